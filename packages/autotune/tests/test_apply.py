@@ -52,6 +52,20 @@ def test_the_winner_is_written_and_the_source_can_be_tuned_again(
     assert not list(tmp_path.glob(".k*"))
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_line_ends_stay_as_they_are(tmp_path: Path, again: bool) -> None:
+    path, source = tmp_path / "trials.sqlite", tmp_path / "k.cpp"
+    text, *rest = (TUNED if again else SOURCE).split("\n")
+    # As Python's own universal line ends read it, this is what was tuned.
+    source.write_bytes("\r\n".join([text, *rest[:-1], ""]).encode())
+    assert tune("apply", study(path, "faster"), source, "--database", path) == 0
+    assert source.read_bytes() == TUNED.replace("\n", "\r\n").encode()
+    mixed = "\r".join(SOURCE.split("\n", 1)).encode()
+    source.write_bytes(mixed)
+    assert tune("apply", study(path, "faster"), source, "--database", path) == 0
+    assert source.read_bytes() == "\r".join(TUNED.split("\n", 1)).encode()
+
+
 @pytest.mark.parametrize(
     ("verdict", "text", "message"),
     [

@@ -96,7 +96,68 @@ def test_mistakes_are_said(
     assert "cannot be written: No such file" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--workers", "0", *database) == 1
     assert "--workers 0: give 1 or more" in capsys.readouterr().err
+    assert tune("kernel", "x.py", "--limit", "0", *database) == 1
+    assert "--limit 0: give more than 0 seconds" in capsys.readouterr().err
+    for words in (["kernel", "x.py"], ["op", "mm", "--shapes", "2x2"], ["model"]):
+        assert tune(*words, *database, "--processes", "1") == 1
+        assert "--processes 1: give 2 or more" in capsys.readouterr().err
     assert tune("kernel", str(tmp_path / "x.py"), *database) == 1
     assert "x.py: FileNotFoundError" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--evaluations", "0", *database) == 1
     assert "evaluations=0 is no budget" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["show"], "stopped. Run it again"),
+        (["kernel", "x.py"], "stopped. What was measured is kept; the same command goes on"),
+        (["op", "mm", "--shapes", "2x2"], "stopped. Nothing was chosen"),
+        (["model", "true"], "stopped. What was chosen for calls until now is kept"),
+    ],
+)
+def test_a_command_that_is_interrupted_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+    path: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    path.touch()
+    monkeypatch.setattr("dl_autotune.command.Database", stop)
+    assert tune(words[0], "--database", str(path), *words[1:]) == 130
+    assert f"dl tune: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show"],
+        ["show", "3f2a"],
+        ["report", "3f2a", "page.html"],
+        ["apply", "3f2a", "k.cpp"],
+        ["export", "3f2a", "t4.json"],
+        ["forget", "3f2a"],
+        ["export-wheel", "card"],
+    ],
+)
+def test_who_only_reads_makes_no_database(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    path = tmp_path / "below" / "none.sqlite"
+    assert tune(*words, "--database", str(path)) == 1
+    assert f"nothing was tuned yet: there is no {path}. Tune" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_before_anything_was_tuned_there_is_nothing_to_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none.sqlite"
+    monkeypatch.setenv("DL_TUNING_DATABASE", str(path))
+    assert tune("show") == 0
+    assert capsys.readouterr().out == f"nothing was tuned yet: there is no {path}\n"
+    assert not path.exists()

@@ -74,3 +74,35 @@ def test_a_locked_database_is_an_error_after_a_while(
     database.record(study, TRIAL)
     assert database.trials(study) == [TRIAL]
     database.close()
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [("notes (text TEXT)", "notes"), ("studies (patient TEXT)", "studies")],
+)
+def test_a_database_of_something_else_is_not_touched(
+    tmp_path: Path, version: int, table: str, said: str
+) -> None:
+    path = tmp_path / "notes.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"CREATE TABLE {table}")
+        connection.execute(f"PRAGMA user_version={version}")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(DatabaseError, match=rf"tables of something else \({said}\), and is left"):
+        Database(path)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["notes.sqlite"]
+
+
+def test_a_database_that_was_not_finished_is_one_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "t.sqlite"
+    Database(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE claims")
+        connection.execute("PRAGMA user_version=0")
+    connection.close()
+    database = Database(path)
+    assert database.studies() == []
+    database.close()

@@ -129,14 +129,14 @@ def test_texts_and_truth_values_are_handed_over_as_they_are() -> None:
     for name in ("genetic_algorithm", "mls", "firefly_algorithm", "simulated_annealing"):
         strategy = make_strategy(f"kernel-tuner:{name}", space, seed=1)
         found = search(
-            strategy, lambda ps: [Outcome(p, float(p)) for p in ps], Budget(evaluations=100)
+            strategy, lambda ps: [Outcome(p, 1.0 + p) for p in ps], Budget(evaluations=100)
         )
         assert sorted(o.point for o in found) == list(range(space.size))
 
 
 def faked(monkeypatch: pytest.MonkeyPatch, tune: Callable[..., Any], seconds: float) -> Strategy:
     """A strategy whose code is a test's; all around it is Kernel Tuner's."""
-    monkeypatch.setattr(kernel_tuner, "_strategy", lambda name: tune)
+    monkeypatch.setattr(kernel_tuner, "strategy_named", lambda name: tune)
     return kernel_tuner.KernelTuner(SMALL, seed=1, name="faked", seconds=seconds)
 
 

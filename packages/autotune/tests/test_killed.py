@@ -43,7 +43,7 @@ def test_a_killed_tuner_loses_at_most_one_evaluation(
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     command = [
         *(sys.executable, "-m", "dl_autotune", "kernel", str(KERNEL), "--database", str(path)),
-        *("--strategy", "exhaustive", "--workers", "1", "--processes", "1", "--evaluations", "500"),
+        *("--strategy", "exhaustive", "--workers", "1", "--processes", "2", "--evaluations", "500"),
     ]
     rng = random.Random(20)
     kept: list[str] = []

@@ -186,3 +186,18 @@ def test_quantiles_are_those_of_student(probability: float, freedom: int) -> Non
     expected = student.ppf(probability, freedom)
     assert t_quantile(probability, freedom) == pytest.approx(expected, rel=0.02)
     assert t_quantile(1 - probability, freedom) == pytest.approx(-expected, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict", "shown"),
+    [
+        (1.0004, Verdict.NO_WINNER, "1.000"),
+        (1.0006, Verdict.FASTER, "1.001"),
+        (0.9996, Verdict.NO_WINNER, "1.000"),
+        (0.9994, Verdict.SLOWER, "0.999"),
+    ],
+)
+def test_what_is_printed_as_1_000_is_no_winner(ratio: float, verdict: Verdict, shown: str) -> None:
+    same = Race(Interval(ratio, ratio, ratio), (ratio,) * 8, (1.0,) * 8, (1.0,) * 8)
+    said = claim([same, same], Calibration(0.0, 1), seed=1)
+    assert (said.verdict, f"{said.interval.low:.3f}") == (verdict, shown)

@@ -153,6 +153,25 @@ def failing_resource(tile: int) -> float:
         (lambda: SearchSpace({"a": [1, 1]}), "parameter a: 1 is given twice"),
         (lambda: SearchSpace({"a": [None]}), "parameter a: None is neither"),  # type: ignore[list-item]
         (lambda: SearchSpace({"a": [float("inf")]}), "parameter a: inf is not finite"),
+        (
+            lambda: SearchSpace({"a": "abc"}),
+            r"parameter a: 'abc' is no list of values; write \['abc'\]",
+        ),
+        (lambda: SearchSpace({"a": 5}), "parameter a: 5 is no list of values"),  # type: ignore[dict-item]
+        (lambda: SearchSpace({"a": [[1]]}), r"parameter a: \[1\] is neither"),  # type: ignore[list-item]
+        (lambda: SearchSpace(["a"]), "'a' is no Parameter"),  # type: ignore[list-item]
+        (lambda: SearchSpace("a"), "'a' is no mapping"),  # type: ignore[arg-type]
+        (lambda: SearchSpace(5), "5 is no mapping"),  # type: ignore[arg-type]
+        (lambda: SearchSpace({"a": [1]}, 5), "constraints is 5: give a list"),  # type: ignore[arg-type]
+        (lambda: SearchSpace({"a": [1]}, [5]), "constraint 5 is neither"),  # type: ignore[list-item]
+        (lambda: SearchSpace.of_configs([{"a": [1]}]), "parameter a: values have to be"),  # type: ignore[dict-item]
+        (lambda: SearchSpace({"a": [1]}).point({"a": [1]}), r"parameter a: \[1\] is no single"),  # type: ignore[dict-item]
+        (lambda: SearchSpace({"a": [1]}).point({"a": 1, "b": 2}), "parameters a: 'b' is surplus"),
+        (lambda: SearchSpace({"a": [1]}).point({"b": 2}), "a: it lacks a and 'b' is surplus"),
+        (lambda: SearchSpace({"a": [2]}, ["9**9**a**9 > 0"]), "failed for a=2: OverflowError: 9"),
+        (lambda: SearchSpace({"a": [2]}, ["pow(9, pow(9, 9)) > a"]), "387420489 is too large"),
+        (lambda: SearchSpace({"a": [2]}, ["1 << 9**9**a > 0"]), "is too large"),
+        (lambda: SearchSpace({"a": [2]}, ["len('x' * 10**9) > a"]), "are too many"),
         (lambda: SearchSpace({"a": [1]}, ["a = 1"]), "'a = 1' is no expression"),
         (lambda: SearchSpace({"a": [1]}, ["a.real > 0"]), "Attribute is not allowed"),
         (lambda: SearchSpace({"a": [1]}, ["open(a)"]), "may call only abs"),
@@ -181,3 +200,30 @@ def failing_resource(tile: int) -> float:
 def test_what_is_wrong_is_named(build: Callable[[], object], message: str) -> None:
     with pytest.raises(SpaceError, match=message):
         build()
+
+
+def test_expressions_calculate_as_python_does() -> None:
+    values = {"a": [0, 1, 2, 8], "b": [-2, 0.5, 3]}
+    for text in (
+        "2 ** a < 100", "a ** b if a else b > 0", "pow(a, 3, 7) == 1", "1 << a > b",
+        "a * b * 2 > 8",
+        "a << 2 == 4 * a", "len((1, 2) * a) > b", "2 ** -a < 1", "a ** 64 > 10 ** 18",
+    ):  # fmt: skip
+        space = SearchSpace(values, text)
+        found = [
+            {"a": a, "b": b}
+            for a in values["a"]
+            for b in values["b"]
+            if eval(text, {"a": a, "b": b})
+        ]
+        assert sorted(map(key, space.configs())) == sorted(map(key, found))
+
+
+def test_numbers_of_numpy_are_taken_as_those_of_python() -> None:
+    space = SearchSpace({"a": np.arange(1, 4), "b": [np.float32(0.5), np.bool_(True)]})
+    assert [type(value) for p in space.parameters for value in p.values] == [int] * 3 + [
+        float,
+        bool,
+    ]
+    assert space.config(0) == {"a": 1, "b": 0.5}
+    assert space.point({"a": np.int64(2), "b": 0.5}) is not None

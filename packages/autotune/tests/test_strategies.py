@@ -125,7 +125,50 @@ def test_a_huge_space_is_searched_without_being_listed() -> None:
         made = make_strategy(name, huge, seed=1)
         found = search(
             made,
-            lambda points: [Outcome(p, float(sum(huge.positions([p])[0]))) for p in points],
+            lambda points: [Outcome(p, 1.0 + sum(huge.positions([p])[0])) for p in points],
             Budget(evaluations=40),
         )
         assert len({o.point for o in found}) == 40
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
+        (Outcome(1, math.nan), "value of .*nan.* is no positive, finite number"),
+        (Outcome(1, math.inf), "inf.* is no positive"),
+        (Outcome(1, 0.0), r"value=0\.0.* is no positive"),
+        (Outcome(1, -2.0), r"value=-2\.0.* is no positive"),
+        (Outcome(1, "fast"), "'fast'.* is no positive"),  # type: ignore[arg-type]
+        (Outcome(-1, 1.0), "point=-1.* is of no point of the space"),
+        (Outcome(SMALL.size, 1.0), f"an integer of 0 to {SMALL.size - 1}"),
+        (Outcome(1.0, 1.0), r"point=1\.0.* is of no point"),  # type: ignore[arg-type]
+        (Outcome(True, 1.0), "point=True.* is of no point"),
+        ((1, 2.0), r"\(1, 2\.0\) is no answer: give an Outcome"),
+    ],
+)
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_an_answer_that_is_none_is_refused(name: str, outcome: Outcome, message: str) -> None:
+    made = make_strategy(name, SMALL, seed=1)
+    with pytest.raises(TuningError, match=message):
+        made.tell([outcome])
+    assert made.values == {}
+
+
+@pytest.mark.parametrize(
+    ("evaluate", "message"),
+    [
+        (lambda points: None, "evaluate gives None for points"),
+        (lambda points: [], "no answer for points 0, 1, 2, 3"),
+        (lambda points: [Outcome(p, 1.0) for p in points[1:]], "no answer for points 0:"),
+        (lambda points: [Outcome(p, 1.0) for p in points] * 2, "point 0, which it was not asked"),
+        (lambda points: [Outcome(20, 1.0)], "answers point 20, which it was not asked for"),
+        (lambda points: [1.0 for _ in points], r"evaluate gives 1\.0, which is no Outcome"),
+        (lambda points: [Outcome(p, math.nan) for p in points], "is no positive"),
+    ],
+)
+def test_a_search_refuses_what_answers_nothing_or_something_else(
+    evaluate: Callable[[Sequence[int]], list[Outcome]], message: str
+) -> None:
+    made = make_strategy("exhaustive", LARGE, seed=1)
+    with pytest.raises(TuningError, match=message):
+        search(made, evaluate, Budget(evaluations=10))

@@ -3,6 +3,7 @@ that is killed goes on."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import select
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from dl_autotune import KernelError, TuningError
+from dl_autotune.command import _result, configure, run
 from dl_autotune.observers import Calibration, RaceSettings, Verdict
 from dl_autotune.runners.database import Database, StoredTrial
 from dl_autotune.runners.device_lock import DeviceLock
@@ -152,6 +154,15 @@ def test_a_strategy_that_is_not_there_is_refused_before_anything_is_compiled(
         made.run()
 
 
+def test_a_strategy_that_is_not_there_is_refused_where_a_study_is_reused(
+    folder: Path, trials: dict[object, StoredTrial]
+) -> None:
+    assert trials
+    for name in ("magic", "kernel-tuner:magic"):
+        with pytest.raises(TuningError, match=name):
+            tuner(folder, strategy=name).run()
+
+
 def test_a_strategy_with_a_thread_leaves_none_behind(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("kernel_tuner", reason="needs kernel_tuner, which is an extra")
     threads = threading.active_count()
@@ -191,7 +202,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(folder: Path, tmp_path: Path)
     command = [
         *(sys.executable, "-m", "dl_autotune", "kernel", str(KERNEL), "--database", str(path)),
         *("--strategy", "exhaustive", "--evaluations", "6", "--workers", "1"),
-        *("--processes", "1"),
+        *("--processes", "4"),
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -250,3 +261,39 @@ def test_nothing_is_claimed_of_a_winner_that_fails_when_it_is_raced_again(
     assert found.config == {"MODE": 0}
     claimed = database.claimed(study)
     assert claimed is not None and claimed.verdict == "no significant winner"
+    assert found.finalists == 1
+    assert "(what was fastest failed when it was raced again)" in _result(
+        found, made.kernel.default, database
+    )
+
+
+def test_it_is_said_that_nothing_was_raced_again(folder: Path, tmp_path: Path) -> None:
+    made = tuner(tmp_path)
+    study = made.database.study({"kernel": "twice.cpp"})
+    made.database.record(study, StoredTrial({"MODE": 1}, "correct", "", 0.5, 0.4, 0.6))
+    found = made._claim(study, None, b"", Calibration(0.0, 1))  # type: ignore[arg-type]
+    said = _result(found, made.kernel.default, made.database)
+    assert "(nothing beat the default, so that nothing was raced again)" in said
+
+
+def test_a_candidate_that_hangs_is_given_up_at_its_limit(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = KERNEL.with_suffix(".cpp").read_text()
+    shutil.copy(KERNEL, tmp_path)
+    hangs = source.replace(
+        "if (MODE == 3)", 'if (MODE == 3) while (count >= 0) asm volatile("");\n  if (MODE == 3)'
+    )
+    assert hangs != source
+    (tmp_path / "twice.cpp").write_text(hangs)
+    path = tmp_path / "t.sqlite"
+    words = [str(tmp_path / "twice.py"), "--database", str(path), "--evaluations", "6"]
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    arguments = parser.parse_args(["kernel", *words, "--limit", "4", "--processes", "2"])
+    assert run(arguments) == 0, capsys.readouterr().err
+    database = Database(path)
+    (study,) = database.studies()
+    (trial,) = (each for each in database.trials(study) if each.config == {"MODE": 3})
+    assert trial.invalidity == "timeout"
+    assert trial.message == "no answer within 4 s, its limit: --limit gives it more or less"

@@ -87,6 +87,22 @@ def test_a_copy_of_a_worker_does_not_answer(worker: Worker) -> None:
     assert worker.call(("echo", "next"), 60) == "next"
 
 
+@pytest.mark.parametrize("mebibytes", [1, 16])
+def test_a_worker_that_lacks_memory_to_start_says_how_much_to_give(mebibytes: int) -> None:
+    limits = Limits(memory=mebibytes << 20)
+    message = f"did not start within {mebibytes} MiB of memory: give it .* --memory [0-9]+ does"
+    with Worker(workers.large, limits) as made, pytest.raises(WorkerError, match=message) as caught:
+        made.call(("echo", 1), 60)
+    assert caught.value.reason == "limit"
+
+
+def test_little_memory_is_not_blamed_for_what_it_did_not_do() -> None:
+    limits = Limits(memory=256 << 20)
+    with Worker(workers.refuse, limits) as made, pytest.raises(WorkerError) as caught:
+        made.call(("echo", 1), 60)
+    assert str(caught.value) == "RuntimeError: there is no device"
+
+
 def test_a_worker_that_cannot_begin_says_why() -> None:
     with Worker(workers.refuse) as made, pytest.raises(WorkerError, match="there is no device"):
         made.call(("echo", 1), 60)

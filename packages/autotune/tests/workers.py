@@ -125,3 +125,9 @@ MISDEEDS: tuple[Callable[[Any], Any], ...] = (
 def refuse() -> Callable[[Any], Any]:
     """Cannot begin."""
     raise RuntimeError("there is no device")
+
+
+def large() -> Callable[[Any], Any]:
+    """Needs 64 MiB to begin."""
+    held = bytearray(64 << 20)
+    return lambda request: len(held)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .command import configure, run
-
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m dl_autotune")
-    configure(parser)
+    # It takes a while, in which a person may think better of it.
+    try:
+        from .command import configure, run
+
+        parser = argparse.ArgumentParser(prog="python -m dl_autotune")
+        configure(parser)
+    except KeyboardInterrupt:
+        sys.stderr.write("dl tune: stopped. Run it again\n")
+        return 130
     return run(parser.parse_args())
 
 

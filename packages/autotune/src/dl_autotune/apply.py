@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 from dl_core.errors import OutputError
@@ -22,6 +23,12 @@ def _has(text: str, claim: StoredClaim) -> bool:
         return False
 
 
+def _plain(written: str) -> tuple[str, list[str]]:
+    """A text with plain line ends, and those that it has."""
+    ends = re.findall(r"\r\n|\r|\n", written)
+    return re.sub(r"\r\n|\r", "\n", written), ends
+
+
 def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -> None:
     """Put the values of the winner where the markers are.
 
@@ -39,9 +46,12 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
         said = "the search has not ended" if claim is None else f"the verdict is: {claim.verdict}"
         raise TuningError(f"[tune] study {study.key} has nothing to apply: {said}")
     try:
-        text = source.read_text(encoding="utf-8")
+        with source.open(encoding="utf-8", newline="") as file:
+            written = file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise TuningError(f"[tune] {source} cannot be read: {error}") from error
+    # What was tuned is the text with the line ends that Python reads; the file keeps its own.
+    text, ends = _plain(written)
     if _has(text, claim):
         tuned = text
     elif hashlib.sha256(text.encode()).hexdigest() != study.identity.get("source"):
@@ -53,7 +63,10 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
         tuned = substitute(text, claim.config, source.name, keep_markers=True)
 
     def fill(part: Path) -> None:
-        part.write_text(tuned, encoding="utf-8")
+        with part.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(
+                line + end for line, end in zip(tuned.split("\n"), [*ends, ""], strict=True)
+            )
         if output.exists():
             part.chmod(output.stat().st_mode)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -11,21 +12,26 @@ from pathlib import Path
 from .apply import apply
 from .errors import TuningError
 from .layers import user_database
-from .observers import Verdict
-from .operators.command import OPERATOR_COMMANDS, configure_operators
-from .runners.database import Database, StoredClaim, StoredTrial, Study
+from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_processes
+from .runners.database import Database, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
 from .runners.placement import Here, Placement
 from .runners.t4 import as_t4
 from .runners.timing import CACHES
 from .runners.tuner import Plan, Tuned, Tuner
+from .show import find, show_studies
 from .spaces import Config
 from .strategies import DEFAULT, OPTIONAL, STRATEGIES, Budget
 from .terminal import Display, shown
 
 STATUS_STOPPED = 130
-_MOST_TRIALS = 10
+_READING = ("show", "report", "apply", "export", "forget", "export-wheel")
+_STOPPED = {
+    "kernel": "What was measured is kept; the same command goes on",
+    "op": "Nothing was chosen; the same command begins anew",
+    "model": "What was chosen for calls until now is kept; the same command begins anew",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +63,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     kernel.add_argument(
         "--processes", type=int, default=5, help="in which the winner is raced at the end (5)"
+    )
+    kernel.add_argument(
+        "--limit",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="after which a candidate is given up, with its checks and its race (60)",
     )
     kernel.add_argument(
         "--memory", type=int, metavar="MIB", help="that a candidate may use (half of the machine)"
@@ -94,14 +107,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what the arguments say; return the exit status."""
     try:
-        database = Database(arguments.database or user_database())
+        path = arguments.database or user_database()
+        if arguments.what in _READING and not path.exists():
+            return _nothing_there(arguments, path)
+        database = Database(path)
         if arguments.what == "kernel":
             return tune_kernel(arguments, database)
         if arguments.what in OPERATOR_COMMANDS:
             return OPERATOR_COMMANDS[arguments.what](arguments, database)
         if arguments.what == "show":
             return show_studies(arguments.study, database, every=arguments.all)
-        study = _find(arguments.study, database)
+        study = find(arguments.study, database)
         trials = database.trials(study)
         if arguments.what == "export":
             return export_trials(arguments.file, study, trials)
@@ -113,7 +129,19 @@ def run(arguments: argparse.Namespace) -> int:
     except TuningError as error:
         sys.stderr.write(f"dl tune: {error}\n")
         return 1
+    except KeyboardInterrupt:
+        sys.stderr.write(f"dl tune: stopped. {_STOPPED.get(arguments.what, 'Run it again')}\n")
+        return STATUS_STOPPED
     sys.stdout.write(f"forgot {study.key} with {len(trials)} trials\n")
+    return 0
+
+
+def _nothing_there(arguments: argparse.Namespace, path: Path) -> int:
+    """Say so; no file is made by whoever only wants to read one."""
+    told = f"nothing was tuned yet: there is no {path}"
+    if arguments.what != "show" or arguments.study is not None or arguments.database is not None:
+        raise TuningError(f"[tune] {told}. Tune something, or name another file with --database")
+    sys.stdout.write(f"{told}\n")
     return 0
 
 
@@ -122,10 +150,13 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
     evaluations: int | None = arguments.evaluations
     if evaluations is None and arguments.seconds is None:
         evaluations = 60
-    for name in ("workers", "processes", "memory"):
+    for name in ("workers", "memory"):
         given = getattr(arguments, name)
         if given is not None and given < 1:
             raise TuningError(f"[tune] --{name} {given}: give 1 or more")
+    demand_processes(arguments.processes)
+    if not 0 < arguments.limit < math.inf:
+        raise TuningError(f"[tune] --limit {arguments.limit:g}: give more than 0 seconds")
     target = Target(
         arguments.file.absolute(),
         arguments.vendor,
@@ -139,19 +170,15 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         arguments.strategy,
         workers=arguments.workers,
         final_processes=arguments.processes,
+        evaluation_seconds=arguments.limit,
     )
-    with Display(evaluations) as display:
-        try:
-            with _placement(arguments.ray, arguments.workers) as placement:
-                tuner = Tuner(target, database, plan, display.trial, placement)
-                display.begin(tuner.kernel)
-                tuned = tuner.run(again=arguments.again)
-        except KeyboardInterrupt:
-            display.close()
-            sys.stderr.write(
-                "dl tune: stopped. What was measured is kept; the same command goes on\n"
-            )
-            return STATUS_STOPPED
+    with (
+        Display(evaluations) as display,
+        _placement(arguments.ray, arguments.workers) as placement,
+    ):
+        tuner = Tuner(target, database, plan, display.trial, placement)
+        display.begin(tuner.kernel)
+        tuned = tuner.run(again=arguments.again)
     sys.stdout.write(_result(tuned, tuner.kernel.default, database))
     return write_report(arguments.report, tuned.study, database) if arguments.report else 0
 
@@ -169,6 +196,10 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
     failed = Counter(t.invalidity for t in trials if t.invalidity != "correct")
     causes = ", ".join(f"{count} {reason}" for reason, count in failed.most_common()) or "none"
     how = "measured again in fresh processes"
+    if not tuned.finalists:
+        how = "nothing beat the default, so that nothing was raced again"
+    elif tuned.config == default:
+        how = "what was fastest failed when it was raced again"
     if tuned.reused:
         how = "kept from an earlier run; --again, or more --evaluations, search on"
     return (
@@ -211,60 +242,3 @@ def export_trials(file: Path, study: Study, trials: list[StoredTrial]) -> int:
     _write(file, json.dumps(as_t4(study, trials), indent=1) + "\n")
     sys.stdout.write(f"{file}: {len(trials)} trials of {study.key}\n")
     return 0
-
-
-def show_studies(key: str | None, database: Database, *, every: bool = False) -> int:
-    """``dl tune show``."""
-    if key is not None:
-        study = _find(key, database)
-        sys.stdout.write(_line(study, database))
-        for name, value in study.identity.items():
-            sys.stdout.write(f"  {name}: {value}\n")
-        trials = sorted(database.trials(study), key=lambda trial: -(trial.ratio or 0))
-        most = len(trials) if every else _MOST_TRIALS
-        sys.stdout.writelines(f"  {_trial(trial)}\n" for trial in trials[:most])
-        if len(trials) > most:
-            sys.stdout.write(f"  ... and {len(trials) - most} more: --all shows them\n")
-        return 0
-    studies = database.studies()
-    sys.stdout.writelines(_line(study, database) for study in studies)
-    if not studies:
-        sys.stdout.write(f"nothing was tuned yet in {database.path}\n")
-    return 0
-
-
-def _line(study: Study, database: Database) -> str:
-    found = study.identity
-    claimed: StoredClaim | None = database.claimed(study)
-    said = "not finished"
-    if claimed is not None:
-        said = claimed.verdict
-        if claimed.races:
-            said += f": {claimed.ratio:.3f} x [{claimed.low:.3f}, {claimed.high:.3f}]"
-        if found.get("kernel") != "operator":
-            said += f", {shown(claimed.config)}"
-        elif claimed.verdict == Verdict.FASTER.value:
-            chosen = (f"{key.partition(':')[0]}={each}" for key, each in claimed.config.items())
-            said += f", {', '.join(chosen)}"
-    shape = f" ({shown(found['shape'])})" if "shape" in found else ""
-    count = len(database.trials(study))
-    return (
-        f"{study.key}  {found.get('kernel')}:{found.get('function')}{shape} on"
-        f" {found.get('vendor')}, {count} trials, {said}\n"
-    )
-
-
-def _trial(trial: StoredTrial) -> str:
-    if trial.ratio is None:
-        first = trial.message.strip().partition("\n")[0]
-        return f"{trial.invalidity}: {first[:100]}, {shown(trial.config)}"
-    return f"{trial.ratio:.3f} x [{trial.low:.3f}, {trial.high:.3f}], {shown(trial.config)}"
-
-
-def _find(key: str, database: Database) -> Study:
-    found = [study for study in database.studies() if study.key.startswith(key)]
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(study.key for study in database.studies()) or "none"
-    count = "no study" if not found else "more than one study"
-    raise TuningError(f"[tune] {count} begins with {key!r}; there are {known}")

@@ -17,21 +17,35 @@ from diopi_proto.tolerance import OpClass
 from .errors import KernelError, TuningError
 from .spaces import Config, SearchSpace
 from .spaces.markers import check_keys, find_markers
+from .spaces.parameter import plain
 
 Array = NDArray[Any]
 Argument = Array | np.generic
 Arguments = Mapping[str, Argument]
 """Of one launch, in the order of the kernel's parameters: arrays, and numpy scalars."""
 Shape = Mapping[str, int]
+_DIMENSIONS = 3
 
 
 @dataclass(frozen=True)
 class Launch:
-    """The grid of a launch, in up to three dimensions each."""
+    """The grid of a launch, in up to three dimensions each.
+
+    :raises KernelError: a field is something else than integers.
+    """
 
     grid: int | Sequence[int] = 1
     block: int | Sequence[int] = 1
     shared_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("grid", "block"):
+            given = getattr(self, name)
+            sizes = given if _is_list(given) else [given]
+            if not 1 <= len(sizes) <= _DIMENSIONS or not all(map(_is_integer, sizes)):
+                raise _wrong(f"{name} of a Launch", given, "an integer, or up to three")
+        if not _is_integer(self.shared_bytes) or self.shared_bytes < 0:
+            raise _wrong("shared_bytes of a Launch", self.shared_bytes, "a number of bytes")
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,7 @@ class TunableKernel:
     :ivar shape: what is timed.
     :ivar checks: further shapes whose results are judged: odd ones, and small.
     :ivar options: of the compiler, one word each.
+    :raises KernelError: a field is of another type; the message names it.
     """
 
     source: Path
@@ -79,6 +94,29 @@ class TunableKernel:
     shape: Shape
     checks: Sequence[Shape] = ()
     options: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.source, (str, Path)):
+            raise _wrong("source", self.source, "the path of the kernel's text")
+        object.__setattr__(self, "source", Path(self.source))
+        if not isinstance(self.function, str) or not self.function:
+            raise _wrong("function", self.function, "the name of what the source exports, a text")
+        if not isinstance(self.space, SearchSpace):
+            raise _wrong("space", self.space, "a SearchSpace")
+        if not isinstance(self.default, Mapping):
+            raise _wrong("default", self.default, "a mapping of each parameter to its value")
+        object.__setattr__(self, "default", {n: plain(v) for n, v in self.default.items()})
+        for name in ("arguments", "reference", "launch"):
+            if not callable(getattr(self, name)):
+                raise _wrong(name, getattr(self, name), "a function")
+        for name, what in (("outputs", "names of arguments"), ("options", "words")):
+            given = getattr(self, name)
+            if not _is_list(given) or not all(isinstance(each, str) for each in given):
+                raise _wrong(name, given, f"a list of {what}, each a text")
+        object.__setattr__(self, "shape", _shape("shape", self.shape))
+        if not _is_list(self.checks):
+            raise _wrong("checks", self.checks, "a list of shapes, each a mapping as 'shape' is")
+        object.__setattr__(self, "checks", [_shape("a shape of checks", s) for s in self.checks])
 
     def text(self) -> str:
         """The source.
@@ -118,6 +156,26 @@ class TunableKernel:
         }
 
 
+def _shape(name: str, given: object) -> Shape:
+    if not isinstance(given, Mapping) or not all(
+        isinstance(key, str) and _is_integer(size) for key, size in given.items()
+    ):
+        raise _wrong(name, given, "a mapping of names to integers, such as {'m': 256}")
+    return {key: int(size) for key, size in given.items()}
+
+
+def _is_integer(given: object) -> bool:
+    return isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+
+
+def _is_list(given: object) -> bool:
+    return isinstance(given, (list, tuple))
+
+
+def _wrong(field: str, given: object, due: str) -> KernelError:
+    return KernelError(f"[kernel] {field} is {given!r}: it should be {due}")
+
+
 def load_kernel(path: Path) -> TunableKernel:
     """The kernel that a Python file describes: its variable ``kernel``.
 
@@ -128,6 +186,10 @@ def load_kernel(path: Path) -> TunableKernel:
         found = runpy.run_path(str(path), run_name="dl_autotune_kernel").get("kernel")
     except TuningError:
         raise
+    except SystemExit as error:
+        raise KernelError(
+            f"[kernel] {path} ends the process ({error!r}): it should only describe the kernel"
+        ) from error
     except Exception as error:
         raise KernelError(f"[kernel] {path}: {type(error).__name__}: {error}") from error
     if not isinstance(found, TunableKernel):

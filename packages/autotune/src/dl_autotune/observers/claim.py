@@ -21,6 +21,8 @@ class Verdict(str, enum.Enum):
     FASTER = "faster"
     SLOWER = "slower"
     NO_WINNER = "no significant winner"
+    TAKEN_BACK = "taken back"
+    """Faster by itself, and dropped for what it does to a whole program."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ def claim(
             max(interval.high, math.exp(middle + half)),
         )
     interval = interval.widened(calibration.noise)
-    if interval.low > 1:
+    if interval.faster:
         return Claim(Verdict.FASTER, interval)
-    if interval.high < 1:
+    if interval.slower:
         return Claim(Verdict.SLOWER, interval)
     return Claim(Verdict.NO_WINNER, interval)

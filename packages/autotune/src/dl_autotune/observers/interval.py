@@ -14,6 +14,8 @@ from .quantile import normal_quantile, t_quantile
 _RESAMPLES = 2000
 _TRIMMED = 0.2
 """The share of blocks at each end that do not count: a block that was interrupted is no news."""
+_LEAST = 0.0005
+"""Beside 1 of an end, for a claim: less than that is printed as 1.000."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,16 @@ class Interval:
     def widened(self, by: float) -> Interval:
         """The interval with both ends moved outwards by a share, 0.01 for one per cent."""
         return Interval(self.ratio, self.low / (1 + by), self.high * (1 + by))
+
+    @property
+    def faster(self) -> bool:
+        """Whether all of it is above 1, also as it is printed."""
+        return self.low > 1 + _LEAST
+
+    @property
+    def slower(self) -> bool:
+        """Whether all of it is below 1, also as it is printed."""
+        return self.high < 1 - _LEAST
 
     def __contains__(self, ratio: float) -> bool:
         return self.low <= ratio <= self.high

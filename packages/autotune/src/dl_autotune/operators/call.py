@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.overrides import get_overridable_functions
 
 from ..errors import TuningError
 
@@ -86,21 +89,64 @@ def _described(value: Any) -> Any:
 def function_of(operator: str) -> Callable[..., Any]:
     """What to call.
 
-    :raises TuningError: torch has no operator or function of that name.
+    :raises TuningError: torch has no operator or function of tensors of that name.
     """
+    found: Any = None
     if operator.startswith("aten::"):
         name, _, overload = operator.removeprefix("aten::").partition(".")
         packet = getattr(torch.ops.aten, name, None)
         found = getattr(packet, overload, None) if overload else packet
     else:
         places = (torch, torch.nn.functional, torch.ops.aten)
-        found = next((getattr(each, operator) for each in places if hasattr(each, operator)), None)
-    if not callable(found):
+        there = (getattr(place, operator, None) for place in places)
+        found = next((each for each in there if _takes_tensors(each)), None)
+    if not _takes_tensors(found):
         raise TuningError(
-            f"[tune] torch has no operator {operator!r}; give one like mm, conv2d or aten::addmm"
+            f"[tune] torch has no operator {operator!r} of tensors; give one like mm, conv2d or"
+            " aten::addmm"
         )
     function: Callable[..., Any] = found
     return function
+
+
+def _takes_tensors(found: Any) -> bool:
+    """Whether something of torch's is an operator, or a function that calls some."""
+    if isinstance(found, torch._ops.OpOverloadPacket):
+        return any(_takes_tensors(getattr(found, name)) for name in found.overloads())
+    if isinstance(found, torch._ops.OpOverload):
+        given = [each for each in found._schema.arguments if not each.kwarg_only]
+        return any("Tensor" in str(each.type) for each in given)
+    # Those that another kind of tensor may take over: nothing that reads files or settings.
+    return callable(found) and any(
+        found is function
+        for place in (torch, torch.functional, torch.nn.functional)
+        for function in get_overridable_functions().get(place, ())
+    )
+
+
+def check_dtype(name: str) -> None:
+    """Whether tensors of a dtype can be made of numbers.
+
+    :raises TuningError: they cannot, or torch has no such dtype.
+    """
+    found = {str(each).removeprefix("torch.") for each in _dtypes()}
+    if name not in found:
+        raise TuningError(
+            f"[tune] --dtype {name!r} is no dtype of torch's that numbers are made of; there are"
+            f" {', '.join(sorted(found))}"
+        )
+
+
+def _dtypes() -> list[torch.dtype]:
+    every = {each for each in vars(torch).values() if isinstance(each, torch.dtype)}
+    numbers = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for each in every:
+            with contextlib.suppress(RuntimeError, TypeError):
+                torch.zeros(1).to(each)
+                numbers.append(each)
+    return numbers
 
 
 def made(call: Call, *, seed: int) -> tuple[list[Any], dict[str, Any]]:

@@ -6,9 +6,11 @@ import argparse
 import ast
 import contextlib
 import json
+import math
 import os
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,9 @@ from .plan import OperatorPlan
 
 if TYPE_CHECKING:
     from .tuner import TunedCall
+
+_LARGEST = 1 << 31
+"""Elements of a tensor that is tuned for; its sizes too, where one is 0."""
 
 
 def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
@@ -77,11 +82,12 @@ def tune_op(arguments: argparse.Namespace, database: Database) -> int:
     plan = _plan(arguments)
     # torch takes a second, which bad options need not wait for.
     shapes = [_shape(text) for text in arguments.shapes]
-    keywords = dict(_keyword(text) for text in arguments.set)
-    from .call import Call, function_of
+    keywords = _keywords(arguments.set)
+    from .call import Call, check_dtype, function_of
     from .tuner import tune_call
 
     function_of(arguments.operator)
+    check_dtype(arguments.dtype)
     tensors = tuple({"shape": shape, "dtype": arguments.dtype} for shape in shapes)
     call = Call(arguments.operator, tensors, keywords)
     question = json.dumps([str(database.path.absolute()), asdict(plan), call.as_json()])
@@ -133,9 +139,21 @@ OPERATOR_COMMANDS = {"op": tune_op, "model": tune_program, "export-wheel": make_
 
 
 def _plan(arguments: argparse.Namespace) -> OperatorPlan:
-    if arguments.seconds <= 0 or arguments.processes < 1:
-        raise TuningError("[tune] give more than 0 --seconds and 1 or more --processes")
+    if not arguments.seconds > 0:
+        raise TuningError(f"[tune] --seconds {arguments.seconds:g}: give more than 0")
+    demand_processes(arguments.processes)
     return OperatorPlan(arguments.seconds, arguments.processes, arguments.seed)
+
+
+def demand_processes(count: int) -> None:
+    """
+    :raises TuningError: a claim cannot come of so few.
+    """
+    if count < 2:
+        raise TuningError(
+            f"[tune] --processes {count}: give 2 or more, since one process cannot tell its own"
+            " luck from what is faster"
+        )
 
 
 def told(tuned: TunedCall) -> str:
@@ -168,9 +186,25 @@ def load_told(in_use: float) -> str:
 
 
 def _shape(text: str) -> list[int]:
-    if not re.fullmatch(r"\d+(x\d+)*", text):
+    if not re.fullmatch(r"[0-9]+(x[0-9]+)*", text):
         raise TuningError(f"[tune] --shapes {text!r} is no shape like 64x128")
-    return [int(size) for size in text.split("x")]
+    # Python reads no number of thousands of digits.
+    sizes = [int(size[:20]) for size in text.split("x")]
+    if max(sizes) > _LARGEST or math.prod(sizes) > _LARGEST:
+        raise TuningError(
+            f"[tune] --shapes {text[:100]} has more than {_LARGEST:,} elements: give a smaller"
+            " shape"
+        )
+    return sizes
+
+
+def _keywords(texts: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in map(_keyword, texts):
+        if name in found:
+            raise TuningError(f"[tune] --set {name} is given twice: give it once")
+        found[name] = value
+    return found
 
 
 def _keyword(text: str) -> tuple[str, Any]:

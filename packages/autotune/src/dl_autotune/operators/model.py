@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,24 +18,17 @@ from ..runners.database import Database
 from .call import Call
 from .command import load_told
 from .plan import OperatorPlan
+from .program import ProgramRun, run
 from .recording import FOLDER, recorded
-from .tuner import TunedCall, tune_call
+from .tuner import TunedCall, take_back, tune_call
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LEAST_SHARE = 0.005
 """Of the program's time in operators; a call with less is not worth its tuning."""
 
 
-@dataclass(frozen=True)
-class ProgramRun:
-    """One run of the program.
-
-    :ivar seconds: from start to end, by the wall clock.
-    """
-
-    seconds: float
-    status: int
-    output: str
+class EndedOtherwiseError(TuningError):
+    """A whole run ended with another status than the first: nothing that was chosen is kept."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +62,10 @@ def tune_model(
 
     :param plan: for all calls together.
     :param runs: pairs of whole runs, without and with what was chosen.
-    :raises TuningError: the program fails, calls nothing that has choices, or ends otherwise with
-        what was chosen, which is then dropped.
+    :raises TuningError: the program fails, calls nothing that has choices, does not end the same
+        way twice, or ends otherwise with what was chosen, which is then taken back.
     """
+    earlier = database.choices()
     calls = record_calls(command, vendor)
     total = sum(seconds for _, _, seconds in calls)
     worth = [entry for entry in calls if entry[2] >= _LEAST_SHARE * total]
@@ -90,11 +82,11 @@ def tune_model(
         verdict = tuned[-1].claimed or "no significant winner"
         say(f"{count} x {call}: {verdict}")
     environment = {"DL_VENDORS": vendor, "DL_TUNING_DATABASE": str(database.path)}
-    whole, outputs = compare(command, environment, runs=runs, seed=plan.seed)
-    if outputs.startswith("status"):
-        for each in tuned:
-            database.unchoose(each.identity, each.keys)
-        raise TuningError(f"[tune] with what was chosen the program ends otherwise: {outputs}")
+    try:
+        whole, outputs = compare(command, environment, runs=runs, seed=plan.seed)
+    except EndedOtherwiseError:
+        take_back(tuned, earlier, database)
+        raise
     in_use = max((each.in_use for each in tuned), default=0.0)
     return TunedModel(tuple(tuned), len(worth) - len(tuned), whole, outputs, in_use)
 
@@ -124,25 +116,13 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
     return calls
 
 
-def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
-    """Run a program to its end.
-
-    :raises TuningError: it cannot be started.
-    """
-    begin = time.perf_counter()
-    try:
-        done = subprocess.run(
-            list(command), env={**os.environ, **variables}, stdout=subprocess.PIPE, text=True
-        )
-    except OSError as error:
-        raise TuningError(f"[tune] {command[0]} cannot be started: {error.strerror}") from error
-    return ProgramRun(time.perf_counter() - begin, done.returncode, done.stdout)
-
-
 def compare(
     command: Sequence[str], environment: dict[str, str], *, runs: int, seed: int
 ) -> tuple[Interval, str]:
-    """Pairs of whole runs in random order, without and with what was chosen."""
+    """Pairs of whole runs in random order, without and with what was chosen.
+
+    :raises EndedOtherwiseError: one of them fails, as the run that was recorded did not.
+    """
     rng = random.Random(seed)
     ratios: list[float] = []
     difference = ""
@@ -150,23 +130,33 @@ def compare(
         found: dict[str, ProgramRun] = {}
         for tuning in rng.sample(("off", "on"), 2):
             found[tuning] = run(command, {**environment, "DL_TUNING": tuning})
+        if found["off"].status != 0:
+            raise EndedOtherwiseError(
+                "[tune] the program does not end the same way twice: with nothing chosen it ended"
+                f" with status {found['off'].status}, and with 0 before. What was chosen now is"
+                " taken back; tune it once it ends with 0 each time"
+            )
+        if found["on"].status != 0:
+            raise EndedOtherwiseError(
+                "[tune] with what was chosen the program ends otherwise: status"
+                f" {found['on'].status}, not 0. What was chosen now is taken back: DL_TUNING=off"
+                " runs without any choice"
+            )
         ratios.append(found["off"].seconds / found["on"].seconds)
         difference = difference or differs(found["off"], found["on"])
     return bootstrap(ratios, confidence=0.95, seed=seed), difference
 
 
 def differs(before: ProgramRun, after: ProgramRun) -> str:
-    """How two runs differ; empty if they do not."""
-    if before.status != after.status:
-        return f"status {after.status}, not {before.status}"
+    """How the outputs of two runs differ; empty if they do not."""
     if before.output == after.output:
         return ""
     if _masked(before.output) != _masked(after.output):
         pairs = zip_longest(before.output.split("\n"), after.output.split("\n"), fillvalue="")
         first = next(n for n, (a, b) in enumerate(pairs, 1) if _masked(a) != _masked(b))
         return f"its text differs, from line {first} on"
-    pairs = zip(_NUMBER.findall(before.output), _NUMBER.findall(after.output), strict=True)
-    off = [abs(float(a) - float(b)) / max(abs(float(a)), 1e-12) for a, b in pairs]
+    numbers = zip(_NUMBER.findall(before.output), _NUMBER.findall(after.output), strict=True)
+    off = [abs(float(a) - float(b)) / max(abs(float(a)), 1e-12) for a, b in numbers]
     return f"numbers that it prints differ by up to {max(off):.2g} of their size"
 
 
@@ -179,9 +169,9 @@ def told(tuned: TunedModel) -> str:
     chosen = sum(bool(each.chosen) for each in tuned.calls)
     whole = tuned.whole
     verdict = "no significant change"
-    if whole.low > 1:
+    if whole.faster:
         verdict = "faster"
-    elif whole.high < 1:
+    elif whole.slower:
         verdict = "slower"
     kept = ""
     if chosen and verdict != "faster":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +18,7 @@ from ..observers.claim import Claim, Verdict, claim
 from ..observers.interval import Interval
 from ..observers.load import processors_in_use
 from ..observers.race import Race
-from ..runners.database import Database, StoredChoice, StoredClaim, StoredTrial
+from ..runners.database import Database, StoredChoice, StoredClaim, StoredTrial, Study
 from .call import Call
 from .plan import OperatorPlan
 
@@ -46,6 +48,10 @@ class TunedCall:
     """Of one call as it was before."""
     in_use: float = field(default=0.0)
     """Processors that others kept busy when it was tuned."""
+    study: Study | None = field(default=None)
+    """Where it is kept; None where there is nothing to choose between."""
+    before: StoredClaim | None = field(default=None)
+    """What an earlier run claimed of it."""
 
 
 def ask_child(job: dict[str, Any]) -> dict[str, Any]:
@@ -66,7 +72,9 @@ def ask_child(job: dict[str, Any]) -> dict[str, Any]:
     except subprocess.TimeoutExpired as error:
         raise TuningError(f"[tune] the process that measures did not end: {error}") from error
     if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        # The last that says anything: what C++ throws often ends with a quotation mark alone.
+        words = (each for each in reversed(done.stderr.splitlines()) if re.search(r"\w", each))
+        last = next(words, "it said nothing").strip()
         raise TuningError(
             f"[tune] the process that measures ended with status {done.returncode}: {last[:300]}"
         )
@@ -99,6 +107,7 @@ def tune_call(
             "call": call.as_json(),
         }
     )
+    before = database.claimed(study)
     correct = [trial for trial in found["trials"] if trial["invalidity"] == "correct"]
     for trial in found["trials"]:
         database.record(study, _stored(trial))
@@ -148,7 +157,28 @@ def tune_call(
     )
     baselines = [second for trial in correct for second in trial["baseline"]]
     usual = sorted(baselines)[len(baselines) // 2] if baselines else 0.0
-    return TunedCall(call, identity, keys, chosen, claimed, refused, usual, in_use)
+    return TunedCall(call, identity, keys, chosen, claimed, refused, usual, in_use, study, before)
+
+
+def take_back(
+    tuned: Sequence[TunedCall], earlier: Sequence[StoredChoice], database: Database
+) -> None:
+    """Drop what was chosen for calls; what was chosen and claimed before is there again.
+
+    :param earlier: all choices of the database, as they were.
+    """
+    for each in tuned:
+        database.unchoose(each.identity, each.keys)
+        restored = [c for c in earlier if c.identity == each.identity and c.key in each.keys]
+        for choice in restored:
+            database.choose(choice)
+        if each.study is None:
+            continue
+        made = each.before if restored else database.claimed(each.study)
+        if made is not None and not restored and made.verdict == Verdict.FASTER.value:
+            made = dataclasses.replace(made, verdict=Verdict.TAKEN_BACK.value)
+        if made is not None:
+            database.claim(each.study, made)
 
 
 def _stored(trial: dict[str, Any]) -> StoredTrial:

@@ -23,6 +23,7 @@ from dl_core.torch_backend.tuning import extension
 from ..errors import TuningError
 from ..observers.calibration import Calibration
 from ..observers.race import Race, RaceSettings, race
+from ..runners.reaper import end_with_parent
 from .call import Call, function_of, made
 
 _SHORTEST = 2e-4
@@ -152,6 +153,7 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     """Read a job, do it, and print the answer as the last line."""
+    end_with_parent()
     job = json.loads(sys.stdin.read())
     try:
         told = answer(job)

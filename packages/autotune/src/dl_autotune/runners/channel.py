@@ -60,6 +60,8 @@ class Channel:
             raise GarbageError
         try:
             return pickle.loads(text)
+        except MemoryError:
+            raise
         except Exception as error:
             raise GarbageError(str(error)) from error
 

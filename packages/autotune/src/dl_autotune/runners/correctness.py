@@ -14,6 +14,7 @@ from ..errors import KernelError
 from ..kernel import Arguments, Expected, Launch, Shape, TunableKernel
 from ..spaces import Config
 from ..toolchains import Buffer, Toolchain
+from .description import called, launch_of, shortly
 
 _EDGES = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-40)
 """Zeros of both signs, units, and what is tiny or subnormal in float32; scattered over inputs."""
@@ -29,14 +30,20 @@ def seeded_arguments(kernel: TunableKernel, shape: Shape, seed: int) -> dict[str
 
     :raises KernelError: the kernel's description fails, or makes other than arrays and scalars.
     """
-    try:
-        made = dict(kernel.arguments(shape, np.random.default_rng(seed)))
-    except Exception as error:
-        raise KernelError(f"[kernel] arguments of {dict(shape)} failed: {error!r}") from error
+    given = called(
+        f"arguments of {dict(shape)}", kernel.arguments, shape, np.random.default_rng(seed)
+    )
+    if not isinstance(given, Mapping):
+        raise KernelError(
+            f"[kernel] arguments of {dict(shape)} gives {shortly(given)}: it should give a mapping"
+            " of names to numpy arrays and scalars"
+        )
+    made = dict(given)
     for name, value in made.items():
         if not isinstance(value, (np.ndarray, np.generic)):
             raise KernelError(
-                f"[kernel] argument {name} is {value!r}; it has to be a numpy array or scalar"
+                f"[kernel] argument {name} is {shortly(value)}; it has to be a numpy array or"
+                " scalar"
             )
     for name in kernel.outputs:
         if not isinstance(made.get(name), np.ndarray):
@@ -72,7 +79,7 @@ def check_results(
         if number < len(kernel.checks):
             sets.append(with_edges(kernel, arguments, seed + number))
         for given in sets:
-            _check(kernel, toolchain, launcher, kernel.launch(config, shape), given, shape)
+            _check(kernel, toolchain, launcher, launch_of(kernel, config, shape), given, shape)
 
 
 def check_again(
@@ -83,7 +90,7 @@ def check_again(
     :raises WrongResultError: as :func:`check_results`.
     """
     arguments = seeded_arguments(kernel, kernel.shape, seed)
-    launch = kernel.launch(config, kernel.shape)
+    launch = launch_of(kernel, config, kernel.shape)
     try:
         _check(kernel, toolchain, launcher, launch, arguments, kernel.shape)
     except WrongResultError as error:
@@ -116,16 +123,35 @@ def _check(
 
 
 def _expected(kernel: TunableKernel, arguments: Arguments) -> Mapping[str, Expected]:
-    try:
-        found = kernel.reference(arguments)
-    except Exception as error:
-        raise KernelError(f"[kernel] the reference failed: {error!r}") from error
+    given = {name: _unwritable(value) for name, value in arguments.items()}
+    found = called("the reference", kernel.reference, given)
+    if not isinstance(found, Mapping):
+        raise KernelError(
+            f"[kernel] the reference gives {shortly(found)}: it should give a mapping of the"
+            " outputs' names to Expected values"
+        )
     if set(found) != set(kernel.outputs):
         raise KernelError(
             f"[kernel] the reference gives {', '.join(found) or 'nothing'}, and the outputs are"
             f" {', '.join(kernel.outputs)}"
         )
+    for name, value in found.items():
+        if not isinstance(value, Expected):
+            raise KernelError(
+                f"[kernel] the reference gives {shortly(value)} for {name}: it should give an"
+                " Expected"
+            )
     return found
+
+
+def _unwritable(value: Any) -> Any:
+    """What whoever gets it cannot change: the kernel is to get it as it was made. A copy, since
+    torch writes to arrays that are read-only."""
+    if not isinstance(value, np.ndarray):
+        return value
+    copy = value.copy(order="K")
+    copy.flags.writeable = False
+    return copy
 
 
 def _unwritten(array: NDArray[Any]) -> NDArray[Any]:

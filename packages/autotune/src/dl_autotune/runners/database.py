@@ -38,6 +38,15 @@ CREATE TABLE IF NOT EXISTS claims (
 """
 
 
+_COLUMNS = {
+    "studies": {"id", "key", "identity"},
+    "trials": {"study", "number", "config", "invalidity"},
+    "claims": {"study", "config", "verdict"},
+    "choices": {"identity", "key", "choice"},
+}
+"""By which a table is known as one of these."""
+
+
 @dataclass(frozen=True)
 class StoredTrial:
     """One evaluation.
@@ -117,11 +126,27 @@ class Database:
                     f"[database] {path} is of version {version}, and this dl-autotune reads up to"
                     f" {VERSION}: install a newer one, or name another file"
                 )
+            self._demand_ours()
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.execute("PRAGMA foreign_keys=ON")
             self._connection.executescript(_SCHEMA + CHOICES)
             self._connection.execute(f"PRAGMA user_version={VERSION}")
+
+    def _demand_ours(self) -> None:
+        """Whether the file has no tables yet, or those of this package: others are not touched."""
+        found: dict[str, set[str]] = {}
+        for table, column in self._connection.execute(
+            "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c"
+            " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite|_%' ESCAPE '|'"
+        ):
+            found.setdefault(table, set()).add(column)
+        foreign = [t for t, columns in found.items() if not columns >= _COLUMNS.get(t, {""})]
+        if foreign:
+            raise DatabaseError(
+                f"[database] {self.path} has tables of something else ({', '.join(foreign)}), and"
+                " is left as it is: name another file with --database"
+            )
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:

@@ -15,13 +15,10 @@ import socket
 import sys
 from dataclasses import asdict, dataclass
 
-from cffi import FFI
-
 from .limits import Limits
-from .processes import below
+from .reaper import Reaper, adopt_orphans, end_with_parent
 from .serve import serve
 
-_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 _PRIORITY = -5
 _KEPT_BYTES = 2000
 """Of the end of what a worker printed: the last words of what crashed."""
@@ -48,12 +45,12 @@ def main() -> None:
     requests, control = (socket.socket(fileno=int(text)) for text in sys.argv[1:3])
     token, limits = bytes.fromhex(sys.argv[3]), Limits(**json.loads(sys.argv[4]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _prctl(_SET_CHILD_SUBREAPER, 1)
+    adopt_orphans()
     printed, their_output = os.pipe()
     worker = os.fork()
     if worker == 0:
         os.setsid()
-        _prctl(_SET_PDEATHSIG, signal.SIGKILL)
+        end_with_parent()
         control.close()
         os.close(printed)
         serve(requests, token, limits, their_output)
@@ -71,9 +68,9 @@ class Guard:
     """Waits for a worker's end, or for the tuner's, whichever comes first."""
 
     def __init__(self, worker: int, control: socket.socket, printed: int, limits: Limits) -> None:
-        self._worker, self._printed, self._limits = worker, printed, limits
+        self._printed, self._limits = printed, limits
         self._count, self._said, self._too_much = 0, b"", ""
-        self._ended = (0, 0)
+        self._reaper = Reaper(worker)
         self._selector = selectors.DefaultSelector()
         pidfd = os.pidfd_open(worker)
         for file in (control, printed, pidfd):
@@ -89,11 +86,11 @@ class Guard:
                 self._listen()
             if ready & self._endings:
                 break
-            self._reap()
-        self._end_all()
+            self._reaper.reap()
+        self._reaper.end_all()
         self._listen()
         said = self._said.decode(errors="replace").strip()
-        return Ending(*self._ended, said, self._too_much)
+        return Ending(*self._reaper.ended, said, self._too_much)
 
     def _listen(self) -> None:
         """Take what was printed; only its end is kept."""
@@ -107,36 +104,3 @@ class Guard:
             # Nobody is left who could print.
             if self._printed in self._selector.get_map():
                 self._selector.unregister(self._printed)
-
-    def _end_all(self) -> None:
-        mine = os.getpgrp()
-        while True:
-            found = below(os.getpid())
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                for group in {each.group for each in found} - {mine}:
-                    # At once, so that no process forks while others are being ended.
-                    os.killpg(group, signal.SIGKILL)
-            for each in found:
-                with contextlib.suppress(ProcessLookupError, PermissionError):
-                    os.kill(each.pid, signal.SIGKILL)
-            if not self._reap(wait=True):
-                return
-
-    def _reap(self, *, wait: bool = False) -> bool:
-        """Take the status of children that have ended; whether there are others."""
-        options = 0 if wait else os.WNOHANG
-        try:
-            while (found := os.wait4(-1, options))[0]:
-                pid, status, usage = found
-                if pid == self._worker:
-                    self._ended = (status, usage.ru_maxrss << 10)
-                options = os.WNOHANG
-        except ChildProcessError:
-            return False
-        return True
-
-
-def _prctl(option: int, argument: int) -> None:
-    ffi = FFI()
-    ffi.cdef("int prctl(int option, unsigned long argument);")
-    ffi.dlopen(None).prctl(option, argument)

@@ -21,6 +21,12 @@ def half_of_memory() -> int:
     return whole // 2
 
 
+def enough_to_start() -> int:
+    """Bytes with which a worker starts for sure: its libraries, and room for each of their
+    threads."""
+    return (512 << 20) + (32 << 20) * (os.cpu_count() or 1)
+
+
 @dataclass(frozen=True)
 class Limits:
     """Of a worker and all that it starts.

@@ -15,6 +15,7 @@ from ..observers.warmup import Run
 from ..spaces import Config
 from ..toolchains import Toolchain
 from .correctness import Launcher, seeded_arguments
+from .description import launch_of
 
 CACHES = ("warm", "rotate", "flush")
 """What a launch finds in the caches: the arguments of the one before; other arguments of the same
@@ -39,7 +40,7 @@ def timed_launches(
     flushed = np.zeros(_FLUSHED_BYTES if caches == "flush" else 0, dtype=np.uint8)
 
     def make(launcher: Launcher, config: Config) -> Run:
-        how = kernel.launch(config, kernel.shape)
+        how = launch_of(kernel, config, kernel.shape)
         turns = itertools.cycle(sets)
 
         def once() -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,54 +12,19 @@ from ..errors import KernelError, TuningError
 from ..kernel import TunableKernel, load_kernel
 from ..observers import Calibration, Claim, Interval, Race, RaceSettings, Verdict, claim
 from ..spaces import Config
-from ..strategies import DEFAULT, Budget, Outcome, Strategy, make_strategy
+from ..strategies import Outcome, Strategy, check_strategy, make_strategy
 from .compile_pool import CompilePool
 from .database import Database, StoredClaim, StoredTrial, Study
 from .kernel_worker import Calibrate, Evaluate, Identify, KernelWorker, Rejected, Target, describe
 from .placement import Caller, Here, Placement
+from .plan import Plan, Tuned
 from .worker import WorkerError
 
+__all__ = ["Plan", "Tuned", "Tuner"]
+
 _FINALISTS = 3
-_SEARCH_RACES = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
-_FINAL_RACES = RaceSettings(looks=(16,), seconds=5.0)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How a kernel is tuned.
-
-    :ivar budget: of the search; the races of the end come on top.
-    :ivar workers: compilers at a time.
-    :ivar search_races: of each candidate; short, since they only select.
-    :ivar final_races: of the finalists, in processes that selected nothing.
-    :ivar final_processes: in which the winner is raced, each with luck of its own.
-    :ivar evaluation_seconds: after which a candidate is given up.
-    """
-
-    budget: Budget = field(default_factory=lambda: Budget(evaluations=60))
-    strategy: str = DEFAULT
-    workers: int = 2
-    search_races: RaceSettings = _SEARCH_RACES
-    final_races: RaceSettings = _FINAL_RACES
-    final_processes: int = 5
-    evaluation_seconds: float = 60.0
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What a run came to.
-
-    :ivar claim: about `config` against the kernel's default.
-    :ivar evaluated: configurations of the study, of all its runs.
-    :ivar reused: the claim is of an earlier run, and nothing was measured.
-    """
-
-    study: Study
-    config: Config
-    claim: Claim
-    evaluated: int
-    reused: bool = False
-
+_PATIENCE = 60.0
+"""Seconds for what was seen to end, so that it only has to be told from what was lost."""
 
 Progress = Callable[[StoredTrial, int], None]
 """Told of each trial, and of how many there are now."""
@@ -94,6 +58,7 @@ class Tuner:
         :raises KernelError: the default itself does not compile, or is wrong.
         :raises TuningError: the device is in use.
         """
+        check_strategy(self.plan.strategy)
         lock = self._placement.lock(self.target.vendor, self.target.device)
         with lock, self._processes() as pool:
             identity = self._identity()
@@ -134,7 +99,7 @@ class Tuner:
 
     def _identity(self) -> Mapping[str, Any]:
         try:
-            found: Mapping[str, Any] = self._worker.call(Identify(), self.plan.evaluation_seconds)
+            found: Mapping[str, Any] = self._worker.call(Identify(), _PATIENCE)
         except WorkerError as error:
             raise TuningError(f"[tune] {self.target.vendor} cannot be used: {error}") from error
         return found
@@ -204,8 +169,8 @@ class Tuner:
     ) -> StoredTrial:
         answer: object = code
         if isinstance(code, bytes):
-            settings = self.plan.search_races
-            answer = self._raced(self._worker, config, code, default, settings, number)
+            settings, limit = self.plan.search_races, self.plan.evaluation_seconds
+            answer = self._raced(self._worker, config, code, default, settings, number, limit)
         if isinstance(answer, Rejected):
             return StoredTrial(config, answer.reason, answer.message)
         assert isinstance(answer, Race)
@@ -228,12 +193,15 @@ class Tuner:
         default: bytes,
         settings: RaceSettings,
         seed: int,
+        limit: float,
     ) -> Race | Rejected:
         request = Evaluate(config, code, self.kernel.default, default, settings, seed)
         try:
-            answer = worker.call(request, self.plan.evaluation_seconds)
+            answer = worker.call(request, limit)
         except WorkerError as error:
-            return Rejected("timeout" if error.reason == "timeout" else "runtime", str(error))
+            if error.reason == "timeout":
+                return Rejected("timeout", f"{error}, its limit: --limit gives it more or less")
+            return Rejected("runtime", str(error))
         if isinstance(answer, Rejected):
             # What is wrong may have written anywhere: nothing is measured beside it any more.
             worker.stop()
@@ -250,17 +218,18 @@ class Tuner:
             key=lambda trial: -(trial.ratio or 0),
         )
         raced: list[tuple[float, Config]] = []
+        count = len(ranked[:_FINALISTS])
         for trial in ranked[:_FINALISTS]:
             found = self._race_again(pool, trial.config, default, 1)
             raced += [(race.interval.ratio, trial.config) for race in found]
         if not raced:
-            return self._kept(study, self.kernel.default, [], calibration, len(trials))
+            return self._kept(study, self.kernel.default, [], calibration, len(trials), count)
         _, winner = max(raced, key=lambda each: each[0])
         races = self._race_again(pool, winner, default, self.plan.final_processes)
         if len(races) < self.plan.final_processes:
             # It failed when it was run again, so nothing is claimed of it.
-            return self._kept(study, self.kernel.default, [], calibration, len(trials))
-        return self._kept(study, winner, races, calibration, len(trials))
+            return self._kept(study, self.kernel.default, [], calibration, len(trials), count)
+        return self._kept(study, winner, races, calibration, len(trials), count)
 
     def _race_again(
         self, pool: CompilePool, config: Config, default: bytes, processes: int
@@ -271,11 +240,16 @@ class Tuner:
         found = []
         for number in range(processes):
             with self._measurer() as worker:
-                settings = self.plan.final_races
-                answer = self._raced(worker, config, code, default, settings, 1000 + number)
+                settings, limit = self.plan.final_races, self._final_limit()
+                seed = 1000 + number
+                answer = self._raced(worker, config, code, default, settings, seed, limit)
             if isinstance(answer, Race):
                 found.append(answer)
         return found
+
+    def _final_limit(self) -> float:
+        """It ended when it was searched for; the last races are longer."""
+        return max(_PATIENCE, self.plan.evaluation_seconds)
 
     def _kept(
         self,
@@ -284,6 +258,7 @@ class Tuner:
         races: Sequence[Race],
         calibration: Calibration,
         evaluated: int,
+        finalists: int,
     ) -> Tuned:
         if races:
             said = claim(races, calibration, seed=self.target.seed)
@@ -302,4 +277,4 @@ class Tuner:
                 tuple(each.ratios for each in races),
             ),
         )
-        return Tuned(study, config, said, evaluated)
+        return Tuned(study, config, said, evaluated, finalists)

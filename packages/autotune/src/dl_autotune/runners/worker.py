@@ -17,7 +17,7 @@ from typing import Any
 from ..errors import TuningError
 from .channel import TOKEN_BYTES, Channel, GarbageError
 from .guard import Ending
-from .limits import Limits, mebibytes
+from .limits import Limits, enough_to_start, mebibytes
 from .processes import Process, below, processes
 from .serve import UNANSWERED, Handler
 
@@ -38,6 +38,12 @@ class WorkerError(TuningError):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def _lacks_memory(error: WorkerError) -> bool:
+    """Whether it may be for want of memory that a worker did not start."""
+    words = ("MemoryError", "allocate memory", "map segment")
+    return error.reason != "error" or any(word in str(error) for word in words)
 
 
 class Worker:
@@ -125,13 +131,23 @@ class Worker:
                 start_new_session=True,
             )
         self._channel = Channel(ours, token)
-        with self._failing(_START_SECONDS):
-            self._channel.send(self._build, _START_SECONDS)
-            succeeded, answer = self._channel.receive(_START_SECONDS)
-            if not succeeded:
-                raise WorkerError("error", answer)
-            self._worker = answer
-        return self._channel
+        try:
+            with self._failing(_START_SECONDS):
+                self._channel.send(self._build, _START_SECONDS)
+                succeeded, answer = self._channel.receive(_START_SECONDS)
+                if not succeeded:
+                    raise WorkerError("error", answer)
+                self._worker = answer
+                return self._channel
+        except WorkerError as error:
+            allowed, enough = self._limits.allowed, enough_to_start()
+            if self._limits.memory >= enough or not _lacks_memory(error):
+                raise
+            raise WorkerError(
+                "limit",
+                f"a worker did not start within {allowed} of memory: give it {mebibytes(enough)},"
+                f" as --memory {enough >> 20} does, or more ({error})",
+            ) from error
 
     def _below(self) -> list[Process]:
         guard = self._guard

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Union
 
 from ..errors import SpaceError
+from . import bounded
 from .parameter import Value
 
 FUNCTIONS = (
@@ -60,6 +61,8 @@ class Constraint:
             return given
         if isinstance(given, str):
             return cls._of_expression(given)
+        if not callable(given):
+            raise SpaceError(f"[space] constraint {given!r} is neither a function nor a text")
         names = []
         for parameter in inspect.signature(given).parameters.values():
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY):
@@ -98,10 +101,11 @@ class Constraint:
         if not names:
             raise SpaceError(f"[space] constraint {text!r} names no parameter")
         allowed = {name: getattr(builtins, name) for name in FUNCTIONS}
+        allowed |= {"pow": bounded.power, **bounded.OPERATIONS}
         function = ast.Expression(
             ast.Lambda(
                 ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, []),
-                tree.body,
+                bounded.Bounded().visit(tree.body),
             )
         )
         code = compile(ast.fix_missing_locations(function), f"<constraint {text}>", "eval")

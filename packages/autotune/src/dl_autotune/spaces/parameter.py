@@ -5,12 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ..errors import SpaceError
 
 Value = int | float | str | bool
 Config = Mapping[str, Value]
 """A value for each parameter, in the parameters' order."""
+
+
+def plain(value: Any) -> Any:
+    """A number of numpy's as the one of Python that it is, which a database keeps."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 @dataclass(frozen=True)
@@ -27,10 +35,15 @@ class Parameter:
     values: tuple[Value, ...]
 
     def __init__(self, name: str, values: Iterable[Value]) -> None:
-        object.__setattr__(self, "name", name)
-        object.__setattr__(self, "values", tuple(values))
         if not isinstance(name, str) or not name.isidentifier():
             raise SpaceError(f"[space] parameter {name!r}: the name is not an identifier")
+        if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+            raise SpaceError(
+                f"[space] parameter {name}: {values!r} is no list of values; write [{values!r}] if"
+                " it is the only one"
+            )
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "values", tuple(map(plain, values)))
         if not self.values:
             raise SpaceError(f"[space] parameter {name}: there are no values to choose from")
         seen: set[Value] = set()

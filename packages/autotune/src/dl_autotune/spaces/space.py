@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -32,7 +32,7 @@ class SearchSpace:
 
     :param parameters: each with its values, as a mapping or as :class:`Parameter` objects.
     :param constraints: functions whose parameters are named as those of the space, or Python
-        expressions over them.
+        expressions over them; one may stand alone.
     :param resources: models of what a configuration needs, such as bytes of shared memory, as
         functions of parameters; strategies learn from them.
     :raises SpaceError: something of that is wrong, or no configuration is valid.
@@ -41,10 +41,14 @@ class SearchSpace:
     def __init__(
         self,
         parameters: Mapping[str, Iterable[Value]] | Sequence[Parameter],
-        constraints: Iterable[ConstraintLike] = (),
+        constraints: Iterable[ConstraintLike] | ConstraintLike = (),
         resources: Mapping[str, Callable[..., float]] | None = None,
     ) -> None:
         self._declare(parameters, resources)
+        if isinstance(constraints, (str, Constraint)) or callable(constraints):
+            constraints = [constraints]
+        if not isinstance(constraints, Iterable):
+            raise SpaceError(f"[space] constraints is {constraints!r}: give a list of them")
         self.constraints = tuple(Constraint.of(each) for each in constraints)
         for each in self.constraints:
             self._demand_known(f"constraint {each.text}", each.names)
@@ -57,7 +61,12 @@ class SearchSpace:
     ) -> None:
         if isinstance(parameters, Mapping):
             parameters = [Parameter(name, values) for name, values in parameters.items()]
+        if not isinstance(parameters, Iterable) or isinstance(parameters, (str, bytes)):
+            raise SpaceError(f"[space] {parameters!r} is no mapping of parameters to their values")
         self.parameters = tuple(parameters)
+        for each in self.parameters:
+            if not isinstance(each, Parameter):
+                raise SpaceError(f"[space] {each!r} is no Parameter: give Parameter(name, values)")
         self.names = tuple(p.name for p in self.parameters)
         if not self.names:
             raise SpaceError("[space] there are no parameters")
@@ -95,7 +104,7 @@ class SearchSpace:
                     f"[space] configurations differ in their parameters: {names} and {list(config)}"
                 )
         self = cls.__new__(cls)
-        values = {name: _ascending({config[name] for config in configs}) for name in names}
+        values = {name: _ascending(name, [config[name] for config in configs]) for name in names}
         self._declare(values, resources)
         self.constraints = ()
         self._diagram = Diagram.listing(self.parameters, self._rows(configs))
@@ -138,12 +147,19 @@ class SearchSpace:
         :raises SpaceError: it lacks a parameter or has one that is not of the space.
         """
         if set(config) != set(self.names):
+            missing = ", ".join(name for name in self.names if name not in config)
+            surplus = ", ".join(repr(name) for name in config if name not in self.names)
             raise SpaceError(
                 f"[space] configuration {dict(config)!r} has not the parameters"
-                f" {', '.join(self.names)}"
+                f" {', '.join(self.names)}:"
+                + (f" it lacks {missing}" if missing else "")
+                + (" and" if missing and surplus else "")
+                + (f" {surplus} is surplus" if surplus else "")
             )
         row = []
         for name, places in zip(self.names, self._places, strict=True):
+            if not isinstance(config[name], Hashable):
+                raise SpaceError(f"[space] parameter {name}: {config[name]!r} is no single value")
             if config[name] not in places:
                 return None
             row.append(places[config[name]])
@@ -192,7 +208,13 @@ class SearchSpace:
         return FeatureTable(self.parameters, self.resources)
 
 
-def _ascending(values: set[Value]) -> list[Value]:
-    return sorted(
-        values, key=lambda v: (isinstance(v, str), v if not isinstance(v, str) else 0, str(v))
-    )
+def _ascending(name: str, values: Sequence[Value]) -> list[Value]:
+    try:
+        return sorted(
+            set(values),
+            key=lambda v: (isinstance(v, str), v if not isinstance(v, str) else 0, str(v)),
+        )
+    except TypeError as error:
+        raise SpaceError(
+            f"[space] parameter {name}: values have to be numbers or texts: {error}"
+        ) from error

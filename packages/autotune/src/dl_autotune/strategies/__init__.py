@@ -8,7 +8,7 @@ from .exhaustive import Exhaustive
 from .genetic import Genetic
 from .guided_climbing import GuidedClimbing
 from .hill_climbing import HillClimbing
-from .kernel_tuner import PREFIX, KernelTuner
+from .kernel_tuner import PREFIX, KernelTuner, strategy_named
 from .random_search import RandomSearch
 from .search import Budget, search
 from .strategy import Outcome, Strategy
@@ -44,9 +44,26 @@ __all__ = [
     "RandomSearch",
     "Strategy",
     "Surrogate",
+    "check_strategy",
     "make_strategy",
     "search",
 ]
+
+
+def check_strategy(name: str) -> None:
+    """Whether there is a strategy of a name, before anything is done for it.
+
+    :raises TuningError: there is none, or what it needs is not installed.
+    """
+    if name == "optuna":
+        from .optuna import optuna_itself
+
+        optuna_itself()
+    elif name.startswith(PREFIX):
+        strategy_named(name.removeprefix(PREFIX))
+    elif name not in STRATEGIES:
+        known = ", ".join((*STRATEGIES, *OPTIONAL))
+        raise TuningError(f"[search] strategy {name!r} is none of {known}")
 
 
 def make_strategy(
@@ -57,6 +74,7 @@ def make_strategy(
     :param evaluations: how many there will be, for those that want to know.
     :raises TuningError: there is none of that name, or what it needs is not installed.
     """
+    check_strategy(name)
     if name == "optuna":
         from .optuna import OptunaSampler
 
@@ -64,7 +82,4 @@ def make_strategy(
     if name.startswith(PREFIX):
         name = name.removeprefix(PREFIX)
         return KernelTuner(space, seed=seed, name=name, evaluations=evaluations)
-    if name not in STRATEGIES:
-        known = ", ".join((*STRATEGIES, *OPTIONAL))
-        raise TuningError(f"[search] strategy {name!r} is none of {known}")
     return STRATEGIES[name](space, seed=seed)

@@ -55,7 +55,7 @@ class KernelTuner(Strategy):
     ) -> None:
         super().__init__(space, seed=seed)
         self._name, self._seed, self._seconds = name, seed, seconds
-        self._tune = _strategy(name)
+        self._tune = strategy_named(name)
         if space.size > _LARGEST:
             raise TuningError(
                 f"[search] strategy {PREFIX}{name} lists the whole space: of {space.size:,}"
@@ -177,7 +177,7 @@ class _Shared:
         np.random.set_state(states[1])
 
 
-def _strategy(name: str) -> Callable[..., Any]:
+def strategy_named(name: str) -> Callable[..., Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -12,6 +12,20 @@ _TRIES = 20
 """Of a sampler for one point: it knows no constraints, and proposes a point more than once."""
 
 
+def optuna_itself() -> Any:
+    """The package.
+
+    :raises TuningError: it is not installed.
+    """
+    try:
+        import optuna
+    except ImportError as error:
+        raise TuningError(
+            "[search] strategy optuna needs the package optuna: pip install 'dl-autotune[optuna]'"
+        ) from error
+    return optuna
+
+
 class OptunaSampler(Strategy):
     """A sampler of Optuna, by default its tree-structured Parzen estimator.
 
@@ -25,13 +39,7 @@ class OptunaSampler(Strategy):
 
     def __init__(self, space: SearchSpace, *, seed: int = 0, sampler: Any = None) -> None:
         super().__init__(space, seed=seed)
-        try:
-            import optuna
-        except ImportError as error:
-            raise TuningError(
-                "[search] strategy optuna needs the package optuna: pip install"
-                " 'dl-autotune[optuna]'"
-            ) from error
+        optuna = optuna_itself()
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._failed = optuna.trial.TrialState.FAIL
         made = (sampler or optuna.samplers.TPESampler)(seed=seed)

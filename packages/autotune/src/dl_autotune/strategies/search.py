@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from ..errors import TuningError
 from .strategy import Outcome, Strategy
 
 Evaluate = Callable[[Sequence[int]], Iterable[Outcome]]
-"""Answers for points, some at a time as they come."""
+"""Answers for points: one for each, in any order, some at a time as they come."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ def search(
     :param batch: points to evaluate at once, as when they compile in parallel.
     :param clock: seconds; another one in tests.
     :returns: the answers, in the order they came.
+    :raises TuningError: a point has no answer or more than one, or an answer is none.
     """
     start = clock()
     answers: list[Outcome] = []
@@ -55,7 +56,34 @@ def search(
             points = strategy.ask(count) if count > 0 else []
             if not points:
                 break
-            for outcome in evaluate(points):
+            for outcome in _answered(evaluate, points):
                 strategy.tell([outcome])
                 answers.append(outcome)
     return answers
+
+
+def _answered(evaluate: Evaluate, points: Sequence[int]) -> Iterator[Outcome]:
+    """What comes for points, as long as it is one answer for each."""
+    open_ = list(points)
+    given = evaluate(points)
+    if not isinstance(given, Iterable):
+        raise TuningError(f"[search] evaluate gives {given!r} for points: give Outcomes")
+    for outcome in given:
+        if not isinstance(outcome, Outcome):
+            raise TuningError(f"[search] evaluate gives {outcome!r}, which is no Outcome")
+        if outcome.point not in open_:
+            raise TuningError(
+                f"[search] evaluate answers point {outcome.point!r}, which it was not asked for, or"
+                f" has answered: give one Outcome for each of {_listed(points)}"
+            )
+        open_.remove(outcome.point)
+        yield outcome
+    if open_:
+        raise TuningError(
+            f"[search] evaluate gives no answer for points {_listed(sorted(open_))}: give an"
+            " Outcome for each, with the value None for what failed"
+        )
+
+
+def _listed(points: Iterable[int]) -> str:
+    return ", ".join(map(str, points))

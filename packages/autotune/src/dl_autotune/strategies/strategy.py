@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 
+from ..errors import TuningError
 from ..spaces import SearchSpace
 
 _TRIES = 20
@@ -50,11 +53,32 @@ class Strategy(ABC):
         return points
 
     def tell(self, outcomes: Iterable[Outcome]) -> None:
-        """Answers, in any order; also of points that were never asked for."""
+        """Answers, in any order; also of points that were never asked for.
+
+        :raises TuningError: one is of no point of the space, or its value is no positive number.
+        """
         for outcome in outcomes:
+            self._check(outcome)
             self._proposed.add(outcome.point)
             self.values[outcome.point] = outcome.value
             self.learn(outcome)
+
+    def _check(self, outcome: Outcome) -> None:
+        if not isinstance(outcome, Outcome):
+            raise TuningError(f"[search] {outcome!r} is no answer: give an Outcome(point, value)")
+        point, value = outcome.point, outcome.value
+        whole = isinstance(point, Integral) and not isinstance(point, bool)
+        if not whole or not 0 <= point < self.space.size:
+            raise TuningError(
+                f"[search] {outcome!r} is of no point of the space: give one that was asked for, an"
+                f" integer of 0 to {self.space.size - 1}"
+            )
+        number = isinstance(value, Real) and not isinstance(value, bool)
+        if value is not None and not (number and 0 < value < math.inf):
+            raise TuningError(
+                f"[search] the value of {outcome!r} is no positive, finite number: give what is"
+                " less for what is better, such as seconds, and None for what failed"
+            )
 
     @abstractmethod
     def propose(self, count: int) -> Sequence[int]:

@@ -1,0 +1,52 @@
+"""What a tuning run is told, and what it comes to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..observers import Claim, RaceSettings
+from ..spaces import Config
+from ..strategies import DEFAULT, Budget
+from .database import Study
+
+_SEARCH_RACES = RaceSettings(looks=(4, 8), seconds=1.0, hopeless=0.8)
+_FINAL_RACES = RaceSettings(looks=(16,), seconds=5.0)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a kernel is tuned.
+
+    :ivar budget: of the search; the races of the end come on top.
+    :ivar workers: compilers at a time.
+    :ivar search_races: of each candidate; short, since they only select.
+    :ivar final_races: of the finalists, in processes that selected nothing.
+    :ivar final_processes: in which the winner is raced, each with luck of its own.
+    :ivar evaluation_seconds: after which a candidate is given up; ``--limit``.
+    """
+
+    budget: Budget = field(default_factory=lambda: Budget(evaluations=60))
+    strategy: str = DEFAULT
+    workers: int = 2
+    search_races: RaceSettings = _SEARCH_RACES
+    final_races: RaceSettings = _FINAL_RACES
+    final_processes: int = 5
+    evaluation_seconds: float = 60.0
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What a run came to.
+
+    :ivar claim: about `config` against the kernel's default.
+    :ivar evaluated: configurations of the study, of all its runs.
+    :ivar finalists: candidates that were raced again at the end.
+    :ivar reused: the claim is of an earlier run, and nothing was measured.
+    """
+
+    study: Study
+    config: Config
+    claim: Claim
+    evaluated: int
+    finalists: int = 0
+    reused: bool = False

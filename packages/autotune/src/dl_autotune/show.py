@@ -1,0 +1,73 @@
+"""``dl tune show``: studies in a line each, and the trials of one."""
+
+from __future__ import annotations
+
+import sys
+
+from .errors import TuningError
+from .observers import Verdict
+from .runners.database import Database, StoredClaim, StoredTrial, Study
+from .terminal import shown
+
+_MOST_TRIALS = 10
+
+
+def show_studies(key: str | None, database: Database, *, every: bool = False) -> int:
+    """``dl tune show``."""
+    if key is not None:
+        study = find(key, database)
+        sys.stdout.write(_line(study, database))
+        for name, value in study.identity.items():
+            sys.stdout.write(f"  {name}: {value}\n")
+        trials = sorted(database.trials(study), key=lambda trial: -(trial.ratio or 0))
+        most = len(trials) if every else _MOST_TRIALS
+        sys.stdout.writelines(f"  {_trial(trial)}\n" for trial in trials[:most])
+        if len(trials) > most:
+            sys.stdout.write(f"  ... and {len(trials) - most} more: --all shows them\n")
+        return 0
+    studies = database.studies()
+    sys.stdout.writelines(_line(study, database) for study in studies)
+    if not studies:
+        sys.stdout.write(f"nothing was tuned yet in {database.path}\n")
+    return 0
+
+
+def _line(study: Study, database: Database) -> str:
+    found = study.identity
+    claimed: StoredClaim | None = database.claimed(study)
+    said = "not finished"
+    if claimed is not None:
+        said = claimed.verdict
+        if claimed.races:
+            said += f": {claimed.ratio:.3f} x [{claimed.low:.3f}, {claimed.high:.3f}]"
+        if found.get("kernel") != "operator":
+            said += f", {shown(claimed.config)}"
+        elif claimed.verdict == Verdict.FASTER.value:
+            chosen = (f"{key.partition(':')[0]}={each}" for key, each in claimed.config.items())
+            said += f", {', '.join(chosen)}"
+    shape = f" ({shown(found['shape'])})" if "shape" in found else ""
+    count = len(database.trials(study))
+    return (
+        f"{study.key}  {found.get('kernel')}:{found.get('function')}{shape} on"
+        f" {found.get('vendor')}, {count} trials, {said}\n"
+    )
+
+
+def _trial(trial: StoredTrial) -> str:
+    if trial.ratio is None:
+        first = trial.message.strip().partition("\n")[0]
+        return f"{trial.invalidity}: {first[:100]}, {shown(trial.config)}"
+    return f"{trial.ratio:.3f} x [{trial.low:.3f}, {trial.high:.3f}], {shown(trial.config)}"
+
+
+def find(key: str, database: Database) -> Study:
+    """The study whose key begins so.
+
+    :raises TuningError: there is none, or more than one.
+    """
+    found = [study for study in database.studies() if study.key.startswith(key)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(study.key for study in database.studies()) or "none"
+    count = "no study" if not found else "more than one study"
+    raise TuningError(f"[tune] {count} begins with {key!r}; there are {known}")

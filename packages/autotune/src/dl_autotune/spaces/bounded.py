@@ -1,0 +1,77 @@
+"""Arithmetic for expressions of others: what would take all memory, or for ever, is an error."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+_BITS = 4096
+"""Of the largest integer that a power or a shift may give."""
+_LONGEST = 4096
+"""Elements of the longest text or list that a product may give."""
+
+
+def power(base: Any, exponent: Any, *modulus: Any) -> Any:
+    """``pow``, where the result is not larger than any use has for it."""
+    whole = isinstance(base, int) and isinstance(exponent, int)
+    if whole and not modulus and exponent > 0 and abs(base) > 1:
+        _demand(base.bit_length() * exponent, f"{_told(base)} ** {_told(exponent)}")
+    return pow(base, exponent, *modulus)
+
+
+def shift(value: Any, by: Any) -> Any:
+    """``value << by``, bounded as a power is."""
+    if isinstance(value, int) and isinstance(by, int) and value and by > 0:
+        _demand(value.bit_length() + by, f"{_told(value)} << {_told(by)}")
+    return value << by
+
+
+def product(left: Any, right: Any) -> Any:
+    """``left * right``: of numbers as it is; a text or a list does not become long."""
+    for one, other in ((left, right), (right, left)):
+        listed = isinstance(one, (str, bytes, list, tuple)) and isinstance(other, int)
+        if listed and len(one) * other > _LONGEST:
+            raise OverflowError(f"{len(one)} elements times {_told(other)} are too many")
+    return left * right
+
+
+def _demand(bits: int, what: str) -> None:
+    if bits > _BITS:
+        raise OverflowError(f"{what} is too large: results of up to {_BITS} bits are calculated")
+
+
+def _told(value: int) -> str:
+    return str(value) if value.bit_length() <= 64 else f"(an integer of {value.bit_length()} bits)"
+
+
+_NAMES: dict[type[ast.operator], tuple[str, Callable[..., Any]]] = {
+    ast.Pow: ("bounded power", power),
+    ast.LShift: ("bounded shift", shift),
+    ast.Mult: ("bounded product", product),
+}
+"""Names with a blank: no parameter can have them."""
+OPERATIONS: dict[str, Callable[..., Any]] = dict(_NAMES.values())
+
+
+def _has_list(node: ast.BinOp) -> bool:
+    """Whether it is a product of a text or a list that is written there."""
+    return any(
+        isinstance(each, (ast.List, ast.Tuple))
+        or (isinstance(each, ast.Constant) and isinstance(each.value, (str, bytes)))
+        for each in ast.walk(node)
+    )
+
+
+class Bounded(ast.NodeTransformer):
+    """Has an expression call these functions where it has the operators."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """One operation, after those within it."""
+        self.generic_visit(node)
+        # Numbers are multiplied as ever, since that is most of what spaces of millions ask.
+        if type(node.op) not in _NAMES or (isinstance(node.op, ast.Mult) and not _has_list(node)):
+            return node
+        name, _ = _NAMES[type(node.op)]
+        function = ast.Name(name, ast.Load())
+        return ast.copy_location(ast.Call(function, [node.left, node.right], []), node)

@@ -1,0 +1,131 @@
+"""``dl tune model``: what is kept, and what is taken back where the program ends otherwise."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="operators are torch's")
+
+from dl_autotune import TuningError
+from dl_autotune.observers import Claim, Interval, Verdict
+from dl_autotune.operators import model
+from dl_autotune.operators.call import Call
+from dl_autotune.operators.plan import OperatorPlan
+from dl_autotune.operators.program import ProgramRun
+from dl_autotune.operators.tuner import TunedCall, ask_child
+from dl_autotune.runners.database import Database, StoredChoice, StoredClaim
+from dl_autotune.show import show_studies
+
+CALL = Call("mm", ({"shape": [2, 2], "dtype": "float32"},) * 2, {})
+OTHER = Call("mm", ({"shape": [3, 3], "dtype": "float32"},) * 2, {})
+EARLIER = StoredChoice("this", "gemm:1", "packed", "mm", 1.3, 1.2, 1.4)
+CLAIMED = StoredClaim({"gemm:1": "packed"}, "faster", 1.3, 1.2, 1.4, 0.0, ((1.3, 1.3),))
+FOUND = Interval(1.5, 1.4, 1.6)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    made = Database(tmp_path / "t.sqlite")
+    made.choose(EARLIER)
+    made.claim(made.study({"kernel": "operator", "function": str(CALL)}), CLAIMED)
+    return made
+
+
+def tune(call: Call, vendor: str, database: Database, plan: OperatorPlan) -> TunedCall:
+    """As if another implementation had won."""
+    key = "gemm:1" if call is CALL else "gemm:2"
+    study = database.study({"kernel": "operator", "function": str(call)})
+    before = database.claimed(study)
+    races = ((1.5, 1.5),)
+    claim = StoredClaim({key: "own"}, "faster", 1.5, 1.4, 1.6, 0.0, races)
+    database.claim(study, claim)
+    database.choose(StoredChoice("this", key, "own", "mm", 1.5, 1.4, 1.6))
+    claimed = Claim(Verdict.FASTER, FOUND)
+    keys = {key: ("own", "packed")}
+    return TunedCall(call, "this", keys, {key: "own"}, claimed, (), study=study, before=before)
+
+
+def tuned(
+    monkeypatch: pytest.MonkeyPatch, database: Database, ends: dict[str, list[int]]
+) -> model.TunedModel:
+    """Of a program that ends so, in turn, without choices and with them."""
+
+    def run(_: object, variables: dict[str, str]) -> ProgramRun:
+        return ProgramRun(1.0, ends[variables["DL_TUNING"]].pop(0), "loss 1.5")
+
+    monkeypatch.setattr(model, "run", run)
+    monkeypatch.setattr(model, "tune_call", tune)
+    calls = [(CALL, 3, 2.0), (OTHER, 3, 1.0)]
+    monkeypatch.setattr(model, "record_calls", lambda *_: calls)
+    plan = OperatorPlan(10.0, 2, 0)
+    return model.tune_model(["x"], "cpu", database, plan, runs=3, say=lambda _: None)
+
+
+def test_what_was_chosen_is_kept_where_the_program_ends_as_before(
+    monkeypatch: pytest.MonkeyPatch, database: Database
+) -> None:
+    found = tuned(monkeypatch, database, {"off": [0] * 3, "on": [0] * 3})
+    assert len(found.calls) == 2
+    assert {(c.key, c.choice) for c in database.choices()} == {("gemm:1", "own"), ("gemm:2", "own")}
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "message"),
+    [
+        # Also where it ends otherwise not at once.
+        ([0, 0, 0], [0, 0, 1], "with what was chosen the program ends otherwise: status 1, not 0"),
+        (
+            [0, 1, 0],
+            [0, 0, 0],
+            "does not end the same way twice: with nothing chosen it ended with",
+        ),
+        ([3, 0, 0], [3, 0, 0], "does not end the same way twice"),
+    ],
+)
+def test_what_was_chosen_is_taken_back_where_it_ends_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+    database: Database,
+    capsys: pytest.CaptureFixture[str],
+    off: list[int],
+    on: list[int],
+    message: str,
+) -> None:
+    with pytest.raises(TuningError, match=message):
+        tuned(monkeypatch, database, {"off": off, "on": on})
+    # What an earlier run chose is there again, with what it claimed.
+    assert database.choices() == [EARLIER]
+    known, new = database.studies()
+    assert database.claimed(known) == CLAIMED
+    claimed = database.claimed(new)
+    assert claimed is not None and claimed.verdict == "taken back"
+    show_studies(None, database)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("faster: 1.300 x [1.200, 1.400], gemm=packed")
+    assert second.endswith("taken back: 1.500 x [1.400, 1.600]")
+
+
+def test_the_words_of_a_process_that_fails_are_its_last_that_say_something(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Done:
+        returncode, stdout = 1, ""
+        stderr = 'Traceback\nRuntimeError: "no such kernel\n"\n\n'
+
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: Done)
+    job: dict[str, Any] = {"vendor": "cpu", "seconds": 1.0}
+    with pytest.raises(TuningError, match='with status 1: RuntimeError: "no such kernel'):
+        ask_child(job)
+    monkeypatch.setattr(Done, "stderr", "\n")
+    with pytest.raises(TuningError, match="with status 1: it said nothing"):
+        ask_child(job)
+
+
+def test_a_whole_run_that_prints_as_1_000_is_no_change() -> None:
+    found = model.TunedModel((), 0, Interval(1.001, 1.0004, 1.002), "")
+    assert "program no significant change" in model.told(found)
+    better = dataclasses.replace(found, whole=Interval(1.002, 1.0006, 1.003))
+    assert "program faster" in model.told(better)
