@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from dl_dicp import statistics
-from dl_dicp.options import Options
 from dl_dicp.explain import explain
+from dl_dicp.options import Options
 from engine_wheel import installed
 
 OPTIONS: dict[str, Any] = {"engine": "toy", "patterns": False}

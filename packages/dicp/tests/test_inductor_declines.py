@@ -49,6 +49,18 @@ def test_a_device_that_computes_while_the_host_goes_on() -> None:
     assert not why_out_of_reach({**info, "synchronous": True})
 
 
+def test_places_counted_from_the_start_of_memory() -> None:
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        return x.as_strided((4,), (1,), 2) + y[:4]
+
+    run = compile_(function)
+    memory, y = torch.arange(32.0, device="dl"), torch.zeros(8, device="dl")
+    for start in (0, 8, 16):
+        x = memory[start : start + 8]
+        assert torch.equal(run(x, y).cpu(), function(x, y).cpu())
+    assert "counts from the start of memory" in explain() and not runs()
+
+
 def test_no_compiler() -> None:
     run = compile_(chain)
     with (

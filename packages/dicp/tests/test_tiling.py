@@ -146,6 +146,25 @@ def test_small_tensors_run_whole() -> None:
     }
 
 
+def test_rows_that_run_across_memory_run_whole() -> None:
+    """Each element of a column is on a line of its own, as is that of the next block."""
+
+    def reasons(*, turned: bool) -> set[str]:
+        builder = GraphBuilder()
+        entry = builder.entry("main")
+        made = entry.input("x", [1024, 1024], "float32")
+        for _ in range(4):
+            out = entry.empty([1024, 1024], "float32")
+            pair = [each.transpose(0, 1) if turned else each for each in (out, made)]
+            entry.call("Neg", *pair)
+            made = out
+        entry.output("y", made)
+        return set(builder.build().tiling("main", cache=1 << 20).reasons.values())
+
+    assert reasons(turned=False) == set()
+    assert reasons(turned=True) == {"its rows run across the memory of a tensor"}
+
+
 def test_inputs_that_share_memory_run_whole(vendor: Vendor) -> None:
     builder = GraphBuilder()
     entry = builder.entry("main")

@@ -133,7 +133,7 @@ def test_state_begins_as_a_constant(runner: Vendor) -> None:
     [
         ({}, {}, "x missing"),
         ({"x": random(2, 8), "z": 1}, {}, "z unknown"),
-        ({"x": random(2, 9)}, {}, "x has not the shape that follows"),
+        ({"x": random(2, 9)}, {}, r"input x has the shape \[2, 9\], not \[2, 8\]"),
         ({"x": random(65, 8)}, {}, "batch = 65, but the graph was made for 1 to 64"),
         ({"x": random(0, 8)}, {}, "batch = 0, but the graph was made for 1 to 64"),
         ({"x": random(8)}, {}, "it has 1 dimensions, not 2"),

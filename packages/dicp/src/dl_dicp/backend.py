@@ -8,6 +8,7 @@ from typing import Any
 
 from torch.fx import GraphModule
 
+from . import checkpoints
 from .compiled import CompiledGraph
 from .decompositions import DECOMPOSITIONS
 from .engines.registry import INDUCTOR
@@ -34,8 +35,10 @@ def dl(
 
     if mode not in (None, "default"):
         raise ValueError(f"[dl] the backend has no mode {mode!r}; leave it out")
+    if not isinstance(options or {}, Mapping):
+        raise ValueError(f"[dl] options={options!r} is no dictionary of options by name")
     known = {each.name for each in dataclasses.fields(Options)}
-    unknown = sorted(set(options or {}) - known)
+    unknown = sorted(map(str, set(options or {}) - known))
     if unknown:
         raise ValueError(
             f"[dl] unknown options {', '.join(unknown)}; there are {', '.join(sorted(known))}"
@@ -67,5 +70,6 @@ def dl(
         keep_inference_input_mutations=True,
         decompositions=DECOMPOSITIONS,
     )
+    checkpoints.register()
     with whole_operators():
         return made(module, example_inputs)

@@ -12,6 +12,12 @@ namespace {
 constexpr size_t kMostPrograms = 64;
 constexpr int64_t kByteStride[] = {1};
 
+std::string shape_text(const int64_t* sizes, size_t count) {
+  std::string text = "[";
+  for (size_t d = 0; d < count; ++d) text += (d == 0 ? "" : ", ") + std::to_string(sizes[d]);
+  return text + "]";
+}
+
 bool aligned(const void* memory, int64_t item) {
   return reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(item) == 0;
 }
@@ -230,8 +236,9 @@ void Session::run(size_t number, const dl_contract_tensor_t* inputs, size_t inpu
     const size_t storage = entry.values[value].storage;
     const ConcreteView& view = found.sized().views[value];
     if (!std::equal(view.shape.begin(), view.shape.end(), inputs[i].sizes))
-      throw Failure("entry " + entry.name + ", input " + entry.inputs[i].name +
-                    " has not the shape that follows from the others");
+      throw Failure("entry " + entry.name + ", input " + entry.inputs[i].name + " has the shape " +
+                    shape_text(inputs[i].sizes, view.shape.size()) + ", not " +
+                    shape_text(view.shape.data(), view.shape.size()));
     void* memory = input_memory(entry.inputs[i], inputs[i],
                                 static_cast<uint64_t>(found.sized().bytes[storage]), view.item,
                                 slots_[number].memory[i]);

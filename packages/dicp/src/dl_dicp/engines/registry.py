@@ -45,7 +45,7 @@ def names() -> tuple[str, ...]:
 
 def is_known(name: object) -> bool:
     """Whether there is such an engine. Our own cost no look at plugins."""
-    return name in OWN or name in contributed()
+    return isinstance(name, str) and (name in OWN or name in contributed())
 
 
 def opened(name: str, device: torch.device) -> GraphEngine | str:

@@ -56,9 +56,10 @@ def chosen(option: bool | Sequence[str]) -> list[Pattern]:
     known = all_patterns()
     if option is True:
         return [each for each in known.values() if each.default]
-    if isinstance(option, str) or any(name not in known for name in option):
+    names = option if isinstance(option, Sequence) and not isinstance(option, str) else ("",)
+    if any(name not in known for name in names):
         raise ValueError(
             f"[dl] the option patterns is {option!r}, neither True, False nor a list of some of "
             f"{', '.join(known)}"
         )
-    return [known[name] for name in option]
+    return [known[name] for name in names]
