@@ -26,13 +26,26 @@ MODES: dict[str, tuple[int, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("how", [{"scale_factor": 2}, {"size": 9}], ids=str)
+aten = torch.ops.aten
+BY_FACTORS: dict[str, Any] = {
+    "nearest": lambda x: aten.upsample_nearest2d.vec(x, None, [2.0, 3.0]),
+    "linear": lambda x: aten.upsample_linear1d.vec(x, None, True, [2.0]),
+    "bilinear": lambda x: aten.upsample_bilinear2d.vec(x, None, False, [2.0, 2.0]),
+    "bicubic": lambda x: aten.upsample_bicubic2d.vec(x, None, False, [2.0, 2.0]),
+    "trilinear": lambda x: aten.upsample_trilinear3d.vec(x, None, False, [2.0, 2.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("by_factors", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_one_program_serves_all_sizes(mode: str, how: dict[str, Any]) -> None:
+def test_one_program_serves_all_sizes(mode: str, by_factors: bool) -> None:
     dims, options = MODES[mode]
 
     def function(x: torch.Tensor) -> torch.Tensor:
-        return F.interpolate(x * 2, mode=mode, **how, **options).relu()
+        if by_factors:
+            made: torch.Tensor = BY_FACTORS[mode](x * 2)
+            return made.relu()
+        return F.interpolate(x * 2, mode=mode, size=9, **options).relu()
 
     compiled = torch.compile(function, backend="dl", dynamic=True)
     for size in (5, 6, 8):

@@ -36,6 +36,14 @@ class Halves:
     dropped: str = ""
 
 
+_aten = torch.ops.aten
+FROM_THE_START = (
+    *(_aten.as_strided.default, _aten.as_strided_.default, _aten.as_strided_copy.default),
+    *(_aten.as_strided_scatter.default,),
+)
+"""They count from the start of memory, which Inductor takes for the start of their argument."""
+
+
 class InductorGraph:
     """Called with a list of arguments, as AOTAutograd calls what it compiles.
 
@@ -51,6 +59,7 @@ class InductorGraph:
         default = dataclasses.replace(options, engine="tiled")
         self.instead: CompiledGraph = CompiledGraph(module, kind, default)
         self._module = module
+        self._counts = any(node.target in FROM_THE_START for node in module.graph.nodes)
         self._halves = halves
         self._checks = options.check
         self._lock = threading.RLock()
@@ -89,7 +98,7 @@ class InductorGraph:
         """
         call = self._call
         # Without the forward graph, tensors may lie otherwise than the backward graph expects.
-        if call is None or self._halves.dropped:
+        if call is None or self._halves.dropped or (self._counts and _begin_later(arguments)):
             return list(self.instead(arguments))
         if not self._trusted:
             sizes = _sizes(arguments)
@@ -150,6 +159,11 @@ class InductorGraph:
 
     def _tell(self, state: str) -> None:
         self.instead.remarks[:] = [f"graph engine {INDUCTOR} {torch.__version__}, {state}"]
+
+
+def _begin_later(arguments: Sequence[Any]) -> bool:
+    """Whether a tensor does not begin where its memory does."""
+    return any(isinstance(a, torch.Tensor) and a.storage_offset() for a in arguments)
 
 
 def _sizes(arguments: Sequence[Any]) -> tuple[Any, ...]:

@@ -15,12 +15,6 @@ from ..engines.runner import tell_dropped
 from ..statistics import statistics
 from ..trace import name_of
 
-_aten = torch.ops.aten
-_WHEREVER_IN_MEMORY = (
-    *(_aten.as_strided.default, _aten.as_strided_.default, _aten.as_strided_copy.default),
-    *(_aten.as_strided_scatter.default,),
-)
-
 
 class DeclinedError(Exception):
     """Inductor does not get a graph; the text says why.
@@ -104,11 +98,6 @@ def check_graph(module: GraphModule) -> None:
             raise DeclinedError(
                 f"it draws random numbers ({name_of(target)}), which Inductor's generator would "
                 "draw otherwise than that of the device"
-            )
-        if target in _WHEREVER_IN_MEMORY:
-            raise DeclinedError(
-                f"{name_of(target)} counts from the start of memory, which Inductor takes for the"
-                " start of its argument"
             )
         if "fused_attention_overrideable" in str(target):
             raise DeclinedError(
