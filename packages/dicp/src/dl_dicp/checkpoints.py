@@ -14,6 +14,8 @@ from torch._C import DispatchKey
 from torch._prims import rng_prims
 from torch.utils._pytree import tree_leaves
 
+from dl_core.torch_backend.random import get_rng_state, set_rng_state
+
 
 def _device_of(given: Any) -> torch.device | None:
     """The device of dl among arguments."""
@@ -34,18 +36,18 @@ def register() -> None:
         device = _device_of((args, kwargs))
         if device is None:
             return torch_save(op, *args, **kwargs)
-        return torch.dl.get_rng_state(device), op(*args, **kwargs)
+        return get_rng_state(device), op(*args, **kwargs)
 
     def used(state: torch.Tensor, op: Any, *args: Any, **kwargs: Any) -> Any:
         device = _device_of((args, kwargs))
         if device is None:
             return torch_use(state, op, *args, **kwargs)
-        now = torch.dl.get_rng_state(device)
-        torch.dl.set_rng_state(state, device)
+        now = get_rng_state(device)
+        set_rng_state(state, device)
         try:
             return op(*args, **kwargs)
         finally:
-            torch.dl.set_rng_state(now, device)
+            set_rng_state(now, device)
 
     save.py_kernels[DispatchKey.BackendSelect] = saved
     use.py_kernels[DispatchKey.BackendSelect] = used

@@ -19,7 +19,8 @@
 //   DL_KERNELS_GPU        0: the loops of cpu/; 1: those of gpu/
 //   DL_FN, DL_COLD_FN     mark functions of kernels; the latter are rarely called, and the others
 //                         are faster without them
-//   DL_CALLED_FN          marks those that are long and take long, so that the call is nothing: they
+//   DL_CALLED_FN          marks those that are long and take long, so that the call is nothing:
+//   they
 //                         are compiled once
 //   DL_UNROLL             before a loop of few steps
 //   DL_VECTOR_LOOP        before a loop without dependent iterations, whose output and input may be

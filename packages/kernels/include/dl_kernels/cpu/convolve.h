@@ -216,7 +216,7 @@ void convolve_weight_gradient(const Launch& launch, const ConvShape& shape, T* g
       const int64_t group = task / pieces, first = task % pieces * piece;
       const int64_t count = positions - first < piece ? positions - first : piece;
       const detail::TapPlanes<T> left{grad_output + group * filters * plane, plane,
-                                   shape.filters * plane, first};
+                                      shape.filters * plane, first};
       const detail::Taps<T> right{window, in + group * window.channels * window.channel_step,
                                   first};
       C* to = parts.data() + task % pieces * size + group * filters * taps;
