@@ -51,9 +51,8 @@ void bind_kernels(py::module_& m) {
            }),
            py::arg("device"), py::arg("code"), py::arg("launches"), py::arg("addresses"),
            "Kernels of one code, launched one after the other. `launches`: function, blocks, "
-           "threads "
-           "of each, and the places of its arguments among the addresses, of which there are "
-           "`addresses`.")
+           "threads of each, and the places of its arguments among the addresses, of which there "
+           "are `addresses`.")
       .def("run", &KernelProgram::run, py::arg("addresses"),
            py::call_guard<py::gil_scoped_release>());
 }

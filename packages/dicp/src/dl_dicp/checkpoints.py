@@ -16,6 +16,8 @@ from torch.utils._pytree import tree_leaves
 
 from dl_core.torch_backend.random import get_rng_state, set_rng_state
 
+from .generators import generators_kept
+
 
 def _device_of(given: Any) -> torch.device | None:
     """The device of dl among arguments."""
@@ -42,12 +44,9 @@ def register() -> None:
         device = _device_of((args, kwargs))
         if device is None:
             return torch_use(state, op, *args, **kwargs)
-        now = get_rng_state(device)
-        set_rng_state(state, device)
-        try:
+        with generators_kept(device):
+            set_rng_state(state, device)
             return op(*args, **kwargs)
-        finally:
-            set_rng_state(now, device)
 
     save.py_kernels[DispatchKey.BackendSelect] = saved
     use.py_kernels[DispatchKey.BackendSelect] = used

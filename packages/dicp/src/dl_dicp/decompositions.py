@@ -73,7 +73,7 @@ def empty(size: Sequence[int], *, memory_format: Any = None, **options: Any) -> 
 
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.index.Tensor: index,
-    aten._unsafe_index.Tensor: index,  # which torch makes of interpolation, whose indices fit
+    aten._unsafe_index.Tensor: index,  # without a check of its own
     aten.empty_like.default: empty_like,
     aten.new_empty.default: new_empty,
     aten.empty.memory_format: empty,

@@ -34,40 +34,46 @@ def interpolated(whole: Any, x: Tensor, size: Sequence[int] | None, *rest: Any) 
     return result
 
 
-def shaped(mode: Any, _: Any, x: Tensor, size: Sequence[Any], *rest: Any, **others: Any) -> Tensor:
+def shaped(mode: Any, _: Any, x: Tensor, size: Sequence[Any], *__: Any, **___: Any) -> Tensor:
     """What an operator that takes both is like, of sizes that may vary: torch's own answer is for
     numbers."""
-    with mode:
-        made = x.new_empty((*x.shape[:2], *size))
-        return made.contiguous(memory_format=suggest_memory_format(x))
+    return _like(mode, x, (*x.shape[:2], *size))
 
 
 def shaped_gradient(
-    mode: Any, _: Any, grad: Tensor, size: Sequence[Any], given: Sequence[Any], *rest: Any, **o: Any
+    mode: Any, _: Any, grad: Tensor, __: Any, size: Sequence[Any], *___: Any, **____: Any
 ) -> Tensor:
-    """The same of the gradient of one."""
+    """The same of the gradient of one, whose argument has this size."""
+    return _like(mode, grad, size)
+
+
+def _like(mode: Any, given: Tensor, size: Sequence[Any]) -> Tensor:
     with mode:
-        return grad.new_empty(given).contiguous(memory_format=suggest_memory_format(grad))
+        return given.new_empty(size).contiguous(memory_format=suggest_memory_format(given))
+
+
+@cache
+def _packets() -> tuple[Any, ...]:
+    names = (name for name in dir(torch.ops.aten) if name.lstrip("_").startswith("upsample_"))
+    return tuple(getattr(torch.ops.aten, name) for name in names)
+
+
+def _is_gradient(packet: Any) -> bool:
+    return "backward" in packet.__name__
 
 
 @cache
 def _shapes() -> dict[Any, Callable[..., Any]]:
-    names = [name for name in dir(torch.ops.aten) if name.lstrip("_").startswith("upsample_")]
-    packets = [getattr(torch.ops.aten, name) for name in names]
-    return {
-        each.default: shaped_gradient if "backward" in each.__name__ else shaped
-        for each in packets
-        if "default" in each.overloads()
-    }
+    """By operator what tells what it gives."""
+    return {each.default: shaped_gradient if _is_gradient(each) else shaped for each in _packets()}
 
 
 @cache
 def _kernels() -> dict[Any, Callable[..., Any] | None]:
     """By operator what stands in for what torch makes of it; None: its C++ does."""
-    names = [name for name in dir(torch.ops.aten) if name.lstrip("_").startswith("upsample_")]
     found: dict[Any, Callable[..., Any] | None] = {}
-    for packet in (getattr(torch.ops.aten, name) for name in names):
-        if "backward" not in packet.__name__:
+    for packet in _packets():
+        if not _is_gradient(packet):
             found[packet.default] = None
             if "vec" in packet.overloads():
                 found[packet.vec] = partial(interpolated, packet.default)

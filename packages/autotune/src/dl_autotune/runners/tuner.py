@@ -217,19 +217,19 @@ class Tuner:
             (trial for trial in trials if trial.ratio is not None and trial.ratio > 1),
             key=lambda trial: -(trial.ratio or 0),
         )
+        finalists = ranked[:_FINALISTS]
         raced: list[tuple[float, Config]] = []
-        count = len(ranked[:_FINALISTS])
-        for trial in ranked[:_FINALISTS]:
+        for trial in finalists:
             found = self._race_again(pool, trial.config, default, 1)
             raced += [(race.interval.ratio, trial.config) for race in found]
-        if not raced:
-            return self._kept(study, self.kernel.default, [], calibration, len(trials), count)
-        _, winner = max(raced, key=lambda each: each[0])
-        races = self._race_again(pool, winner, default, self.plan.final_processes)
-        if len(races) < self.plan.final_processes:
-            # It failed when it was run again, so nothing is claimed of it.
-            return self._kept(study, self.kernel.default, [], calibration, len(trials), count)
-        return self._kept(study, winner, races, calibration, len(trials), count)
+        # Of what fails when it is run again, nothing is claimed.
+        winner, races = self.kernel.default, list[Race]()
+        if raced:
+            _, fastest = max(raced, key=lambda each: each[0])
+            again = self._race_again(pool, fastest, default, self.plan.final_processes)
+            if len(again) == self.plan.final_processes:
+                winner, races = fastest, again
+        return self._kept(study, winner, races, calibration, len(trials), len(finalists))
 
     def _race_again(
         self, pool: CompilePool, config: Config, default: bytes, processes: int

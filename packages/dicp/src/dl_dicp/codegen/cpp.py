@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from .dialect import FUNCTIONS, Dialect, Function, index_lines, storages_of
+from .dialect import (
+    FUNCTIONS,
+    Dialect,
+    Function,
+    index_lines,
+    pointer_lines,
+    start_lines,
+    storages_of,
+)
 from .kernel import Kernel
 from .loops import Pass
-from .views import TYPES, Access
 
 CHUNK = 4096
 """Elements of long rows without sums that a thread takes at a time."""
@@ -60,10 +67,9 @@ def function_of(kernel: Kernel, name: str) -> Function:
 
 
 def _chunks(kernel: Kernel) -> int:
-    passes = kernel.loops.passes
-    if len(passes) != 1 or passes[0].sums or passes[0].maxima or kernel.loops.buffers:
+    if not kernel.loops.are_of_elements:
         return 1
-    return -(-passes[0].length // CHUNK)
+    return -(-kernel.loops.passes[0].length // CHUNK)
 
 
 def _lines(
@@ -79,8 +85,7 @@ def _lines(
     yield "  for (int64_t unit = units * index / blocks, end = units * (index + 1) / blocks;"
     yield "       unit < end; ++unit) {"
     yield from (f"    {line}" for line in _place_lines(kernel, chunks))
-    for access, pointer in loops.accesses.items():
-        yield f"    {_pointer_line(access, pointer)}"
+    yield from (f"    {line}" for line in pointer_lines(kernel))
     yield from (f"    {line}" for line in (*loops.before, *loops.stores))
     for each in loops.passes:
         yield from (f"    {line}" for line in _pass_lines(each, chunks))
@@ -97,20 +102,8 @@ def _place_lines(kernel: Kernel, chunks: int) -> Iterator[str]:
     yield from index_lines(kernel.rows, "row" if chunks > 1 else "unit", "int64_t")
 
 
-def _pointer_line(access: Access, pointer: str) -> str:
-    kind = TYPES[access.dtype]
-    steps = "".join(f" + i{d} * {step}" for d, step in enumerate(access.outer) if step)
-    return (
-        f"{kind}* const {pointer} = reinterpret_cast<{kind}*>(a{access.storage}) + "
-        f"{access.offset}{steps};"
-    )
-
-
 def _pass_lines(each: Pass, chunks: int) -> Iterator[str]:
-    for total in each.sums:
-        yield f"double {total} = 0;"
-    for largest in each.maxima:
-        yield f"float {largest} = -kInfinity;"
+    yield from start_lines(each)
     low, high = ("low", "high") if chunks > 1 else ("0", str(each.length))
     clauses = "".join(f" reduction(+:{total})" for total in each.sums)
     clauses += "".join(f" reduction(max:{largest})" for largest in each.maxima)

@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from .dialect import FUNCTIONS, Dialect, Function, index_lines, storages_of
+from .dialect import (
+    FUNCTIONS,
+    Dialect,
+    Function,
+    index_lines,
+    pointer_lines,
+    start_lines,
+    storages_of,
+)
 from .kernel import Kernel
 from .loops import Pass
-from .views import TYPES, Access
 
 THREADS = 256
 """Of a block, at most."""
@@ -128,10 +135,7 @@ def _needs_rows(kernel: Kernel) -> bool:
     loops = kernel.loops
     if not loops.passes:
         return False
-    alone = len(loops.passes) == 1 and not loops.buffers
-    return (
-        not alone or any(x.sums or x.maxima or x.stores for x in loops.passes) or bool(loops.stores)
-    )
+    return not loops.are_of_elements or bool(loops.stores or loops.passes[0].stores)
 
 
 def _by_elements(kernel: Kernel, rows: int) -> Iterator[str]:
@@ -146,7 +150,7 @@ def _by_elements(kernel: Kernel, rows: int) -> Iterator[str]:
     if kernel.rows:
         yield f"  const {kind} row = at / {kernel.elements};"
     yield from (f"  {line}" for line in index_lines(kernel.rows, "row", kind))
-    yield from (f"  {line}" for line in _pointer_lines(kernel))
+    yield from (f"  {line}" for line in pointer_lines(kernel))
     yield from (f"  {line}" for line in loops.before)
     if loops.passes:
         yield from (f"  {line}" for line in loops.passes[0].lines)
@@ -166,7 +170,7 @@ def _by_rows(kernel: Kernel, rows: int) -> Iterator[str]:
         yield f"__shared__ {of} {buffer}[{length}];"
     yield f"for ({kind} row = blockIdx.x; row < {rows}; row += gridDim.x) {{"
     yield from (f"  {line}" for line in index_lines(kernel.rows, "row", kind))
-    yield from (f"  {line}" for line in _pointer_lines(kernel))
+    yield from (f"  {line}" for line in pointer_lines(kernel))
     yield from (f"  {line}" for line in loops.before)
     yield from (f"  {line}" for line in _store_lines(loops.stores))
     for each in loops.passes:
@@ -175,10 +179,7 @@ def _by_rows(kernel: Kernel, rows: int) -> Iterator[str]:
 
 
 def _pass_lines(each: Pass) -> Iterator[str]:
-    for total in each.sums:
-        yield f"double {total} = 0;"
-    for largest in each.maxima:
-        yield f"float {largest} = -kInfinity;"
+    yield from start_lines(each)
     yield f"for (int j = threadIdx.x; j < {each.length}; j += blockDim.x) {{"
     yield from (f"  {line}" for line in each.lines)
     yield "}"
@@ -198,18 +199,6 @@ def _store_lines(stores: list[str]) -> Iterator[str]:
         yield "if (threadIdx.x == 0) {"
         yield from (f"  {line}" for line in stores)
         yield "}"
-
-
-def _pointer_lines(kernel: Kernel) -> Iterator[str]:
-    for access, pointer in kernel.loops.accesses.items():
-        yield _pointer_line(access, pointer)
-
-
-def _pointer_line(access: Access, pointer: str) -> str:
-    kind = TYPES[access.dtype]
-    steps = "".join(f" + i{d} * {step}ll" for d, step in enumerate(access.outer) if step)
-    start = f"reinterpret_cast<{kind}*>(a{access.storage})"
-    return f"{kind}* const {pointer} = {start} + {access.offset}ll{steps};"
 
 
 def _index_type(count: int) -> str:

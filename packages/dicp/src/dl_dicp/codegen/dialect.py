@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .kernel import Kernel
+from .loops import Pass
+from .views import TYPES
 
 FUNCTIONS = """\
 // NaN of either stays.
@@ -68,6 +70,24 @@ class Dialect:
 def storages_of(kernel: Kernel) -> list[int]:
     """Those whose addresses a kernel gets."""
     return sorted({access.storage for access in kernel.loops.accesses})
+
+
+def pointer_lines(kernel: Kernel) -> Iterator[str]:
+    """The pointers to a row of all that a kernel reads and writes, of addresses named ``a`` with
+    the number of their storage."""
+    for access, pointer in kernel.loops.accesses.items():
+        kind = TYPES[access.dtype]
+        steps = "".join(f" + i{d} * {step}ll" for d, step in enumerate(access.outer) if step)
+        start = f"reinterpret_cast<{kind}*>(a{access.storage})"
+        yield f"{kind}* const {pointer} = {start} + {access.offset}ll{steps};"
+
+
+def start_lines(each: Pass) -> Iterator[str]:
+    """What a pass adds up and takes the largest of, before its loop."""
+    for total in each.sums:
+        yield f"double {total} = 0;"
+    for largest in each.maxima:
+        yield f"float {largest} = -kInfinity;"
 
 
 def index_lines(rows: Sequence[int], row: str, kind: str) -> Iterator[str]:

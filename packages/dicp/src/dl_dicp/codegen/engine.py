@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -41,13 +42,14 @@ class Codegen:
         """The calls of groups that are worth a kernel."""
         entry = graph["entries"]["main"]
         groups = list(groups_of(entry))
+        suits = cache(lambda place: self._suits(entry, groups[place]))
         accepted = set[int]()
         for group in filter(_is_worth, groups):
             # What stands between the calls of one kernel has to be one, too.
             first, last = group.calls[0].number, group.calls[-1].number
-            near = [x for x in groups if x is group or first < x.calls[0].number < last]
-            if all(self._suits(entry, each) for each in near):
-                accepted |= {call.number for each in near for call in each.calls}
+            near = [n for n, x in enumerate(groups) if first <= x.calls[0].number < last]
+            if all(map(suits, near)):
+                accepted |= {call.number for n in near for call in groups[n].calls}
         return [number in accepted for number in range(len(entry["calls"]))]
 
     def compile(self, graph: Mapping[str, Any]) -> bytes:
@@ -117,15 +119,17 @@ class _Kernels:
 
     def _blocks(self, stream: int) -> list[torch.Tensor]:
         of_streams: dict[int, list[torch.Tensor]] = self._memory.__dict__.setdefault("blocks", {})
-        if stream in of_streams and not _C.is_capturing(self._device.index):
-            return of_streams[stream]
-        made = [
+        if _C.is_capturing(self._device.index):
+            return self._new_blocks()
+        if stream not in of_streams:
+            of_streams[stream] = self._new_blocks()
+        return of_streams[stream]
+
+    def _new_blocks(self) -> list[torch.Tensor]:
+        return [
             torch.empty(size, dtype=torch.uint8, device=self._device)
             for _, size in self._temporaries
         ]
-        if not _C.is_capturing(self._device.index):
-            of_streams[stream] = made
-        return made
 
 
 def functions_of(entry: Mapping[str, Any], dialect: Dialect) -> Iterator[Function]:

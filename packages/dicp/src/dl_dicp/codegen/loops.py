@@ -79,6 +79,12 @@ class Loops:
         self._first_read: dict[Access, int] = {}
         self._count = 0
 
+    @property
+    def are_of_elements(self) -> bool:
+        """Whether there is one, in which no element needs another one."""
+        alone = len(self.passes) == 1 and not self.buffers
+        return alone and not (self.passes[0].sums or self.passes[0].maxima)
+
     def read(self, access: Access, length: int) -> Symbol:
         """A value of memory."""
         kind = "bool" if access.dtype == "bool" else "float"

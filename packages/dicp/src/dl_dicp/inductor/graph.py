@@ -38,8 +38,10 @@ class Halves:
 
 _aten = torch.ops.aten
 FROM_THE_START = (
-    *(_aten.as_strided.default, _aten.as_strided_.default, _aten.as_strided_copy.default),
-    *(_aten.as_strided_scatter.default,),
+    _aten.as_strided.default,
+    _aten.as_strided_.default,
+    _aten.as_strided_copy.default,
+    _aten.as_strided_scatter.default,
 )
 """They count from the start of memory, which Inductor takes for the start of their argument."""
 

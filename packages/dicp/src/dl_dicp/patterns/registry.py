@@ -56,10 +56,10 @@ def chosen(option: bool | Sequence[str]) -> list[Pattern]:
     known = all_patterns()
     if option is True:
         return [each for each in known.values() if each.default]
-    names = option if isinstance(option, Sequence) and not isinstance(option, str) else ("",)
-    if any(name not in known for name in names):
+    listed = isinstance(option, Sequence) and not isinstance(option, str)
+    if not listed or any(name not in known for name in option):
         raise ValueError(
             f"[dl] the option patterns is {option!r}, neither True, False nor a list of some of "
             f"{', '.join(known)}"
         )
-    return [known[name] for name in names]
+    return [known[name] for name in option]
