@@ -59,6 +59,29 @@ def test_a_script_is_run_and_explained(tmp_path: Path, capsys: pytest.CaptureFix
     assert "<td" in shown and "it ran on the CPU" in shown and "no temporaries" in shown
 
 
+DROPPING = """
+import torch
+
+def compiled(function):
+    torch.compile(function, backend="dl")(torch.ones(4, 4, device="dl"))
+    torch._dynamo.reset()
+
+compiled(torch.exp)
+compiled(torch.tanh)
+"""
+
+
+def test_graphs_that_a_program_has_dropped_are_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(DROPPING)
+    assert explain(str(program)) == 0
+    said = capsys.readouterr().out
+    assert said.count("(inference): 1 nodes") == 2, said
+    assert "diopiExp" in said and "diopiTanh" in said
+
+
 def test_the_page_shows_the_plan_and_what_patterns_did() -> None:
     def function(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         product = x.exp().cos() * y

@@ -17,6 +17,7 @@ from dl_core import _C
 from .errors import FixedSizesError, NotCompiledError, OwnCaseError, RefusedCallError
 from .generators import generators_as_they_are
 from .host_numbers import numbers_of, value_text
+from .kept import keep
 from .memory import is_plain
 from .options import Options
 from .patterns import registry as patterns
@@ -67,6 +68,7 @@ class CompiledGraph:
         self._varying = unread_arguments(self.module)
         self.number = next(_numbers)
         all_graphs.add(self)
+        keep(self)
 
     def __call__(self, arguments: list[Any]) -> Any:
         """The results as a list.

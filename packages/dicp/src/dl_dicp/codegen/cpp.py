@@ -50,6 +50,29 @@ FN float gelu_by_tanh_gradient(float grad, float x) {
 """
     + FUNCTIONS
     + """
+// g++ vectorises choices that are of 32 bits, which those of a conversion to 16 are not.
+template <>
+FN float rounded<Half>(float x) {
+  const uint32_t whole = bit_cast<uint32_t>(x), magnitude = whole & 0x7fffffffu;
+  const float size = bit_cast<float>(magnitude);
+  // Adding 0.5 rounds what is a subnormal there to its last place.
+  const uint32_t small = bit_cast<uint32_t>(size + 0.5f - 0.5f);
+  const uint32_t normal = (magnitude + 0x0fffu + ((magnitude >> 13) & 1u)) & ~0x1fffu;
+  uint32_t made = magnitude < 0x38800000u ? small : normal;
+  made = magnitude >= 0x477ff000u ? 0x7f800000u : made;  // 65520 and above are infinity
+  made = magnitude > 0x7f800000u ? 0x7fc00000u : made;
+  return bit_cast<float>(made | (whole & 0x80000000u));
+}
+FN void put(Half* to, float value) {
+  const uint32_t whole = bit_cast<uint32_t>(value), magnitude = whole & 0x7fffffffu;
+  // Adding 2^-14 makes a subnormal's digits those of a normal number.
+  const float size = bit_cast<float>(magnitude);
+  const uint32_t digits = bit_cast<uint32_t>(magnitude < 0x38800000u ? size + 0x1p-14f : size);
+  uint32_t bias = magnitude < 0x38800000u ? 0x38800000u : 0x38000000u;
+  bias = magnitude < 0x7f800000u ? bias : 0;  // infinities and NaN have all of their bits
+  to->bits = static_cast<uint16_t>((((digits - bias) >> 13) & 0x7fffu) | (whole >> 16 & 0x8000u));
+}
+
 }  // namespace
 """
 )

@@ -23,10 +23,17 @@ FN float silu_gradient(float grad, float x) {
   return grad * share * (1.0f + x * (1.0f - share));
 }
 
-FN void put(float* to, float value) { *to = value; }
+// To the nearest value of a type of 16 bits.
+template <class T>
+FN float rounded(float x) {
+  return static_cast<float>(T(x));
+}
+// A value that the type has.
+template <class T>
+FN void put(T* to, float value) {
+  *to = T(value);
+}
 FN void put(bool* to, bool value) { *to = value; }
-FN void put(Half* to, float value) { *to = Half(value); }
-FN void put(BFloat16* to, float value) { *to = BFloat16(value); }
 """
 """Part of each prelude, which defines ``FN``, ``Half``, ``BFloat16``, ``kInfinity``, ``kNaN``,
 ``root``, ``gelu_by_tanh``, ``gelu_by_tanh_gradient`` and functions in ``math::`` besides."""

@@ -46,8 +46,8 @@ def kernel_of(group: Group, stored: set[int], most_buffered: int) -> Kernel:
                 access = shape.places[call.writes[name]]
                 if access.dtype in HALVES and call.rule is not None:
                     # Every operator rounds its results, whoever reads them.
-                    half = f"static_cast<float>({FLOATS[access.dtype]}({{0}}))"
-                    symbol = loops.element(half, symbol)
+                    rounded = f"rounded<{FLOATS[access.dtype]}>({{0}})"
+                    symbol = loops.element(rounded, symbol)
                 values[access] = symbol
                 lengths[access] = call.length * shape.stretched
     for access, length in lengths.items():

@@ -12,6 +12,7 @@ from dl_dicp.tiling import computes_on_host
 from .cpp import CPP
 from .cuda import CUDA
 from .engine import Codegen
+from .hip import HIP
 
 
 def open_for(device: torch.device) -> Codegen | str:
@@ -20,9 +21,11 @@ def open_for(device: torch.device) -> Codegen | str:
     if unavailable:
         return unavailable
     # One that the host computes for has its processor's kernels, any other one those of a GPU.
-    dialect = CPP if computes_on_host(device) else CUDA
-    if dialect.language not in languages.split(","):
-        return f"{device} compiles {languages or 'nothing'}, and not {dialect.language}"
+    dialects = [CPP] if computes_on_host(device) else [CUDA, HIP]
+    dialect = next((each for each in dialects if each.language in languages.split(",")), None)
+    if dialect is None:
+        known = " or ".join(each.language for each in dialects)
+        return f"{device} compiles {languages or 'nothing'}, and not {known}"
     if dialect is CPP and importlib.util.find_spec("dl_kernels") is None:  # kernels include it
         return "dl-kernels is not installed: `pip install dl-dicp[codegen]`"
     return Codegen(device, dialect)

@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 
 from dl_core.commands import Command
+from dl_dicp.kept import graphs_kept
 
 from . import minimize, test
 
@@ -62,8 +63,9 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(arguments.what, "-m needs the name of a module")
     if arguments.script is not None and not Path(arguments.script).is_file():
         return _refuse(arguments.what, f"{arguments.script} is no file")
-    code = _program(arguments)
-    return (_warm if arguments.what == "warm" else _explain)(arguments, code)
+    with graphs_kept():
+        code = _program(arguments)
+        return (_warm if arguments.what == "warm" else _explain)(arguments, code)
 
 
 def _warm(_: argparse.Namespace, code: int) -> int:

@@ -1,0 +1,258 @@
+"""The models of the graph compiler's benchmark, with random weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from dl_dicp.testing.model_list import Output, UNet
+
+WORDS = 512
+
+Inputs = tuple[Tensor, ...]
+
+
+class Layer(nn.Module):
+    """A layer of BERT (norms behind, GELU) or GPT-2 (norms before, a causal mask)."""
+
+    def __init__(self, width: int, heads: int, causal: bool) -> None:
+        super().__init__()
+        self.heads, self.causal = heads, causal
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
+
+    def attend(self, x: Tensor) -> Tensor:
+        batch, length, width = x.shape
+        parts = self.qkv(x).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        made = F.scaled_dot_product_attention(*parts.unbind(0), is_causal=self.causal)
+        return self.out(made.transpose(1, 2).reshape(batch, length, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.causal:
+            x = x + self.attend(self.first(x))
+            return x + self.down(F.gelu(self.up(self.second(x)), approximate="tanh"))
+        x = self.first(x + self.attend(x))
+        return self.second(x + self.down(F.gelu(self.up(x))))
+
+
+class Transformer(nn.Module):
+    """BERT-like or GPT-2-like."""
+
+    def __init__(self, causal: bool, width: int = 256, layers: int = 2) -> None:
+        super().__init__()
+        self.words = nn.Embedding(WORDS, width)
+        self.places = nn.Parameter(torch.randn(128, width) / 10)
+        self.layers = nn.Sequential(*(Layer(width, 4, causal) for _ in range(layers)))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.layers(self.words(tokens) + self.places[: tokens.shape[1]])
+        return F.linear(x, self.words.weight)
+
+
+class LlamaLayer(nn.Module):
+    """RMS norm, rotary embedding, SwiGLU, a cache that calls change."""
+
+    def __init__(self, width: int, heads: int, most: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.gate, self.up = (nn.Linear(width, 2 * width, bias=False) for _ in range(2))
+        self.down = nn.Linear(2 * width, width, bias=False)
+        self.first, self.second = (nn.Parameter(torch.ones(width)) for _ in range(2))
+        for name in ("keys", "values"):
+            self.register_buffer(name, torch.zeros(1, heads, most, width // heads))
+
+    @staticmethod
+    def normed(x: Tensor, scale: Tensor) -> Tensor:
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * scale
+
+    @staticmethod
+    def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        first, second = x.chunk(2, dim=-1)
+        return x * cos + torch.cat([-second, first], -1) * sin
+
+    def forward(self, x: Tensor, places: Tensor, cos: Tensor, sin: Tensor, seen: Tensor) -> Tensor:
+        q, k, v = (
+            part.view(1, x.shape[1], self.heads, -1).transpose(1, 2)
+            for part in self.qkv(self.normed(x, self.first)).chunk(3, dim=-1)
+        )
+        self.keys.index_copy_(2, places, self.rotated(k, cos, sin))
+        self.values.index_copy_(2, places, v)
+        made = F.scaled_dot_product_attention(
+            self.rotated(q, cos, sin), self.keys, self.values, attn_mask=seen
+        )
+        x = x + self.out(made.transpose(1, 2).flatten(2))
+        y = self.normed(x, self.second)
+        return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    """Llama-like, with a cache of `most` places."""
+
+    def __init__(self, width: int = 256, layers: int = 2, most: int = 128) -> None:
+        super().__init__()
+        self.words = nn.Embedding(WORDS, width)
+        self.layers = nn.ModuleList(LlamaLayer(width, 4, most) for _ in range(layers))
+        head = width // 4
+        angles = torch.outer(torch.arange(most), 10 ** (-4 * torch.arange(0, head, 2) / head))
+        self.register_buffer("cos", torch.cat([angles.cos()] * 2, -1))
+        self.register_buffer("sin", torch.cat([angles.sin()] * 2, -1))
+        self.most = most
+
+    def forward(self, tokens: Tensor, places: Tensor) -> Tensor:
+        x = self.words(tokens)
+        cos, sin = self.cos[places], self.sin[places]
+        seen = torch.arange(self.most, device=x.device) <= places[:, None]
+        for layer in self.layers:
+            x = layer(x, places, cos, sin, seen)
+        return F.linear(x[:, -1:], self.words.weight)
+
+
+class Block(nn.Module):
+    """Two convolutions and a shortcut."""
+
+    def __init__(self, channels: int, out: int, stride: int) -> None:
+        super().__init__()
+        self.one = nn.Conv2d(channels, out, 3, stride, 1, bias=False)
+        self.two = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+        self.first, self.second = nn.BatchNorm2d(out), nn.BatchNorm2d(out)
+        self.short = nn.Conv2d(channels, out, 1, stride, bias=False) if stride > 1 else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.second(self.two(F.relu(self.first(self.one(x)))))
+        return F.relu(y + (x if self.short is None else self.short(x)))
+
+
+def resnet18() -> nn.Module:
+    """ResNet-18's four stages of two blocks, half as wide."""
+    stages = [nn.Conv2d(3, 32, 7, 2, 3, bias=False), nn.BatchNorm2d(32), nn.ReLU()]
+    channels = 32
+    for out, stride in ((32, 1), (64, 2), (128, 2), (256, 2)):
+        stages += [Block(channels, out, stride), Block(out, out, 1)]
+        channels = out
+    return nn.Sequential(*stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, 10))
+
+
+def _library() -> Any:
+    import transformers
+
+    return transformers
+
+
+def resnet50() -> nn.Module:
+    """The one of transformers, as it is."""
+    t = _library()
+    return Output(t.ResNetModel(t.ResNetConfig()), "pooler_output")
+
+
+def vit() -> nn.Module:
+    """Two layers of a small ViT."""
+    t = _library()
+    config = t.ViTConfig(
+        hidden_size=256,
+        intermediate_size=1024,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        image_size=128,
+        patch_size=16,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    return Output(t.ViTModel(config, add_pooling_layer=False), "last_hidden_state")
+
+
+def whisper() -> nn.Module:
+    """Whisper-tiny with few words and for sounds of two seconds."""
+    t = _library()
+    config = t.WhisperConfig(
+        vocab_size=WORDS,
+        d_model=384,
+        encoder_layers=4,
+        decoder_layers=4,
+        encoder_attention_heads=6,
+        decoder_attention_heads=6,
+        encoder_ffn_dim=1536,
+        decoder_ffn_dim=1536,
+        max_source_positions=100,
+        max_target_positions=64,
+        use_cache=False,
+        dropout=0.0,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=1,
+        suppress_tokens=None,
+        begin_suppress_tokens=None,
+    )
+    return Output(t.WhisperForConditionalGeneration(config), "logits")
+
+
+def mixtral() -> nn.Module:
+    """Two layers of a small Mixtral: two of four experts for each word."""
+    t = _library()
+    config = t.MixtralConfig(
+        vocab_size=WORDS,
+        hidden_size=256,
+        intermediate_size=512,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=128,
+        num_local_experts=4,
+        num_experts_per_tok=2,
+        use_cache=False,
+    )
+    return Output(t.MixtralForCausalLM(config), "logits")
+
+
+def tokens(batch: int, length: int) -> Tensor:
+    """Numbers of words."""
+    return torch.randint(0, WORDS, (batch, length))
+
+
+def images(batch: int, side: int) -> Tensor:
+    """Noise."""
+    return torch.randn(batch, 3, side, side)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured.
+
+    :ivar make: a model whose call returns one tensor.
+    :ivar inputs: of a call.
+    :ivar trains: a step of training, without the optimizer, is measured instead of a call.
+    """
+
+    make: Callable[[], nn.Module]
+    inputs: Callable[[], Inputs]
+    trains: bool = False
+
+
+INFERENCE = {
+    "BERT": Case(lambda: Transformer(causal=False), lambda: (tokens(2, 64),)),
+    "GPT-2": Case(lambda: Transformer(causal=True), lambda: (tokens(2, 64),)),
+    "Llama prefill": Case(Llama, lambda: (tokens(1, 64), torch.arange(64))),
+    "Llama decode": Case(Llama, lambda: (tokens(1, 1), torch.tensor([64]))),
+    "ViT": Case(vit, lambda: (images(1, 128),)),
+    "ResNet-18": Case(resnet18, lambda: (images(1, 64),)),
+    "ResNet-50": Case(resnet50, lambda: (images(1, 64),)),
+    "U-Net": Case(lambda: UNet(16), lambda: (images(1, 64),)),
+    "Whisper-tiny": Case(
+        whisper, lambda: (torch.randn(1, 80, 200), torch.ones(1, 200).long(), tokens(1, 32))
+    ),
+    "Mixtral-tiny": Case(mixtral, lambda: (tokens(1, 64),)),
+}
+CASES = INFERENCE | {
+    f"{name} training": Case(case.make, case.inputs, trains=True)
+    for name, case in INFERENCE.items()
+    if not name.startswith("Llama")  # this one's cache is for inference
+}
+"""By name."""

@@ -1,0 +1,77 @@
+"""A compiler for vLLM, whose platform plugins name it by ``get_compile_backend()``:
+``"dl_dicp.vllm.DlCompiler"``. Needs vLLM.
+
+vLLM cuts a model at its attention and has the parts compiled, for all numbers of tokens at once and
+for some apart.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+from vllm.compilation.compiler_interface import CompilerInterface
+
+from .backend import dl
+
+OPTIONS = "dl"
+"""The key of the compiler's options in what vLLM hands to all compilers as those of Inductor."""
+
+
+class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be there
+    """Compiles parts of a model as ``torch.compile(backend="dl")`` does.
+
+    Its options are a dictionary by the key ``"dl"`` of vLLM's ``inductor_compile_config``; those
+    that are Inductor's own are left alone. Nothing is kept on disk, so that no part has a handle to
+    load it by.
+    """
+
+    name = "dl"
+
+    def initialize_cache(
+        self, cache_dir: str, disable_cache: bool = False, prefix: str = ""
+    ) -> None:
+        """There is nothing to keep: a part is recorded in its first call."""
+
+    def compute_hash(self, vllm_config: Any) -> str:
+        """What else than vLLM's configuration decides what is compiled: the releases."""
+        factors = [torch.__version__, *(version(f"dl-{name}") for name in ("core", "dicp"))]
+        return hashlib.sha256("\n".join(factors).encode()).hexdigest()[:10]
+
+    def compile(
+        self,
+        graph: GraphModule,
+        example_inputs: Sequence[Any],
+        compiler_config: dict[str, Any] | None,
+        *_: Any,
+        **__: Any,
+    ) -> tuple[Callable[..., Any], None]:
+        """What to call instead of the graph, and no handle.
+
+        A part is for any number of tokens, or records one more program for a number that it does
+        not serve: of the range that vLLM names nothing has to be known.
+
+        :raises ValueError: an option is unknown.
+        """
+        options = (compiler_config or {}).get(OPTIONS)
+        own = copy.deepcopy(graph)
+        single = _returns_one(own)
+        compiled = dl(own, example_inputs, options=options)
+        if not single:
+            return compiled, None
+        return lambda *arguments: compiled(*arguments)[0], None
+
+
+def _returns_one(graph: GraphModule) -> bool:
+    """Whether a graph returns one thing instead of several; afterwards it returns a tuple of it."""
+    end = next(node for node in reversed(graph.graph.nodes) if node.op == "output")
+    if isinstance(end.args[0], (tuple, list)):
+        return False
+    end.args = ((end.args[0],),)
+    graph.recompile()
+    return True
