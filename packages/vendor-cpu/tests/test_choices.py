@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,6 +57,38 @@ def test_keys_tell_calls_apart_and_say_what_may_be_chosen(vendor: Vendor) -> Non
     (other,) = vendor.choices.recorded()
     assert other.key != key
     assert list(vendor.choices.recorded()) == [other]
+
+
+def bfloat16_product(vendor: Vendor) -> bytes:
+    """A product of two fixed matrices of bfloat16, as bytes."""
+    rng = np.random.default_rng(3)
+    a, b = (
+        vendor.tensor(support.stored(rng.normal(size=(40, 300)), "bfloat16"), dtype="bfloat16")
+        for _ in range(2)
+    )
+    out = vendor.empty((40, 40), "bfloat16")
+    vendor.op.Mm(out, a, vendor.view(b, (300, 40), (1, 300)))
+    return out.numpy().tobytes()
+
+
+def test_bfloat16_is_for_a_library_where_the_processor_has_it(vendor: Vendor) -> None:
+    """oneDNN computes it in float elsewhere, slower than our own kernels."""
+    vendor.choices.record()
+    bfloat16_product(vendor)
+    (record,) = vendor.choices.recorded()
+    vendor.choices.record(0)
+    libraries = [name for name in record.choices if name != "own"]
+    if not libraries:
+        pytest.skip("no library serves it here")
+    has_it = "avx512_bf16" in Path("/proc/cpuinfo").read_text()
+    assert record.choices[0] == (libraries[0] if has_it else "own")
+    results = {}
+    for name in ("own", libraries[0]):
+        vendor.choices.install({record.key: name})
+        results[name] = bfloat16_product(vendor)
+    vendor.choices.install({})
+    assert results["own"] != results[libraries[0]], "both add up alike: nothing is told apart"
+    assert bfloat16_product(vendor) == results[record.choices[0]]
 
 
 @pytest.mark.parametrize("last", [False, True])

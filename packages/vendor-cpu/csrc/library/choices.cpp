@@ -211,7 +211,7 @@ Statistics statistics() {
   return {installed == nullptr ? 0 : installed->size(), hits.load(), misses.load()};
 }
 
-OneThread::OneThread(bool wanted) : before_(one_thread) { one_thread = wanted; }
+OneThread::OneThread(bool wanted) : before_(one_thread) { one_thread |= wanted; }
 OneThread::~OneThread() { one_thread = before_; }
 int64_t OneThread::threads(const kernels::Launch& launch) {
   return one_thread ? 1 : launch.threads();

@@ -23,8 +23,26 @@ bool is_vector_product(const GemmCall& call) {
   return (call.n <= 2 && call.a.column == 1) || (call.m <= 2 && call.b.row == 1);
 }
 
+// oneDNN takes two to three times as long as our kernels where the processor has no instructions
+// for bfloat16.
+bool is_emulated(diopiDtype_t dtype) {
+  static const bool has_bfloat16 = __builtin_cpu_supports("avx512bf16") != 0;
+  return dtype == diopi_dtype_bfloat16 && !has_bfloat16;
+}
+
+// Less is done before a second thread has woken up.
+bool is_for_one_thread(const GemmCall& call) {
+  constexpr int64_t kMost = 1 << 17;  // multiplications
+  return call.batch * call.m * call.n * call.k <= kMost;
+}
+
+bool is_ours(const GemmCall& call) {
+  return is_vector_product(call) || call.out_dtype != call.dtype || is_emulated(call.dtype);
+}
+
 bool usual_gemm(const Launch& launch, const GemmCall& call) {
-  if (is_vector_product(call) || call.out_dtype != call.dtype) return false;
+  if (is_ours(call)) return false;
+  const OneThread limit(is_for_one_thread(call));
   return onednn::gemm(launch, call) || openblas::gemm(launch, call);
 }
 
@@ -56,14 +74,14 @@ struct Product {
 std::string gemm_candidates(const void* of) {
   const auto& [launch, call] = *static_cast<const Product*>(of);
   Names names(launch.threads());
-  const bool vectors = is_vector_product(call), mixed = call.out_dtype != call.dtype;
-  if (vectors || mixed) names.add("own", false);
+  const bool ours = is_ours(call), mixed = call.out_dtype != call.dtype;
+  if (ours) names.add("own", false);
   if (!mixed && onednn::serves(call.dtype)) {
     names.add("onednn");
     names.add("onednn-packed");
   }
   if (!mixed && call.bias == nullptr && openblas::serves(call.dtype)) names.add("openblas");
-  if (!vectors && !mixed) names.add("own", false);
+  if (!ours) names.add("own", false);
   return names.text();
 }
 
@@ -94,16 +112,18 @@ bool gemm(const Launch& launch, const GemmCall& call) {
 struct Convolution {
   const Launch& launch;
   diopiDtype_t dtype;
+  bool ours;
 };
 
 std::string convolution_candidates(const void* of) {
-  const auto& [launch, dtype] = *static_cast<const Convolution*>(of);
+  const auto& [launch, dtype, ours] = *static_cast<const Convolution*>(of);
   Names names(launch.threads());
+  if (ours) names.add("own", false);
   if (onednn::serves(dtype)) {
     names.add("onednn");
     names.add("onednn-given");
   }
-  names.add("own", false);
+  if (!ours) names.add("own", false);
   return names.text();
 }
 
@@ -111,13 +131,16 @@ std::string convolution_candidates(const void* of) {
 template <class Run>
 bool convolution(Point point, const Launch& launch, const ConvShape& shape, const TensorRef& image,
                  const TensorRef& weight, const TensorRef& result, bool bias, const Run& run) {
-  if (!choices::active.load(std::memory_order_relaxed)) return run(Operands::kUsual);
+  // Of convolutions with a channel for each group oneDNN's are the faster ones nevertheless.
+  const bool ours = is_emulated(weight.dtype) && weight.sizes[1] > 1;
+  if (!choices::active.load(std::memory_order_relaxed)) return !ours && run(Operands::kUsual);
   Key key(point);
   key.add(launch.threads());
   onednn::add_convolution(key, shape, image, weight, result, bias);
-  const Convolution asked{launch, weight.dtype};
+  const Convolution asked{launch, weight.dtype, ours};
   const Choice choice = choices::choose(key, convolution_candidates, &asked);
-  if (choice.implementation == Implementation::kOwn) return false;
+  const bool usual = choice.implementation == Implementation::kDefault;
+  if (choice.implementation == Implementation::kOwn || (usual && ours)) return false;
   const OneThread limit(choice.one_thread);
   return (choice.implementation == Implementation::kOneDnnOther && run(Operands::kOther)) ||
          run(Operands::kUsual);
