@@ -3,8 +3,8 @@
 Models are built here, with random weights. A row has the median time of one call, each way of
 running it interleaved with the others in the same run. It is the processor's time, of all threads
 together: on a machine that does other work, the clock's (``--clock``) would tell of that. Ratios
-below 1 are in favour of the compiler. ``--best-inductor`` adds Inductor with frozen parameters and a
-wrapper in C++, and with ``max-autotune``, for inference. The last column is the compiler's engine
+below 1 are in favour of the compiler. ``--best-inductor`` adds Inductor with frozen parameters and
+a wrapper in C++, and with ``max-autotune``, for inference. The last column is the compiler's engine
 `inductor` against Inductor on tensors of the CPU.
 
     python benchmarks/dicp.py [--json FILE] [--repeats N] [--only NAME ...] [--threads N ...]

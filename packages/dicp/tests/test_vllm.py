@@ -98,8 +98,8 @@ def model(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 
 def in_parts(compiler: Any, compiled: list[Any], **config: Any) -> Callable[..., Any]:
-    """A backend that cuts a graph at its sine, as vLLM does at attention, and has the parts around it
-    compiled for any number of tokens."""
+    """A backend that cuts a graph at its sine, as vLLM does at attention, and has the parts around
+    it compiled for any number of tokens."""
 
     def backend(graph: GraphModule, inputs: list[Any]) -> Callable[..., Any]:
         nodes = list(graph.graph.nodes)

@@ -1,14 +1,14 @@
-"""Kernels that dl-dicp writes in HIP: compiled by the fake hipRTC, run on cards with waves of 64 (and of
-32, where all families are tested), and held against the executor."""
+"""Kernels that dl-dicp writes in HIP: compiled by the fake hipRTC, run on cards with waves of 64 (and
+of 32, where all families are tested), and held against the executor."""
 
 from __future__ import annotations
 
 import importlib.util
 
 import pytest
+from extension_tests.played import Played
 
 from conftest import long
-from extension_tests.played import Played
 
 for module in ("dl_dicp", "dl_kernels"):
     if importlib.util.find_spec(module) is None:

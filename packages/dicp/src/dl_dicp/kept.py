@@ -1,7 +1,7 @@
 """Graphs that are held although their program has dropped them, for what speaks of them at its end.
 
-Imports no torch: who asks for it does so before the program runs, which may have torch see variables
-that it sets.
+Imports no torch: who asks for it does so before the program runs, which may have torch see
+variables that it sets.
 """
 
 from __future__ import annotations

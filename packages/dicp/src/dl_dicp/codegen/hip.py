@@ -58,4 +58,6 @@ FN T of_block(T x, T* of_threads) {
 
 
 # Operators round their results: a product is rounded before it is added to something.
-HIP = Dialect("hip", "fused.hip", PRELUDE, lambda: ["-ffp-contract=off"], function_of, MOST_BUFFERED)
+HIP = Dialect(
+    "hip", "fused.hip", PRELUDE, lambda: ["-ffp-contract=off"], function_of, MOST_BUFFERED
+)
