@@ -1,5 +1,7 @@
-"""Kernels that dl-dicp writes in HIP: compiled by the fake hipRTC, run on cards with waves of 64 (and
-of 32, where all families are tested), and held against the executor."""
+"""Kernels that dl-dicp writes in HIP: compiled by the fake hipRTC and held against the executor.
+
+Cards have waves of 64 threads, and of 32 where all families are tested.
+"""
 
 from __future__ import annotations
 
