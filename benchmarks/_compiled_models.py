@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from dl_dicp.testing.model_list import Output, UNet
+from dl_dicp.testing.model_list import Output, UNet, mixtral, vit, whisper
 
 WORDS = 512
 
@@ -140,76 +139,35 @@ def resnet18() -> nn.Module:
     return nn.Sequential(*stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(256, 10))
 
 
-def _library() -> Any:
-    import transformers
-
-    return transformers
-
-
 def resnet50() -> nn.Module:
     """The one of transformers, as it is."""
-    t = _library()
-    return Output(t.ResNetModel(t.ResNetConfig()), "pooler_output")
+    from transformers import ResNetConfig, ResNetModel
+
+    return Output(ResNetModel(ResNetConfig()), "pooler_output")
 
 
-def vit() -> nn.Module:
-    """Two layers of a small ViT."""
-    t = _library()
-    config = t.ViTConfig(
-        hidden_size=256,
-        intermediate_size=1024,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        image_size=128,
-        patch_size=16,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
+def small_vit() -> nn.Module:
+    """Two layers."""
+    return vit(hidden_size=256, intermediate_size=1024, image_size=128, patch_size=16)
+
+
+def whisper_tiny() -> nn.Module:
+    """With few words, and for sounds of two seconds."""
+    layers = {
+        f"{half}_{name}": count
+        for half in ("encoder", "decoder")
+        for name, count in (("layers", 4), ("attention_heads", 6), ("ffn_dim", 1536))
+    }
+    return whisper(
+        vocab_size=WORDS, num_mel_bins=80, d_model=384, max_source_positions=100, **layers
     )
-    return Output(t.ViTModel(config, add_pooling_layer=False), "last_hidden_state")
 
 
-def whisper() -> nn.Module:
-    """Whisper-tiny with few words and for sounds of two seconds."""
-    t = _library()
-    config = t.WhisperConfig(
-        vocab_size=WORDS,
-        d_model=384,
-        encoder_layers=4,
-        decoder_layers=4,
-        encoder_attention_heads=6,
-        decoder_attention_heads=6,
-        encoder_ffn_dim=1536,
-        decoder_ffn_dim=1536,
-        max_source_positions=100,
-        max_target_positions=64,
-        use_cache=False,
-        dropout=0.0,
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=2,
-        decoder_start_token_id=1,
-        suppress_tokens=None,
-        begin_suppress_tokens=None,
+def small_mixtral() -> nn.Module:
+    """Two layers."""
+    return mixtral(
+        vocab_size=WORDS, hidden_size=256, intermediate_size=512, max_position_embeddings=128
     )
-    return Output(t.WhisperForConditionalGeneration(config), "logits")
-
-
-def mixtral() -> nn.Module:
-    """Two layers of a small Mixtral: two of four experts for each word."""
-    t = _library()
-    config = t.MixtralConfig(
-        vocab_size=WORDS,
-        hidden_size=256,
-        intermediate_size=512,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=128,
-        num_local_experts=4,
-        num_experts_per_tok=2,
-        use_cache=False,
-    )
-    return Output(t.MixtralForCausalLM(config), "logits")
 
 
 def tokens(batch: int, length: int) -> Tensor:
@@ -241,14 +199,14 @@ INFERENCE = {
     "GPT-2": Case(lambda: Transformer(causal=True), lambda: (tokens(2, 64),)),
     "Llama prefill": Case(Llama, lambda: (tokens(1, 64), torch.arange(64))),
     "Llama decode": Case(Llama, lambda: (tokens(1, 1), torch.tensor([64]))),
-    "ViT": Case(vit, lambda: (images(1, 128),)),
+    "ViT": Case(small_vit, lambda: (images(1, 128),)),
     "ResNet-18": Case(resnet18, lambda: (images(1, 64),)),
     "ResNet-50": Case(resnet50, lambda: (images(1, 64),)),
     "U-Net": Case(lambda: UNet(16), lambda: (images(1, 64),)),
     "Whisper-tiny": Case(
-        whisper, lambda: (torch.randn(1, 80, 200), torch.ones(1, 200).long(), tokens(1, 32))
+        whisper_tiny, lambda: (torch.randn(1, 80, 200), torch.ones(1, 200).long(), tokens(1, 32))
     ),
-    "Mixtral-tiny": Case(mixtral, lambda: (tokens(1, 64),)),
+    "Mixtral-tiny": Case(small_mixtral, lambda: (tokens(1, 64),)),
 }
 CASES = INFERENCE | {
     f"{name} training": Case(case.make, case.inputs, trains=True)

@@ -26,7 +26,11 @@ bool is_vector_product(const GemmCall& call) {
 // oneDNN takes two to three times as long as our kernels where the processor has no instructions
 // for bfloat16.
 bool is_emulated(diopiDtype_t dtype) {
+#if defined(__x86_64__)
   static const bool has_bfloat16 = __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  constexpr bool has_bfloat16 = true;  // not measured elsewhere
+#endif
   return dtype == diopi_dtype_bfloat16 && !has_bfloat16;
 }
 

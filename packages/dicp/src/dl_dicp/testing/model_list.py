@@ -148,17 +148,23 @@ def _llama() -> nn.Module:
     return Output(t.LlamaForCausalLM(t.LlamaConfig(**_GROUPED)), "logits")
 
 
-def _mixtral() -> nn.Module:
+def mixtral(**others: Any) -> nn.Module:
+    """Two of four experts for each word.
+
+    :param others: of its configuration, instead of small ones; as of the next two.
+    """
     t = _transformers()
-    config = t.MixtralConfig(**_GROUPED, num_local_experts=4, num_experts_per_tok=2)
-    return Output(t.MixtralForCausalLM(config), "logits")
+    given = {**_GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2, **others}
+    return Output(t.MixtralForCausalLM(t.MixtralConfig(**given)), "logits")
 
 
-def _vit() -> nn.Module:
+def vit(**others: Any) -> nn.Module:
+    """A ViT that gives an image's hidden states."""
     t = _transformers()
     sizes = {name: _LAYERS[name] for name in list(_LAYERS)[1:5]}
-    config = t.ViTConfig(**sizes, **_NO_DROPOUT, image_size=32, patch_size=8)
-    return Output(t.ViTModel(config, add_pooling_layer=False), "last_hidden_state")
+    given = {**sizes, **_NO_DROPOUT, "image_size": 32, "patch_size": 8, **others}
+    model = t.ViTModel(t.ViTConfig(**given), add_pooling_layer=False)
+    return Output(model, "last_hidden_state")
 
 
 def _resnet() -> nn.Module:
@@ -169,40 +175,42 @@ def _resnet() -> nn.Module:
     return Output(t.ResNetModel(config), "last_hidden_state")
 
 
-def _whisper() -> nn.Module:
+def whisper(**others: Any) -> nn.Module:
+    """Whisper without a cache."""
     t = _transformers()
-    config = t.WhisperConfig(
-        vocab_size=WORDS,
-        num_mel_bins=8,
-        d_model=WIDTH,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=2 * WIDTH,
-        decoder_ffn_dim=2 * WIDTH,
-        max_source_positions=16,
-        max_target_positions=64,
-        use_cache=False,
-        dropout=0.0,
-        pad_token_id=0,
-        bos_token_id=1,
-        eos_token_id=2,
-        decoder_start_token_id=1,
-        suppress_tokens=None,
-        begin_suppress_tokens=None,
-    )
-    return Output(t.WhisperForConditionalGeneration(config), "logits")
+    given = {
+        "vocab_size": WORDS,
+        "num_mel_bins": 8,
+        "d_model": WIDTH,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 2 * WIDTH,
+        "decoder_ffn_dim": 2 * WIDTH,
+        "max_source_positions": 16,
+        "max_target_positions": 64,
+        "use_cache": False,
+        "dropout": 0.0,
+        "pad_token_id": 0,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "decoder_start_token_id": 1,
+        "suppress_tokens": None,
+        "begin_suppress_tokens": None,
+        **others,
+    }
+    return Output(t.WhisperForConditionalGeneration(t.WhisperConfig(**given)), "logits")
 
 
 FAMILIES: dict[str, Family] = {
     "bert": Family(_bert, _words),
     "gpt2": Family(_gpt2, _words),
     "llama": Family(_llama, _words),
-    "vit": Family(_vit, _batches, (2, 3, 5)),
+    "vit": Family(vit, _batches, (2, 3, 5)),
     "resnet": Family(_resnet, _images, SIDES),
     "u-net": Family(UNet, _images, SIDES),
-    "whisper": Family(_whisper, _sounds),
-    "mixtral": Family(_mixtral, _words, host_calls=True),
+    "whisper": Family(whisper, _sounds),
+    "mixtral": Family(mixtral, _words, host_calls=True),
 }
 """By the name that ``-k`` takes."""
