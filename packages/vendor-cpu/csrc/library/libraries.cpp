@@ -1,5 +1,6 @@
 #include "library/libraries.h"
 
+#include "dl_kernels/matrix/gemm.h"
 #include "library/choices.h"
 
 namespace dl::cpu {
@@ -17,10 +18,11 @@ using kernels::Launch;
 using kernels::TensorRef;
 using onednn::Operands;
 
-// One or two columns, or rows, of dot products along dense memory: our kernels read the matrix as
-// fast as memory gives it, which the libraries' general products do not.
-bool is_vector_product(const GemmCall& call) {
-  return (call.n <= 2 && call.a.column == 1) || (call.m <= 2 && call.b.row == 1);
+// A few columns, or rows, of dot products along dense memory: our kernels read the matrix as fast
+// as memory gives it, which the libraries' general products do not.
+bool is_skinny(const GemmCall& call) {
+  const int64_t most = call.batch == 1 ? kernels::detail::kMostVectors : 2;
+  return (call.n <= most && call.a.column == 1) || (call.m <= most && call.b.row == 1);
 }
 
 // oneDNN takes two to three times as long as our kernels where the processor has no instructions
@@ -40,14 +42,35 @@ bool is_for_one_thread(const GemmCall& call) {
   return call.batch * call.m * call.n * call.k <= kMost;
 }
 
+// Our kernels pack both operands, which a few rows of the result do not pay for.
+bool pays_for_packing(const GemmCall& call) {
+  constexpr int64_t kFewest = 24;
+  return call.m >= kFewest && call.n >= kFewest;
+}
+
 bool is_ours(const GemmCall& call) {
-  return is_vector_product(call) || call.out_dtype != call.dtype || is_emulated(call.dtype);
+  return is_skinny(call) || call.out_dtype != call.dtype ||
+         (is_emulated(call.dtype) && pays_for_packing(call));
+}
+
+// Whether rows of the right operand share few sets of the first-level cache. oneDNN copies such a
+// matrix first only where the distance of rows is a multiple of 8 KiB, and takes up to twice as
+// long where it is an odd one of 2 or 4 KiB.
+bool has_colliding_rows(const GemmCall& call) {
+  const auto collide = [](const kernels::MatrixBatch<const void>& matrix) {
+    constexpr int64_t kStep = 512, kCopied = 2048;  // elements
+    return matrix.column == 1 && matrix.row > kStep && matrix.row % kStep == 0 &&
+           matrix.row % kCopied != 0;
+  };
+  if (call.dtype != diopi_dtype_float32 || call.k < 256 || call.m < 32 || call.n < 32) return false;
+  return collide(call.c.column == 1 ? call.b : call.a.transposed());
 }
 
 bool usual_gemm(const Launch& launch, const GemmCall& call) {
   if (is_ours(call)) return false;
   const OneThread limit(is_for_one_thread(call));
-  return onednn::gemm(launch, call) || openblas::gemm(launch, call);
+  return (has_colliding_rows(call) && openblas::gemm(launch, call)) || onednn::gemm(launch, call) ||
+         openblas::gemm(launch, call);
 }
 
 template <class Data>
@@ -84,7 +107,7 @@ std::string gemm_candidates(const void* of) {
     names.add("onednn");
     names.add("onednn-packed");
   }
-  if (!mixed && call.bias == nullptr && openblas::serves(call.dtype)) names.add("openblas");
+  if (!mixed && openblas::serves(call)) names.add("openblas");
   if (!ours) names.add("own", false);
   return names.text();
 }
@@ -113,38 +136,56 @@ bool gemm(const Launch& launch, const GemmCall& call) {
   return usual_gemm(launch, call);
 }
 
+// Each element of the result is a product of one place of the image. A layout that suits oneDNN
+// better does not pay for the copies there and back, which take a quarter to half of the time.
+bool is_pointwise(const ConvShape& shape) {
+  for (const kernels::Axis& axis : shape.axes) {
+    if (axis.kernel != 1 || axis.stride != 1 || axis.padding != 0) return false;
+  }
+  return shape.groups == 1;
+}
+
 struct Convolution {
   const Launch& launch;
   diopiDtype_t dtype;
-  bool ours;
+  Implementation usual;
 };
 
 std::string convolution_candidates(const void* of) {
-  const auto& [launch, dtype, ours] = *static_cast<const Convolution*>(of);
+  const auto& [launch, dtype, usual] = *static_cast<const Convolution*>(of);
   Names names(launch.threads());
+  const bool ours = usual == Implementation::kOwn, as_given = usual == Implementation::kOneDnnOther;
   if (ours) names.add("own", false);
   if (onednn::serves(dtype)) {
-    names.add("onednn");
-    names.add("onednn-given");
+    names.add(as_given ? "onednn-given" : "onednn");
+    names.add(as_given ? "onednn" : "onednn-given");
   }
   if (!ours) names.add("own", false);
   return names.text();
+}
+
+Implementation usual_convolution(const ConvShape& shape, const TensorRef& weight) {
+  // Of convolutions with a channel for each group oneDNN's are the faster ones nevertheless.
+  if (is_emulated(weight.dtype) && weight.sizes[1] > 1) return Implementation::kOwn;
+  return weight.dtype == diopi_dtype_float32 && is_pointwise(shape) ? Implementation::kOneDnnOther
+                                                                    : Implementation::kOneDnn;
 }
 
 // Asks for a convolution, and calls `run` with how its operands are to lie.
 template <class Run>
 bool convolution(Point point, const Launch& launch, const ConvShape& shape, const TensorRef& image,
                  const TensorRef& weight, const TensorRef& result, bool bias, const Run& run) {
-  // Of convolutions with a channel for each group oneDNN's are the faster ones nevertheless.
-  const bool ours = is_emulated(weight.dtype) && weight.sizes[1] > 1;
-  if (!choices::active.load(std::memory_order_relaxed)) return !ours && run(Operands::kUsual);
-  Key key(point);
-  key.add(launch.threads());
-  onednn::add_convolution(key, shape, image, weight, result, bias);
-  const Convolution asked{launch, weight.dtype, ours};
-  const Choice choice = choices::choose(key, convolution_candidates, &asked);
-  const bool usual = choice.implementation == Implementation::kDefault;
-  if (choice.implementation == Implementation::kOwn || (usual && ours)) return false;
+  const Implementation usual = usual_convolution(shape, weight);
+  Choice choice{usual, false};
+  if (choices::active.load(std::memory_order_relaxed)) {
+    Key key(point);
+    key.add(launch.threads());
+    onednn::add_convolution(key, shape, image, weight, result, bias);
+    const Convolution asked{launch, weight.dtype, usual};
+    choice = choices::choose(key, convolution_candidates, &asked);
+    if (choice.implementation == Implementation::kDefault) choice.implementation = usual;
+  }
+  if (choice.implementation == Implementation::kOwn) return false;
   const OneThread limit(choice.one_thread);
   return (choice.implementation == Implementation::kOneDnnOther && run(Operands::kOther)) ||
          run(Operands::kUsual);

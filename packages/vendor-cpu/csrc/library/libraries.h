@@ -47,8 +47,8 @@ namespace openblas {
 std::string version();
 // `chosen` as above.
 bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call, bool chosen = false);
-// Whether it multiplies matrices of this dtype at all.
-bool serves(diopiDtype_t dtype);
+// Whether it multiplies matrices of this dtype, and adds what the call adds, at all.
+bool serves(const kernels::GemmCall& call);
 }  // namespace openblas
 
 }  // namespace dl::cpu

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 
@@ -76,6 +77,20 @@ bool leading(const MatrixBatch<Data>& matrix, int64_t rows, int64_t columns, Tra
   return true;
 }
 
+// The bias in every row of c, which the product is added to.
+template <class T>
+void write_bias(const Launch& launch, const GemmCall& call) {
+  const int64_t bytes = call.n * static_cast<int64_t>(sizeof(T));
+  launch.parallel_for(
+      call.batch * call.m, kernels::grain_for(call.n), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          T* row =
+              static_cast<T*>(call.c.data) + i / call.m * call.c.step + i % call.m * call.c.row;
+          std::memcpy(row, call.bias, bytes);
+        }
+      });
+}
+
 template <class T>
 bool multiply(Runtime& blas, Gemm<T> gemm, const Launch& launch, const GemmCall& call) {
   Transpose a_side, b_side, c_side;
@@ -84,6 +99,8 @@ bool multiply(Runtime& blas, Gemm<T> gemm, const Launch& launch, const GemmCall&
       !leading(call.b, call.k, call.n, &b_side, &b_stride) ||
       !leading(call.c, call.m, call.n, &c_side, &c_stride) || c_side != kNo)
     return false;
+  if (call.bias != nullptr) write_bias<T>(launch, call);
+  const T beta = call.bias == nullptr ? static_cast<T>(call.beta) : T(1);
   const std::lock_guard<std::mutex> lock(blas.mutex);
   const int threads = static_cast<int>(choices::OneThread::threads(launch));
   if (threads != blas.threads) blas.set_threads(blas.threads = threads);
@@ -91,7 +108,7 @@ bool multiply(Runtime& blas, Gemm<T> gemm, const Launch& launch, const GemmCall&
     gemm(kRowMajor, a_side, b_side, static_cast<int>(call.m), static_cast<int>(call.n),
          static_cast<int>(call.k), static_cast<T>(call.alpha),
          static_cast<const T*>(call.a.data) + i * call.a.step, a_stride,
-         static_cast<const T*>(call.b.data) + i * call.b.step, b_stride, static_cast<T>(call.beta),
+         static_cast<const T*>(call.b.data) + i * call.b.step, b_stride, beta,
          static_cast<T*>(call.c.data) + i * call.c.step, c_stride);
   }
   return true;
@@ -104,27 +121,25 @@ std::string version() {
   return runtime()->config == nullptr ? "OpenBLAS" : runtime()->config();
 }
 
-bool serves(diopiDtype_t dtype) {
-  return (dtype == diopi_dtype_float64 || dtype == diopi_dtype_float32) && runtime() != nullptr;
+bool serves(const GemmCall& call) {
+  return (call.dtype == diopi_dtype_float64 || call.dtype == diopi_dtype_float32) &&
+         (call.bias == nullptr || (call.alpha == 1 && call.beta == 0)) && runtime() != nullptr;
 }
 
 bool gemm(const Launch& launch, const GemmCall& call, bool chosen) {
-  const bool wide = call.dtype == diopi_dtype_float64;
-  if ((!wide && call.dtype != diopi_dtype_float32) || call.bias != nullptr ||
-      (!chosen && call.m * call.n * call.k < kSmallest) || !fits(call.m) || !fits(call.n) ||
-      !fits(call.k))
+  if (!serves(call) || (!chosen && call.m * call.n * call.k < kSmallest) || !fits(call.m) ||
+      !fits(call.n) || !fits(call.k))
     return false;
   Runtime* blas = runtime();
-  if (blas == nullptr) return false;
   if (call.c.column != 1 && call.n != 1) {
-    if (call.c.row != 1) return false;
+    if (call.c.row != 1 || call.bias != nullptr) return false;
     return gemm(launch,
                 {call.dtype, call.out_dtype, call.batch, call.n, call.m, call.k, call.alpha,
                  call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(), nullptr},
                 chosen);
   }
-  return wide ? multiply(*blas, blas->dgemm, launch, call)
-              : multiply(*blas, blas->sgemm, launch, call);
+  return call.dtype == diopi_dtype_float64 ? multiply(*blas, blas->dgemm, launch, call)
+                                           : multiply(*blas, blas->sgemm, launch, call);
 }
 
 }  // namespace dl::cpu::openblas

@@ -10,8 +10,8 @@
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/block.h"
 #include "dl_kernels/cpu/gemm_tile.h"
-#include "dl_kernels/cpu/gemv.h"
 #include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/cpu/skinny_gemm.h"
 #include "dl_kernels/cpu/transpose.h"
 #include "dl_kernels/matrix/matrix.h"
 
@@ -20,25 +20,6 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 inline constexpr int64_t kDepth = 256;  // of a pair of panels: both stay in the first-level cache
-
-template <class T, class C>
-void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns, const C* acc,
-                int64_t acc_row, C alpha, C beta) {
-  for (int64_t i = 0; i < rows; ++i) {
-    T* to = c + i * row;
-    const C* from = acc + i * acc_row;
-    if (column == 1 && beta == C(0)) {
-      DL_VECTOR_LOOP
-      for (int64_t j = 0; j < columns; ++j) to[j] = cast<T>(alpha * from[j]);
-    } else if (column == 1) {
-      DL_VECTOR_LOOP
-      for (int64_t j = 0; j < columns; ++j)
-        to[j] = cast<T>(alpha * from[j] + beta * cast<C>(to[j]));
-    } else {
-      for (int64_t j = 0; j < columns; ++j) blend(to + j * column, from[j], alpha, beta);
-    }
-  }
-}
 
 // One row of C by dot products: for vectors, and where packing would cost more than it saves.
 template <class T, class O, class C>
@@ -114,15 +95,13 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
 template <class T, class O, class C>
 bool gemm_columns(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                   Matrix<const T> b, C beta, Matrix<O> c) {
-  if (n > 2 || a.column != 1) return false;
-  if (Gemv<T, C>::takes(m, k)) {
-    for (int64_t j = 0; j < n; ++j) {
-      gemv<T, O, C>(launch, m, k, alpha, a.data, a.row, b.data + j * b.column, b.row, beta,
-                    c.data + j * c.column, c.row);
-    }
+  if (a.column != 1 || n > kMostVectors) return false;
+  if (SkinnyGemm<T, O, C>::takes(m, k)) {
+    SkinnyGemm<T, O, C>{launch, n, m, k, alpha, b.transposed(), a.data, a.row, beta, c.transposed()}
+        .run();
     return true;
   }
-  if (k < 2 || k > kShortLine<C> || m < 16) return false;
+  if (n > 2 || k < 2 || k > kShortLine<C> || m < 16) return false;
   gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta, c.transposed());
   return true;
 }

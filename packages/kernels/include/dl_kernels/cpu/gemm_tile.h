@@ -59,6 +59,26 @@ DL_FN void blend(T* c, C acc, C alpha, C beta) {
   *c = cast<T>(beta == C(0) ? alpha * acc : alpha * acc + beta * cast<C>(*c));
 }
 
+// The same for a tile, whose rows are `acc_row` apart.
+template <class T, class C>
+void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns, const C* acc,
+                int64_t acc_row, C alpha, C beta) {
+  for (int64_t i = 0; i < rows; ++i) {
+    T* to = c + i * row;
+    const C* from = acc + i * acc_row;
+    if (column == 1 && beta == C(0)) {
+      DL_VECTOR_LOOP
+      for (int64_t j = 0; j < columns; ++j) to[j] = cast<T>(alpha * from[j]);
+    } else if (column == 1) {
+      DL_VECTOR_LOOP
+      for (int64_t j = 0; j < columns; ++j)
+        to[j] = cast<T>(alpha * from[j] + beta * cast<C>(to[j]));
+    } else {
+      for (int64_t j = 0; j < columns; ++j) blend(to + j * column, from[j], alpha, beta);
+    }
+  }
+}
+
 // One panel of `height` lines, of which `count` exist and the rest are zeros: to[k · height + i] =
 // from(i, k).
 template <int height, class C, class T>

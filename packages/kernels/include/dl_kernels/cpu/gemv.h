@@ -1,70 +1,71 @@
-// CPU matrix-vector product where the rows of the matrix are dense: a square of rows at a time,
-// each with a vector of partial sums, which are added up across their lanes together.
+// CPU matrix-vector products where the rows of the matrix are dense: as many dot products at a time
+// as a register has lanes, each with a register of partial sums, which are added up together.
 #ifndef DL_KERNELS_CPU_GEMV_H_
 #define DL_KERNELS_CPU_GEMV_H_
 
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/gemm_tile.h"
-#include "dl_kernels/cpu/launch.h"
 
 DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Products of `kRows` rows with one vector. As many rows as a register has lanes.
+// Products of a few rows with a few vectors, kLanes in all.
 template <class T, class C>
 struct Gemv {
-  static constexpr int kRows = GemmTile<C>::kLanes;
+  static constexpr int kLanes = GemmTile<C>::kLanes;
   using Vector = typename GemmTile<C>::Vector;
   // Longer sums would need more than one accumulator to be as exact as Block::sum.
   static constexpr int64_t kLongest = 4096;
 
-  static bool takes(int64_t rows, int64_t k) {
-    return rows >= kRows && k >= kRows && k <= kLongest;
-  }
+  template <int vectors>
+  static constexpr int kRows = kLanes / vectors;
 
-  // sums[i] = Σ a[i · row + l] · x[l] for l < k. Where k is no multiple of kRows, x goes on with
-  // the factors of the last kRows elements, zero for those that have had theirs.
+  // sums[v · kRows + i] = Σ a[i · row + l] · x[v · x_row + l] for l < k, or += with `add`. Where k
+  // is no multiple of kLanes, the vectors go on as `spread` writes them.
+  template <int vectors>
   __attribute__((noinline)) static void multiply(const T* a, int64_t row, int64_t k, const C* x,
-                                                 C* sums) {
-    Vector partial[kRows] = {};
+                                                 int64_t x_row, C* sums, bool add) {
+    Vector partial[kLanes] = {};
     int64_t l = 0;
-    for (; l + kRows <= k; l += kRows) {
-      const Vector factor = load(x + l);
-      // Stepping from row to row: an address for each would take more registers than there are.
-      const T* from = a + l;
-      DL_UNROLL
-      for (int i = 0; i < kRows; ++i, from += row) partial[i] += load(from) * factor;
+    for (; l + kLanes <= k; l += kLanes) {
+      add_products<vectors>(partial, a + l, row, x + l, x_row, [](Vector all) { return all; });
     }
     if (l < k) {
-      const Vector factor = load(x + l);
       // Zero bits: an infinity that has been counted must not become NaN.
-      const Bits fresh = lanes_from(static_cast<int>(l + kRows - k));
-      const T* from = a + k - kRows;
-      DL_UNROLL
-      for (int i = 0; i < kRows; ++i, from += row) {
-        partial[i] += reinterpret_cast<Vector>(reinterpret_cast<Bits>(load(from)) & fresh) * factor;
-      }
+      const Bits fresh = lanes_from(static_cast<int>(l + kLanes - k));
+      add_products<vectors>(partial, a + k - kLanes, row, x + l, x_row, [&](Vector all) {
+        return reinterpret_cast<Vector>(reinterpret_cast<Bits>(all) & fresh);
+      });
     }
     add_lanes(partial);
-    std::memcpy(sums, partial, sizeof(Vector));
+    if (add) partial[0] += load(sums);
+    store(sums, partial[0]);
   }
 
-  // What multiply reads of x: k elements, rounded up to whole registers.
+  // Elements of a vector that `spread` writes.
+  static constexpr int64_t spread_size(int64_t k) { return (k + kLanes - 1) / kLanes * kLanes; }
+
+  // What multiply reads of x: k elements, and where these do not fill whole registers, one that has
+  // the factors of the last kLanes elements, zero for those that have had theirs.
   static void spread(C* to, const T* x, int64_t step, int64_t k) {
-    for (int64_t l = 0; l < k; ++l) to[l] = cast<C>(x[l * step]);
-    const int64_t whole = k / kRows * kRows;
-    if (whole == k) return;
-    for (int64_t j = 0; j < kRows; ++j) {
-      const int64_t l = k - kRows + j;
-      to[whole + j] = l < whole ? C(0) : cast<C>(x[l * step]);
+    const int64_t whole = k / kLanes * kLanes;
+    if (step == 1) {
+      for (int64_t l = 0; l < whole; l += kLanes) store(to + l, load(x + l));
+    } else {
+      for (int64_t l = 0; l < whole; ++l) to[l] = cast<C>(x[l * step]);
     }
+    for (int64_t l = whole == k ? k : k - kLanes, j = whole; l < k; ++l, ++j)
+      to[j] = l < whole ? C(0) : cast<C>(x[l * step]);
   }
 
  private:
@@ -74,40 +75,68 @@ struct Gemv {
                                             std::conditional_t<sizeof(C) == 2, int16_t, int8_t>>>;
   typedef Bit Bits __attribute__((vector_size(kVectorBytes)));
 
+  // One more register of each row with each vector.
+  template <int vectors, class Select>
+  static void add_products(Vector* partial, const T* a, int64_t row, const C* x, int64_t x_row,
+                           const Select& select) {
+    constexpr int rows = kRows<vectors>;
+    Vector factors[vectors];
+    // Stepping from row to row: an address for each would take more registers than there are.
+    DL_UNROLL
+    for (int v = 0; v < vectors; ++v, x += x_row) factors[v] = load(x);
+    DL_UNROLL
+    for (int i = 0; i < rows; ++i, a += row) {
+      const Vector lanes = select(load(a));
+      DL_UNROLL
+      for (int v = 0; v < vectors; ++v) partial[v * rows + i] += lanes * factors[v];
+    }
+  }
+
   static Bits lanes_from(int first) {
     Bits lanes;
-    for (int i = 0; i < kRows; ++i) lanes[i] = i < first ? Bit(0) : Bit(-1);
+    for (int i = 0; i < kLanes; ++i) lanes[i] = i < first ? Bit(0) : Bit(-1);
     return lanes;
   }
 
+  // Through types of any alignment: compilers copy a register's bytes by way of the stack.
   template <class U>
   static Vector load(const U* from) {
-    Vector lanes;
     if constexpr (std::is_same_v<U, C>) {
-      std::memcpy(&lanes, from, sizeof(lanes));
+      return *reinterpret_cast<const Vector*>(from);
     } else if constexpr (std::is_same_v<U, BFloat16> && std::is_same_v<C, float>) {
-      typedef uint16_t Halves __attribute__((vector_size(kVectorBytes / 2)));
+      typedef uint16_t Halves __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
       typedef uint32_t Words __attribute__((vector_size(kVectorBytes)));
-      Halves halves;
-      std::memcpy(&halves, from, sizeof(halves));
-      lanes = reinterpret_cast<Vector>(__builtin_convertvector(halves, Words) << 16);
+      const Halves halves = *reinterpret_cast<const Halves*>(from);
+      return reinterpret_cast<Vector>(__builtin_convertvector(halves, Words) << 16);
+#if defined(__F16C__)
+    } else if constexpr (std::is_same_v<U, Half> && std::is_same_v<C, float>) {
+#if defined(__AVX512F__)
+      // Of all lanes: without a mask g++ 12 warns of its own header.
+      return reinterpret_cast<Vector>(_mm512_maskz_cvtph_ps(
+          __mmask16(-1), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+#else
+      return reinterpret_cast<Vector>(
+          _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+#endif
+#endif
     } else {
-      C converted[kRows];
+      C converted[kLanes];
       DL_VECTOR_LOOP
-      for (int i = 0; i < kRows; ++i) converted[i] = cast<C>(from[i]);
-      std::memcpy(&lanes, converted, sizeof(lanes));
+      for (int i = 0; i < kLanes; ++i) converted[i] = cast<C>(from[i]);
+      return *reinterpret_cast<const Vector*>(converted);
     }
-    return lanes;
   }
+
+  static void store(C* to, Vector lanes) { *reinterpret_cast<Vector*>(to) = lanes; }
 
   // partial[0][i] becomes the sum of the lanes of partial[i]. Each step interleaves neighbouring
   // registers in units, which hold the rows that are side by side already, and adds the halves.
   template <int kUnit = 1>
   static void add_lanes(Vector* partial) {
-    if constexpr (kUnit < kRows) {
+    if constexpr (kUnit < kLanes) {
       using Steps = Interleave<kUnit * sizeof(C)>;
       DL_UNROLL
-      for (int i = 0; i < kRows / kUnit / 2; ++i) {
+      for (int i = 0; i < kLanes / kUnit / 2; ++i) {
         partial[i] = Steps::template half<0>(partial[2 * i], partial[2 * i + 1]) +
                      Steps::template half<1>(partial[2 * i], partial[2 * i + 1]);
       }
@@ -152,29 +181,6 @@ struct Gemv {
     }
   };
 };
-
-// y = alpha · a · x + beta · y, where Gemv takes the extents. Steps count elements.
-template <class T, class O, class C>
-void gemv(const Launch& launch, int64_t m, int64_t k, C alpha, const T* a, int64_t row, const T* x,
-          int64_t x_step, C beta, O* y, int64_t y_step) {
-  using Rows = Gemv<T, C>;
-  constexpr int64_t kRows = Rows::kRows;
-  alignas(64) C factors[Rows::kLongest + kRows];
-  Rows::spread(factors, x, x_step, k);
-  const C* spread = factors;
-  const int64_t groups = (m + kRows - 1) / kRows;
-  launch.parallel_for(groups, grain_for(k * kRows), [&](int64_t begin, int64_t end) {
-    for (int64_t group = begin; group < end; ++group) {
-      alignas(64) C sums[kRows];
-      const int64_t first = group * kRows;
-      // The last square overlaps the one before.
-      const int64_t from = first + kRows <= m ? first : m - kRows;
-      Rows::multiply(a + from * row, row, k, spread, sums);
-      for (int64_t i = first - from; i < kRows; ++i)
-        blend(y + (from + i) * y_step, sums[i], alpha, beta);
-    }
-  });
-}
 
 }  // namespace detail
 
