@@ -4,9 +4,12 @@
 #define DL_KERNELS_CPU_GEMM_TILE_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/cpu/gather.h"
+#include "dl_kernels/cpu/transpose.h"
 
 DL_KERNELS_BEGIN
 
@@ -83,25 +86,27 @@ void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns
 // from(i, k).
 template <int height, class C, class T>
 void pack_panel(C* to, const T* from, int64_t line, int64_t step, int64_t count, int64_t depth) {
-  if (count < height) {
-    for (int64_t k = 0; k < depth; ++k) {
-      for (int64_t i = 0; i < height; ++i) {
-        to[k * height + i] = i < count ? cast<C>(from[i * line + k * step]) : C(0);
-      }
-    }
-  } else if (line == 1) {
-    for (int64_t k = 0; k < depth; ++k) {
-      DL_VECTOR_LOOP
-      for (int i = 0; i < height; ++i) to[k * height + i] = cast<C>(from[k * step + i]);
+  if (line == 1 && count == height) {
+    for (int64_t k = 0; k < depth; ++k) load_dense<C>(to + k * height, from + k * step, height);
+    return;
+  }
+  if (step == 1 && std::is_same_v<T, C>) {
+    transpose_tile(sizeof(T), to, height, from, line, depth, count);
+  } else if (step == 1) {
+    constexpr int64_t kPiece = 64;
+    alignas(64) T piece[kPiece * height] = {};
+    for (int64_t k = 0; k < depth; k += kPiece) {
+      const int64_t length = depth - k < kPiece ? depth - k : kPiece;
+      transpose_tile(sizeof(T), piece, height, from + k, line, length, count);
+      load_dense(to + k * height, piece, length * height);
     }
   } else {
-    // Eight lines of `from` at a time: reads stay within cache lines, writes within a small block.
-    for (int64_t k0 = 0; k0 < depth; k0 += 8) {
-      const int64_t k1 = k0 + 8 < depth ? k0 + 8 : depth;
-      for (int i = 0; i < height; ++i) {
-        for (int64_t k = k0; k < k1; ++k) to[k * height + i] = cast<C>(from[i * line + k * step]);
-      }
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t i = 0; i < count; ++i) to[k * height + i] = cast<C>(from[i * line + k * step]);
     }
+  }
+  for (int64_t k = 0; count < height && k < depth; ++k) {
+    for (int64_t i = count; i < height; ++i) to[k * height + i] = C(0);
   }
 }
 
