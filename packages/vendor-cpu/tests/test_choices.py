@@ -91,6 +91,59 @@ def test_bfloat16_is_for_a_library_where_the_processor_has_it(vendor: Vendor) ->
     assert bfloat16_product(vendor) == results[record.choices[0]]
 
 
+def linear(vendor: Vendor, dtype: str, bias: bool) -> np.ndarray:
+    """Rows of 1536 elements, a multiple of 2 KiB but not of 8."""
+    rng = np.random.default_rng(3)
+    x, weight, row = (
+        vendor.tensor(rng.normal(size=shape).astype(dtype))
+        for shape in ((40, 300), (300, 1536), (1536,))
+    )
+    out = vendor.empty((40, 1536), dtype)
+    if bias:
+        vendor.op.Addmm(out, row, x, weight, 1.0, 1.0)
+    else:
+        vendor.op.Mm(out, x, weight)
+    return out.numpy()
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_every_choice_gives_the_product_and_adds_the_row(
+    vendor: Vendor, dtype: str, bias: bool
+) -> None:
+    usual = linear(vendor, dtype, bias)
+    vendor.choices.record()
+    linear(vendor, dtype, bias)
+    (record,) = vendor.choices.recorded()
+    vendor.choices.record(0)
+    for name in record.choices:
+        vendor.choices.install({record.key: name})
+        np.testing.assert_allclose(linear(vendor, dtype, bias), usual, atol=1e-4)
+    if "openblas" in record.choices:
+        assert record.choices[0] == "openblas", "oneDNN is slow with rows so far apart"
+        vendor.choices.install({record.key: "openblas"})
+        assert linear(vendor, dtype, bias).tobytes() == usual.tobytes()
+
+
+def pointwise_convolution(vendor: Vendor) -> None:
+    x, weight = (vendor.tensor(np.ones(shape, np.float32)) for shape in ((1, 8, 9, 9), (4, 8, 1, 1)))
+    out = vendor.empty((1, 4, 9, 9), "float32")
+    vendor.op.Convolution2d(out, x, weight, None, [1, 1], [0, 0], [1, 1], 1)
+    assert (out.numpy() == 8).all()
+
+
+def test_a_pointwise_convolution_is_not_copied(vendor: Vendor) -> None:
+    vendor.choices.record()
+    pointwise_convolution(vendor)
+    (record,) = vendor.choices.recorded()
+    vendor.choices.record(0)
+    if record.choices != ("own",):
+        assert record.choices[0] == "onednn-given"
+    for name in record.choices:
+        vendor.choices.install({record.key: name})
+        pointwise_convolution(vendor)
+
+
 @pytest.mark.parametrize("last", [False, True])
 def test_what_is_chosen_is_used_and_right(vendor: Vendor, last: bool) -> None:
     usual = np.frombuffer(product(vendor), np.float32)

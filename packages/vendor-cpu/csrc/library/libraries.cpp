@@ -1,5 +1,7 @@
 #include "library/libraries.h"
 
+#include <algorithm>
+
 #include "dl_kernels/matrix/gemm.h"
 #include "library/choices.h"
 
@@ -18,11 +20,16 @@ using kernels::Launch;
 using kernels::TensorRef;
 using onednn::Operands;
 
-// A few columns, or rows, of dot products along dense memory: our kernels read the matrix as fast
-// as memory gives it, which the libraries' general products do not.
+// A few rows, or columns, with a matrix that is dense one way or the other: our kernels read it as
+// fast as memory gives it, which the libraries' general products do not.
 bool is_skinny(const GemmCall& call) {
-  const int64_t most = call.batch == 1 ? kernels::detail::kMostVectors : 2;
-  return (call.n <= most && call.a.column == 1) || (call.m <= most && call.b.row == 1);
+  const auto few = [&](int64_t count, int64_t along, int64_t across) {
+    constexpr int64_t kMostSums = 8;  // of multiples of rows, which are no dot products
+    const int64_t most = call.batch > 1 ? 2 : kernels::detail::kMostVectors;
+    return (count <= most && along == 1) ||
+           (count <= std::min(most, kMostSums) && across == 1 && call.batch == 1);
+  };
+  return few(call.m, call.b.row, call.b.column) || few(call.n, call.a.column, call.a.row);
 }
 
 // oneDNN takes two to three times as long as our kernels where the processor has no instructions
@@ -42,15 +49,8 @@ bool is_for_one_thread(const GemmCall& call) {
   return call.batch * call.m * call.n * call.k <= kMost;
 }
 
-// Our kernels pack both operands, which a few rows of the result do not pay for.
-bool pays_for_packing(const GemmCall& call) {
-  constexpr int64_t kFewest = 24;
-  return call.m >= kFewest && call.n >= kFewest;
-}
-
 bool is_ours(const GemmCall& call) {
-  return is_skinny(call) || call.out_dtype != call.dtype ||
-         (is_emulated(call.dtype) && pays_for_packing(call));
+  return is_skinny(call) || call.out_dtype != call.dtype || is_emulated(call.dtype);
 }
 
 // Whether rows of the right operand share few sets of the first-level cache. oneDNN copies such a
@@ -102,12 +102,16 @@ std::string gemm_candidates(const void* of) {
   const auto& [launch, call] = *static_cast<const Product*>(of);
   Names names(launch.threads());
   const bool ours = is_ours(call), mixed = call.out_dtype != call.dtype;
+  const bool by_openblas = !mixed && openblas::serves(call);
+  const bool colliding = by_openblas && has_colliding_rows(call);
+  // The usual one first.
   if (ours) names.add("own", false);
+  if (colliding) names.add("openblas");
   if (!mixed && onednn::serves(call.dtype)) {
     names.add("onednn");
     names.add("onednn-packed");
   }
-  if (!mixed && openblas::serves(call)) names.add("openblas");
+  if (by_openblas && !colliding) names.add("openblas");
   if (!ours) names.add("own", false);
   return names.text();
 }

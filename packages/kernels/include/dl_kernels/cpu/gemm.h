@@ -9,6 +9,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/block.h"
+#include "dl_kernels/cpu/gather.h"
 #include "dl_kernels/cpu/gemm_tile.h"
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/cpu/skinny_gemm.h"
@@ -41,26 +42,76 @@ void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
   });
 }
 
+// to[j] += Σ factors[u] · from[u][j] for j < count.
+template <int64_t lines, class C, class T>
+void add_lines(C* to, const T* const* from, const C* factors, int64_t count) {
+  DL_VECTOR_LOOP
+  for (int64_t j = 0; j < count; ++j) {
+    C sum = to[j];
+    DL_UNROLL
+    for (int64_t u = 0; u < lines; ++u) sum += factors[u] * cast<C>(from[u][j]);
+    to[j] = sum;
+  }
+}
+
+// acc[i][j] += Σ a[i][l] · b[l][j], a few l at a time: m × count sums that are `width` apart.
+template <class T, class C>
+void add_products(int64_t m, int64_t count, int64_t k, Matrix<const T> a, const T* b, int64_t step,
+                  C* acc, int64_t width) {
+  constexpr int64_t kAtOnce = 8, kWidest = 256;
+  const auto add = [&](int64_t l, int64_t lines, const auto* const* from) {
+    for (int64_t i = 0; i < m; ++i) {
+      C factors[kAtOnce];
+      for (int64_t u = 0; u < lines; ++u)
+        factors[u] = cast<C>(a.data[i * a.row + (l + u) * a.column]);
+      for (int64_t u = 0; lines < kAtOnce && u < lines; ++u)
+        add_lines<1>(acc + i * width, from + u, factors + u, count);
+      if (lines == kAtOnce) add_lines<kAtOnce>(acc + i * width, from, factors, count);
+    }
+  };
+  for (int64_t l = 0; l < k; l += kAtOnce) {
+    const int64_t lines = k - l < kAtOnce ? k - l : kAtOnce;
+    const T* from[kAtOnce];
+    for (int64_t u = 0; u < lines; ++u) from[u] = b + (l + u) * step;
+    if (std::is_same_v<T, C> || count > kWidest) {
+      add(l, lines, from);
+      continue;
+    }
+    // Once for all rows.
+    alignas(64) C wide[kAtOnce * kWidest];
+    const C* widened[kAtOnce];
+    for (int64_t u = 0; u < lines; ++u) {
+      load_dense(wide + u * kWidest, from[u], count);
+      widened[u] = wide + u * kWidest;
+    }
+    add(l, lines, widened);
+  }
+}
+
 // Elements of lines that gemm_rows transposes: dot products of so few cost more than their
 // elements.
 template <class C>
 inline constexpr int64_t kShortLine = GemmTile<C>::kLanes;
 
-// Few rows of C, where the rows of B are dense, or its columns are and short: C collects multiples
-// of the rows, kDepth of them at a time.
+// Up to kMostVectors rows of C, where the rows of B are dense, or its columns are and short: C
+// collects multiples of B's rows, a few of them at a time, kDepth of them in C's own precision.
 template <class T, class O, class C>
 void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                Matrix<const T> b, C beta, Matrix<O> c) {
-  constexpr int64_t kWidth = 512, kShortWidth = 128;
+  constexpr int64_t kSums = 4096, kShortWidth = 128;
+  static_assert(kSums / kMostVectors >= kShortWidth);
   using Wide = std::conditional_t<std::is_floating_point_v<C>, double, C>;
   const bool dense = b.column == 1;
-  const int64_t width = dense ? kWidth : kShortWidth;
+  // Of one row long pieces are read, of more the pieces stay in the first-level cache.
+  int64_t width = m == 1 ? kSums / 4 : kSums / kMostVectors;
+  if (!dense) width = kShortWidth;
+  while (width > 64 && (n + width - 1) / width < launch.threads()) width /= 2;
   const int64_t strips = (n + width - 1) / width;
-  launch.parallel_for(m * strips, grain_for(k * width), [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
-      const int64_t i = item / strips, first = item % strips * width;
-      const int64_t count = n - first < width ? n - first : width;
-      alignas(64) C acc[kWidth];
+  launch.parallel_for(strips, grain_for(m * k * width), [&](int64_t begin, int64_t end) {
+    for (int64_t strip = begin; strip < end; ++strip) {
+      const int64_t first = strip * width, count = n - first < width ? n - first : width;
+      alignas(64) C acc[kSums];
+      alignas(64) Wide total[kSums];
       alignas(64) T tile[kShortLine<C> * kShortWidth];
       const T* right = b.data + first * b.column;
       if (!dense) {
@@ -68,25 +119,19 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
         right = tile;
       }
       const int64_t step = dense ? b.row : kShortWidth;
-      alignas(64) Wide total[kWidth];
-      for (int64_t j = 0; j < count; ++j) acc[j] = total[j] = 0;
+      for (int64_t i = 0; i < m * width; ++i) acc[i] = total[i] = 0;
       for (int64_t begin = 0; begin < k; begin += kDepth) {
         const int64_t end = begin + kDepth < k ? begin + kDepth : k;
-        for (int64_t l = begin; l < end; ++l) {
-          const C factor = cast<C>(a.data[i * a.row + l * a.column]);
-          const T* from = right + l * step;
-          DL_VECTOR_LOOP
-          for (int64_t j = 0; j < count; ++j) acc[j] += factor * cast<C>(from[j]);
-        }
+        const Matrix<const T> left{a.data + begin * a.column, a.row, a.column};
+        add_products(m, count, end - begin, left, right + begin * step, step, acc, width);
         if (k <= kDepth) break;
-        for (int64_t j = 0; j < count; ++j) {
-          total[j] += static_cast<Wide>(acc[j]);
-          acc[j] = 0;
+        for (int64_t i = 0; i < m * width; ++i) {
+          total[i] += static_cast<Wide>(acc[i]);
+          acc[i] = 0;
         }
       }
-      for (int64_t j = 0; k > kDepth && j < count; ++j) acc[j] = static_cast<C>(total[j]);
-      write_tile(c.data + i * c.row + first * c.column, c.row, c.column, 1, count, acc, count,
-                 alpha, beta);
+      for (int64_t i = 0; k > kDepth && i < m * width; ++i) acc[i] = static_cast<C>(total[i]);
+      write_tile(c.data + first * c.column, c.row, c.column, m, count, acc, width, alpha, beta);
     }
   });
 }
@@ -223,9 +268,9 @@ void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix
   }
   if (k == 0 || (dense_dots && (m < 3 || n < 3)) || m * n * k < 512) {
     detail::gemm_dots<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
-  } else if (m < 4 && b.column == 1) {
+  } else if (m <= detail::kMostVectors && b.column == 1) {
     detail::gemm_rows<T, O, C>(launch, m, n, k, alpha, a, b, beta, c);
-  } else if (n < 4 && a.row == 1) {
+  } else if (n <= detail::kMostVectors && a.row == 1) {
     detail::gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta,
                                c.transposed());
   } else {
