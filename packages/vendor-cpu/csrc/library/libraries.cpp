@@ -20,16 +20,14 @@ using kernels::Launch;
 using kernels::TensorRef;
 using onednn::Operands;
 
-// A few rows, or columns, with a matrix that is dense one way or the other: our kernels read it as
-// fast as memory gives it, which the libraries' general products do not.
+// A few columns, or rows, of dot products along dense memory, or one of a dense matrix: our kernels
+// read the matrix as fast as memory gives it, which the libraries' general products do not.
 bool is_skinny(const GemmCall& call) {
-  const auto few = [&](int64_t count, int64_t along, int64_t across) {
-    constexpr int64_t kMostSums = 8;  // of multiples of rows, which are no dot products
-    const int64_t most = call.batch > 1 ? 2 : kernels::detail::kMostVectors;
-    return (count <= most && along == 1) ||
-           (count <= std::min(most, kMostSums) && across == 1 && call.batch == 1);
-  };
-  return few(call.m, call.b.row, call.b.column) || few(call.n, call.a.column, call.a.row);
+  constexpr int64_t kMost = std::min<int64_t>(8, kernels::detail::kMostVectors);
+  const int64_t most = call.batch == 1 ? kMost : 2;
+  return (call.n <= most && call.a.column == 1) || (call.m <= most && call.b.row == 1) ||
+         (call.batch == 1 &&
+          ((call.n == 1 && call.a.row == 1) || (call.m == 1 && call.b.column == 1)));
 }
 
 // oneDNN takes two to three times as long as our kernels where the processor has no instructions

@@ -3,6 +3,7 @@
 #ifndef DL_KERNELS_CPU_GEMM_H_
 #define DL_KERNELS_CPU_GEMM_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -99,13 +100,14 @@ template <class T, class O, class C>
 void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                Matrix<const T> b, C beta, Matrix<O> c) {
   constexpr int64_t kSums = 4096, kShortWidth = 128;
-  static_assert(kSums / kMostVectors >= kShortWidth);
+  static_assert(kMostVectors <= 16);
   using Wide = std::conditional_t<std::is_floating_point_v<C>, double, C>;
   const bool dense = b.column == 1;
   // Of one row long pieces are read, of more the pieces stay in the first-level cache.
-  int64_t width = m == 1 ? kSums / 4 : kSums / kMostVectors;
-  if (!dense) width = kShortWidth;
-  while (width > 64 && (n + width - 1) / width < launch.threads()) width /= 2;
+  const int64_t widest = !dense ? kShortWidth : kSums / (m == 1 ? 4 : 16);
+  const int64_t threads = launch.threads(), rounds = (n - 1) / (widest * threads) + 1;
+  // As wide for all threads, in whole registers.
+  const int64_t width = std::min(widest, (n / (rounds * threads) + 16) / 16 * 16);
   const int64_t strips = (n + width - 1) / width;
   launch.parallel_for(strips, grain_for(m * k * width), [&](int64_t begin, int64_t end) {
     for (int64_t strip = begin; strip < end; ++strip) {
