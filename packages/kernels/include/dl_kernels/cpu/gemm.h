@@ -107,7 +107,8 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
   const int64_t widest = !dense ? kShortWidth : kSums / (m == 1 ? 4 : 16);
   const int64_t threads = launch.threads(), rounds = (n - 1) / (widest * threads) + 1;
   // As wide for all threads, in whole registers.
-  const int64_t width = std::min(widest, (n / (rounds * threads) + 16) / 16 * 16);
+  const int64_t share = (n - 1) / (rounds * threads) + 1;
+  const int64_t width = std::min(widest, (share + 15) / 16 * 16);
   const int64_t strips = (n + width - 1) / width;
   launch.parallel_for(strips, grain_for(m * k * width), [&](int64_t begin, int64_t end) {
     for (int64_t strip = begin; strip < end; ++strip) {
