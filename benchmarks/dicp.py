@@ -85,6 +85,8 @@ def ways(case: Case, dtype: torch.dtype, arguments: argparse.Namespace) -> dict[
         "codegen": on("dl", "dl", engine="codegen"),
         "eager CPU": on("cpu", None),
     }
+    if not case.trains:
+        made["frozen"] = on("dl", "dl", frozen=True)
     if not arguments.no_inductor:
         made[BY_INDUCTOR] = on("dl", "dl", engine="inductor")
         made["Inductor"] = on("cpu", "inductor")
@@ -116,13 +118,16 @@ def measure(name: str, dtype: torch.dtype, arguments: argparse.Namespace) -> dic
     medians = microseconds_in_turn(runs, arguments.repeats, clock)
     seen = counters.snapshot()
     inductor = [medians[way] for way in medians if way.startswith("Inductor")]
+    own = min(medians[way] for way in ("dl-dicp", "frozen") if way in medians)
+    frozen = medians.get("frozen")
     return {
         "model": name,
         "dtype": str(dtype).removeprefix("torch."),
         "threads": torch.get_num_threads(),
         "microseconds": medians,
         "ratios": {way: medians["dl-dicp"] / medians[way] for way in runs if way != "dl-dicp"},
-        "of_best_inductor": medians["dl-dicp"] / min(inductor) if len(inductor) > 1 else None,
+        "of_best_inductor": own / min(inductor) if len(inductor) > 1 else None,
+        "frozen_of_inductor": frozen / medians["Inductor"] if frozen and inductor else None,
         "of_inductor": medians[BY_INDUCTOR] / medians["Inductor"] if inductor else None,
         "kernels": counters.engine_runs["codegen"],
         "first_two_calls_seconds": first,
@@ -140,7 +145,8 @@ def shares(row: dict[str, Any]) -> dict[str, float | None]:
         "/ eager dl": row["ratios"]["eager dl"],
         "/ eager CPU": row["ratios"]["eager CPU"],
         "/ Inductor": row["ratios"].get("Inductor"),
-        "/ its best": row["of_best_inductor"],
+        "frozen / it": row["frozen_of_inductor"],
+        "best / best": row["of_best_inductor"],
         "first calls": compiled,
         "/ codegen": row["ratios"]["codegen"],
         "inductor / it": row["of_inductor"],

@@ -20,12 +20,13 @@ from diopi_proto import (
     load_vendor,
 )
 from diopi_proto.choices import ChoiceKey, ChoiceStatistics
+from diopi_proto.constants import ConstantsStatistics
 from diopi_proto.host.cabi import ffi
 from diopi_proto.host.communicators import Communicator
 from diopi_proto.trial import TriedKernels, try_library
 
 Compile = Callable[..., Path]
-ALL = {"choices", "communicator", "graph", "kernel", "peer", "profiler"}
+ALL = {"choices", "communicator", "constants", "graph", "kernel", "peer", "profiler"}
 
 
 class Fixture:
@@ -78,7 +79,10 @@ def test_known_extensions_are_found_among_others(fixture: Fixture) -> None:
 def test_a_vendor_without_extensions_says_so(build: Compile) -> None:
     with load_vendor(build("vendor.cpp")) as vendor:
         assert vendor.extensions == frozenset()
-        for name in ("kernels", "graphs", "profiler", "communicators", "peers", "choices"):
+        for name in (
+            *("kernels", "graphs", "profiler", "communicators", "peers", "choices"),
+            "constants",
+        ):
             with pytest.raises(NotSupportedError, match=r"does not offer the \w+ extension"):
                 getattr(vendor, name)
     with pytest.raises(ClosedError):
@@ -160,6 +164,22 @@ def test_choices_pass_what_they_were_given(fixture: Fixture) -> None:
         choices.record(7, 1)
         assert fixture.said == "record 1 7"
         assert choices.statistics() == ChoiceStatistics(entries=1, hits=2, misses=3)
+
+
+def test_constants_pass_what_they_were_given(fixture: Fixture) -> None:
+    with load_vendor(fixture.path) as vendor:
+        constants = vendor.constants
+        constants.declare(4096, 100, 1)
+        assert fixture.said == "declare 1 4096 100"
+        constants.forget(4096, 2**40)
+        assert fixture.said == f"forget 0 4096 {2**40}"
+        constants.use(True)
+        assert fixture.said == "use 0 1"
+        constants.use(False)
+        assert fixture.said == "use 0 0"
+        assert constants.statistics() == ConstantsStatistics(
+            ranges=1, bytes=2, kept=3, kept_bytes=4
+        )
 
 
 def test_choices_that_no_table_can_hold_are_refused(fixture: Fixture) -> None:
@@ -274,6 +294,7 @@ def test_an_extension_without_slots_has_none(older: Callable[..., Fixture], exte
             "communicator": lambda: vendor.communicators.unique_id(),
             "peer": lambda: vendor.peers.can_access(0, 1),
             "choices": lambda: vendor.choices.install({}),
+            "constants": lambda: vendor.constants.declare(1, 1),
         }
         with pytest.raises(NotSupportedError, match=rf"\[{extension}\.\w+\] vendor extended"):
             uses[extension]()

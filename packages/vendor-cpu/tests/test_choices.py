@@ -96,7 +96,7 @@ def linear(vendor: Vendor, dtype: str, bias: bool) -> np.ndarray:
     rng = np.random.default_rng(3)
     x, weight, row = (
         vendor.tensor(rng.normal(size=shape).astype(dtype))
-        for shape in ((40, 300), (300, 1536), (1536,))
+        for shape in ((40, 400), (400, 1536), (1536,))
     )
     out = vendor.empty((40, 1536), dtype)
     if bias:

@@ -15,6 +15,7 @@ from torch.fx import GraphModule
 from dl_core import _C
 
 from .errors import FixedSizesError, NotCompiledError, OwnCaseError, RefusedCallError
+from .frozen import FrozenWeights
 from .generators import generators_as_they_are
 from .host_numbers import numbers_of, value_text
 from .kept import keep
@@ -64,6 +65,7 @@ class CompiledGraph:
         self._lock = threading.RLock()
         self._written = written_arguments(self.module)
         self._fixed = ""
+        self._frozen: FrozenWeights | None = None
         # Arguments that are no part of a program: nobody reads them, or they were seen to change.
         self._varying = unread_arguments(self.module)
         self.number = next(_numbers)
@@ -83,7 +85,7 @@ class CompiledGraph:
                 return self._eagerly(arguments, variant.reason)
             if variant.tried in (None, sizes):
                 try:
-                    return variant.program.run(arguments, sizes)
+                    return self._run(variant.program, arguments, sizes)
                 except RuntimeError as error:
                     if not sizes or self._written:
                         raise
@@ -93,6 +95,16 @@ class CompiledGraph:
             if all(variant.serves(arguments) is None for variant in self.variants):
                 return self._first(arguments)
         return self(arguments)
+
+    def _run(self, program: Program, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
+        if not self.options.frozen or self.kind != "inference":
+            return program.run(arguments, sizes)
+        with self._lock:
+            if self._frozen is None:
+                device = next(a.device for a in arguments if _is_dl(a))
+                self._frozen = FrozenWeights(device, arguments, self._written or set())
+        with self._frozen.used(arguments):
+            return program.run(arguments, sizes)
 
     def _again(self, variant: Variant, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
         """The first call at other sizes than a program was recorded at: an eager one, which it is

@@ -24,6 +24,9 @@ class Options:
         have no engine of a plugin.
     :ivar limit: programs of one graph: one for all sizes, and one for each layout of arguments that
         it does not serve; others run eagerly.
+    :ivar frozen: weights do not change between calls without gradients, so the vendor may keep them
+        in layouts of its own, beside the weights. What is written to one through torch, and a
+        weight in another's place, is noticed; what is written through ``weight.data`` is not.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
         if it agrees.
     """
@@ -32,13 +35,16 @@ class Options:
     check: bool = True
     engine: str = "tiled"
     patterns: bool | Sequence[str] = True
+    frozen: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.limit, bool) or not isinstance(self.limit, int) or self.limit < 0:
             raise ValueError(f"[dl] the option limit is {self.limit!r}, not a number from 0 on")
         patterns.chosen(self.patterns)
-        if not isinstance(self.check, bool):
-            raise ValueError(f"[dl] the option check is {self.check!r}, neither True nor False")
+        for name in ("check", "frozen"):
+            if not isinstance(getattr(self, name), bool):
+                value = getattr(self, name)
+                raise ValueError(f"[dl] the option {name} is {value!r}, neither True nor False")
         if not registry.is_known(self.engine):
             known = ", ".join(registry.names())
             raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {known}")

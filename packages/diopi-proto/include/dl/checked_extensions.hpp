@@ -184,6 +184,30 @@ inline void wrap(const Table& theirs, Table& ours) {
 
 }  // namespace choices
 
+namespace constants {
+
+using Table = dl_constants_extension_t;
+
+inline dl_status_t* statistics(dl_vendor_t* self, int32_t device,
+                               dl_constants_statistics_t* statistics) noexcept {
+  return filled(
+      statistics, "statistics of constants",
+      [&](dl_constants_statistics_t* given) {
+        return Slot<&Table::statistics>::call(self, device, given);
+      },
+      [](dl_constants_statistics_t&) {});
+}
+
+inline void wrap(const Table& theirs, Table& ours) {
+  DL_CHECKED_AS_IT_IS(declare)
+  DL_CHECKED_AS_IT_IS(forget)
+  DL_CHECKED_AS_IT_IS(use)
+  DL_CHECKED_OURS(statistics)
+  DL_CHECKED_LAST(statistics);
+}
+
+}  // namespace constants
+
 // Extensions that this host does not know are left out: who knows them reads the library's own
 // table.
 inline void Vendor::chain() {
@@ -209,6 +233,7 @@ inline void Vendor::chain() {
   DL_CHECKED_OFFER(profiler)
   DL_CHECKED_OFFER(peer)
   DL_CHECKED_OFFER(choices)
+  DL_CHECKED_OFFER(constants)
 #undef DL_CHECKED_OFFER
 }
 

@@ -6,6 +6,7 @@
 
 #include "dl/choices.h"
 #include "dl/communicator.h"
+#include "dl/constants.h"
 #include "dl/graph.h"
 #include "dl/kernel.h"
 #include "dl/peer.h"
@@ -49,6 +50,8 @@ DL_CHECKED_NAMES(dl_peer_extension_t, sizeof(dl_extension_t), "can_access", "ena
                  "export_event", "open_event");
 DL_CHECKED_NAMES(dl_choices_extension_t, sizeof(dl_extension_t), "properties", "install", "request",
                  "record", "recorded", "statistics");
+DL_CHECKED_NAMES(dl_constants_extension_t, sizeof(dl_extension_t), "declare", "forget", "use",
+                 "statistics");
 #undef DL_CHECKED_NAMES
 
 #pragma GCC visibility pop

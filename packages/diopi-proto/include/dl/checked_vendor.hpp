@@ -26,11 +26,12 @@ DL_CHECKED_EXTENSION(dl_graph_extension_t, DL_EXT_GRAPH, "graph");
 DL_CHECKED_EXTENSION(dl_profiler_extension_t, DL_EXT_PROFILER, "profiler");
 DL_CHECKED_EXTENSION(dl_peer_extension_t, DL_EXT_PEER, "peer");
 DL_CHECKED_EXTENSION(dl_choices_extension_t, DL_EXT_CHOICES, "choices");
+DL_CHECKED_EXTENSION(dl_constants_extension_t, DL_EXT_CONSTANTS, "constants");
 #undef DL_CHECKED_EXTENSION
 
-using Extensions =
-    std::tuple<dl_communicator_extension_t, dl_kernel_extension_t, dl_graph_extension_t,
-               dl_profiler_extension_t, dl_peer_extension_t, dl_choices_extension_t>;
+using Extensions = std::tuple<dl_communicator_extension_t, dl_kernel_extension_t,
+                              dl_graph_extension_t, dl_profiler_extension_t, dl_peer_extension_t,
+                              dl_choices_extension_t, dl_constants_extension_t>;
 
 // Calls `body` with each of them.
 template <class All, typename Body>

@@ -43,6 +43,7 @@ DL_EXTERN_C_BEGIN
 #define DL_EXT_PROFILER UINT64_C(4)
 #define DL_EXT_PEER UINT64_C(5)
 #define DL_EXT_CHOICES UINT64_C(6)
+#define DL_EXT_CONSTANTS UINT64_C(7)
 
 typedef struct dl_device_properties {
   uint64_t struct_size; /* set by the caller; the vendor writes no field beyond it */

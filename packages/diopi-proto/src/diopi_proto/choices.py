@@ -13,6 +13,7 @@ from typing import Any
 from ._ffi_gen import ffi
 from ._native import text
 from .errors import ArgumentError
+from .linked import slots_of
 
 CData = Any
 """cffi's objects have no static type."""
@@ -88,23 +89,8 @@ class Choices:
 
         :param address: of its ``dl_vendor_t``, which lives longer than this object.
         """
-        instance = ffi.cast("dl_vendor_t*", address)
-        link = instance.table.extensions
-        while link != ffi.NULL and link.type != _constants.DL_EXT_CHOICES:
-            link = link.next
-        if link == ffi.NULL:
-            return None
-        table = ffi.cast("dl_choices_extension_t*", link)
-
-        def call(slot: str, *arguments: Any) -> None:
-            status = getattr(table, slot)(instance, *arguments)
-            if status != ffi.NULL:
-                # All that a host needs; its import takes a while.
-                from .host.structs import raise_status
-
-                raise_status(status, f"choices.{slot}", vendor)
-
-        return cls(call)
+        call = slots_of(address, vendor, _constants.DL_EXT_CHOICES, "choices")
+        return None if call is None else cls(call)
 
     def identity(self, device: int = 0) -> str:
         """All that a measured choice depends on besides its key, in a line."""

@@ -8,6 +8,7 @@
 #include "dl/adaptor.h"
 #include "dl/choices.h"
 #include "dl/communicator.h"
+#include "dl/constants.h"
 #include "dl/graph.h"
 #include "dl/kernel.h"
 #include "dl/peer.h"
@@ -337,6 +338,22 @@ AT(dl_choices_extension_t, recorded, 56);
 AT(dl_choices_extension_t, statistics, 64);
 SIZE(dl_choices_extension_t, 72);
 
+AT(dl_constants_statistics_t, struct_size, 0);
+AT(dl_constants_statistics_t, ranges, 8);
+AT(dl_constants_statistics_t, bytes, 16);
+AT(dl_constants_statistics_t, kept, 24);
+AT(dl_constants_statistics_t, kept_bytes, 32);
+SIZE(dl_constants_statistics_t, 40);
+
+AT(dl_constants_extension_t, struct_size, 0);
+AT(dl_constants_extension_t, type, 8);
+AT(dl_constants_extension_t, next, 16);
+AT(dl_constants_extension_t, declare, 24);
+AT(dl_constants_extension_t, forget, 32);
+AT(dl_constants_extension_t, use, 40);
+AT(dl_constants_extension_t, statistics, 48);
+SIZE(dl_constants_extension_t, 56);
+
 AT(dl_communicator_id_t, bytes, 0);
 SIZE(dl_communicator_id_t, 128);
 
@@ -485,6 +502,13 @@ SLOT(dl_choices_extension_t, recorded, dl_status_t* (*)(dl_vendor_t*, int32_t, u
      dl_choice_record_t*));
 SLOT(dl_choices_extension_t, statistics, dl_status_t* (*)(dl_vendor_t*, int32_t,
      dl_choice_statistics_t*));
+SLOT(dl_constants_extension_t, declare, dl_status_t* (*)(dl_vendor_t*, int32_t, const void*,
+     uint64_t));
+SLOT(dl_constants_extension_t, forget, dl_status_t* (*)(dl_vendor_t*, int32_t, const void*,
+     uint64_t));
+SLOT(dl_constants_extension_t, use, dl_status_t* (*)(dl_vendor_t*, int32_t, int32_t));
+SLOT(dl_constants_extension_t, statistics, dl_status_t* (*)(dl_vendor_t*, int32_t,
+     dl_constants_statistics_t*));
 
 SLOT(dl_communicator_extension_t, unique_id, dl_status_t* (*)(dl_vendor_t*, dl_communicator_id_t*));
 SLOT(dl_communicator_extension_t, create, dl_status_t* (*)(dl_vendor_t*, int32_t, const
@@ -651,6 +675,7 @@ VALUE(DL_EXT_GRAPH, 3);
 VALUE(DL_EXT_PROFILER, 4);
 VALUE(DL_EXT_PEER, 5);
 VALUE(DL_EXT_CHOICES, 6);
+VALUE(DL_EXT_CONSTANTS, 7);
 VALUE(DL_CHOICE_MOST_VALUES, 64);
 VALUE(DL_EVENT_TIMING, 1);
 VALUE(DL_KERNEL_VALUE, 0);

@@ -104,7 +104,7 @@ dl_status_t* statistics(dl_vendor_t* vendor, int32_t device,
 dl_choices_extension_t choices_extension = {
     sizeof(dl_choices_extension_t),
     DL_EXT_CHOICES,
-    nullptr,
+    reinterpret_cast<dl_extension_t*>(&constants_extension),
     properties,
     install,
     request,

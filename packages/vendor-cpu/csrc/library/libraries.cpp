@@ -4,6 +4,7 @@
 
 #include "dl_kernels/matrix/gemm.h"
 #include "library/choices.h"
+#include "library/constants.h"
 
 namespace dl::cpu {
 namespace {
@@ -25,9 +26,14 @@ using onednn::Operands;
 bool is_skinny(const GemmCall& call) {
   constexpr int64_t kMost = std::min<int64_t>(8, kernels::detail::kMostVectors);
   const int64_t most = call.batch == 1 ? kMost : 2;
-  return (call.n <= most && call.a.column == 1) || (call.m <= most && call.b.row == 1) ||
-         (call.batch == 1 &&
-          ((call.n == 1 && call.a.row == 1) || (call.m == 1 && call.b.column == 1)));
+  // Of `count` vectors with `rows`: of few short rows each product has too little to add up.
+  const auto is_one = [&](int64_t count, int64_t rows, int64_t along, int64_t across) {
+    const bool long_enough = count <= 2 || kernels::detail::is_for_skinny_gemm(rows, call.k);
+    return (count <= most && along == 1 && long_enough) ||
+           (call.batch == 1 && count == 1 && across == 1);
+  };
+  return is_one(call.n, call.m, call.a.column, call.a.row) ||
+         is_one(call.m, call.n, call.b.row, call.b.column);
 }
 
 // oneDNN takes two to three times as long as our kernels where the processor has no instructions
@@ -51,22 +57,30 @@ bool is_ours(const GemmCall& call) {
   return is_skinny(call) || call.out_dtype != call.dtype || is_emulated(call.dtype);
 }
 
+// What oneDNN takes for the right operand: it writes rows.
+kernels::MatrixBatch<const void> right_of(const GemmCall& call) {
+  return call.c.column == 1 || call.n == 1 ? call.b : call.a.transposed();
+}
+
 // Whether rows of the right operand share few sets of the first-level cache. oneDNN copies such a
 // matrix first only where the distance of rows is a multiple of 8 KiB, and takes up to twice as
 // long where it is an odd one of 2 or 4 KiB.
 bool has_colliding_rows(const GemmCall& call) {
   const auto collide = [](const kernels::MatrixBatch<const void>& matrix) {
     constexpr int64_t kStep = 512, kCopied = 2048;  // elements
-    return matrix.column == 1 && matrix.row > kStep && matrix.row % kStep == 0 &&
+    return matrix.column == 1 && matrix.row > 2 * kStep && matrix.row % kStep == 0 &&
            matrix.row % kCopied != 0;
   };
-  if (call.dtype != diopi_dtype_float32 || call.k < 256 || call.m < 32 || call.n < 32) return false;
-  return collide(call.c.column == 1 ? call.b : call.a.transposed());
+  if (call.dtype != diopi_dtype_float32 || call.k < 384 || call.m < 32 || call.n < 32) return false;
+  return collide(right_of(call));
 }
 
 bool usual_gemm(const Launch& launch, const GemmCall& call) {
   if (is_ours(call)) return false;
   const OneThread limit(is_for_one_thread(call));
+  // In a layout of its own, once for all calls.
+  if (constants::contains(right_of(call).data) && onednn::gemm(launch, call, Operands::kOther))
+    return true;
   return (has_colliding_rows(call) && openblas::gemm(launch, call)) || onednn::gemm(launch, call) ||
          openblas::gemm(launch, call);
 }

@@ -46,40 +46,6 @@ MemoryDescOwner describe(DataType type, int ndim, const int64_t* sizes, const in
 MemoryDescOwner describe_any(DataType type, int ndim, const int64_t* sizes);
 AttributesOwner default_attributes();
 
-// A tensor of an operation as the caller has it.
-struct Port {
-  Argument argument;
-  Query query;
-  MemoryDescOwner given;
-};
-
-// A primitive with what it needs around it: where the caller's layout is not the one the primitive
-// wants, its operands pass through a copy.
-class Operation {
- public:
-  // Null when oneDNN has only its slow reference code for this operation.
-  static std::unique_ptr<Operation> make(PrimitiveDescOwner description, std::vector<Port> ports);
-
-  // `data` in the order of the ports. False when nothing was computed.
-  bool run(const kernels::Launch& launch, Stream* stream, void* const* data) const;
-
- private:
-  struct Operand {
-    Argument argument;
-    MemoryOwner given, wanted;  // `wanted` is null where the given layout serves
-    PrimitiveOwner convert;
-    bool written;
-    size_t offset;  // of `wanted` in the scratch memory
-  };
-
-  bool convert(const Operand& operand, Stream* stream) const;
-
-  PrimitiveOwner primitive_;
-  MemoryOwner scratchpad_;
-  std::vector<Operand> operands_;
-  size_t scratch_bytes_ = 0;
-};
-
 // What an operation was made for.
 class Key {
  public:
@@ -95,6 +61,41 @@ class Key {
   static constexpr int kCapacity = 64;
   int count_ = 0;
   int64_t values_[kCapacity];
+};
+
+// A tensor of an operation as the caller has it.
+struct Port {
+  Argument argument;
+  Query query;
+  MemoryDescOwner given;
+};
+
+// A primitive with what it needs around it: where the caller's layout is not the one the primitive
+// wants, its operands pass through a copy.
+class Operation {
+ public:
+  // Null when oneDNN has only its slow reference code for this operation.
+  static std::unique_ptr<Operation> make(PrimitiveDescOwner description, std::vector<Port> ports);
+
+  // `data` in the order of the ports, `key` what the operation was made for. False when nothing was
+  // computed.
+  bool run(const kernels::Launch& launch, Stream* stream, const Key& key, void* const* data) const;
+
+ private:
+  struct Operand {
+    Argument argument;
+    MemoryOwner given, wanted;  // `wanted` is null where the given layout serves
+    PrimitiveOwner convert;
+    bool written;
+    size_t offset, bytes;  // of `wanted` in the scratch memory
+  };
+
+  bool convert(const Operand& operand, Stream* stream) const;
+
+  PrimitiveOwner primitive_;
+  MemoryOwner scratchpad_;
+  std::vector<Operand> operands_;
+  size_t scratch_bytes_ = 0;
 };
 
 // Runs the operation of `key` on the calling thread's behalf, with as many threads as the host

@@ -1,3 +1,4 @@
+#include "library/constants.h"
 #include "library/libraries.h"
 #include "library/onednn.h"
 
@@ -62,7 +63,7 @@ struct Convolution {
   const ConvShape& shape;
   Geometry geometry;
   Layout image, weight, result;
-  bool with_bias, as_given;
+  bool with_bias, as_given, constant;  // the weights
 
   Convolution(const ConvShape& of, const TensorRef& images, const TensorRef& weights,
               const TensorRef& results, bool bias, Operands operands)
@@ -74,12 +75,13 @@ struct Convolution {
         weight(weight_layout(weights, of)),
         result(image_layout(results, of)),
         with_bias(bias),
-        as_given(operands == Operands::kOther) {}
+        as_given(operands == Operands::kOther),
+        constant(constants::contains(weights.data)) {}
 
   Key key(int64_t kind) const {
     Key key;
     for (int64_t value : {as_given ? -kind : kind, int64_t(type), int64_t(image_type),
-                          int64_t(shape.dims), shape.groups, int64_t(with_bias)})
+                          int64_t(shape.dims), shape.groups, int64_t(with_bias), int64_t(constant)})
       key.add(value);
     for (const Layout* layout : {&image, &weight, &result}) {
       for (int i = 0; i < layout->ndim; ++i) {
@@ -99,7 +101,7 @@ struct Convolution {
     return describe(type_of(layout), layout.ndim, layout.sizes, layout.strides);
   }
   MemoryDescOwner any(const Layout& layout) const {
-    if (as_given) return given(layout);
+    if (as_given && !(constant && &layout == &weight)) return given(layout);
     return describe_any(type_of(layout), layout.ndim, layout.sizes);
   }
   DataType type_of(const Layout& layout) const { return &layout == &image ? image_type : type; }

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "library/constants.h"
 #include "library/onednn.h"
 
 namespace dl::cpu::onednn {
@@ -52,7 +53,7 @@ std::unique_ptr<Operation> Operation::make(PrimitiveDescOwner description,
   if (operation->primitive_ == nullptr || operation->scratchpad_ == nullptr) return nullptr;
   size_t bytes = aligned(api.memory_desc_get_size(scratchpad));
   for (Port& port : ports) {
-    Operand operand{port.argument, make_memory(port.given.get()), nullptr, nullptr, false, 0};
+    Operand operand{port.argument, make_memory(port.given.get()), nullptr, nullptr, false, 0, 0};
     operand.written = port.argument == kDestination || port.argument >= kDiffSource;
     if (port.argument == kDiffDestination) operand.written = false;
     if (operand.given == nullptr) return nullptr;
@@ -65,7 +66,8 @@ std::unique_ptr<Operation> Operation::make(PrimitiveDescOwner description,
                                         : make_reorder(port.given.get(), wanted);
       if (operand.wanted == nullptr || operand.convert == nullptr) return nullptr;
       operand.offset = bytes;
-      bytes += aligned(api.memory_desc_get_size(wanted));
+      operand.bytes = api.memory_desc_get_size(wanted);
+      bytes += aligned(operand.bytes);
     }
     operation->operands_.push_back(std::move(operand));
   }
@@ -80,9 +82,11 @@ bool Operation::convert(const Operand& operand, Stream* stream) const {
   return runtime()->api.primitive_execute(operand.convert.get(), stream, 2, arguments) == kSuccess;
 }
 
-bool Operation::run(const kernels::Launch& launch, Stream* stream, void* const* data) const {
+bool Operation::run(const kernels::Launch& launch, Stream* stream, const Key& key,
+                    void* const* data) const {
   const Api& api = runtime()->api;
   const kernels::Workspace<char> scratch(launch, static_cast<int64_t>(scratch_bytes_));
+  std::shared_ptr<const constants::Kept> weights;
   ExecArgument arguments[8];
   int count = 0;
   for (const Operand& operand : operands_) {
@@ -90,8 +94,15 @@ bool Operation::run(const kernels::Launch& launch, Stream* stream, void* const* 
     Memory* used = operand.given.get();
     if (operand.wanted != nullptr) {
       used = operand.wanted.get();
-      api.memory_set_data_handle(used, scratch.data() + operand.offset);
-      if (!operand.written && !convert(operand, stream)) return false;
+      if (operand.argument == kWeights) {
+        weights = constants::kept(key, kWeights, data[count], operand.bytes, [&](void* to) {
+          api.memory_set_data_handle(used, to);
+          return convert(operand, stream);
+        });
+      }
+      const bool kept = operand.argument == kWeights && weights != nullptr;
+      api.memory_set_data_handle(used, kept ? weights->data : scratch.data() + operand.offset);
+      if (!operand.written && !kept && !convert(operand, stream)) return false;
     }
     arguments[count++] = {operand.argument, used};
   }

@@ -69,10 +69,19 @@ def extension(vendor: str) -> Choices | None:
     if vendor not in _extensions:
         # cffi, which a program without tuned choices does not need.
         from diopi_proto.choices import Choices
-        from dl_core import _C
 
-        _extensions[vendor] = Choices.of_address(_C.vendor_handle(_vendors[vendor]), vendor)
+        _extensions[vendor] = Choices.of_address(handle(vendor), vendor)
     return _extensions[vendor]
+
+
+def handle(vendor: str) -> int:
+    """The address of a loaded vendor's instance.
+
+    :raises KeyError: the vendor is not loaded.
+    """
+    from dl_core import _C
+
+    return _C.vendor_handle(_vendors[vendor])
 
 
 def tuning_stats() -> dict[str, dict[str, int]]:

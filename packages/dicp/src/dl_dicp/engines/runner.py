@@ -26,7 +26,7 @@ class Memory:
 
     :ivar places: in the order of the runner's addresses: the slot of an input, or -1 minus the
         place of a block that it makes.
-    :ivar written: the slots of inputs that its calls write to.
+    :ivar written: the slots of inputs that its calls write to, arguments and what other steps made.
     :ivar sizes: bytes of the blocks that it makes.
     :ivar outputs: the tensors that it returns: a block that it makes, and how it lies in there.
     """
@@ -115,9 +115,13 @@ class EngineProgram:
             self._drop(f"{type(error).__name__}: {error}")
             return self._whole(values)
         wanted = self._whole(values)
-        kinds = [self._kind(at, layout) for at, layout in self.memory.outputs]
-        pairs = [(a.view(k), b.view(k)) for a, b, k in zip(made, wanted, kinds, strict=True)]
+        pairs = list(zip(made, wanted, strict=True))
         pairs += [(tried[slot], values[slot]) for slot in self.memory.written]
+        places = [at for at, _ in self.memory.outputs]
+        kinds = [self._kind("output", at, x) for at, x in zip(places, made, strict=False)]
+        inputs = [slot for slot in self.memory.places if slot >= 0]
+        kinds += [self._kind("input", inputs.index(x), tried[x]) for x in self.memory.written]
+        pairs = [(a.view(k), b.view(k)) for (a, b), k in zip(pairs, kinds, strict=True)]
         wrong = [
             place
             for place, (a, b) in enumerate(pairs)
@@ -158,16 +162,15 @@ class EngineProgram:
                     found[mean] = deviation
         return found
 
-    def _kind(self, at: int, layout: Layout) -> torch.dtype:
-        """The dtype that an output is compared in: what only other steps read is bytes."""
-        dtype, shape, strides, _ = layout
-        if dtype != torch.uint8 or list(strides) != [1]:
-            return dtype
+    def _kind(self, kind: str, at: int, value: torch.Tensor) -> torch.dtype:
+        """The dtype that an input or output is compared in: what only steps read is bytes."""
+        if value.dtype != torch.uint8 or value.stride() != (1,):
+            return value.dtype
         entry = self.document["entries"]["main"]
-        storages = [n for n, each in enumerate(entry["storages"]) if each["kind"] == "output"]
+        storages = [n for n, each in enumerate(entry["storages"]) if each["kind"] == kind]
         kinds = {DTYPE_OF[x["dtype"]] for x in entry["values"] if x["storage"] == storages[at]}
-        floats = {x for x in kinds if x.is_floating_point and shape[0] % x.itemsize == 0}
-        return floats.pop() if len(floats) == 1 else dtype
+        floats = {x for x in kinds if x.is_floating_point and len(value) % x.itemsize == 0}
+        return floats.pop() if len(floats) == 1 else value.dtype
 
     def _by_engine(self, values: list[Any], *, noise: bool = False) -> list[torch.Tensor]:
         """:param noise: whether its memory is filled first: what it does not write may be there

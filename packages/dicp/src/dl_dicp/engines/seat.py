@@ -87,7 +87,12 @@ class Seat:
         assert self._engine is not None
         memory = Memory(
             places_of(region.document, [slot for slot, _, _ in inputs]),
-            [slot for slot, _, written in inputs if written],
+            # What other steps made is written to as well, whatever torch's graph says of arguments.
+            [
+                slot
+                for (slot, _, writes), block in zip(inputs, region.inputs, strict=True)
+                if writes or block in region.written
+            ],
             [block.size for block in region.made],
             outputs,
         )

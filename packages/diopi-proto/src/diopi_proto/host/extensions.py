@@ -24,6 +24,7 @@ _NAMES: dict[int, str] = {
     constants.DL_EXT_PROFILER: "profiler",
     constants.DL_EXT_PEER: "peer",
     constants.DL_EXT_CHOICES: "choices",
+    constants.DL_EXT_CONSTANTS: "constants",
 }
 
 

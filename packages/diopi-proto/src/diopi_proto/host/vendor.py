@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..adaptor import AdaptorFile
 from ..adaptor.native import Conversion
 from ..choices import Choices
+from ..constants import Constants
 from ..dtypes import Dtype
 from ..errors import NotSupportedError
 from . import instance as capability
@@ -236,7 +237,7 @@ class Vendor:
     @property
     def extensions(self) -> frozenset[str]:
         """What the vendor offers beyond its table: ``"kernel"``, ``"graph"``, ``"profiler"``,
-        ``"communicator"``, ``"peer"``, ``"choices"``.
+        ``"communicator"``, ``"peer"``, ``"choices"``, ``"constants"``.
         """
         instance = self._instance
         return frozenset(instance.extensions if isinstance(instance, TableInstance) else ())
@@ -288,6 +289,14 @@ class Vendor:
         :raises NotSupportedError: the vendor does not offer it.
         """
         return Choices(extension_of(self._instance, "choices")[1].call)
+
+    @property
+    def constants(self) -> Constants:
+        """Memory that stays what it is, of which the vendor may keep what it makes of it.
+
+        :raises NotSupportedError: the vendor does not offer it.
+        """
+        return Constants(extension_of(self._instance, "constants")[1].call)
 
     def guard_calls(self, *, salt: int = 0) -> None:
         """Check from now on what operators write; slow, for tests of vendors.

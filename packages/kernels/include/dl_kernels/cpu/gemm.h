@@ -27,7 +27,7 @@ inline constexpr int64_t kDepth = 256;  // of a pair of panels: both stay in the
 template <class T, class O, class C>
 void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                Matrix<const T> b, C beta, Matrix<O> c) {
-  launch.parallel_for(m * n, grain_for(k), [&](int64_t begin, int64_t end) {
+  launch.parallel_for(m * n, product_grain(k), [&](int64_t begin, int64_t end) {
     const Block block;
     for (int64_t item = begin; item < end; ++item) {
       const int64_t i = item / n, j = item % n;
@@ -110,7 +110,7 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
   const int64_t share = (n - 1) / (rounds * threads) + 1;
   const int64_t width = std::min(widest, (share + 15) / 16 * 16);
   const int64_t strips = (n + width - 1) / width;
-  launch.parallel_for(strips, grain_for(m * k * width), [&](int64_t begin, int64_t end) {
+  launch.parallel_for(strips, product_grain(m * k * width), [&](int64_t begin, int64_t end) {
     for (int64_t strip = begin; strip < end; ++strip) {
       const int64_t first = strip * width, count = n - first < width ? n - first : width;
       alignas(64) C acc[kSums];

@@ -20,6 +20,17 @@ namespace detail {
 // With more, packing the matrix pays; with narrow registers sooner, for they hold fewer sums.
 inline constexpr int64_t kMostVectors = kVectorBytes > 16 ? 16 : 4;
 
+// Whether there are enough rows and elements for the tiles of float32 to fill their registers.
+inline bool is_for_skinny_gemm(int64_t rows, int64_t k) {
+  constexpr int64_t kLanes = GemmTile<float>::kLanes;
+  return rows >= kLanes && k >= kLanes;
+}
+
+// Multiplications that are not worth another thread: a register's lanes are one step.
+inline int64_t product_grain(int64_t multiplications) {
+  return grain_for((multiplications + 3) / 4);
+}
+
 // c = alpha · x · wᵀ + beta · c, where x has the vectors as rows, and element l of row j of w is
 // w[j · w_row + l].
 template <class T, class O, class C>
@@ -82,7 +93,7 @@ struct SkinnyGemm {
       return (group + 1) * kRows <= rows ? group * kRows : rows - kRows;
     };
     const int64_t groups = (rows + kRows - 1) / kRows;
-    launch.parallel_for(groups, grain_for(k * kRows * count), [&](int64_t begin, int64_t end) {
+    launch.parallel_for(groups, product_grain(k * kRows * count), [&](int64_t begin, int64_t end) {
       alignas(64) C sums[kGroups * kLanes];
       for (int64_t first = begin; first < end; first += kGroups) {
         const int64_t last = first + kGroups < end ? first + kGroups : end;

@@ -1,0 +1,28 @@
+"""Memory that a program promises not to change, so that vendors keep what they make of it."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from . import devices, tuning
+
+if TYPE_CHECKING:
+    from diopi_proto.constants import Constants
+
+
+def extension(index: int) -> tuple[Constants, int] | None:
+    """The constants extension (``dl/constants.h``) behind ``dl:index``, and the vendor's own number
+    of that device; None where the vendor has no such extension.
+    """
+    device = devices.get_device_properties(index)
+    found = _of_vendor(device.vendor)
+    return None if found is None else (found, device.vendor_device)
+
+
+@functools.cache
+def _of_vendor(vendor: str) -> Constants | None:
+    # cffi, which few programs need.
+    from diopi_proto.constants import Constants
+
+    return Constants.of_address(tuning.handle(vendor), vendor)

@@ -1,0 +1,152 @@
+"""Frozen weights: what is kept of them is right, is used, and is gone when they change."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from diopi_proto.constants import Constants, ConstantsStatistics
+from dl_core.torch_backend import constants
+
+
+class Model(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(16, 32, 3, padding=1)
+        self.linear = nn.Linear(32, 24)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(self.convolution(x).relu().flatten(2).transpose(1, 2))
+
+
+@pytest.fixture
+def vendor() -> Constants:
+    found = constants.extension(0)
+    assert found is not None
+    return found[0]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    def ranges() -> ConstantsStatistics | None:
+        torch._dynamo.reset()
+        gc.collect()
+        found = constants.extension(0)
+        return None if found is None else found[0].statistics()
+
+    before = ranges()
+    yield
+    assert ranges() == before
+
+
+def model() -> nn.Module:
+    return Model().to("dl").eval()
+
+
+def frozen(net: nn.Module) -> nn.Module:
+    compiled: nn.Module = torch.compile(net, backend="dl", options={"frozen": True})
+    with torch.no_grad():
+        for _ in range(3):  # eagerly, then by the program
+            compiled(images())
+    return compiled
+
+
+def images() -> Tensor:
+    torch.manual_seed(3)
+    return torch.randn(2, 16, 10, 10).to("dl")
+
+
+def check(compiled: nn.Module, net: nn.Module) -> None:
+    with torch.no_grad():
+        torch.testing.assert_close(compiled(images()), net(images()), rtol=1e-4, atol=1e-4)
+
+
+def test_what_is_kept_is_right(vendor: Constants) -> None:
+    net = model()
+    before = vendor.statistics()
+    compiled = frozen(net)
+    check(compiled, net)
+    now = vendor.statistics()
+    assert now.ranges == before.ranges + 2, "the two weights, without the biases"
+    assert now.kept == before.kept + 2, "is there no oneDNN?"
+
+
+def test_what_is_kept_is_used_and_only_by_the_compiled_model() -> None:
+    net = model()
+    compiled = frozen(net)
+    with torch.no_grad():
+        first = compiled(images())
+        net.linear.weight.data.zero_()  # past torch's counting
+        assert torch.equal(compiled(images()), first)
+        assert not torch.equal(net(images()), first)
+
+
+@pytest.mark.parametrize("part", ["linear", "convolution"])
+def test_what_is_written_to_is_noticed(part: str) -> None:
+    net = model()
+    compiled = frozen(net)
+    with torch.no_grad():
+        getattr(net, part).weight.mul_(-2)
+    check(compiled, net)
+
+
+def test_another_weight_in_its_place_is_noticed(vendor: Constants) -> None:
+    net = model()
+    compiled = frozen(net)
+    before = vendor.statistics()
+    net.linear.weight.data = torch.randn(24, 32).to("dl")
+    check(compiled, net)
+    net.load_state_dict(Model().state_dict())
+    check(compiled, net)
+    assert vendor.statistics().ranges == before.ranges
+
+
+def test_training_in_between_is_noticed() -> None:
+    net = model()
+    compiled = frozen(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.5)
+    for _ in range(2):
+        compiled(images()).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        check(compiled, net)
+
+
+def test_weights_of_inference_mode_are_frozen(vendor: Constants) -> None:
+    before = vendor.statistics()
+    with torch.inference_mode():
+        net = model()
+        compiled = torch.compile(net, backend="dl", options={"frozen": True})
+        for _ in range(3):
+            compiled(images())
+        torch.testing.assert_close(compiled(images()), net(images()), rtol=1e-4, atol=1e-4)
+    assert vendor.statistics().ranges == before.ranges + 2
+
+
+def test_two_compilations_share_weights(vendor: Constants) -> None:
+    net = model()
+    first, second = frozen(net), frozen(nn.Sequential(net))
+    ranges = vendor.statistics().ranges
+    check(first, net)
+    check(second, net)
+    assert vendor.statistics().ranges == ranges
+
+
+def test_without_the_extension_it_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "extension", lambda index: None)
+    net = model()
+    compiled = frozen(net)
+    with torch.no_grad():
+        net.linear.weight.data.zero_()
+    check(compiled, net)
+    with torch.no_grad():
+        assert torch.equal(compiled(images()), net(images()))
+
+
+def test_what_is_no_option_is_refused() -> None:
+    with pytest.raises(Exception, match="the option frozen is 'yes', neither True nor False"):
+        torch.compile(model(), backend="dl", options={"frozen": "yes"})(images())

@@ -1,0 +1,117 @@
+#include "library/constants.h"
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace dl::cpu::constants {
+namespace {
+
+struct KeptKey {
+  onednn::Key key;
+  onednn::Argument argument;
+  const void* memory;
+
+  bool operator==(const KeptKey& other) const {
+    return memory == other.memory && argument == other.argument && key == other.key;
+  }
+};
+
+struct HashOfKept {
+  size_t operator()(const KeptKey& key) const {
+    return key.key.hash() ^ reinterpret_cast<uintptr_t>(key.memory);
+  }
+};
+
+// Of the library's copy in this process, for good: calls may still run while it is unloaded.
+struct Registry {
+  std::shared_mutex mutex;
+  // How often each range is declared, by where it begins and its size.
+  std::map<std::pair<uintptr_t, uint64_t>, uint64_t> ranges;
+  std::unordered_map<KeptKey, std::shared_ptr<const Kept>, HashOfKept> kept;
+  uint64_t forgotten = 0;  // so many times
+};
+
+Registry& registry() {
+  static Registry* const one = new Registry;
+  return *one;
+}
+
+// The range that begins last at or before the memory, which is where it is constant: ranges are
+// those of tensors, and overlap only where they begin together.
+bool is_in(const Registry& all, const void* memory) {
+  const auto at = reinterpret_cast<uintptr_t>(memory);
+  auto next = all.ranges.upper_bound({at, UINT64_MAX});
+  if (next == all.ranges.begin()) return false;
+  const auto& [begin, bytes] = std::prev(next)->first;
+  return at - begin < bytes;
+}
+
+}  // namespace
+
+Kept::Kept(uint64_t size) : data(std::aligned_alloc(64, (size + 63) / 64 * 64)), bytes(size) {}
+Kept::~Kept() { std::free(data); }
+
+void declare(const void* memory, uint64_t bytes) {
+  Registry& all = registry();
+  const std::unique_lock lock(all.mutex);
+  ++all.ranges[{reinterpret_cast<uintptr_t>(memory), bytes}];
+}
+
+bool forget(const void* memory, uint64_t bytes) {
+  Registry& all = registry();
+  const std::unique_lock lock(all.mutex);
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  const auto found = all.ranges.find({begin, bytes});
+  if (found == all.ranges.end()) return false;
+  if (--found->second != 0) return true;
+  all.ranges.erase(found);
+  ++all.forgotten;
+  for (auto each = all.kept.begin(); each != all.kept.end();) {
+    const bool inside = reinterpret_cast<uintptr_t>(each->first.memory) - begin < bytes;
+    each = inside ? all.kept.erase(each) : std::next(each);
+  }
+  return true;
+}
+
+bool contains(const void* memory) {
+  if (!in_use) return false;
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  return is_in(all, memory);
+}
+
+std::shared_ptr<const Kept> kept(const onednn::Key& key, onednn::Argument argument,
+                                 const void* memory, uint64_t bytes,
+                                 const std::function<bool(void*)>& make) {
+  if (!in_use) return nullptr;
+  Registry& all = registry();
+  uint64_t forgotten = 0;
+  {
+    const std::shared_lock lock(all.mutex);
+    const auto found = all.kept.find({key, argument, memory});
+    if (found != all.kept.end()) return found->second;
+    if (!is_in(all, memory)) return nullptr;
+    forgotten = all.forgotten;
+  }
+  auto made = std::make_shared<const Kept>(bytes);
+  if (made->data == nullptr || !make(made->data)) return nullptr;
+  const std::unique_lock lock(all.mutex);
+  // What was forgotten meanwhile may have been this; of two threads the first one's is kept.
+  if (forgotten == all.forgotten) all.kept.emplace(KeptKey{key, argument, memory}, made);
+  return made;
+}
+
+Statistics statistics() {
+  Registry& all = registry();
+  const std::shared_lock lock(all.mutex);
+  Statistics found{all.ranges.size(), 0, all.kept.size(), 0};
+  for (const auto& [range, count] : all.ranges) found.bytes += range.second;
+  for (const auto& [key, one] : all.kept) found.kept_bytes += one->bytes;
+  return found;
+}
+
+}  // namespace dl::cpu::constants
