@@ -105,5 +105,6 @@ def test_a_report_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     key = study(path, "faster")
     assert tune("report", key[:6], page, "--database", path) == 0
     assert page.read_text().startswith("<!doctype html>")
-    assert tune("report", key, tmp_path / "no" / "page.html", "--database", path) == 1
-    assert "page.html cannot be written: No such file" in capsys.readouterr().err
+    assert tune("report", key, page, "--database", path) == 1
+    assert "page.html exists; --force replaces it" in capsys.readouterr().err
+    assert tune("report", key, page, "--force", "--database", path) == 0

@@ -92,8 +92,17 @@ def test_mistakes_are_said(
     database = ("--database", str(path))
     assert tune("show", "none", *database) == 1
     assert f"no study begins with 'none'; there are {study.key}" in capsys.readouterr().err
-    assert tune("export", study.key, str(tmp_path / "no" / "file"), *database) == 1
-    assert "cannot be written: No such file" in capsys.readouterr().err
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    assert tune("export", study.key, str(taken), *database) == 1
+    assert "taken exists; --force replaces it" in capsys.readouterr().err
+    assert tune("kernel", "x.py", "--report", str(taken), *database) == 1
+    assert "taken exists; --force replaces it" in capsys.readouterr().err
+    assert taken.read_text() == "mine"
+    assert tune("export", study.key, str(taken), "--force", *database) == 0
+    assert taken.read_text().startswith("{")
+    assert tune("export", study.key, str(taken / "file"), *database) == 1
+    assert f"cannot be written: {taken} takes no files" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--workers", "0", *database) == 1
     assert "--workers 0: give 1 or more" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--limit", "0", *database) == 1

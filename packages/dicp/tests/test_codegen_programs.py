@@ -203,3 +203,19 @@ def test_a_model_trains_with_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     report = models.run("llama", family, dynamic=False, backend=backend)
     assert report.problem is None and not statistics.dropped
     assert len(runs) > 5
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: (x.var(-1, keepdim=True) + y) * 2 + 1,
+        lambda x, y: (x - y) / (x.var(-1, keepdim=True) + 1e-5).sqrt(),
+        lambda x, y: x.logsumexp(-1, keepdim=True) + y.abs(),
+    ],
+    ids=["variance", "norm", "logsumexp"],
+)
+def test_what_other_steps_made_is_written_to_once(function: Function) -> None:
+    """The call that tries the kernels, too, whose graph works in place on what was made before."""
+    x, y = torch.randn(70, 515).to("dl"), torch.randn(70, 515).to("dl")
+    run(function, x, y, eps=16.0, kernels=False)
+    run(function, x.t().contiguous().t(), y, eps=16.0, kernels=False)

@@ -117,9 +117,17 @@ def test_the_page_of_a_program_for_all_sizes_is_at_those_of_its_record() -> None
 def test_a_page_that_cannot_be_written_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "nothing.py").write_text("")
-    assert explain("--html", str(tmp_path), str(tmp_path / "nothing.py")) == 2
+    script = tmp_path / "nothing.py"
+    script.write_text("print('ran')")
+    assert explain("--html", str(tmp_path / "nothing.py" / "page"), str(script)) == 2
     assert "cannot be written" in capsys.readouterr().err
+    assert explain("--html", str(script), str(script)) == 2
+    said = capsys.readouterr()
+    assert "nothing.py exists; --force replaces it" in said.err and "ran" not in said.out
+    page = tmp_path / "page.html"
+    page.write_text("old")
+    assert explain("--html", str(page), "--force", str(script)) == 0
+    assert page.read_text().startswith("<!doctype html>")
 
 
 def test_a_module_that_ends_is_explained_up_to_there(

@@ -94,7 +94,32 @@ def test_the_command_finds_what_loses_digits(
     assert main(["dicp", "minimize", *paths, "-o", small]) == 0
     assert "2 of 3 calls" in capsys.readouterr().out
     assert [name for name, _ in load(small).entry("main")["calls"]] == ["diopiAdd", "diopiSub"]
+    small = str(tmp_path / "smaller.dlg")
     assert main(["dicp", "minimize", *paths, "-o", small, "--fails", "false"]) == 0
     assert "1 of 3 calls" in capsys.readouterr().out
-    assert main(["dicp", "minimize", *paths, "-o", small, "--fails", "true"]) == 1
+    assert main(["dicp", "minimize", *paths, "-o", small, "--force", "--fails", "true"]) == 1
     assert "does not fail with these inputs" in capsys.readouterr().err
+
+
+def test_the_command_replaces_no_file_and_refuses_nonsense(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, inputs, small = (str(tmp_path / name) for name in ("a.dlg", "a.npz", "small.dlg"))
+    chain().graph.save(Path(graph))
+    np.savez(inputs, **chain().inputs)
+    before = Path(graph).read_bytes(), Path(inputs).read_bytes()
+    Path(tmp_path / "small.npz").write_text("mine")
+    for output, options, why in (
+        (graph, [], "a.dlg exists; --force replaces it"),
+        (small, [], "small.npz exists; --force replaces it"),
+        (str(tmp_path / "x.npz"), [], "is the name of its inputs; end it with .dlg"),
+        (str(tmp_path / "x.dlg"), ["--steps", "-5"], "--steps -5: give 0 or more"),
+        (str(tmp_path / "x.dlg"), ["--steps", "nan"], "--steps nan: give 0 or more"),
+        (str(tmp_path / "x.dlg"), ["--fails", ""], "--fails '' is no command"),
+    ):
+        assert main(["dicp", "minimize", graph, inputs, "-o", output, *options]) in (1, 2)
+        assert why in capsys.readouterr().err
+    assert main(["dicp", "minimize", graph, graph, "-o", str(tmp_path / "x.dlg")]) == 1
+    assert "a.dlg is no .npz file of inputs by name" in capsys.readouterr().err
+    assert (Path(graph).read_bytes(), Path(inputs).read_bytes()) == before
+    assert (tmp_path / "small.npz").read_text() == "mine"

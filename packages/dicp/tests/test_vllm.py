@@ -179,6 +179,18 @@ def test_options_are_its_own(compiler: Any) -> None:
         compiler.compile(graph, [x], {"dl": {"colour": "red"}}, 4)
 
 
+def test_another_number_of_inputs_is_refused(compiler: Any) -> None:
+    graph = torch.fx.symbolic_trace(lambda x, y: (x + y,))
+    x = torch.randn(4).to("dl")
+    for given in ([x], [x, x, x]):
+        with pytest.raises(ValueError, match=f"takes 2 inputs, not {len(given)}"):
+            compiler.compile(graph, given, {}, 4)
+    call, _ = compiler.compile(graph, [x, x], {}, 4)
+    for given in ([x], [x, x, x]):
+        with pytest.raises(TypeError, match=f"takes 2 inputs, not {len(given)}"):
+            call(*given)
+
+
 def test_nothing_is_kept_on_disk(compiler: Any, tmp_path: Any) -> None:
     compiler.initialize_cache(str(tmp_path), prefix="backbone")
     assert not list(tmp_path.iterdir())

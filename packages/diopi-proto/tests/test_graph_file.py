@@ -15,8 +15,10 @@ import pytest
 
 import diopi_proto
 from diopi_proto import GraphError
+from diopi_proto.dtypes import DTYPES
 from diopi_proto.graph import GraphBuilder, load, read, show
 from diopi_proto.graph.__main__ import main
+from diopi_proto.graph.inputs import converted
 from graph_models import FIRST, MODELS, decoder, mlp
 
 Compile = Callable[..., Path]
@@ -203,3 +205,61 @@ def test_the_command_line_shows_verifies_and_runs(
     file.write_bytes(GOOD[:-1])
     assert main(["verify", str(file)]) == 1
     assert "cut off" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("dtype", "given", "why"),
+    [
+        ("int64", [0.0, 1.7], "1.7 is no int64"),
+        ("int64", [np.uint64(2**64 - 1)] * 2, "18446744073709551615 is no int64"),
+        ("uint8", [3, 256], "256 is no uint8"),
+        ("uint8", [-1, 2], "-1 is no uint8"),
+        ("bool", [0, 2], "2 is no bool"),
+        ("float32", [1e300, 1.0], r"1e\+300 is no float32"),
+        ("bfloat16", [1e300, 1.0], r"1e\+300 is no bfloat16"),
+        ("float16", [1e5, 1.0], r"100000.0 is no float16"),
+        ("float32", [1j, 1.0], "complex128 would lose its imaginary parts as float32"),
+    ],
+)
+def test_values_that_an_input_does_not_have_are_refused(
+    dtype: str, given: list[Any], why: str
+) -> None:
+    with pytest.raises(ValueError, match=why):
+        converted(np.asarray(given), DTYPES[dtype])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "given", "stored"),
+    [
+        ("int64", [0.0, -3.0], [0, -3]),
+        ("int64", np.asarray([0, 2**62], np.uint64), [0, 2**62]),
+        ("uint8", [3, 255], [3, 255]),
+        ("bool", [0, 1], [False, True]),
+        ("float32", [np.inf, np.nan], [np.inf, np.nan]),
+        ("float32", [0.1, 1e-300], [np.float32(0.1), 0.0]),
+        ("bfloat16", [np.inf, 1.0], [0x7F80, 0x3F80]),
+    ],
+)
+def test_values_that_an_input_has_are_converted(dtype: str, given: Any, stored: Any) -> None:
+    made = converted(given, DTYPES[dtype])
+    assert made.dtype == DTYPES[dtype].storage
+    np.testing.assert_array_equal(made, np.asarray(stored, made.dtype))
+
+
+def test_run_replaces_no_file_and_says_what_inputs_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    graph, inputs = tmp_path / "model.dlg", tmp_path / "x.npz"
+    mlp().build().save(graph)
+    np.savez(inputs, x=np.ones(2, np.float32))
+    before = inputs.read_bytes()
+    library = ["--library", str(tmp_path / "none.so")]
+    assert main(["run", str(graph), str(inputs), "--output", str(inputs), *library]) == 1
+    assert "x.npz exists; --force replaces it" in capsys.readouterr().err
+    assert inputs.read_bytes() == before
+    one = tmp_path / "one.npy"
+    np.save(one, np.ones(2))
+    (tmp_path / "empty.npz").write_bytes(b"")
+    for junk in (graph, one, tmp_path / "empty.npz"):
+        assert main(["run", str(graph), str(junk), *library]) == 1
+        assert f"{junk} is no .npz file of inputs by name" in capsys.readouterr().err

@@ -9,6 +9,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from dl_core.errors import OutputError
+from dl_core.files import add_force, check_free, write_text
+
 from .apply import apply
 from .errors import TuningError
 from .layers import user_database
@@ -98,6 +101,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     export = commands.add_parser("export", help="write the trials of a study as a T4 file")
     export.add_argument("study", help="the beginning of its key")
     export.add_argument("file", type=Path, metavar="FILE")
+    for each in (kernel, report, export):
+        add_force(each)
     for each in (kernel, *operators, show, report, applied, forget, export):
         each.add_argument(
             "--database", type=Path, help="the file of trials ($DL_TUNING_DATABASE, or your own)"
@@ -120,13 +125,13 @@ def run(arguments: argparse.Namespace) -> int:
         study = find(arguments.study, database)
         trials = database.trials(study)
         if arguments.what == "export":
-            return export_trials(arguments.file, study, trials)
+            return export_trials(arguments.file, study, trials, force=arguments.force)
         if arguments.what == "report":
-            return write_report(arguments.file, study, database)
+            return write_report(arguments.file, study, database, force=arguments.force)
         if arguments.what == "apply":
             return apply_winner(arguments, study, database)
         database.forget(study)
-    except TuningError as error:
+    except (TuningError, OutputError) as error:
         sys.stderr.write(f"dl tune: {error}\n")
         return 1
     except KeyboardInterrupt:
@@ -155,6 +160,8 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         if given is not None and given < 1:
             raise TuningError(f"[tune] --{name} {given}: give 1 or more")
     demand_processes(arguments.processes)
+    if arguments.report:
+        check_free([arguments.report], arguments.force)
     if not 0 < arguments.limit < math.inf:
         raise TuningError(f"[tune] --limit {arguments.limit:g}: give more than 0 seconds")
     target = Target(
@@ -180,7 +187,9 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         display.begin(tuner.kernel)
         tuned = tuner.run(again=arguments.again)
     sys.stdout.write(_result(tuned, tuner.kernel.default, database))
-    return write_report(arguments.report, tuned.study, database) if arguments.report else 0
+    if not arguments.report:
+        return 0
+    return write_report(arguments.report, tuned.study, database, force=arguments.force)
 
 
 def _placement(address: str | None, workers: int) -> Placement:
@@ -210,12 +219,13 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
     )
 
 
-def write_report(file: Path, study: Study, database: Database) -> int:
+def write_report(file: Path, study: Study, database: Database, *, force: bool) -> int:
     """``dl tune report``, and the end of ``dl tune kernel --report``."""
     # Its analysis needs scikit-learn, which costs a second.
     from .report import study_page
 
-    _write(file, study_page(study, database.trials(study), database.claimed(study)))
+    page = study_page(study, database.trials(study), database.claimed(study))
+    write_text(file, page, force)
     sys.stdout.write(f"report  {file}\n")
     return 0
 
@@ -230,15 +240,8 @@ def apply_winner(arguments: argparse.Namespace, study: Study, database: Database
     return 0
 
 
-def _write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise TuningError(f"[tune] {file} cannot be written: {error.strerror}") from error
-
-
-def export_trials(file: Path, study: Study, trials: list[StoredTrial]) -> int:
+def export_trials(file: Path, study: Study, trials: list[StoredTrial], *, force: bool) -> int:
     """``dl tune export``."""
-    _write(file, json.dumps(as_t4(study, trials), indent=1) + "\n")
+    write_text(file, json.dumps(as_t4(study, trials), indent=1) + "\n", force)
     sys.stdout.write(f"{file}: {len(trials)} trials of {study.key}\n")
     return 0

@@ -56,15 +56,23 @@ class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be t
         A part is for any number of tokens, or records one more program for a number that it does
         not serve: of the range that vLLM names nothing has to be known.
 
-        :raises ValueError: an option is unknown.
+        :raises ValueError: an option is unknown, or the inputs are not as many as the graph's.
         """
+        count = sum(node.op == "placeholder" for node in graph.graph.nodes)
+        if len(example_inputs) != count:
+            raise ValueError(f"[dl] the graph takes {count} inputs, not {len(example_inputs)}")
         options = (compiler_config or {}).get(OPTIONS)
         own = copy.deepcopy(graph)
         single = _returns_one(own)
         compiled = dl(own, example_inputs, options=options)
-        if not single:
-            return compiled, None
-        return lambda *arguments: compiled(*arguments)[0], None
+
+        def call(*arguments: Any) -> Any:
+            if len(arguments) != count:
+                raise TypeError(f"[dl] the graph takes {count} inputs, not {len(arguments)}")
+            results = compiled(*arguments)
+            return results[0] if single else results
+
+        return call, None
 
 
 def _returns_one(graph: GraphModule) -> bool:

@@ -13,6 +13,8 @@ import traceback
 from pathlib import Path
 
 from dl_core.commands import Command
+from dl_core.errors import OutputError
+from dl_core.files import add_force, check_free, write_text
 from dl_dicp.kept import graphs_kept
 
 from . import minimize, test
@@ -33,6 +35,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     explain.add_argument(
         "--html", type=Path, metavar="FILE", help="write a page with the memory plans, too"
     )
+    add_force(explain)
     _add_program(explain)
     warm = commands.add_parser("warm", help="run a program; then build all kernels it asked for")
     warm.description = (
@@ -63,6 +66,11 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(arguments.what, "-m needs the name of a module")
     if arguments.script is not None and not Path(arguments.script).is_file():
         return _refuse(arguments.what, f"{arguments.script} is no file")
+    if arguments.what == "explain" and arguments.html is not None:
+        try:
+            check_free([arguments.html], arguments.force)
+        except OutputError as error:
+            return _refuse("explain", str(error))
     with graphs_kept():
         code = _program(arguments)
         return (_warm if arguments.what == "warm" else _explain)(arguments, code)
@@ -87,9 +95,10 @@ def _explain(arguments: argparse.Namespace, code: int) -> int:
 
         run = arguments.script or " ".join(["-m", *arguments.module])
         try:
-            arguments.html.write_text(explain_page(run), encoding="utf-8")
-        except OSError as error:
-            return _refuse("explain", f"{arguments.html} cannot be written: {error}")
+            # The program may have written it meanwhile.
+            write_text(arguments.html, explain_page(run), arguments.force)
+        except OutputError as error:
+            return _refuse("explain", str(error))
         sys.stdout.write(f"{arguments.html}: a page for the browser\n")
     return code
 

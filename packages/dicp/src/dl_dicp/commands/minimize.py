@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
+
+from dl_core.files import add_force, check_free, write
 
 WRONG_USE = 2
 
@@ -31,6 +34,7 @@ def configure(commands: Any) -> None:
     parser.add_argument(
         "--fails", metavar="COMMAND", help="ends with another code than 0 for a graph that fails"
     )
+    add_force(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,29 +43,36 @@ def run(arguments: argparse.Namespace) -> int:
 
     from diopi_proto import load_vendor
     from diopi_proto.errors import DiopiError
-    from diopi_proto.graph import load
+    from diopi_proto.graph import load, read_inputs
     from dl_core import startup
     from dl_core.environment import environment
+    from dl_core.errors import OutputError
     from dl_dicp.failing import differs, told_by
     from dl_dicp.minimize import Failing, minimize
 
+    if not 0 <= arguments.steps < math.inf:
+        return _refuse(f"--steps {arguments.steps:g}: give 0 or more", WRONG_USE)
+    command = shlex.split(arguments.fails or "")
+    if arguments.fails is not None and not command:
+        return _refuse("--fails '' is no command", WRONG_USE)
+    files = arguments.output, arguments.output.with_suffix(".npz")
+    if files[0] == files[1]:
+        return _refuse(f"{files[0]} is the name of its inputs; end it with .dlg", WRONG_USE)
     ready = startup.prepare(environment(), None)
     if not ready.plan.order:
         return _refuse(" ".join(["no vendor:", *ready.plan.reasons]), WRONG_USE)
     try:
-        command = shlex.split(arguments.fails or "")
-        with np.load(arguments.inputs, allow_pickle=False) as file:
-            given = Failing(load(arguments.graph), dict(file))
+        check_free(files, arguments.force)
+        given = Failing(load(arguments.graph), read_inputs(arguments.inputs))
         with load_vendor(ready.vendors[ready.plan.order[0]].library) as vendor:
             fails = told_by(command) if command else differs(vendor, arguments.steps)
             found = minimize(given, vendor, fails)
-        found.graph.save(arguments.output)
-        np.savez(arguments.output.with_suffix(".npz"), **found.inputs)
-    except (DiopiError, OSError, ValueError) as error:
+        write(files[0], found.graph.save, arguments.force)
+        write(files[1], lambda made: np.savez(made, **found.inputs), arguments.force)
+    except (DiopiError, OutputError, OSError, ValueError) as error:
         return _refuse(str(error), 1)
     sys.stdout.write(
-        f"{arguments.output}: {found.calls} of {given.calls} calls; its inputs are in "
-        f"{arguments.output.with_suffix('.npz')}\n"
+        f"{files[0]}: {found.calls} of {given.calls} calls; its inputs are in {files[1]}\n"
     )
     return 0
 

@@ -14,7 +14,7 @@ import torch
 from torch.fx import GraphModule
 from torch.utils._pytree import tree_leaves
 
-from ..memory import is_plain
+from ..memory import is_plain, span
 from ..replay import STEPS, agree, replica, slack
 
 HALF_STEPS = 8
@@ -85,8 +85,11 @@ def _rounded(value: Any, amount: float, generator: torch.Generator) -> Any:
         return value
     copy = replica(value.detach())
     if amount and copy.is_floating_point():
-        signs = torch.randint(0, 2, copy.shape, generator=generator) * 2 - 1
-        copy.mul_((1 + amount * signs).to(copy.device, copy.dtype))
+        # Its memory, in which an element may lie at several places of the tensor.
+        length = span(copy.shape, copy.stride())
+        memory = copy.as_strided((length,), (1,), copy.storage_offset())
+        signs = torch.randint(0, 2, (length,), generator=generator) * 2 - 1
+        memory.mul_((1 + amount * signs).to(copy.device, copy.dtype))
     return copy
 
 

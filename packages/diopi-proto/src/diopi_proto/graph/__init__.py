@@ -11,6 +11,7 @@ from .bound import BoundRun
 from .builder import EntryBuilder, GraphBuilder, Shared, Value
 from .expression import Expression, maximum, minimum
 from .file import ConstantTensor, pack
+from .inputs import read_inputs
 from .model import ContractGraph, PlanReport, TilingReport, load, read
 from .session import Session
 from .show import show
@@ -32,5 +33,6 @@ __all__ = [
     "minimum",
     "pack",
     "read",
+    "read_inputs",
     "show",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import DiopiError
 from ..host import load_vendor
+from .inputs import read_inputs
 from .model import load
 from .session import Session
 from .show import show
@@ -36,6 +37,7 @@ def main(argv: list[str] | None = None) -> int:
             command.add_argument("--library", type=Path, required=True, help="a vendor library")
             command.add_argument("--entry", help="the entry; needed where there are several")
             command.add_argument("--output", type=Path, help="an .npz file for the outputs")
+            command.add_argument("--force", action="store_true", help="replace it if it is there")
     arguments = parser.parse_args(argv)
     try:
         _run(arguments)
@@ -65,8 +67,9 @@ def _run(arguments: argparse.Namespace) -> None:
         entry = arguments.entry or graph.entries[0]
         if arguments.entry is None and len(graph.entries) > 1:
             raise ValueError(f"choose one with --entry: {', '.join(graph.entries)}")
-        with np.load(arguments.inputs, allow_pickle=False) as file:
-            inputs = {name: file[name] for name in file.files}
+        if arguments.output is not None and arguments.output.exists() and not arguments.force:
+            raise ValueError(f"{arguments.output} exists; --force replaces it")
+        inputs = read_inputs(arguments.inputs)
         with load_vendor(arguments.library) as vendor, Session(graph, vendor) as session:
             outputs = session.run(entry, inputs, dict(arguments.size))
         if arguments.output is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._native import native
-from ..dtypes import DTYPES, Array, Dtype, dtype_of, to_storage
+from ..dtypes import DTYPES, Array, Dtype, dtype_of
 from ..errors import GraphError
 from ..host.cabi import constants, ffi
 from ..host.layout import contiguous_strides, span
@@ -16,6 +16,7 @@ from ..host.structs import CData
 from ..host.tensor import Tensor
 from ..schema import load as load_schema
 from .expression import evaluate
+from .inputs import converted
 from .model import raise_status
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class BoundRun:
         if isinstance(given, Tensor):
             self._fill_device(tensor, given, dtype)
             return
-        array = to_storage(np.asarray(given), dtype)
+        array = converted(given, dtype)
         if array.ndim != len(value["shape"]):
             raise ValueError(f"it has {array.ndim} dimensions, not {len(value['shape'])}")
         strides = tuple(evaluate(step, sizes) for step in value["strides"])
