@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "dl_kernels/cpu/attention_block.h"
+#include "dl_kernels/cpu/attention_row.h"
 #include "dl_kernels/math/vector_math.h"
 
 DL_KERNELS_BEGIN
@@ -71,6 +72,10 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
                const Strided4<const T>& k, const Strided4<const T>& v, const AttentionMask& mask,
                const AttentionDropout& dropout, const Strided4<T>& out, const Strided4<C>& lse) {
   using namespace detail;
+  if (shape.queries == 1 && !dropout.active && k.column == 1 && v.column == 1) {
+    attention_row<T, C>(launch, shape, q, k, v, mask, out, lse);
+    return;
+  }
   using Gemm = SmallGemm<C>;
   const int64_t width = round_up(shape.width, Gemm::kColumns);
   const int64_t value_width = round_up(shape.value_width, Gemm::kColumns);

@@ -56,8 +56,8 @@ void add_lines(C* to, const T* const* from, const C* factors, int64_t count) {
 }
 
 // acc[i][j] += Σ a[i][l] · b[l][j], a few l at a time: m × count sums that are `width` apart.
-template <class T, class C>
-void add_products(int64_t m, int64_t count, int64_t k, Matrix<const T> a, const T* b, int64_t step,
+template <class A, class T, class C>
+void add_products(int64_t m, int64_t count, int64_t k, Matrix<const A> a, const T* b, int64_t step,
                   C* acc, int64_t width) {
   constexpr int64_t kAtOnce = 8, kWidest = 256;
   const auto add = [&](int64_t l, int64_t lines, const auto* const* from) {

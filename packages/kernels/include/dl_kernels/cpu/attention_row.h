@@ -1,0 +1,127 @@
+// Attention of one query, as decoding asks for it: scores are dot products with dense rows, and the
+// result is a sum of rows, so nothing is padded to a tile of queries.
+#ifndef DL_KERNELS_CPU_ATTENTION_ROW_H_
+#define DL_KERNELS_CPU_ATTENTION_ROW_H_
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "dl_kernels/attention/attention_shape.h"
+#include "dl_kernels/base/numeric.h"
+#include "dl_kernels/cpu/gemm.h"
+#include "dl_kernels/cpu/launch.h"
+#include "dl_kernels/math/vector_math.h"
+
+DL_KERNELS_BEGIN
+
+namespace detail {
+
+// scores[i] = q · row i of k, of `width` elements; q is as Gemv's `spread` writes it.
+template <class T, class C>
+void row_scores(const T* k, int64_t row, int64_t count, int64_t width, const C* q, C* scores) {
+  using Tile = Gemv<T, C>;
+  constexpr int64_t kLanes = Tile::kLanes;
+  if (count < kLanes || width < kLanes || width > Tile::kLongest) {
+    const int64_t whole = width / kLanes * kLanes;
+    const C* rest = q + (whole == width ? 0 : whole + kLanes - width);
+    for (int64_t i = 0; i < count; ++i) {
+      C sum = 0;
+      for (int64_t d = 0; d < whole; ++d) sum += cast<C>(k[i * row + d]) * q[d];
+      for (int64_t d = whole; d < width; ++d) sum += cast<C>(k[i * row + d]) * rest[d];
+      scores[i] = sum;
+    }
+    return;
+  }
+  for (int64_t next = 0; next < count; next += kLanes) {
+    // The last rows overlap those before.
+    const int64_t i = next + kLanes <= count ? next : count - kLanes;
+    Tile::template multiply<1>(k + i * row, row, width, q, 0, scores + i, false);
+  }
+}
+
+// What the mask does to the scores of the keys from `key` on.
+template <class T, class C>
+void mask_row(const AttentionMask& mask, int64_t n, int64_t h, int64_t key, int64_t count,
+              C* scores) {
+  const int64_t start = n * mask.batch + h * mask.head + key * mask.column;
+  const auto hide = [&](bool hidden) {
+    const Bool* from = static_cast<const Bool*>(mask.data) + start;
+    for (int64_t i = 0; i < count; ++i) {
+      if (cast<bool>(from[i * mask.column]) == hidden)
+        scores[i] = -std::numeric_limits<C>::infinity();
+    }
+  };
+  const auto add = [&](const auto* from) {
+    for (int64_t i = 0; i < count; ++i) scores[i] += cast<C>(from[start + i * mask.column]);
+  };
+  switch (mask.kind) {
+    case MaskKind::none:
+      return;
+    case MaskKind::boolean:
+      return hide(false);
+    case MaskKind::hiding:
+      return hide(true);
+    case MaskKind::element:
+      return add(static_cast<const T*>(mask.data));
+    case MaskKind::compute:
+      return add(static_cast<const C*>(mask.data));
+  }
+}
+
+}  // namespace detail
+
+// As `attention` with one query a sample at most, without dropout; rows of k and v are dense.
+template <class T, class C = compute_t<T>>
+void attention_row(const Launch& launch, const AttentionShape& shape, const Strided4<const T>& q,
+                   const Strided4<const T>& k, const Strided4<const T>& v,
+                   const AttentionMask& mask, const Strided4<T>& out, const Strided4<C>& lse) {
+  using namespace detail;
+  const int64_t work = shape.keys * (shape.width + shape.value_width);
+  launch.parallel_for(
+      shape.batch * shape.heads, product_grain(work), [&](int64_t begin, int64_t end) {
+        const int64_t size = Gemv<T, C>::spread_size(shape.width);
+        const Workspace<C> space(launch, shape.keys + size + shape.value_width);
+        C* const scores = space.data();
+        C* const query = scores + shape.keys;
+        C* const sums = query + size;
+        for (int64_t item = begin; item < end; ++item) {
+          const int64_t n = item / shape.heads, h = item % shape.heads, kh = h / shape.group();
+          const AttentionShape own = shape.of(n);
+          if (own.queries == 0) continue;
+          const int64_t first = own.first_key(0), last = own.end_key(0);
+          const int64_t count = last > first ? last - first : 0;
+          const C scale = static_cast<C>(own.scale);
+          Gemv<T, C>::spread(query, shape.query_rows(n, q).at(n, h, 0), q.column, own.width);
+          for (int64_t d = 0; d < size; ++d) query[d] *= scale;
+          row_scores(shape.key_rows(n, k).at(n, kh, first), k.row, count, own.width, query, scores);
+          mask_row<T>(mask, n, h, first, count, scores);
+          const C slope = mask.slopes == nullptr ? C(0) : static_cast<C>(mask.slope(n, h));
+          C top = -std::numeric_limits<C>::infinity(), sum = 0;
+          for (int64_t i = 0; i < count; ++i) {
+            const int64_t apart = own.shift() - first - i;
+            if (mask.slopes != nullptr) scores[i] -= slope * static_cast<C>(std::abs(apart));
+            top = max_nan(top, scores[i]);
+          }
+          // Where every key is masked, nothing may be subtracted from infinity.
+          const C from = top == -std::numeric_limits<C>::infinity() ? C(0) : top;
+          DL_VECTOR_LOOP
+          for (int64_t i = 0; i < count; ++i) scores[i] = math::exp(scores[i] - from);
+          for (int64_t i = 0; i < count; ++i) sum += scores[i];
+          for (int64_t d = 0; d < own.value_width; ++d) sums[d] = 0;
+          add_products(1, own.value_width, count, Matrix<const C>{scores, 0, 1},
+                       shape.key_rows(n, v).at(n, kh, first), v.row, sums, own.value_width);
+          const C factor = sum == C(0) ? C(0) : C(1) / sum;
+          const Strided4<T> results = shape.query_rows(n, out);
+          T* to = results.at(n, h, 0);
+          for (int64_t d = 0; d < own.value_width; ++d)
+            to[d * out.column] = cast<T>(sums[d] * factor);
+          const Strided4<C> logs = shape.query_rows(n, lse);
+          if (logs.data != nullptr) *logs.at(n, h, 0) = top + std::log(sum);
+        }
+      });
+}
+
+DL_KERNELS_END
+
+#endif  // DL_KERNELS_CPU_ATTENTION_ROW_H_
