@@ -4,6 +4,7 @@
 #ifndef DL_KERNELS_CPU_ATTENTION_H_
 #define DL_KERNELS_CPU_ATTENTION_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -72,15 +73,13 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
                const Strided4<const T>& k, const Strided4<const T>& v, const AttentionMask& mask,
                const AttentionDropout& dropout, const Strided4<T>& out, const Strided4<C>& lse) {
   using namespace detail;
-  if (shape.queries == 1 && !dropout.active && k.column == 1 && v.column == 1) {
-    attention_row<T, C>(launch, shape, q, k, v, mask, out, lse);
-    return;
-  }
   using Gemm = SmallGemm<C>;
   const int64_t width = round_up(shape.width, Gemm::kColumns);
   const int64_t value_width = round_up(shape.value_width, Gemm::kColumns);
   const int64_t blocks = (shape.queries + kQueryBlock - 1) / kQueryBlock;
-  const int64_t work = kQueryBlock * shape.keys * (width + value_width) / 8;
+  // Of each sample alone, so that what it gets does not depend on others.
+  const bool rows = has_rows(k, v, dropout), tiles = !rows || shape.queries > 1;
+  const int64_t work = (tiles ? kQueryBlock * (width + value_width) / 8 : width) * shape.keys;
   launch.parallel_for(
       shape.batch * shape.heads * blocks, grain_for(work), [&](int64_t begin, int64_t end) {
         const int64_t parts[] = {kQueryBlock * kKeyBlock,
@@ -91,7 +90,8 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
                                  shape.keys * value_width,
                                  dropout.active ? kQueryBlock * kKeyBlock : 0};
         int64_t total = 0;
-        for (const int64_t part : parts) total += part;
+        for (const int64_t part : parts) total += tiles ? part : 0;
+        total = std::max(total, row_space<T, C>(shape));
         const Workspace<C> space(launch, total);
         C* scores = space.data();
         C* query_copy = scores + parts[0];
@@ -110,6 +110,11 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
           const int64_t query = item % blocks * kQueryBlock;
           const AttentionShape own = shape.of(n);
           if (query >= own.queries) continue;
+          if (rows && own.queries == 1) {
+            attend_row<T, C>(shape, own, n, h, q, k, v, mask, out, lse, scores);
+            ready = -1;  // the copies were in the same space
+            continue;
+          }
           if (ready != n * shape.key_heads + kh) {
             keys = ready_rows<T, C>(shape.key_rows(n, k), n, kh, 0, own.keys, own.width, key_copy);
             values = ready_rows<T, C>(shape.key_rows(n, v), n, kh, 0, own.keys, own.value_width,

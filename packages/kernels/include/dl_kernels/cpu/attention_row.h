@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <limits>
 
+#include "dl_kernels/attention/attention_dropout.h"
 #include "dl_kernels/attention/attention_shape.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/gemm.h"
-#include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/math/vector_math.h"
 
 DL_KERNELS_BEGIN
@@ -69,58 +69,60 @@ void mask_row(const AttentionMask& mask, int64_t n, int64_t h, int64_t key, int6
   }
 }
 
-}  // namespace detail
-
-// As `attention` with one query a sample at most, without dropout; rows of k and v are dense.
-template <class T, class C = compute_t<T>>
-void attention_row(const Launch& launch, const AttentionShape& shape, const Strided4<const T>& q,
-                   const Strided4<const T>& k, const Strided4<const T>& v,
-                   const AttentionMask& mask, const Strided4<T>& out, const Strided4<C>& lse) {
-  using namespace detail;
-  const int64_t work = shape.keys * (shape.width + shape.value_width);
-  launch.parallel_for(
-      shape.batch * shape.heads, product_grain(work), [&](int64_t begin, int64_t end) {
-        const int64_t size = Gemv<T, C>::spread_size(shape.width);
-        const Workspace<C> space(launch, shape.keys + size + shape.value_width);
-        C* const scores = space.data();
-        C* const query = scores + shape.keys;
-        C* const sums = query + size;
-        for (int64_t item = begin; item < end; ++item) {
-          const int64_t n = item / shape.heads, h = item % shape.heads, kh = h / shape.group();
-          const AttentionShape own = shape.of(n);
-          if (own.queries == 0) continue;
-          const int64_t first = own.first_key(0), last = own.end_key(0);
-          const int64_t count = last > first ? last - first : 0;
-          const C scale = static_cast<C>(own.scale);
-          Gemv<T, C>::spread(query, shape.query_rows(n, q).at(n, h, 0), q.column, own.width);
-          for (int64_t d = 0; d < size; ++d) query[d] *= scale;
-          row_scores(shape.key_rows(n, k).at(n, kh, first), k.row, count, own.width, query, scores);
-          mask_row<T>(mask, n, h, first, count, scores);
-          const C slope = mask.slopes == nullptr ? C(0) : static_cast<C>(mask.slope(n, h));
-          C top = -std::numeric_limits<C>::infinity(), sum = 0;
-          for (int64_t i = 0; i < count; ++i) {
-            const int64_t apart = own.shift() - first - i;
-            if (mask.slopes != nullptr) scores[i] -= slope * static_cast<C>(std::abs(apart));
-            top = max_nan(top, scores[i]);
-          }
-          // Where every key is masked, nothing may be subtracted from infinity.
-          const C from = top == -std::numeric_limits<C>::infinity() ? C(0) : top;
-          DL_VECTOR_LOOP
-          for (int64_t i = 0; i < count; ++i) scores[i] = math::exp(scores[i] - from);
-          for (int64_t i = 0; i < count; ++i) sum += scores[i];
-          for (int64_t d = 0; d < own.value_width; ++d) sums[d] = 0;
-          add_products(1, own.value_width, count, Matrix<const C>{scores, 0, 1},
-                       shape.key_rows(n, v).at(n, kh, first), v.row, sums, own.value_width);
-          const C factor = sum == C(0) ? C(0) : C(1) / sum;
-          const Strided4<T> results = shape.query_rows(n, out);
-          T* to = results.at(n, h, 0);
-          for (int64_t d = 0; d < own.value_width; ++d)
-            to[d * out.column] = cast<T>(sums[d] * factor);
-          const Strided4<C> logs = shape.query_rows(n, lse);
-          if (logs.data != nullptr) *logs.at(n, h, 0) = top + std::log(sum);
-        }
-      });
+// Whether attention of one query has dense rows to read, and nothing to draw.
+template <class T>
+bool has_rows(const Strided4<const T>& k, const Strided4<const T>& v,
+              const AttentionDropout& dropout) {
+  return k.column == 1 && v.column == 1 && !dropout.active;
 }
+
+// Elements that attend_row needs.
+template <class T, class C>
+int64_t row_space(const AttentionShape& shape) {
+  return shape.keys + Gemv<T, C>::spread_size(shape.width) + shape.value_width;
+}
+
+// Head h of sample n, which has one query; `own` is its shape.
+template <class T, class C>
+void attend_row(const AttentionShape& shape, const AttentionShape& own, int64_t n, int64_t h,
+                const Strided4<const T>& q, const Strided4<const T>& k, const Strided4<const T>& v,
+                const AttentionMask& mask, const Strided4<T>& out, const Strided4<C>& lse,
+                C* space) {
+  const int64_t size = Gemv<T, C>::spread_size(own.width), kh = h / shape.group();
+  C* const scores = space;
+  C* const query = scores + own.keys;
+  C* const sums = query + size;
+  const int64_t first = own.first_key(0), last = own.end_key(0);
+  const int64_t count = last > first ? last - first : 0;
+  const C scale = static_cast<C>(own.scale);
+  Gemv<T, C>::spread(query, shape.query_rows(n, q).at(n, h, 0), q.column, own.width);
+  for (int64_t d = 0; d < size; ++d) query[d] *= scale;
+  row_scores(shape.key_rows(n, k).at(n, kh, first), k.row, count, own.width, query, scores);
+  mask_row<T>(mask, n, h, first, count, scores);
+  const C slope = mask.slopes == nullptr ? C(0) : static_cast<C>(mask.slope(n, h));
+  C top = -std::numeric_limits<C>::infinity(), sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t apart = own.shift() - first - i;
+    if (mask.slopes != nullptr) scores[i] -= slope * static_cast<C>(apart < 0 ? -apart : apart);
+    top = max_nan(top, scores[i]);
+  }
+  // Where every key is masked, nothing may be subtracted from infinity.
+  const C from = top == -std::numeric_limits<C>::infinity() ? C(0) : top;
+  DL_VECTOR_LOOP
+  for (int64_t i = 0; i < count; ++i) scores[i] = math::exp(scores[i] - from);
+  for (int64_t i = 0; i < count; ++i) sum += scores[i];
+  for (int64_t d = 0; d < own.value_width; ++d) sums[d] = 0;
+  add_products(1, own.value_width, count, Matrix<const C>{scores, 0, 1},
+               shape.key_rows(n, v).at(n, kh, first), v.row, sums, own.value_width);
+  const C factor = sum == C(0) ? C(0) : C(1) / sum;
+  T* to = shape.query_rows(n, out).at(n, h, 0);
+  for (int64_t d = 0; d < own.value_width; ++d)
+    to[d * out.column] = count == 0 ? cast<T>(C(0)) : cast<T>(sums[d] * factor);
+  const Strided4<C> logs = shape.query_rows(n, lse);
+  if (logs.data != nullptr) *logs.at(n, h, 0) = top + std::log(sum);
+}
+
+}  // namespace detail
 
 DL_KERNELS_END
 
