@@ -126,7 +126,9 @@ def test_every_choice_gives_the_product_and_adds_the_row(
 
 
 def pointwise_convolution(vendor: Vendor) -> None:
-    x, weight = (vendor.tensor(np.ones(shape, np.float32)) for shape in ((1, 8, 9, 9), (4, 8, 1, 1)))
+    x, weight = (
+        vendor.tensor(np.ones(shape, np.float32)) for shape in ((1, 8, 9, 9), (4, 8, 1, 1))
+    )
     out = vendor.empty((1, 4, 9, 9), "float32")
     vendor.op.Convolution2d(out, x, weight, None, [1, 1], [0, 0], [1, 1], 1)
     assert (out.numpy() == 8).all()

@@ -47,7 +47,9 @@ class Transposed(Product):
     def __call__(self) -> np.ndarray:
         rows = self.vendor.empty(self.shape, "float32")
         out = rows.as_strided((64, 40), (1, 64))
-        self.vendor.op.Mm(out, self.weight.as_strided((64, 96), (1, 64)), self.x.as_strided((96, 40), (1, 96)))
+        self.vendor.op.Mm(
+            out, self.weight.as_strided((64, 96), (1, 64)), self.x.as_strided((96, 40), (1, 96))
+        )
         return rows.numpy()
 
 

@@ -84,7 +84,14 @@ def test_infinities_of_a_row_are_counted_once(vendor: Vendor, at: int, count: in
 
 @pytest.mark.parametrize(
     ("m", "n", "k"),
-    [(1, 2, 100_003), (2, 2, 100_003), (3, 5, 100_003), (2, 1, 100_003), (1, 700, 10_007), (9, 40, 10_007)],
+    [
+        (1, 2, 100_003),
+        (2, 2, 100_003),
+        (3, 5, 100_003),
+        (2, 1, 100_003),
+        (1, 700, 10_007),
+        (9, 40, 10_007),
+    ],
 )
 def test_long_sums_of_few_columns(portable_vendor: Vendor, m: int, n: int, k: int) -> None:
     """Whose error does not grow with their length as that of one running float does."""
