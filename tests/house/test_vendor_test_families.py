@@ -19,8 +19,8 @@ OF_NO_FAMILY = {
     *("test_bad_arguments", "test_bfloat16", "test_bool_bytes", "test_calls"),
     *("test_complex_functions", "test_promotion", "test_shapes"),
     # The library, the plugin and what they offer beside operators.
-    *("test_choices", "test_diopi_impl", "test_kernel_arguments", "test_kernel_extension"),
-    *("test_libraries", "test_library", "test_plugin", "test_runtime"),
+    *("test_choices", "test_constants", "test_diopi_impl", "test_kernel_arguments"),
+    *("test_kernel_extension", "test_libraries", "test_library", "test_plugin", "test_runtime"),
 }
 
 
