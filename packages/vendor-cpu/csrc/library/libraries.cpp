@@ -29,8 +29,11 @@ bool is_skinny(const GemmCall& call) {
   // Of `count` vectors with `rows`: of few short rows each product has too little to add up.
   const auto is_one = [&](int64_t count, int64_t rows, int64_t along, int64_t across) {
     const bool long_enough = count <= 2 || kernels::detail::is_for_skinny_gemm(rows, call.k);
-    return (count <= most && along == 1 && long_enough) ||
-           (call.batch == 1 && count == 1 && across == 1);
+    if (count <= most && along == 1) return long_enough;
+    if (call.batch > 1 || across != 1) return false;
+    // oneDNN copies a matrix whose rows are a power of two apart.
+    const bool copied = along >= 512 && (along & (along - 1)) == 0;
+    return count == 1 || (copied && count <= std::min<int64_t>(4, kMost));
   };
   return is_one(call.n, call.m, call.a.column, call.a.row) ||
          is_one(call.m, call.n, call.b.row, call.b.column);
