@@ -357,7 +357,9 @@ def test_an_error_names_the_operator() -> None:
 
 
 def test_options_that_are_none_are_refused() -> None:
-    with pytest.raises(Exception, match="unknown options speed; there are check, engine, frozen, limit"):
+    with pytest.raises(
+        Exception, match="unknown options speed; there are check, engine, frozen, limit"
+    ):
         compile_(chain, speed=3)(vector(), vector())
     with pytest.raises(Exception, match="limit is -1"):
         compile_(chain, limit=-1)(vector(), vector())

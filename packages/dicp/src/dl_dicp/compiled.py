@@ -65,6 +65,7 @@ class CompiledGraph:
         self._lock = threading.RLock()
         self._written = written_arguments(self.module)
         self._fixed = ""
+        self._freezes = self.options.frozen and self.kind == "inference"
         self._frozen: FrozenWeights | None = None
         # Arguments that are no part of a program: nobody reads them, or they were seen to change.
         self._varying = unread_arguments(self.module)
@@ -85,7 +86,9 @@ class CompiledGraph:
                 return self._eagerly(arguments, variant.reason)
             if variant.tried in (None, sizes):
                 try:
-                    return self._run(variant.program, arguments, sizes)
+                    if self._freezes:
+                        return self._run_frozen(variant.program, arguments, sizes)
+                    return variant.program.run(arguments, sizes)
                 except RuntimeError as error:
                     if not sizes or self._written:
                         raise
@@ -96,9 +99,7 @@ class CompiledGraph:
                 return self._first(arguments)
         return self(arguments)
 
-    def _run(self, program: Program, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
-        if not self.options.frozen or self.kind != "inference":
-            return program.run(arguments, sizes)
+    def _run_frozen(self, program: Program, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
         with self._lock:
             if self._frozen is None:
                 device = next(a.device for a in arguments if _is_dl(a))

@@ -17,6 +17,8 @@ from torch import Tensor
 
 from dl_core.torch_backend import constants
 
+from .memory import span
+
 if TYPE_CHECKING:
     from diopi_proto.constants import Constants
 
@@ -85,10 +87,7 @@ def _state(weight: Tensor) -> tuple[int, int]:
 
 
 def _range(weight: Tensor) -> _Range:
-    elements = 1 + sum(
-        (size - 1) * stride for size, stride in zip(weight.shape, weight.stride(), strict=True)
-    )
-    return _Range(weight.data_ptr(), elements * weight.element_size())
+    return _Range(weight.data_ptr(), span(weight.shape, weight.stride()) * weight.element_size())
 
 
 def _forget(vendor: Constants, device: int, ranges: list[_Range]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from ._ffi_gen import ffi
 from ._native import text
 from .errors import ArgumentError
-from .linked import slots_of
+from .linked import LinkedExtension
 
 CData = Any
 """cffi's objects have no static type."""
@@ -75,22 +75,10 @@ def _report(kind: Any, error: BaseException, trace: Any) -> None:
     _log.error("a request of the host failed", exc_info=(kind, error, trace))
 
 
-class Choices:
+class Choices(LinkedExtension):
     """The choices extension of one vendor; :attr:`diopi_proto.Vendor.choices`."""
 
-    def __init__(self, call: Callable[..., None]) -> None:
-        """``call(slot, *arguments)`` calls a slot of the extension, and raises what it returns."""
-        self._call = call
-
-    @classmethod
-    def of_address(cls, address: int, vendor: str) -> Choices | None:
-        """Of an instance that another host in this process has loaded and checked; None without
-        the extension.
-
-        :param address: of its ``dl_vendor_t``, which lives longer than this object.
-        """
-        call = slots_of(address, vendor, _constants.DL_EXT_CHOICES, "choices")
-        return None if call is None else cls(call)
+    NAME = "choices"
 
     def identity(self, device: int = 0) -> str:
         """All that a measured choice depends on besides its key, in a line."""

@@ -5,14 +5,10 @@ Other hosts use it while a program waits, so it imports little.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from ._ffi_gen import ffi
-from .linked import slots_of
-
-_names: Any = ffi.dlopen(None)
+from .linked import LinkedExtension
 
 
 @dataclass(frozen=True)
@@ -25,22 +21,10 @@ class ConstantsStatistics:
     kept_bytes: int
 
 
-class Constants:
+class Constants(LinkedExtension):
     """The constants extension of one vendor; :attr:`diopi_proto.Vendor.constants`."""
 
-    def __init__(self, call: Callable[..., None]) -> None:
-        """``call(slot, *arguments)`` calls a slot of the extension, and raises what it returns."""
-        self._call = call
-
-    @classmethod
-    def of_address(cls, address: int, vendor: str) -> Constants | None:
-        """Of an instance that another host in this process has loaded and checked; None without
-        the extension.
-
-        :param address: of its ``dl_vendor_t``, which lives longer than this object.
-        """
-        call = slots_of(address, vendor, _names.DL_EXT_CONSTANTS, "constants")
-        return None if call is None else cls(call)
+    NAME = "constants"
 
     def declare(self, memory: int, size: int, device: int = 0) -> None:
         """Say that so many bytes from an address on are constant from now on.

@@ -1,34 +1,54 @@
-"""An extension of an instance that another host in this process has loaded and checked."""
+"""An extension of a vendor, called by this host or on an instance that another one has loaded.
+
+Other hosts use these while a program waits, so it imports little.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ._ffi_gen import ffi
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-def slots_of(address: int, vendor: str, kind: int, name: str) -> Callable[..., None] | None:
-    """What calls a slot by its name, and raises what it returns; None without the extension.
+_constants: Any = ffi.dlopen(None)
 
-    :param address: of its ``dl_vendor_t``, which lives longer than what is returned.
-    :param vendor: for messages.
-    :param kind: the type in the chain, one of ``DL_EXT_*``, of the extension called ``name``.
-    """
-    instance = ffi.cast("dl_vendor_t*", address)
-    link = instance.table.extensions
-    while link != ffi.NULL and link.type != kind:
-        link = link.next
-    if link == ffi.NULL:
-        return None
-    table = ffi.cast(f"dl_{name}_extension_t*", link)
 
-    def call(slot: str, *arguments: Any) -> None:
-        status = getattr(table, slot)(instance, *arguments)
-        if status != ffi.NULL:
-            # All that a host needs; its import takes a while.
-            from .host.structs import raise_status
+class LinkedExtension:
+    """What calls the slots of one extension of one vendor."""
 
-            raise_status(status, f"{name}.{slot}", vendor)
+    NAME: ClassVar[str]
+    """As in ``dl_<NAME>_extension_t`` and ``DL_EXT_<NAME>``."""
 
-    return call
+    def __init__(self, call: Callable[..., None]) -> None:
+        """``call(slot, *arguments)`` calls a slot of the extension, and raises what it returns."""
+        self._call = call
+
+    @classmethod
+    def of_address(cls, address: int, vendor: str) -> Self | None:
+        """Of an instance that another host in this process has loaded and checked; None without
+        the extension.
+
+        :param address: of its ``dl_vendor_t``, which lives longer than this object.
+        :param vendor: for messages.
+        """
+        instance = ffi.cast("dl_vendor_t*", address)
+        kind = getattr(_constants, f"DL_EXT_{cls.NAME.upper()}")
+        link = instance.table.extensions
+        while link != ffi.NULL and link.type != kind:
+            link = link.next
+        if link == ffi.NULL:
+            return None
+        table = ffi.cast(f"dl_{cls.NAME}_extension_t*", link)
+
+        def call(slot: str, *arguments: Any) -> None:
+            status = getattr(table, slot)(instance, *arguments)
+            if status != ffi.NULL:
+                # All that a host needs; its import takes a while.
+                from .host.structs import raise_status
+
+                raise_status(status, f"{cls.NAME}.{slot}", vendor)
+
+        return cls(call)

@@ -24,16 +24,17 @@ using onednn::Operands;
 // A few columns, or rows, of dot products along dense memory, or one of a dense matrix: our kernels
 // read the matrix as fast as memory gives it, which the libraries' general products do not.
 bool is_skinny(const GemmCall& call) {
+  using Skinny = kernels::detail::SkinnyGemm<float, float, float>;
   constexpr int64_t kMost = std::min<int64_t>(8, kernels::detail::kMostVectors);
   const int64_t most = call.batch == 1 ? kMost : 2;
   // Of `count` vectors with `rows`: of few short rows each product has too little to add up.
   const auto is_one = [&](int64_t count, int64_t rows, int64_t along, int64_t across) {
-    const bool long_enough = count <= 2 || kernels::detail::is_for_skinny_gemm(rows, call.k);
+    const bool long_enough = count <= 2 || Skinny::takes(rows, call.k);
     if (count <= most && along == 1) return long_enough;
     if (call.batch > 1 || across != 1) return false;
     // oneDNN copies a matrix whose rows are a power of two apart.
     const bool copied = along >= 512 && (along & (along - 1)) == 0;
-    return count == 1 || (copied && count <= std::min<int64_t>(4, kMost));
+    return count == 1 || (copied && count <= 4);
   };
   return is_one(call.n, call.m, call.a.column, call.a.row) ||
          is_one(call.m, call.n, call.b.row, call.b.column);

@@ -117,8 +117,8 @@ class EngineProgram:
         wanted = self._whole(values)
         pairs = list(zip(made, wanted, strict=True))
         pairs += [(tried[slot], values[slot]) for slot in self.memory.written]
-        places = [at for at, _ in self.memory.outputs]
-        kinds = [self._kind("output", at, x) for at, x in zip(places, made, strict=False)]
+        outputs = zip(self.memory.outputs, made, strict=True)
+        kinds = [self._kind("output", at, value) for (at, _), value in outputs]
         inputs = [slot for slot in self.memory.places if slot >= 0]
         kinds += [self._kind("input", inputs.index(x), tried[x]) for x in self.memory.written]
         pairs = [(a.view(k), b.view(k)) for (a, b), k in zip(pairs, kinds, strict=True)]

@@ -20,12 +20,6 @@ namespace detail {
 // With more, packing the matrix pays; with narrow registers sooner, for they hold fewer sums.
 inline constexpr int64_t kMostVectors = kVectorBytes > 16 ? 16 : 4;
 
-// Whether there are enough rows and elements for the tiles of float32 to fill their registers.
-inline bool is_for_skinny_gemm(int64_t rows, int64_t k) {
-  constexpr int64_t kLanes = GemmTile<float>::kLanes;
-  return rows >= kLanes && k >= kLanes;
-}
-
 // Multiplications that are not worth another thread: a register's lanes are one step.
 inline int64_t product_grain(int64_t multiplications) {
   return grain_for((multiplications + 3) / 4);
@@ -47,6 +41,7 @@ struct SkinnyGemm {
   using Tile = Gemv<T, C>;
   static constexpr int kLanes = Tile::kLanes;
 
+  // Whether there are enough rows and elements to fill the registers of a tile.
   static bool takes(int64_t rows, int64_t k) { return rows >= kLanes && k >= kLanes; }
 
   void run() const {
