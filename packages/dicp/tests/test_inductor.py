@@ -17,7 +17,7 @@ from dl_core import _C
 from dl_dicp import statistics
 from dl_dicp.engines import registry
 from dl_dicp.explain import explain
-from dl_dicp.inductor.agreement import _rounded
+from dl_dicp.rounding import _rounded
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
 

@@ -15,6 +15,7 @@
 #include "bindings/sharing.h"
 #include "calls/call.h"
 #include "calls/call_counts.h"
+#include "calls/silent_writes.h"
 #include "contract/dtype.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"
@@ -206,6 +207,9 @@ PYBIND11_MODULE(_C, m) {
         return std::make_pair(totals.native, totals.composed);
       },
       "Calls of the vendor's operators and of composed ones since reset_fallback_stats().");
+  m.def(
+      "silent_writes", [] { return silent_writes.load(std::memory_order_relaxed); },
+      "How often operators have written to tensors whose versions did not change.");
   m.def("set_fallback_mode", &set_mode, py::arg("mode"));
   m.def("fallback_mode", &get_mode);
   m.def("native_stats", &native_stats, "Per overload, counted only while operators are profiled.");

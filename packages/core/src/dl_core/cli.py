@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -61,7 +62,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _complain(problem)
             subparser.set_defaults(run=lambda _: 1)
     parsed = parser.parse_args(arguments)
-    return int(parsed.run(parsed))
+    try:
+        code = int(parsed.run(parsed))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who read the output, as `head` does, has seen enough; Python would write the rest at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
 
 
 def _plugins() -> PluginManager:

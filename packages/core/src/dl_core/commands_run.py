@@ -79,7 +79,7 @@ def _run_graph(arguments: argparse.Namespace, variables: Mapping[str, str]) -> i
         sys.stderr.write(printable(" ".join(["dl run: no vendor:", *ready.plan.reasons])) + "\n")
         return 2
     library = ready.vendors[ready.plan.order[0]].library
-    return main(["run", arguments.script, *arguments.arguments, "--library", str(library)])
+    return main(["run", arguments.script, *arguments.arguments, "--library", str(library)], "dl")
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:

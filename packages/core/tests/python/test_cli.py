@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import subprocess
 import sys
 
@@ -336,3 +337,17 @@ def test_the_module_runs_as_a_script(wheels: Wheels) -> None:
         timeout=60,
     )
     assert done.stdout == f"dl-core {__version__}\n"
+
+
+def test_output_that_is_not_read_to_its_end_is_no_traceback(wheels: Wheels) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "wb") as pipe:
+        done = subprocess.run(
+            [sys.executable, "-m", "dl_core.cli", "doctor"],
+            env=wheels.environment(),
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (1, b"")

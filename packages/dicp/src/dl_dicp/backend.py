@@ -9,9 +9,9 @@ from typing import Any
 from torch.fx import GraphModule
 
 from . import checkpoints
-from .compiled import CompiledGraph
 from .decompositions import DECOMPOSITIONS
 from .engines.registry import INDUCTOR
+from .folding.graph import compiled
 from .inplace import write_in_place
 from .options import Options
 from .whole_operators import whole_operators
@@ -56,9 +56,9 @@ def dl(
         chosen = dataclasses.replace(chosen, engine="tiled")
 
     def compiler(kind: str) -> Callable[..., Any]:
-        def compile_one(graph: GraphModule, _: Sequence[Any]) -> CompiledGraph:
+        def compile_one(graph: GraphModule, _: Sequence[Any]) -> Callable[[list[Any]], Any]:
             write_in_place(graph)
-            return CompiledGraph(graph, kind, chosen, remarks=list(remarks))
+            return compiled(graph, kind, chosen, list(remarks))
 
         return compile_one
 

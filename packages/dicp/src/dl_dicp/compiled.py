@@ -102,7 +102,7 @@ class CompiledGraph:
     def _run_frozen(self, program: Program, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
         with self._lock:
             if self._frozen is None:
-                device = next(a.device for a in arguments if _is_dl(a))
+                device = next(a.device for a in arguments if is_dl(a))
                 self._frozen = FrozenWeights(device, arguments, self._written or set())
         with self._frozen.used(arguments):
             return program.run(arguments, sizes)
@@ -110,7 +110,7 @@ class CompiledGraph:
     def _again(self, variant: Variant, arguments: list[Any], sizes: tuple[int, ...]) -> Any:
         """The first call at other sizes than a program was recorded at: an eager one, which it is
         compared with."""
-        device = next(a.device for a in arguments if _is_dl(a))
+        device = next(a.device for a in arguments if is_dl(a))
         written = self._written or set()
         if written and overlapping(arguments, device):
             return self._eagerly(arguments, SHARED)
@@ -153,7 +153,7 @@ class CompiledGraph:
                 self._drop(variant, why)
         if len(self.variants) >= self.options.limit:
             return self._eagerly(arguments, f"more than {self.options.limit} layouts of arguments")
-        device = next((a.device for a in arguments if _is_dl(a)), None)
+        device = next((a.device for a in arguments if is_dl(a)), None)
         if device is None:
             return self._eagerly(arguments, "no argument is a tensor of dl")
         if any(node.op in ("call_module", "call_method") for node in self.module.graph.nodes):
@@ -301,5 +301,5 @@ class CompiledGraph:
         return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes, numbers)
 
 
-def _is_dl(value: Any) -> bool:
+def is_dl(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.device.type == "dl"

@@ -59,7 +59,7 @@ class FrozenWeights:
             yield
             return
         weights = [arguments[place] for place in self._places]
-        states = [_state(weight) for weight in weights]
+        states = [state_of(weight) for weight in weights]
         if states != self._states:
             self._declare(weights, states)
         vendor, device = self._found
@@ -81,7 +81,7 @@ class FrozenWeights:
             self._weights, self._states = weights, states
 
 
-def _state(weight: Tensor) -> tuple[int, int]:
+def state_of(weight: Tensor) -> tuple[int, int]:
     """Where a tensor lies, and how often it has been written to, if torch counts that."""
     return weight.data_ptr(), 0 if weight.is_inference() else weight._version
 

@@ -24,9 +24,10 @@ class Options:
         have no engine of a plugin.
     :ivar limit: programs of one graph: one for all sizes, and one for each layout of arguments that
         it does not serve; others run eagerly.
-    :ivar frozen: weights do not change between calls without gradients, so the vendor may keep them
-        in layouts of its own, beside the weights. What is written to one through torch, and a
-        weight in another's place, is noticed; what is written through ``weight.data`` is not.
+    :ivar frozen: weights do not change between calls without gradients: what follows from them
+        alone is computed once, and the vendor may keep them in layouts of its own, beside the
+        weights. What is written to one through torch, and a weight in another's place, is noticed;
+        what is written through ``weight.data`` is not.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
         if it agrees.
     """

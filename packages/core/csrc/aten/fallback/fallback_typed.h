@@ -19,6 +19,7 @@
 #include "aten/fallback/refusal.h"
 #include "aten/fallback/text.h"
 #include "calls/call.h"
+#include "calls/silent_writes.h"
 #include "memory/graph_pools.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
@@ -149,6 +150,7 @@ class Count {
   void ran() {
     ran_ = true;
     info_.calls.fetch_add(1, std::memory_order_relaxed);
+    if (C10_UNLIKELY(info_.silent)) count_silent_write();
   }
   Count(const Count&) = delete;
   Count& operator=(const Count&) = delete;

@@ -39,7 +39,9 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const auto& argument = schema.arguments()[i];
     const bool declared = argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-    info->writes.push_back(declared || writes_silently(info->name, argument.name()));
+    const bool silent = writes_silently(info->name, argument.name());
+    info->silent |= silent;
+    info->writes.push_back(declared || silent);
     info->mutates |= info->writes.back();
     if (indexes && argument.name() == "indices") info->cpu_indices = static_cast<int>(i);
     if (argument.type()->str().find("Generator") != std::string::npos)

@@ -2,6 +2,7 @@
 
 #include "aten/plans/checks.h"
 #include "aten/plans/normalization.h"
+#include "calls/silent_writes.h"
 
 namespace dl::core::plans {
 
@@ -16,6 +17,7 @@ bool batch_norm(OutputPlan& plan, const Tensor& input, const OptionalTensor& wei
   plan.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());
   plan.output(training ? channels : none, *type);
   plan.output(training ? channels : none, *type);
+  if (training && (defined(running_mean) || defined(running_var))) count_silent_write();
   return true;
 }
 

@@ -15,8 +15,8 @@ from dl_core import _C
 
 from ..engines.registry import INDUCTOR
 from ..replay import overlapping, written_copies
+from ..rounding import first_difference
 from ..statistics import statistics
-from .agreement import first_difference
 from .host_graph import HostGraph
 from .reasons import DeclinedError, first_line, tell
 

@@ -16,9 +16,12 @@ from .session import Session
 from .show import show
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run one command; the result is the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m diopi_proto.graph", description=__doc__)
+def main(argv: list[str] | None = None, prog: str = "python -m diopi_proto.graph") -> int:
+    """Run one command; the result is the exit status.
+
+    :param prog: what messages call the program.
+    """
+    parser = argparse.ArgumentParser(prog=prog, description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, what in _COMMANDS.items():
         command = commands.add_parser(name, help=what)

@@ -1,8 +1,8 @@
-"""Whether what Inductor has made of a graph agrees with the operators of the device.
+"""Whether a graph that rounds elsewhere agrees with the operators of the device.
 
-It adds in another order and rounds elsewhere, which is no fault. How much that may be is what
-rounding the arguments otherwise makes of the results: gradients that are zero in theory, such as
-that of a bias before a norm, are all rounding.
+A compiler adds in another order and rounds elsewhere, which is no fault. How much that may be is
+what rounding the arguments otherwise makes of the results: gradients that are zero in theory, such
+as that of a bias before a norm, are all rounding.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import torch
 from torch.fx import GraphModule
 from torch.utils._pytree import tree_leaves
 
-from ..memory import is_plain, span
-from ..replay import STEPS, agree, replica, slack
+from .memory import is_plain, span
+from .replay import STEPS, agree, replica, slack
 
 HALF_STEPS = 8
 """Rounding steps in graphs that compute in half precision: between operators, where eager mode
-rounds to it, Inductor keeps what it has in float32."""
+rounds to it, a compiler keeps what it has in float32."""
 
 
 def first_difference(

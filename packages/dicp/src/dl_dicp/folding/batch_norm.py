@@ -1,0 +1,128 @@
+"""Batch norm behind a convolution, as the convolution's weight and bias.
+
+In inference it scales and shifts each channel by numbers that follow from buffers and parameters:
+``(w * x - mean) * scale + shift`` is ``(w * scale) * x + (shift - mean * scale)``.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch.fx import Graph, GraphModule, Node
+from torch.fx.node import map_arg
+
+from .fixed import FixedValues
+
+aten = torch.ops.aten
+
+NORMS = (
+    aten._native_batch_norm_legit_no_training.default,
+    aten.native_batch_norm.default,
+    aten.batch_norm.default,
+)
+
+
+def fold_batch_norms(module: GraphModule, fixed: FixedValues) -> int:
+    """Change the graph; how many were folded."""
+    done = 0
+    for node in list(module.graph.nodes):
+        if (result := _result_of(node)) is not None and _fits(node, fixed):
+            _fold(module.graph, node, result)
+            done += 1
+    if done:
+        module.graph.eliminate_dead_code()
+        module.recompile()
+    return done
+
+
+def _named(node: Node) -> dict[str, Any]:
+    """The arguments of an operator by name."""
+    parameters = node.target._schema.arguments  # type: ignore[union-attr]
+    given = {p.name: p.default_value for p in parameters if p.has_default_value()}
+    given |= dict(zip((p.name for p in parameters), node.args, strict=False))
+    return given | node.kwargs
+
+
+def _result_of(node: Node) -> Node | None:
+    """Of a batch norm in inference: its result, if nothing else of it is used."""
+    if node.target not in NORMS or _named(node).get("training"):
+        return None
+    if node.target is aten.batch_norm.default:
+        return node
+    users = list(node.users)
+    used = [each for each in users if each.users]
+    picks = all(each.target is operator.getitem for each in users)
+    if not picks or len(used) != 1 or used[0].args[1] != 0:
+        return None
+    return used[0]
+
+
+def _fits(norm: Node, fixed: FixedValues) -> bool:
+    given = _named(norm)
+    convolution = given["input"]
+    if convolution.target is not aten.convolution.default or len(convolution.users) != 1:
+        return False
+    told = _named(convolution)
+    wanted = (given["weight"], given["bias"], given["running_mean"], given["running_var"])
+    needed = (told["weight"], given["running_mean"], given["running_var"])
+    return (
+        not told["transposed"]
+        and all(each is None or each in fixed for each in (*wanted, told["bias"]))
+        and None not in needed
+        and convolution.meta["val"].dtype.is_floating_point
+    )
+
+
+def _fold(graph: Graph, norm: Node, result: Node) -> None:
+    given = _named(norm)
+    convolution: Node = given["input"]
+    told = _named(convolution)
+    dtype = convolution.meta["val"].dtype
+    # Numbers of half precision are computed with in float.
+    wide = torch.promote_types(given["running_var"].meta["val"].dtype, torch.float32)
+
+    def call(target: Any, *args: Any, **kwargs: Any) -> Node:
+        node = graph.call_function(target, args, kwargs)
+        values, named = map_arg((args, kwargs), lambda each: each.meta["val"])
+        with norm_value.fake_mode:
+            node.meta["val"] = target(*values, **named)
+        return node
+
+    def widened(node: Node) -> Node:
+        same = node.meta["val"].dtype == wide
+        return node if same else call(aten._to_copy.default, node, dtype=wide)
+
+    def narrowed(node: Node) -> Node:
+        return node if dtype == wide else call(aten._to_copy.default, node, dtype=dtype)
+
+    norm_value = result.meta["val"]
+    with graph.inserting_before(convolution):
+        deviation = call(aten.add.Scalar, widened(given["running_var"]), given["eps"])
+        scale = call(aten.rsqrt.default, deviation)
+        if given["weight"] is not None:
+            scale = call(aten.mul.Tensor, scale, widened(given["weight"]))
+        mean = widened(given["running_mean"])
+        if told["bias"] is not None:
+            mean = call(aten.sub.Tensor, mean, widened(told["bias"]))
+        shift = call(aten.neg.default, call(aten.mul.Tensor, mean, scale))
+        if given["bias"] is not None:
+            shift = call(aten.add.Tensor, shift, widened(given["bias"]))
+        weight = widened(_before_cast(told["weight"]))
+        rows = [-1] + [1] * (weight.meta["val"].dim() - 1)
+        weight = call(aten.mul.Tensor, weight, call(aten.view.default, scale, rows))
+        folded = {**told, "weight": narrowed(weight), "bias": narrowed(shift)}
+        made = call(convolution.target, *folded.values())
+    if norm_value.dtype != dtype:
+        with graph.inserting_before(norm):
+            made = call(aten._to_copy.default, made, dtype=norm_value.dtype)
+    result.replace_all_uses_with(made)
+
+
+def _before_cast(weight: Node) -> Node:
+    """What a weight was before it was rounded to half precision."""
+    if weight.target is aten._to_copy.default and set(weight.kwargs) == {"dtype"}:
+        source: Node = weight.args[0]  # type: ignore[assignment]
+        return source
+    return weight

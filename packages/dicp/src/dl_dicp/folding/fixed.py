@@ -1,0 +1,117 @@
+"""Which values of a graph follow from frozen weights alone."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_leaves
+
+MOST_GROWTH = 2
+"""How much larger than what it follows from a value may be: bfloat16 may become float32."""
+
+SMALL = 1 << 24
+"""Bytes that a value may have whatever it follows from, as a mask of numbers in a row."""
+
+
+def frozen_places(module: GraphModule, written: set[int]) -> list[int]:
+    """The places of parameters and buffers that the graph does not write to.
+
+    :param written: the places of arguments that it writes to.
+    """
+    from torch._guards import TracingContext
+
+    context = TracingContext.try_get()
+    known = getattr(context, "fw_metadata", None)
+    if known is None:
+        return []
+    given = [node for node in module.graph.nodes if node.op == "placeholder"]
+    return [
+        place
+        for place in known.static_input_indices
+        if place not in written
+        and place < len(given)
+        and isinstance(given[place].meta.get("val"), torch.Tensor)
+    ]
+
+
+class FixedValues:
+    """The nodes whose values are the same in each call, while weights are.
+
+    :ivar sources: by such a node: the placeholders that it follows from.
+    """
+
+    def __init__(self, module: GraphModule, places: Iterable[int]) -> None:
+        given = [node for node in module.graph.nodes if node.op == "placeholder"]
+        self.sources: dict[Node, frozenset[Node]] = {
+            given[place]: frozenset((given[place],)) for place in places
+        }
+        for node in module.graph.nodes:
+            if node.op == "call_function" and self._follows(node):
+                found = [self.sources[each] for each in node.all_input_nodes]
+                self.sources[node] = frozenset().union(*found)
+
+    def __contains__(self, node: Node) -> bool:
+        return node in self.sources
+
+    def _follows(self, node: Node) -> bool:
+        known = node.target is operator.getitem or is_repeatable(node.target)
+        return (
+            known
+            and all(each in self.sources for each in node.all_input_nodes)
+            and has_fixed_shape(node)
+        )
+
+    def is_view_of_weight(self, node: Node) -> bool:
+        """Whether it is a weight, or one looked at otherwise: nothing is computed."""
+        while node.op != "placeholder":
+            if not is_view(node):
+                return False
+            (node,) = node.all_input_nodes
+        return True
+
+    def may_be_kept(self, node: Node) -> bool:
+        """Whether its value is a tensor that is not much larger than what it follows from."""
+        value = node.meta["val"]
+        if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+            return False
+        whole = sum(_bytes(each.meta["val"]) for each in self.sources[node])
+        return _bytes(value) <= MOST_GROWTH * whole + SMALL
+
+
+def is_repeatable(target: Any) -> bool:
+    """Whether an operator gives the same each time, and writes to nothing."""
+    return (
+        isinstance(target, torch._ops.OpOverload)
+        and not target._schema.is_mutable
+        and torch.Tag.nondeterministic_seeded not in target.tags
+    )
+
+
+def is_view(node: Node) -> bool:
+    """Whether its results lie in the memory of its one argument, or may do so."""
+    if node.target is operator.getitem:
+        return is_view(node.all_input_nodes[0])
+    return (
+        isinstance(node.target, torch._ops.OpOverload)
+        and any(each.alias_info is not None for each in node.target._schema.returns)
+        and len(node.all_input_nodes) == 1
+    )
+
+
+def has_fixed_shape(node: Node) -> bool:
+    """Whether all its results are tensors of sizes that do not vary."""
+    leaves = tree_leaves(node.meta.get("val"))
+    return bool(leaves) and all(
+        isinstance(leaf, torch.Tensor)
+        and all(isinstance(size, int) for size in (*leaf.shape, *leaf.stride()))
+        for leaf in leaves
+    )
+
+
+def _bytes(value: torch.Tensor) -> int:
+    return prod(value.shape) * value.element_size()

@@ -1,0 +1,150 @@
+"""A graph with frozen weights: one part of it runs when they change, the other in each call."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from dl_core import _C
+
+from ..compiled import CompiledGraph, is_dl
+from ..frozen import state_of
+from ..generators import generators_as_they_are
+from ..options import Options
+from ..replay import overlapping, written_arguments, written_copies
+from ..rounding import first_difference
+from .fixed import frozen_places
+from .split import Split, split
+
+
+def compiled(
+    module: GraphModule, kind: str, options: Options, remarks: list[str]
+) -> CompiledGraph | FoldedGraph:
+    """What runs a graph: in two parts, where weights are frozen and values follow from them."""
+    written = written_arguments(module)
+    if options.frozen and kind == "inference" and written is not None:
+        parts = split(module, frozen_places(module, written))
+        if parts is not None:
+            return FoldedGraph(module, parts, written, options, remarks)
+    return CompiledGraph(module, kind, options, remarks=remarks)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Values that were computed once, of these weights, which stay alive as long as they are: no
+    other tensor comes to lie where one is."""
+
+    states: list[Any]
+    weights: list[Any]
+    values: list[Any]
+
+
+class FoldedGraph:
+    """Called with a list of arguments, as :class:`CompiledGraph` is.
+
+    What writes to a weight through torch, or puts another in its place, is noticed before the next
+    call, which computes anew what follows from it.
+    """
+
+    _boxed_call = True
+
+    def __init__(
+        self,
+        module: GraphModule,
+        parts: Split,
+        written: set[int],
+        options: Options,
+        remarks: list[str],
+    ) -> None:
+        self._module = module
+        self._parts = parts
+        self._written = written
+        self._options = options
+        self._remarks = remarks
+        self._lock = threading.RLock()
+        self._has_buffers = False
+        self._known: _Known | None = None
+        # Of the second part, or of all, where the two parts were wrong.
+        self._rest: CompiledGraph | None = None
+        self._whole: CompiledGraph | None = None
+
+    def __call__(self, arguments: list[Any]) -> Any:
+        """The results as a list.
+
+        :raises RuntimeError: an operator failed; the message names it.
+        """
+        if self._rest is None and self._whole is None:
+            with self._lock:
+                if self._rest is None and self._whole is None:
+                    self._begin(arguments)
+        if self._rest is None:
+            assert self._whole is not None
+            return self._whole(arguments)
+        values = self._values(arguments)
+        return self._rest([*(arguments[place] for place in self._parts.kept), *values])
+
+    def _values(self, arguments: Sequence[Any]) -> list[Any]:
+        """Those that are computed once, of the weights among the arguments."""
+        weights = [arguments[place] for place in self._parts.sources]
+        states: list[Any] = [state_of(weight) for weight in weights]
+        if self._has_buffers:
+            states.append(_C.silent_writes())
+        known = self._known
+        if known is None or known.states != states:
+            with self._lock, torch.no_grad():
+                values = [_as_weight(value) for value in self._parts.once(*weights)]
+                known = self._known = _Known(states, weights, values)
+        return known.values
+
+    def _begin(self, arguments: list[Any]) -> None:
+        """Make what runs the graph, in two parts if these agree with it."""
+        parts = self._parts
+        # Only to these does an operator write that torch does not count.
+        self._has_buffers = any(
+            not isinstance(arguments[place], torch.nn.Parameter) for place in parts.sources
+        )
+        place = self._difference(arguments) if self._options.check and parts.norms else None
+        if place is None:
+            told = f"frozen weights: {parts.values} values are computed once"
+            if parts.norms:
+                told += f", {parts.norms} batch norms are part of convolutions"
+            self._rest = self._compiled(parts.rest, told)
+        else:
+            self._known = None
+            told = f"frozen weights: nothing is computed once, as value {place} differed"
+            self._whole = self._compiled(self._module, told)
+
+    def _compiled(self, module: GraphModule, told: str) -> CompiledGraph:
+        remarks = [*self._remarks, told]
+        return CompiledGraph(module, "inference", self._options, remarks=remarks)
+
+    def _difference(self, arguments: list[Any]) -> int | None:
+        """The place of the first result in which the two parts differ from the graph as it was."""
+        device = next((each.device for each in arguments if is_dl(each)), None)
+        if device is None or (self._written and overlapping(arguments, device)):
+            return None
+        with torch.no_grad(), generators_as_they_are(device) as rewind:
+            runs = []
+            for run in (self._in_parts, self._module):
+                given = written_copies(arguments, self._written, device)
+                runs.append([*run(*given), *given])
+                rewind()
+            spare = written_copies(arguments, self._written, device)
+            return first_difference(self._module, spare, *runs)
+
+    def _in_parts(self, *arguments: Any) -> list[Any]:
+        """The results of both parts, run eagerly."""
+        kept = (arguments[place] for place in self._parts.kept)
+        return list(self._parts.rest(*kept, *self._values(arguments)))
+
+
+def _as_weight(value: torch.Tensor) -> torch.Tensor:
+    """As what the vendor may keep in a layout of its own."""
+    if not value.is_floating_point():
+        return value
+    return torch.nn.Parameter(value, requires_grad=False)

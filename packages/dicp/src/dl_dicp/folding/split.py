@@ -1,0 +1,125 @@
+"""A graph in two: what is computed once, and what each call computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch.fx import Graph, GraphModule, Node
+
+from .batch_norm import fold_batch_norms
+from .fixed import FixedValues, is_view
+
+
+@dataclass
+class Split:
+    """The two parts of a graph.
+
+    :ivar once: from weights to the values that follow from them.
+    :ivar sources: the places of the arguments that it takes.
+    :ivar rest: from the other arguments and those values to the results.
+    :ivar kept: the places of those other arguments.
+    :ivar norms: how many batch norms have become part of a convolution.
+    """
+
+    once: GraphModule
+    sources: list[int]
+    rest: GraphModule
+    kept: list[int]
+    norms: int
+
+    @property
+    def values(self) -> int:
+        """How many are computed once."""
+        return len(self.once.graph.output_node().args[0])  # type: ignore[arg-type]
+
+
+def split(module: GraphModule, places: list[int]) -> Split | None:
+    """The two parts, or None: nothing follows from weights alone. The graph stays as it is.
+
+    :param places: of the arguments that are frozen weights.
+    """
+    copied = Graph()
+    copied.output(copied.graph_copy(module.graph, {}))
+    rest = GraphModule(module, copied)
+    norms = fold_batch_norms(rest, FixedValues(rest, places))
+    fixed = FixedValues(rest, places)
+    wanted = _wanted(rest, fixed)
+    if not wanted:
+        return None
+    once, sources = _part(rest, wanted)
+    kept = _replace(rest, wanted)
+    return Split(once, sources, rest, kept, norms)
+
+
+def _wanted(module: GraphModule, fixed: FixedValues) -> list[Node]:
+    """The nodes whose values are computed once."""
+    escaping = _escaping(module)
+    found: dict[Node, None] = {}
+    for node in module.graph.nodes:
+        if node.op != "call_function" or node in fixed:
+            continue
+        for given in node.all_input_nodes:
+            if given not in fixed or fixed.is_view_of_weight(given):
+                continue
+            # Views are taken in each call, which costs nothing.
+            root = given
+            while is_view(root):
+                (root,) = root.all_input_nodes
+            if root.all_input_nodes and root not in escaping and fixed.may_be_kept(root):
+                found[root] = None
+    return list(found)
+
+
+def _escaping(module: GraphModule) -> set[Node]:
+    """Nodes in whose memory results lie: the caller may write to it."""
+    waiting = list(module.graph.output_node().all_input_nodes)
+    found: set[Node] = set()
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            if is_view(node):
+                waiting += node.all_input_nodes
+    return found
+
+
+def _part(module: GraphModule, wanted: list[Node]) -> tuple[GraphModule, list[int]]:
+    """What computes these nodes, and the places of the arguments that it takes."""
+    needed: set[Node] = set()
+    waiting = list(wanted)
+    while waiting:
+        node = waiting.pop()
+        if node not in needed:
+            needed.add(node)
+            waiting += node.all_input_nodes
+    graph = Graph()
+    made: dict[Node, Node] = {}
+    given = [node for node in module.graph.nodes if node.op == "placeholder"]
+    for node in module.graph.nodes:
+        if node in needed:
+            made[node] = graph.node_copy(node, lambda each: made[each])
+    graph.output([made[node] for node in wanted])
+    return GraphModule(module, graph), [i for i, node in enumerate(given) if node in needed]
+
+
+def _replace(module: GraphModule, wanted: list[Node]) -> list[int]:
+    """Make the nodes arguments of the graph, behind the others; the places of the old arguments
+    that it still takes."""
+    graph = module.graph
+    given = [node for node in graph.nodes if node.op == "placeholder"]
+    read = {node for node in given if node.users}
+    for node in wanted:
+        with graph.inserting_after(next(n for n in reversed(graph.nodes) if n.op == "placeholder")):
+            taken = graph.placeholder(f"once_{node.name}")
+        taken.meta = dict(node.meta)
+        node.replace_all_uses_with(taken)
+    graph.eliminate_dead_code()
+    kept = []
+    for place, node in enumerate(given):
+        # What nobody has ever read may matter to how the graph is called.
+        if node.users or node not in read:
+            kept.append(place)
+        else:
+            graph.erase_node(node)
+    module.recompile()
+    return kept
