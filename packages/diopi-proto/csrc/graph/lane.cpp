@@ -8,6 +8,7 @@ namespace dl::graph {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+constexpr int64_t kLine = 64;
 
 }  // namespace
 
@@ -23,6 +24,7 @@ Lane::Lane(const Device& device, const Entry& entry, const Concrete& sized, cons
       rows_(group.rows),
       index_(group.space.size(), 0) {
   make_handles(plan);
+  find_rows();
   for (size_t number = group.first; number <= group.last; ++number) {
     auto use = group.uses[number - group.first].begin();
     calls_.push_back(within(call_text(entry, number), [&] {
@@ -58,6 +60,17 @@ void Lane::make_handles(const Plan& plan) {
   }
 }
 
+void Lane::find_rows() {
+  for (const Moving& moving : moving_) {
+    const bool moves = std::any_of(moving.steps.begin(), moving.steps.end(),
+                                   [](int64_t step) { return step != 0; });
+    const dl_tensor_prefix_t& shown = *moving.handle->prefix();
+    const int64_t item = sized_.views[moving.value].item;
+    if (!moving.is_local && moves && shown.storage_bytes == shown.numel * item)
+      ahead_.push_back({&moving, (shown.storage_bytes + kLine - 1) / kLine, nullptr});
+  }
+}
+
 void Lane::set_rows(int64_t rows) {
   if (rows == rows_) return;
   rows_ = rows;
@@ -65,7 +78,7 @@ void Lane::set_rows(int64_t rows) {
     if (each.cut >= 0) each.handle->resize(static_cast<size_t>(each.cut), rows);
 }
 
-void Lane::move_to(const std::deque<Handle>& whole, int64_t block) {
+void Lane::set_index(int64_t block) {
   const int64_t chunks = group_.chunks();
   index_.back() = block % chunks;
   int64_t rest = block / chunks;
@@ -73,12 +86,31 @@ void Lane::move_to(const std::deque<Handle>& whole, int64_t block) {
     index_[d] = rest % group_.space[d];
     rest /= group_.space[d];
   }
+}
+
+char* Lane::place(const Moving& moving, const std::deque<Handle>& whole) const {
+  int64_t offset = 0;
+  for (size_t d = 0; d < index_.size(); ++d) offset += index_[d] * moving.steps[d];
+  return static_cast<char*>(whole[moving.value].data()) + offset;
+}
+
+void Lane::move_to(const std::deque<Handle>& whole, int64_t block) {
+  set_index(block + 1 < group_.blocks() ? block + 1 : block);
+  for (Rows& rows : ahead_) rows.next = place(*rows.moving, whole);
+  set_index(block);
   set_rows(std::min(group_.rows, group_.space.back() - index_.back() * group_.rows));
-  for (const Moving& each : moving_) {
-    if (each.is_local) continue;
-    int64_t offset = 0;
-    for (size_t d = 0; d < index_.size(); ++d) offset += index_[d] * each.steps[d];
-    each.handle->move_to(static_cast<char*>(whole[each.value].data()) + offset);
+  for (const Moving& each : moving_)
+    if (!each.is_local) each.handle->move_to(place(each, whole));
+}
+
+// Inlined, for a compiler that sees no effect of it would leave it out.
+__attribute__((always_inline)) inline void Lane::fetch(size_t call) const {
+  const auto number = static_cast<int64_t>(call);
+  const auto count = static_cast<int64_t>(calls_.size());
+  for (const Rows& rows : ahead_) {
+    const int64_t end = rows.lines * (number + 1) / count;
+    for (int64_t line = rows.lines * number / count; line < end; ++line)
+      __builtin_prefetch(rows.next + line * kLine, 0, 2);
   }
 }
 
@@ -87,6 +119,7 @@ void Lane::run(const std::deque<Handle>& whole, int64_t begin, int64_t end) {
   for (int64_t block = begin; block < end; ++block) {
     move_to(whole, block);
     for (size_t i = 0; i < calls_.size(); ++i) {
+      fetch(i);
       device_.make_current();
       context_.begin_call();
       const diopiError_t code = calls_[i].invoke(calls_[i].function, ctx, calls_[i].values);

@@ -31,9 +31,22 @@ class Lane {
     std::vector<int64_t> steps;  // in bytes, by dimension of the group's space
   };
 
+  // Dense rows in the memory of the program.
+  struct Rows {
+    const Moving* moving;
+    int64_t lines;     // of the cache
+    const char* next;  // those of the next block
+  };
+
   void make_handles(const Plan& plan);
+  void find_rows();
+  void set_index(int64_t block);
+  char* place(const Moving& moving, const std::deque<Handle>& whole) const;
   // Puts all handles on a block.
   void move_to(const std::deque<Handle>& whole, int64_t block);
+  // Has a share of the next block's rows brought into the second-level cache while a call computes:
+  // the processor's own prefetching begins anew with each row.
+  void fetch(size_t call) const;
   void set_rows(int64_t rows);
 
   const Device& device_;
@@ -44,7 +57,8 @@ class Lane {
   Binder binder_;
   DeviceMemory memory_;
   std::deque<Handle> handles_;  // by piece
-  std::vector<Moving> moving_;  // by piece
+  std::deque<Moving> moving_;   // by piece
+  std::vector<Rows> ahead_;
   std::vector<Bound> calls_;
   int64_t rows_;
   std::vector<int64_t> index_;  // of the block in the group's space

@@ -14,6 +14,9 @@ constexpr int64_t kGuessedCache = int64_t{1} << 20;
 // Of the cache: what the blocks of a group's tensors may take together. More would leave no room
 // for what the vendor's operators need, less would make calls of too few elements.
 constexpr int64_t kBlockShare = 4;
+// What a block may have of one tensor, if a row is not more: a few of these stay in the first-level
+// cache, and the next block is fetched in time (lane.cpp). Chosen by benchmarks/chains.py.
+constexpr int64_t kPieceBytes = 8192;
 // Each call that joins costs a look at all that are in the group.
 constexpr size_t kMostCalls = 64;
 // For each busy call a group needs so many light ones: whole calls of them were
@@ -161,11 +164,16 @@ class Former {
     }
     for (size_t depth = 1; depth <= group.space.size(); ++depth) {
       int64_t bytes = 0;
-      for (const Piece& piece : group.pieces)
-        if (is_cut(piece, depth)) bytes += inner_bytes(sized_, piece, depth);
+      int64_t largest = 0;
+      for (const Piece& piece : group.pieces) {
+        if (!is_cut(piece, depth)) continue;
+        bytes += inner_bytes(sized_, piece, depth);
+        largest = std::max(largest, inner_bytes(sized_, piece, depth));
+      }
       if (bytes > room || bytes == 0) continue;
+      const int64_t most = std::max<int64_t>(1, std::min(room / bytes, kPieceBytes / largest));
       const int64_t size = group.space[depth - 1];
-      const int64_t chunks = (size + room / bytes - 1) / (room / bytes);
+      const int64_t chunks = (size + most - 1) / most;
       group.rows = (size + chunks - 1) / chunks;
       group.space.resize(depth);
       for (Piece& piece : group.pieces) piece.dims.resize(depth);
