@@ -342,12 +342,12 @@ def test_the_module_runs_as_a_script(wheels: Wheels) -> None:
 def test_output_that_is_not_read_to_its_end_is_no_traceback(wheels: Wheels) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    with open(writing, "wb") as pipe:
-        done = subprocess.run(
-            [sys.executable, "-m", "dl_core.cli", "doctor"],
-            env=wheels.environment(),
-            stdout=pipe,
-            stderr=subprocess.PIPE,
-            timeout=60,
-        )
+    done = subprocess.run(
+        [sys.executable, "-m", "dl_core.cli", "doctor"],
+        env=wheels.environment(),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")

@@ -1,13 +1,14 @@
-"""An exported program as one contract graph in a file, which runs without torch."""
+"""Exported programs as one contract graph in a file, which runs without torch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
 from torch.export import ExportedProgram
-from torch.export.graph_signature import InputKind, InputSpec, OutputKind
+from torch.export.graph_signature import InputKind, InputSpec, OutputKind, TensorArgument
+from torch.fx import GraphModule
 from torch.utils._pytree import tree_flatten
 
 from diopi_proto.dtypes import dtype_of, to_storage
@@ -19,9 +20,12 @@ from .calls import Call
 from .decompositions import DECOMPOSITIONS
 from .document import ENTRY, FIXED, EntryWriter, Scope
 from .errors import FixedSizesError, NotCompiledError
+from .export_entries import Part, joined
+from .folding.split import split
 from .generators import generators_as_they_are
 from .memory import TORCH_DTYPES, Block, Ref
 from .recorder import Recorder
+from .rounding import first_difference
 from .shapes import shapes_of
 from .sized import FirstCall, for_all_sizes
 from .trace import Host, Lowered, Trace
@@ -33,40 +37,112 @@ class ExportError(Exception):
     """A program cannot become a graph; the text says what of it, and the way out."""
 
 
-def export(program: ExportedProgram) -> ContractGraph:
+def export(program: ExportedProgram, device: torch.device | None = None) -> ContractGraph:
     """A verified graph of a program; parameters are its constants, buffers that it changes are its
-    states. Sizes that vary are the graph's symbols, from 2 on.
+    states. Sizes that vary are the graph's symbols, from 2 on. What follows from parameters alone
+    is computed here.
 
     It is recorded with its example inputs and, where sizes vary, at other sizes once more.
 
+    :param device: of dl, where it is recorded; None: the current one.
     :raises ExportError: an operator would need the host, one graph cannot serve all sizes, or no dl
         device is there.
     """
-    program = program.run_decompositions(DECOMPOSITIONS)
+    return export_entries({ENTRY: program}, device)
+
+
+def export_entries(
+    programs: Mapping[str, ExportedProgram], device: torch.device | None = None
+) -> ContractGraph:
+    """As :func:`export`, of several programs that become entries by these names. Parameters of the
+    same name and content are one constant, buffers of the same name one state.
+
+    :raises ExportError: also, states of the same name differ in what they begin with.
+    """
     if not torch.accelerator.is_available() or not hasattr(torch, "dl"):
         raise ExportError("no dl device is there to record the program on; see `dl doctor`")
-    device = torch.device("dl", torch.dl.current_device())
-    specs = program.graph_signature.input_specs
+    device = device or torch.device("dl", torch.dl.current_device())
+    changed = {
+        str(spec.target)
+        for program in programs.values()
+        for spec in program.graph_signature.output_specs
+        if spec.kind in _MUTATIONS
+    }
+    parts = {}
+    for name, program in programs.items():
+        try:
+            parts[name] = _part(program, device, changed)
+        except ExportError as error:
+            if len(programs) == 1:
+                raise
+            raise ExportError(f"entry {name}: {error}") from error
+    try:
+        whole = joined(parts)
+    except ValueError as error:
+        raise ExportError(str(error)) from error
+    try:
+        return read(pack(whole.document, whole.contents), "an exported program")
+    except GraphError as error:
+        raise ExportError(f"the graph was refused: {error}") from error
+
+
+def _part(program: ExportedProgram, device: torch.device, changed: set[str]) -> Part:
+    """A program as the only entry of a graph.
+
+    :param changed: the buffers that a program of the graph changes.
+    """
+    program = program.run_decompositions(DECOMPOSITIONS)
+    specs = list(program.graph_signature.input_specs)
     inputs = iter(tree_flatten(program.example_inputs)[0])
     arguments = [_argument(program, spec, inputs) for spec in specs]
     arguments = [
         a.detach().to(device).contiguous() if isinstance(a, torch.Tensor) else a for a in arguments
     ]
-    before = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
     graph = program.graph_module
     _on_device(graph, device)
     with torch.no_grad(), generators_as_they_are(device) as rewind:
+        graph, specs, arguments = _folded(graph, specs, arguments, changed)
+        before = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
+        rewind()
         results, trace = Recorder(graph, device).run(arguments)
         if isinstance(trace, NotCompiledError):
             raise ExportError(f"the program is no contract graph: {trace}")
         call = FirstCall(trace, arguments, before, [*results, *arguments], rewind, {})
-        trace, scope = _of_all_sizes(program, call)
-    return _written(program, trace, scope, before)
+        trace, scope = _of_all_sizes(program, graph, call)
+    return _written(program, specs, trace, scope, before)
 
 
-def _of_all_sizes(program: ExportedProgram, call: FirstCall) -> tuple[Trace, Scope]:
+def _folded(
+    graph: GraphModule, specs: list[InputSpec], arguments: list[Any], changed: set[str]
+) -> tuple[GraphModule, list[InputSpec], list[Any]]:
+    """The graph with what follows from parameters alone among its arguments; as it was where that
+    is nothing, or rounds to something else."""
+    places = [
+        place
+        for place, spec in enumerate(specs)
+        if spec.kind != InputKind.USER_INPUT and spec.target not in changed
+    ]
+    parts = split(graph, places)
+    if parts is None:
+        return graph, specs, arguments
+    values = [each.contiguous() for each in parts.once(*(arguments[i] for i in parts.sources))]
+    given = [*(arguments[place] for place in parts.kept), *values]
+    if parts.norms:
+        pair = list(parts.rest(*given)), list(graph(*arguments))
+        if first_difference(graph, arguments, *pair) is not None:
+            return graph, specs, arguments
+    names = [node.name for node in parts.rest.graph.nodes if node.op == "placeholder"]
+    made = [
+        InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(name), name)
+        for name in names[len(parts.kept) :]
+    ]
+    return parts.rest, [*(specs[place] for place in parts.kept), *made], given
+
+
+def _of_all_sizes(
+    program: ExportedProgram, graph: GraphModule, call: FirstCall
+) -> tuple[Trace, Scope]:
     """What was recorded, for all sizes that the program takes."""
-    graph = program.graph_module
     try:
         shapes = shapes_of(graph, program.range_constraints)
         if shapes is not None:
@@ -93,7 +169,7 @@ def _argument(program: ExportedProgram, spec: InputSpec, inputs: Iterator[Any]) 
     raise ExportError(f"the program takes a {spec.kind.name.lower()}, which no graph has")
 
 
-def _on_device(graph: torch.fx.GraphModule, device: torch.device) -> None:
+def _on_device(graph: GraphModule, device: torch.device) -> None:
     """Let what makes tensors in the graph make them on the device."""
     for node in graph.graph.nodes:
         if "device" in node.kwargs:
@@ -101,10 +177,15 @@ def _on_device(graph: torch.fx.GraphModule, device: torch.device) -> None:
 
 
 def _written(
-    program: ExportedProgram, trace: Trace, scope: Scope, before: list[Any]
-) -> ContractGraph:
+    program: ExportedProgram,
+    specs: list[InputSpec],
+    trace: Trace,
+    scope: Scope,
+    before: list[Any],
+) -> Part:
     """The graph of what was recorded.
 
+    :param specs: what its arguments are.
     :param before: the arguments as they were before the run.
     """
     hosts = [step for step in trace.steps if isinstance(step, Host)]
@@ -117,9 +198,7 @@ def _written(
     # The contract lets some operators write where they do not: no constant may be there.
     written = {ref.block for call in _calls(trace) for ref, writes in call.uses() if writes}
     places = _Places()
-    for ref, spec, value in zip(
-        trace.arguments, program.graph_signature.input_specs, before, strict=True
-    ):
+    for ref, spec, value in zip(trace.arguments, specs, before, strict=True):
         if isinstance(ref, Ref):
             places.add(ref, spec, value, ref.block in written or spec.target in changed)
     for slot, value in trace.constants.items():
@@ -142,11 +221,7 @@ def _written(
     document = writer.document()
     places.name(document, writer)
     stored = {name: _constant(tensor) for name, tensor in places.contents.items()}
-    document["constants"] = sorted(stored, key=str.encode)
-    try:
-        return read(pack(document, stored), "an exported program")
-    except GraphError as error:
-        raise ExportError(f"the graph was refused: {error}") from error
+    return Part(document, stored)
 
 
 def _calls(trace: Trace) -> Iterator[Call]:

@@ -1,14 +1,25 @@
-"""``dl compile``: an exported program as a contract graph, which ``dl run`` runs without torch."""
+"""``dl compile``: exported programs as a contract graph, which ``dl run`` runs without torch."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dl_core.commands import Command
 from dl_core.files import add_force
+
+if TYPE_CHECKING:
+    import torch
+
+_ONLY = "main"
+"""The entry of a single program."""
+
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
@@ -16,43 +27,108 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         "Makes a .dlg file of a program that torch.export saved. Reading a .pt2 file can run code "
         "that is in it: read only those that you trust. A .dlg file runs none."
     )
-    parser.add_argument("program", type=Path, help="a .pt2 file of torch.export.save")
+    parser.add_argument(
+        "programs",
+        nargs="+",
+        metavar="[NAME=]FILE.pt2",
+        help="a file of torch.export.save; several become entries by their names, and share "
+        "weights and state",
+    )
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.dlg")
+    parser.add_argument("--vendor", metavar="NAME", help="whose device records the programs")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="run the graph without torch on the example inputs; 1, and no file, if it differs",
+    )
     add_force(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    for problem in _problems(arguments):
+    named = [_named(text) for text in arguments.programs]
+    for problem in _problems(arguments, named):
         sys.stderr.write(f"dl compile: {problem}\n")
         return 2
     import torch
 
-    from dl_dicp.export import ExportError, export
+    from diopi_proto.errors import DiopiError
+    from dl_dicp.export import ExportError, export_entries
+    from dl_dicp.export_check import differing_output
 
+    place = ""
     try:
-        if not zipfile.is_zipfile(arguments.program):
-            raise ExportError("it is no file of torch.export.save")
-        graph = export(torch.export.load(arguments.program))
+        device = _device(arguments.vendor)
+        programs = {}
+        for name, file in named:
+            place = f"{file}: "
+            if not zipfile.is_zipfile(file):
+                raise ExportError("it is no file of torch.export.save")
+            programs[name] = torch.export.load(file)
+        place = place if len(named) == 1 else ""
+        graph = export_entries(programs, device)
+        if arguments.check and (wrong := differing_output(graph, programs, _library(device))):
+            raise ExportError(f"the graph gives something else than the program: {wrong}")
         graph.save(arguments.output)
-    except (ExportError, OSError, RuntimeError, ValueError) as error:
-        sys.stderr.write(f"dl compile: {arguments.program}: {error}\n")
+    except (ExportError, DiopiError, OSError, RuntimeError, ValueError) as error:
+        sys.stderr.write(f"dl compile: {place}{error}\n")
         return 1
-    calls = len(graph.entry(graph.entries[0])["calls"])
+    calls = sum(len(graph.entry(name)["calls"]) for name in graph.entries)
     sys.stdout.write(f"{arguments.output}: {calls} calls, {len(graph.content)} bytes\n")
     return 0
 
 
-def _problems(arguments: argparse.Namespace) -> list[str]:
-    problems = []
-    if not arguments.program.is_file():
-        problems.append(f"{arguments.program} is no file")
-    if arguments.output.suffix != ".dlg":
-        problems.append(f"{arguments.output} has to end in .dlg, by which `dl run` knows it")
-    if arguments.output.exists() and not arguments.force:
-        problems.append(f"{arguments.output} is there already; --force replaces it")
-    return problems
+def _named(text: str) -> tuple[str, Path]:
+    """The name of an entry, and its file."""
+    name, sign, file = text.partition("=")
+    return (name, Path(file)) if sign else (_ONLY, Path(text))
+
+
+def _device(vendor: str | None) -> torch.device:
+    """A device of a vendor; None: the current one.
+
+    :raises ExportError: it has none.
+    """
+    import torch
+
+    from dl_core.torch_backend.devices import get_device_properties
+    from dl_dicp.export import ExportError
+
+    count = torch.dl.device_count() if hasattr(torch, "dl") else 0
+    if not count:
+        raise ExportError("no dl device is there to record the program on; see `dl doctor`")
+    if vendor is None:
+        return torch.device("dl", torch.dl.current_device())
+    known = [get_device_properties(index).vendor for index in range(count)]
+    if vendor not in known:
+        there = ", ".join(dict.fromkeys(known))
+        raise ExportError(f"no device of the vendor {vendor!r} is there, but of {there}")
+    return torch.device("dl", known.index(vendor))
+
+
+def _library(device: torch.device) -> Path:
+    from dl_core import _C
+
+    return Path(_C.device_info(device.index)["library"])
+
+
+def _problems(arguments: argparse.Namespace, named: list[tuple[str, Path]]) -> Iterator[str]:
+    for name, file in named:
+        if not _NAME.fullmatch(name):
+            yield f"{name!r} is no name of an entry: letters, digits and _"
+        if not file.is_file():
+            yield f"{file} is no file"
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        yield "two programs have the same name; give each one: prefill=FILE decode=FILE"
+    output: Path = arguments.output
+    if output.suffix != ".dlg":
+        yield f"{output} has to end in .dlg, by which `dl run` knows it"
+    if output.exists() and not arguments.force:
+        yield f"{output} is there already; --force replaces it"
+    if not output.parent.is_dir():
+        yield f"{output.parent} is no folder"
 
 
 COMPILE = Command(
-    "compile", "makes a graph file of an exported program; needs torch", _configure, _run
+    "compile", "makes a graph file of exported programs; needs torch", _configure, _run
 )

@@ -1,0 +1,81 @@
+"""Whether a graph file gives what the program gives that it was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.export import ExportedProgram
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.utils._pytree import tree_flatten
+
+from diopi_proto.graph import ContractGraph, Session
+from diopi_proto.host import load_vendor
+
+from .rounding import first_difference
+
+
+def differing_output(
+    graph: ContractGraph, programs: Mapping[str, ExportedProgram], library: Path
+) -> str:
+    """Run each entry once from the initial state, without torch, and its program on the CPU, with
+    the program's example inputs.
+
+    :param library: of the vendor that runs it.
+    :returns: the entry and the output that differ by more than rounding; empty: none does.
+    :raises diopi_proto.errors.DiopiError: the graph does not run.
+    """
+    with load_vendor(library) as vendor:
+        for entry, program in programs.items():
+            with Session(graph, vendor) as session:
+                found = session.run(entry, _inputs(program))
+            place = _difference(program, found)
+            if place is not None:
+                return f"{entry}: {list(found)[place]}"
+    return ""
+
+
+def _inputs(program: ExportedProgram) -> dict[str, Any]:
+    specs = program.graph_signature.input_specs
+    names = [str(spec.arg.name) for spec in specs if spec.kind == InputKind.USER_INPUT]
+    given = tree_flatten(program.example_inputs)[0]
+    return {
+        name: _array(value)
+        for name, value in zip(names, given, strict=True)
+        if isinstance(value, torch.Tensor)
+    }
+
+
+def _array(tensor: torch.Tensor) -> Any:
+    host = tensor.detach().cpu().contiguous()
+    return host.float().numpy() if host.dtype == torch.bfloat16 else host.numpy()
+
+
+def _difference(program: ExportedProgram, found: Mapping[str, Any]) -> int | None:
+    """The place of the first output in which the graph differs from the program."""
+    module = program.graph_module
+    arguments = _arguments(program)
+    with torch.no_grad():
+        results = list(
+            module(*[a.clone() if isinstance(a, torch.Tensor) else a for a in arguments])
+        )
+        outputs = program.graph_signature.output_specs
+        shown = [i for i, spec in enumerate(outputs) if spec.kind == OutputKind.USER_OUTPUT]
+        made = list(results)
+        for place, array in zip(shown, found.values(), strict=True):
+            made[place] = torch.from_numpy(np.ascontiguousarray(array)).to(results[place].dtype)
+        place = first_difference(module, arguments, made, results)
+    return None if place is None else shown.index(place)
+
+
+def _arguments(program: ExportedProgram) -> list[Any]:
+    """What the graph of the program takes, on the CPU."""
+    inputs = iter(tree_flatten(program.example_inputs)[0])
+    known = {**program.constants, **program.state_dict}
+    return [
+        next(inputs) if spec.kind == InputKind.USER_INPUT else known[spec.target]
+        for spec in program.graph_signature.input_specs
+    ]
