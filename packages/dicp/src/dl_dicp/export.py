@@ -62,6 +62,7 @@ def export_entries(
     if not torch.accelerator.is_available() or not hasattr(torch, "dl"):
         raise ExportError("no dl device is there to record the program on; see `dl doctor`")
     device = device or torch.device("dl", torch.dl.current_device())
+    programs = {name: each.run_decompositions(DECOMPOSITIONS) for name, each in programs.items()}
     changed = {
         str(spec.target)
         for program in programs.values()
@@ -87,11 +88,10 @@ def export_entries(
 
 
 def _part(program: ExportedProgram, device: torch.device, changed: set[str]) -> Part:
-    """A program as the only entry of a graph.
+    """A functional program as the only entry of a graph.
 
     :param changed: the buffers that a program of the graph changes.
     """
-    program = program.run_decompositions(DECOMPOSITIONS)
     specs = list(program.graph_signature.input_specs)
     inputs = iter(tree_flatten(program.example_inputs)[0])
     arguments = [_argument(program, spec, inputs) for spec in specs]

@@ -17,6 +17,14 @@ from .fixed import FixedValues
 
 aten = torch.ops.aten
 
+CONVOLUTIONS = (
+    aten.convolution.default,
+    # As exported programs have it.
+    aten.conv1d.default,
+    aten.conv2d.default,
+    aten.conv3d.default,
+)
+
 NORMS = (
     aten._native_batch_norm_legit_no_training.default,
     aten.native_batch_norm.default,
@@ -40,8 +48,8 @@ def fold_batch_norms(module: GraphModule, fixed: FixedValues) -> int:
 def _named(node: Node) -> dict[str, Any]:
     """The arguments of an operator by name."""
     parameters = node.target._schema.arguments  # type: ignore[union-attr]
-    given = {p.name: p.default_value for p in parameters if p.has_default_value()}
-    given |= dict(zip((p.name for p in parameters), node.args, strict=False))
+    given = {p.name: p.default_value for p in parameters}
+    given |= dict(zip(given, node.args, strict=False))
     return given | node.kwargs
 
 
@@ -62,13 +70,13 @@ def _result_of(node: Node) -> Node | None:
 def _fits(norm: Node, fixed: FixedValues) -> bool:
     given = _named(norm)
     convolution = given["input"]
-    if convolution.target is not aten.convolution.default or len(convolution.users) != 1:
+    if convolution.target not in CONVOLUTIONS or len(convolution.users) != 1:
         return False
     told = _named(convolution)
     wanted = (given["weight"], given["bias"], given["running_mean"], given["running_var"])
     needed = (told["weight"], given["running_mean"], given["running_var"])
     return (
-        not told["transposed"]
+        not told.get("transposed")
         and all(each is None or each in fixed for each in (*wanted, told["bias"]))
         and None not in needed
         and convolution.meta["val"].dtype.is_floating_point
