@@ -67,8 +67,8 @@ def _difference(program: ExportedProgram, found: Mapping[str, Any]) -> int | Non
         made = list(results)
         for place, array in zip(shown, found.values(), strict=True):
             made[place] = torch.from_numpy(np.ascontiguousarray(array)).to(results[place].dtype)
-        place = first_difference(module, arguments, made, results)
-    return None if place is None else shown.index(place)
+        first = first_difference(module, arguments, made, results)
+    return None if first is None else shown.index(first)
 
 
 def _arguments(program: ExportedProgram) -> list[Any]:

@@ -93,11 +93,12 @@ def _device(vendor: str | None) -> torch.device:
     from dl_core.torch_backend.devices import get_device_properties
     from dl_dicp.export import ExportError
 
-    count = torch.dl.device_count() if hasattr(torch, "dl") else 0
-    if not count:
+    module = getattr(torch, "dl", None)
+    count = 0 if module is None else module.device_count()
+    if module is None or not count:
         raise ExportError("no dl device is there to record the program on; see `dl doctor`")
     if vendor is None:
-        return torch.device("dl", torch.dl.current_device())
+        return torch.device("dl", module.current_device())
     known = [get_device_properties(index).vendor for index in range(count)]
     if vendor not in known:
         there = ", ".join(dict.fromkeys(known))
