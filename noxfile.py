@@ -102,7 +102,7 @@ EXTRAS_OF_AUTOTUNE = tuple(
 
 # Of the cases of each function a part runs, another one for each commit; `full` runs all. Not drawn
 # are the rules of the repository, and TORCH_FREE, where the plugin's own needs are not installed.
-DRAWN = ("-p", "tools.drawn_tests", "--one-of=16", "--whole=tests/house")
+DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/house")
 
 # What writes committed files; with --check it compares them with what it would write.
 GENERATORS = (
