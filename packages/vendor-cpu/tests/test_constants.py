@@ -177,6 +177,26 @@ def test_what_is_declared_twice_is_forgotten_twice(vendor: Vendor) -> None:
         vendor.constants.forget(*place)
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_a_write_that_one_of_two_hosts_knows_of_is_seen_by_both(vendor: Vendor, name: str) -> None:
+    call = CALLS[name](vendor)
+    constants, place = vendor.constants, declared(vendor, call.weight)
+    before = constants.statistics()
+    constants.use(True)
+    constants.declare(*place)
+    assert np.abs(call()).max() > 0
+    call.weight.copy_from(np.zeros(call.weight.shape, np.float32))
+    constants.declare(*place)  # by another host, which has never seen the old weight
+    assert (call() == 0).all()
+    call.weight.copy_from(np.ones(call.weight.shape, np.float32))
+    constants.forget(*place)  # one of them has seen the write
+    constants.declare(*place)
+    np.testing.assert_allclose(call(), call.want(), atol=1e-3)
+    for _ in range(2):
+        constants.forget(*place)
+    assert constants.statistics() == before
+
+
 @pytest.mark.parametrize("place", [(0, 8), (4096, 0)])
 def test_what_is_no_memory_is_refused(vendor: Vendor, place: tuple[int, int]) -> None:
     with pytest.raises(VendorError, match="is no memory"):

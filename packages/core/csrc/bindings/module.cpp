@@ -15,7 +15,7 @@
 #include "bindings/sharing.h"
 #include "calls/call.h"
 #include "calls/call_counts.h"
-#include "calls/silent_writes.h"
+#include "memory/silent_writes.h"
 #include "contract/dtype.h"
 #include "runtime/activate.h"
 #include "runtime/device.h"

@@ -5,6 +5,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 
 #include "distributed/joined_work.h"
+#include "memory/silent_writes.h"
 #include "runtime/device.h"
 
 namespace dl::core::distributed {
@@ -99,6 +100,7 @@ Dicl::WorkPtr Dicl::by_device(const DeviceCall& call, std::chrono::milliseconds 
   }
   if (communicator == nullptr) return nullptr;
   auto work = start(communicator, call, facts(timeout));
+  count_silent_write();
   if (work != nullptr && coalescing_) coalesced_.push_back(work);
   return work;
 }

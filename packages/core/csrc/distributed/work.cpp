@@ -4,6 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "distributed/arrival_streams.h"
+#include "memory/silent_writes.h"
 
 namespace dl::core::distributed {
 
@@ -34,6 +35,7 @@ void GlooWork::complete(std::exception_ptr error) {
     try {
       const at::NoGradGuard no_grad;
       job_->bring_back(group_.size);
+      count_silent_write();
     } catch (...) {
       error = std::current_exception();
     }

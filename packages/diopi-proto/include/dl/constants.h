@@ -2,10 +2,11 @@
  * it makes of them: weights in the layout that its kernels are fastest with.
  *
  * A host declares a range of device memory, and forgets it before it is freed, or when something
- * has written to it; forgetting frees what was kept. Only calls of a thread that uses constants
- * read what was kept, and may give other bits for it, within the operators' tolerance; all others
- * read the memory as it is. Ranges are of the library's copy in this process: instances and devices
- * whose calls it serves share them. */
+ * has written to it. Both free what was kept of it, for others who have declared it, too: they may
+ * not know of the write yet. Only calls of a thread that uses constants read what was kept, and may
+ * give other bits for it, within the operators' tolerance; all others read the memory as it is.
+ * Ranges are of the library's copy in this process: instances and devices whose calls it serves
+ * share them. */
 #ifndef DL_CONSTANTS_H_
 #define DL_CONSTANTS_H_
 

@@ -32,7 +32,7 @@ struct Registry {
   // How often each range is declared, by where it begins and its size.
   std::map<std::pair<uintptr_t, uint64_t>, uint64_t> ranges;
   std::unordered_map<KeptKey, std::shared_ptr<const Kept>, HashOfKept> kept;
-  uint64_t forgotten = 0;  // so many times
+  uint64_t dropped = 0;  // so many times
 };
 
 Registry& registry() {
@@ -50,6 +50,16 @@ bool is_in(const Registry& all, const void* memory) {
   return at - begin < bytes;
 }
 
+// Frees what was made of a range: who declares or forgets it may know of a write that others who
+// have declared it do not know of yet.
+void drop_kept(Registry& all, uintptr_t begin, uint64_t bytes) {
+  ++all.dropped;
+  for (auto each = all.kept.begin(); each != all.kept.end();) {
+    const bool inside = reinterpret_cast<uintptr_t>(each->first.memory) - begin < bytes;
+    each = inside ? all.kept.erase(each) : std::next(each);
+  }
+}
+
 }  // namespace
 
 Kept::Kept(uint64_t size) : data(std::aligned_alloc(64, (size + 63) / 64 * 64)), bytes(size) {}
@@ -58,7 +68,9 @@ Kept::~Kept() { std::free(data); }
 void declare(const void* memory, uint64_t bytes) {
   Registry& all = registry();
   const std::unique_lock lock(all.mutex);
-  ++all.ranges[{reinterpret_cast<uintptr_t>(memory), bytes}];
+  const auto begin = reinterpret_cast<uintptr_t>(memory);
+  ++all.ranges[{begin, bytes}];
+  drop_kept(all, begin, bytes);
 }
 
 bool forget(const void* memory, uint64_t bytes) {
@@ -67,13 +79,8 @@ bool forget(const void* memory, uint64_t bytes) {
   const auto begin = reinterpret_cast<uintptr_t>(memory);
   const auto found = all.ranges.find({begin, bytes});
   if (found == all.ranges.end()) return false;
-  if (--found->second != 0) return true;
-  all.ranges.erase(found);
-  ++all.forgotten;
-  for (auto each = all.kept.begin(); each != all.kept.end();) {
-    const bool inside = reinterpret_cast<uintptr_t>(each->first.memory) - begin < bytes;
-    each = inside ? all.kept.erase(each) : std::next(each);
-  }
+  if (--found->second == 0) all.ranges.erase(found);
+  drop_kept(all, begin, bytes);
   return true;
 }
 
@@ -89,19 +96,19 @@ std::shared_ptr<const Kept> kept(const onednn::Key& key, onednn::Argument argume
                                  const std::function<bool(void*)>& make) {
   if (!in_use) return nullptr;
   Registry& all = registry();
-  uint64_t forgotten = 0;
+  uint64_t dropped = 0;
   {
     const std::shared_lock lock(all.mutex);
     const auto found = all.kept.find({key, argument, memory});
     if (found != all.kept.end()) return found->second;
     if (!is_in(all, memory)) return nullptr;
-    forgotten = all.forgotten;
+    dropped = all.dropped;
   }
   auto made = std::make_shared<const Kept>(bytes);
   if (made->data == nullptr || !make(made->data)) return nullptr;
   const std::unique_lock lock(all.mutex);
-  // What was forgotten meanwhile may have been this; of two threads the first one's is kept.
-  if (forgotten == all.forgotten) all.kept.emplace(KeptKey{key, argument, memory}, made);
+  // What was dropped meanwhile may have been this; of two threads the first one's is kept.
+  if (dropped == all.dropped) all.kept.emplace(KeptKey{key, argument, memory}, made);
   return made;
 }
 

@@ -35,6 +35,8 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   for (const char* prefix : {"index.Tensor", "index_put", "_index_put_impl_", "_unsafe_index"}) {
     indexes |= starts_with(info->name, prefix);
   }
+  // Torch counts no writes of those to lists, and to observers of quantization.
+  info->silent = starts_with(info->name, "_fused_");
   info->whole_storage = starts_with(info->name, "as_strided");
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
     const auto& argument = schema.arguments()[i];

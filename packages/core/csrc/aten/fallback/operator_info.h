@@ -17,7 +17,7 @@ struct OperatorInfo {
   bool whole_storage = false;  // looks beyond the span of its arguments
   std::vector<bool> writes;    // per argument
   bool mutates = false;        // writes to one or more
-  bool silent = false;         // to one of which its schema says that it is only read
+  bool silent = false;         // to one whose version stays
   bool is_torchs = false;      // of the namespace aten, whose rules for shared memory are known
   std::atomic<uint64_t> calls{0};
   std::atomic<uint64_t> nanoseconds{0};

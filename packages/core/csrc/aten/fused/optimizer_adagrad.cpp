@@ -5,6 +5,7 @@
 #include "aten/fallback/fallback_typed.h"
 #include "aten/fused/step.h"
 #include "aten/kernel/composed.h"
+#include "memory/silent_writes.h"
 
 namespace dl::core {
 namespace {
@@ -17,6 +18,7 @@ void fused_adagrad(TensorList params, TensorList grads, TensorList state_sums,
                    TensorList state_steps, double lr, double lr_decay, double weight_decay,
                    double eps, bool maximize, const OptionalTensor& grad_scale,
                    const OptionalTensor& found_inf) {
+  count_silent_write();
   if (params.empty() || !is_on_dl(params[0]) || !lists_match(params, {grads, state_sums}) ||
       !steps_match(params, {grads, state_sums}, state_steps)) {
     on_cpu<"_fused_adagrad_", AdagradSignature>(params, grads, state_sums, state_steps, lr,

@@ -8,6 +8,7 @@
 
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"
+#include "memory/silent_writes.h"
 
 namespace dl::core {
 namespace {
@@ -104,6 +105,7 @@ bool run_with_decay(Site& site, AdamStep step) {
 template <Text name>
 void run_step(Site& site, bool decoupled, const AdamStep& step, const OptionalTensor& grad_scale,
               const OptionalTensor& found_inf) {
+  count_silent_write();
   if (!is_covered(site, step)) {
     fall_back<name>(step, grad_scale, found_inf);
     return;

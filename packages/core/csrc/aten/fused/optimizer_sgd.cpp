@@ -2,6 +2,7 @@
 // its gradient, which torch does not.
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"
+#include "memory/silent_writes.h"
 
 namespace dl::core {
 namespace {
@@ -53,6 +54,7 @@ void fused_sgd(TensorList params, TensorList grads, TensorList buffers, double w
                bool is_first_step, const OptionalTensor& grad_scale,
                const OptionalTensor& found_inf) {
   const SgdRule rule{weight_decay, momentum, lr, dampening, nesterov, maximize, is_first_step};
+  count_silent_write();
   if (!is_covered(params, grads, buffers, rule)) {
     fall_back(params, grads, buffers, rule, grad_scale, found_inf);
     return;

@@ -2,7 +2,7 @@
 
 #include "aten/plans/checks.h"
 #include "aten/plans/normalization.h"
-#include "calls/silent_writes.h"
+#include "memory/silent_writes.h"
 
 namespace dl::core::plans {
 

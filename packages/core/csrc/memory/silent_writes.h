@@ -6,8 +6,8 @@
 
 namespace dl::core {
 
-// How often an operator has written to what its schema calls an argument that is only read, so that
-// the tensor's version stays: batch norm, to its running statistics.
+// How often a tensor was written to whose version stays what it is: running statistics by batch
+// norm, parameters by torch's fused optimisers, results of collectives.
 inline std::atomic<uint64_t> silent_writes{0};
 
 inline void count_silent_write() { silent_writes.fetch_add(1, std::memory_order_relaxed); }
