@@ -136,6 +136,56 @@ def test_what_follows_from_parameters_is_computed_when_the_graph_is_made() -> No
         assert_agree(torch.from_numpy(found), model(x))
 
 
+def test_a_fold_leaves_sizes_as_free_as_they_were() -> None:
+    """Torch's own rules for convolutions on the CPU ask whether a batch has 16 images."""
+    model, rows = Normed().eval(), {0: torch.export.Dim("batch", min=2, max=64)}
+    with torch.no_grad():
+        given = torch.export.export(model, (torch.randn(3, 3, 8, 8),), dynamic_shapes=(rows,))
+        graph = export(given)
+        with load_vendor(library()) as vendor, Session(graph, vendor) as session:
+            for count in (2, 15, 16, 64):
+                x = torch.randn(count, 3, 8, 8)
+                (found,) = session.run("main", {"x": x.numpy()}).values()
+                assert_agree(torch.from_numpy(found), model(x))
+
+
+class Sum(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.sum()
+
+
+class Half(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.bfloat16() * 3
+
+
+class Writes(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.add_(1)
+
+
+class Counts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("seen", torch.zeros((), dtype=torch.long))
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        self.seen.add_(1)
+        return self.seen.clone(), x * 2
+
+
+class Twice(nn.Module):
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = 1.0 - x
+        return y, y
+
+
+@pytest.mark.parametrize("model", [Sum, Half, Writes, Counts, Twice])
+def test_the_check_passes_what_is_right(model: type[nn.Module]) -> None:
+    program = exported(model(), torch.randn(3, 4))
+    assert not differing_output(export(program), {"main": program}, library())
+
+
 def test_a_wrong_fold_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(graph: Any, norm: Any, result: Any) -> None:
         fold(graph, norm, result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
@@ -150,6 +151,45 @@ def test_statistics_of_a_norm_that_change_are_noticed() -> None:
     net.eval()
     x = images()
     check(run, net, x, rtol=1e-5, atol=1e-5)
+
+
+def test_weights_that_cannot_be_folded_are_left_alone() -> None:
+    """Later ones may overflow, where those that were compared did not."""
+    net = nn.Sequential(nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8)).eval().half().to("dl")
+    run = compiled(net)
+    x = (torch.randn(2, 3, 8, 8) * 1e-3).half().to("dl")
+    with torch.no_grad():
+        run(x)
+        net[0].weight.fill_(400)
+        net[1].running_var.zero_()
+        for _ in range(3):
+            torch.testing.assert_close(run(x), net(x))
+        net[1].running_var.fill_(1)
+        torch.testing.assert_close(run(x), net(x))
+
+
+def test_what_was_computed_goes_with_the_model() -> None:
+    memory = torch.dl.memory_allocated()
+    net = nn.Sequential(nn.Conv2d(64, 64, 3), nn.BatchNorm2d(64)).to("dl").eval()
+    run = compiled(net)
+    calls_of(run, torch.randn(1, 64, 3, 3).to("dl"))
+    del net, run
+    gc.collect()
+    # The program keeps the memory of its temporaries.
+    assert torch.dl.memory_allocated() <= memory + 64 * 64 * 9
+
+
+def test_two_programs_of_one_weight_both_notice_writes() -> None:
+    net = Normed().to("dl").eval()
+    run = torch.compile(net, backend="dl", dynamic=False, options={"frozen": True})
+    batches = [torch.randn(n, 8, 9, 9).to("dl") for n in (2, 3)]
+    with torch.no_grad():
+        for x in batches * 3:
+            run(x)
+        for _ in range(2):
+            net.convolution.weight.mul_(-2)
+            for x in batches * 2:
+                torch.testing.assert_close(run(x), net(x), rtol=1e-5, atol=1e-4)
 
 
 def test_training_norms_stay() -> None:

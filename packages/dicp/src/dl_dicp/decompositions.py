@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .numbers import NUMBERS
+
 aten = torch.ops.aten
 
 
@@ -77,5 +79,6 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.empty_like.default: empty_like,
     aten.new_empty.default: new_empty,
     aten.empty.memory_format: empty,
+    **NUMBERS,
 }
 """As AOTAutograd takes them."""

@@ -210,11 +210,17 @@ def _written(
         writer.storage(block)
     for call in _calls(trace):
         writer.call(call)
+    names: set[str] = set()
     for spec, ref in zip(outputs, results, strict=True):
         if not isinstance(ref, Ref):
             raise ExportError(f"the program returns {spec.arg}, which is no tensor of the device")
         if spec.kind == OutputKind.USER_OUTPUT:
-            writer.output(str(spec.arg.name), ref)
+            # One tensor may be returned twice.
+            name = str(spec.arg.name)
+            while name in names:
+                name += "_again"
+            names.add(name)
+            writer.output(name, ref)
         elif spec.kind in _MUTATIONS:
             target = places.targets[str(spec.target)]
             writer.call(Call("diopiCopyInp", {"src": ref, "dest": target}))

@@ -50,8 +50,18 @@ def _inputs(program: ExportedProgram) -> dict[str, Any]:
 
 
 def _array(tensor: torch.Tensor) -> Any:
-    host = tensor.detach().cpu().contiguous()
-    return host.float().numpy() if host.dtype == torch.bfloat16 else host.numpy()
+    """A copy, which the graph may write to; of bfloat16 the bits."""
+    host = tensor.detach().cpu().clone().contiguous()
+    return (host.view(torch.uint16) if host.dtype == torch.bfloat16 else host).numpy()
+
+
+def _tensor(array: Any, dtype: torch.dtype) -> torch.Tensor:
+    made = torch.from_numpy(np.array(array))  # which may have no dimensions
+    return made.view(dtype) if dtype == torch.bfloat16 else made.to(dtype)
+
+
+def _copied(value: Any) -> Any:
+    return value.clone() if isinstance(value, torch.Tensor) else value
 
 
 def _difference(program: ExportedProgram, found: Mapping[str, Any]) -> int | None:
@@ -59,14 +69,12 @@ def _difference(program: ExportedProgram, found: Mapping[str, Any]) -> int | Non
     module = program.graph_module
     arguments = _arguments(program)
     with torch.no_grad():
-        results = list(
-            module(*[a.clone() if isinstance(a, torch.Tensor) else a for a in arguments])
-        )
+        results = list(module(*map(_copied, arguments)))
         outputs = program.graph_signature.output_specs
         shown = [i for i, spec in enumerate(outputs) if spec.kind == OutputKind.USER_OUTPUT]
         made = list(results)
         for place, array in zip(shown, found.values(), strict=True):
-            made[place] = torch.from_numpy(np.ascontiguousarray(array)).to(results[place].dtype)
+            made[place] = _tensor(array, results[place].dtype)
         first = first_difference(module, arguments, made, results)
     return None if first is None else shown.index(first)
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from dl_core.torch_backend import constants
 
 from .memory import span
+from .snapshot import Snapshot, state_of
 
 if TYPE_CHECKING:
     from diopi_proto.constants import Constants
@@ -42,11 +43,9 @@ class FrozenWeights:
             and value.ndim >= 2
             and place not in written
         ]
-        self._found = constants.extension(device.index)
-        self._lock = threading.Lock()
-        self._states: list[tuple[int, int]] = []
-        # Kept alive, so that nothing else comes to lie in the declared memory.
-        self._weights: list[Tensor] = []
+        self._found = constants.extension(device.index) if self._places else None
+        self._lock = threading.RLock()
+        self._snapshot: Snapshot | None = None
         self._ranges: list[_Range] = []
         if self._found is not None:
             forgotten = weakref.finalize(self, _forget, *self._found, self._ranges)
@@ -55,13 +54,9 @@ class FrozenWeights:
     @contextmanager
     def used(self, arguments: Sequence[Any]) -> Iterator[None]:
         """The calls inside read what the vendor has made of the weights among the arguments."""
-        if self._found is None:
+        if self._found is None or not self._declared([arguments[i] for i in self._places]):
             yield
             return
-        weights = [arguments[place] for place in self._places]
-        states = [state_of(weight) for weight in weights]
-        if states != self._states:
-            self._declare(weights, states)
         vendor, device = self._found
         vendor.use(True, device)
         try:
@@ -69,21 +64,37 @@ class FrozenWeights:
         finally:
             vendor.use(False, device)
 
-    def _declare(self, weights: list[Tensor], states: list[tuple[int, int]]) -> None:
-        assert self._found is not None
-        vendor, device = self._found
+    def _declared(self, weights: list[Tensor]) -> bool:
+        """Whether the vendor may keep what it makes of weights as they are now."""
+        state = state_of(weights)
+        known = self._snapshot
+        if known is not None and known.state == state:
+            return True
         with self._lock:
-            _forget(vendor, device, self._ranges)
+            self._drop()
+            if state is None:
+                return False
+            assert self._found is not None
+            vendor, device = self._found
+            me = weakref.ref(self)
+            self._snapshot = Snapshot(weights, state, lambda: _drop(me))
             for weight in weights:
                 found = _range(weight)
                 vendor.declare(*found, device)
                 self._ranges.append(found)
-            self._weights, self._states = weights, states
+        return True
+
+    def _drop(self) -> None:
+        """Forget weights, of which one is no more or another."""
+        assert self._found is not None
+        with self._lock:
+            self._snapshot = None
+            _forget(*self._found, self._ranges)
 
 
-def state_of(weight: Tensor) -> tuple[int, int]:
-    """Where a tensor lies, and how often it has been written to, if torch counts that."""
-    return weight.data_ptr(), 0 if weight.is_inference() else weight._version
+def _drop(frozen: weakref.ref[FrozenWeights]) -> None:
+    if (found := frozen()) is not None:
+        found._drop()
 
 
 def _range(weight: Tensor) -> _Range:

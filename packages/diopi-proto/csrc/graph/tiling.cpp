@@ -24,15 +24,13 @@ constexpr size_t kMostCalls = 64;
 constexpr int64_t kLightPerBusy = 2;
 // Calls on tensors of fewer elements than this share of the largest one do not count there.
 constexpr int64_t kSmallShare = 4;
-// What memory is read and written by: of elements that lie so far apart, each costs as many bytes.
-constexpr int64_t kLineBytes = 64;
 
 constexpr const char* kAlone = "no call beside it has the same rows";
 constexpr const char* kSmall = "the tensors of its group fit into the cache as they are";
 constexpr const char* kComputesLong =
     "it computes long for what it reads, and no group is before it";
 constexpr const char* kComputes = "its group computes longer than it waits for memory";
-constexpr const char* kScattered = "its rows run across the memory of a tensor";
+constexpr const char* kScattered = "the elements of its rows lie apart in the memory of a tensor";
 constexpr const char* kLarge = "one row of its tensors does not fit into the cache";
 
 int64_t inner_bytes(const Concrete& sized, const Piece& piece, size_t depth) {
@@ -262,14 +260,14 @@ class Former {
     return light < kLightPerBusy * busy ? kComputes : "";
   }
 
-  // Whether the elements of a block lie far apart in some large tensor: whole calls turn their
-  // loops to go along its memory, blocks cannot.
+  // Whether the elements of a block lie apart in some large tensor: whole calls turn their loops to
+  // go along its memory, and fewer of them walk over gaps.
   bool is_scattered(const Group& group) const {
     int64_t most = 0;
     for (const Piece& piece : group.pieces) most = std::max(most, sized_.views[piece.value].numel);
     return std::any_of(group.pieces.begin(), group.pieces.end(), [&](const Piece& piece) {
       return sized_.views[piece.value].numel > most / kSmallShare &&
-             nearest_bytes(group, piece) >= kLineBytes;
+             nearest_bytes(group, piece) > sized_.views[piece.value].item;
     });
   }
 

@@ -32,6 +32,10 @@ NORMS = (
 )
 
 
+OF_NORM = "dl_of_norm"
+"""A mark of nodes: weights and biases with a batch norm in them."""
+
+
 def fold_batch_norms(module: GraphModule, fixed: FixedValues) -> int:
     """Change the graph; how many were folded."""
     done = 0
@@ -121,7 +125,11 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
         rows = [-1] + [1] * (weight.meta["val"].dim() - 1)
         weight = call(aten.mul.Tensor, weight, call(aten.view.default, scale, rows))
         folded = {**told, "weight": narrowed(weight), "bias": narrowed(shift)}
-        made = call(convolution.target, *folded.values())
+        for node in (folded["weight"], folded["bias"]):
+            node.meta[OF_NORM] = True
+        made = graph.call_function(convolution.target, tuple(folded.values()))
+        # Its shape is known, and to ask for it again could bring in conditions on sizes.
+        made.meta = dict(convolution.meta)
     if norm_value.dtype != dtype:
         with graph.inserting_before(norm):
             made = call(aten._to_copy.default, made, dtype=norm_value.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +11,12 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from dl_core import _C
-
 from ..compiled import CompiledGraph, is_dl
-from ..frozen import state_of
 from ..generators import generators_as_they_are
 from ..options import Options
 from ..replay import overlapping, written_arguments, written_copies
 from ..rounding import first_difference
+from ..snapshot import Snapshot, state_of
 from .fixed import frozen_places
 from .split import Split, split
 
@@ -36,19 +35,21 @@ def compiled(
 
 @dataclass(frozen=True)
 class _Known:
-    """Values that were computed once, of these weights, which stay alive as long as they are: no
-    other tensor comes to lie where one is."""
+    """Values that were computed once.
 
-    states: list[Any]
-    weights: list[Any]
-    values: list[Any]
+    :ivar snapshot: of the weights that they follow from; None: of these nothing is kept.
+    :ivar values: None: the graph runs as it was.
+    """
+
+    snapshot: Snapshot | None = None
+    values: list[Any] | None = None
 
 
 class FoldedGraph:
     """Called with a list of arguments, as :class:`CompiledGraph` is.
 
     What writes to a weight through torch, or puts another in its place, is noticed before the next
-    call, which computes anew what follows from it.
+    call, which computes anew what follows from it. That is gone when a weight is.
     """
 
     _boxed_call = True
@@ -67,47 +68,48 @@ class FoldedGraph:
         self._options = options
         self._remarks = remarks
         self._lock = threading.RLock()
-        self._has_buffers = False
         self._known: _Known | None = None
-        # Of the second part, or of all, where the two parts were wrong.
-        self._rest: CompiledGraph | None = None
-        self._whole: CompiledGraph | None = None
+        self._is_checked = False
+        self._wrong = False
+        self._rest: CompiledGraph | None = None  # of the second part
+        self._whole: CompiledGraph | None = None  # of all, where the two parts do not serve
 
     def __call__(self, arguments: list[Any]) -> Any:
         """The results as a list.
 
         :raises RuntimeError: an operator failed; the message names it.
         """
-        if self._rest is None and self._whole is None:
+        if not self._is_checked:
             with self._lock:
-                if self._rest is None and self._whole is None:
+                if not self._is_checked:
                     self._begin(arguments)
-        if self._rest is None:
-            assert self._whole is not None
-            return self._whole(arguments)
-        values = self._values(arguments)
-        return self._rest([*(arguments[place] for place in self._parts.kept), *values])
+        known = _Known() if self._wrong else self._seen(arguments)
+        if known.values is None:
+            return self._whole_graph()(arguments)
+        assert self._rest is not None
+        return self._rest([*(arguments[place] for place in self._parts.kept), *known.values])
 
-    def _values(self, arguments: Sequence[Any]) -> list[Any]:
-        """Those that are computed once, of the weights among the arguments."""
+    def _seen(self, arguments: Sequence[Any]) -> _Known:
+        """What follows from the weights among the arguments as they are now."""
         weights = [arguments[place] for place in self._parts.sources]
-        states: list[Any] = [state_of(weight) for weight in weights]
-        if self._has_buffers:
-            states.append(_C.silent_writes())
+        state = state_of(weights)
         known = self._known
-        if known is None or known.states != states:
-            with self._lock, torch.no_grad():
-                values = [_as_weight(value) for value in self._parts.once(*weights)]
-                known = self._known = _Known(states, weights, values)
-        return known.values
+        if known is not None and known.snapshot is not None and known.snapshot.state == state:
+            return known
+        if state is None:
+            return _Known()
+        with self._lock, torch.no_grad():
+            self._known = None
+            me = weakref.ref(self)
+            snapshot = Snapshot(weights, state, lambda: _drop(me))
+            values = [_as_weight(value) for value in self._parts.once(*weights)]
+            finite = all(bool(values[i].isfinite().all()) for i in self._parts.of_norms)
+            known = self._known = _Known(snapshot, values if finite else None)
+        return known
 
     def _begin(self, arguments: list[Any]) -> None:
         """Make what runs the graph, in two parts if these agree with it."""
         parts = self._parts
-        # Only to these does an operator write that torch does not count.
-        self._has_buffers = any(
-            not isinstance(arguments[place], torch.nn.Parameter) for place in parts.sources
-        )
         place = self._difference(arguments) if self._options.check and parts.norms else None
         if place is None:
             told = f"frozen weights: {parts.values} values are computed once"
@@ -115,9 +117,17 @@ class FoldedGraph:
                 told += f", {parts.norms} batch norms are part of convolutions"
             self._rest = self._compiled(parts.rest, told)
         else:
-            self._known = None
+            self._known, self._wrong = None, True
             told = f"frozen weights: nothing is computed once, as value {place} differed"
             self._whole = self._compiled(self._module, told)
+        self._is_checked = True
+
+    def _whole_graph(self) -> CompiledGraph:
+        with self._lock:
+            if self._whole is None:
+                told = "frozen weights: for those that nothing can be computed of once"
+                self._whole = self._compiled(self._module, told)
+            return self._whole
 
     def _compiled(self, module: GraphModule, told: str) -> CompiledGraph:
         remarks = [*self._remarks, told]
@@ -139,8 +149,20 @@ class FoldedGraph:
 
     def _in_parts(self, *arguments: Any) -> list[Any]:
         """The results of both parts, run eagerly."""
+        values = self._seen(arguments).values
+        if values is None:
+            return list(self._module(*arguments))
         kept = (arguments[place] for place in self._parts.kept)
-        return list(self._parts.rest(*kept, *self._values(arguments)))
+        return list(self._parts.rest(*kept, *values))
+
+    def _drop(self) -> None:
+        """Keep nothing of weights of which one is no more."""
+        self._known = None
+
+
+def _drop(graph: weakref.ref[FoldedGraph]) -> None:
+    if (found := graph()) is not None:
+        found._drop()
 
 
 def _as_weight(value: torch.Tensor) -> torch.Tensor:

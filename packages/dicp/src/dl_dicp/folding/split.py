@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch.fx import Graph, GraphModule, Node
 
-from .batch_norm import fold_batch_norms
+from .batch_norm import OF_NORM, fold_batch_norms
 from .fixed import FixedValues, is_view
 
 
@@ -19,6 +19,7 @@ class Split:
     :ivar rest: from the other arguments and those values to the results.
     :ivar kept: the places of those other arguments.
     :ivar norms: how many batch norms have become part of a convolution.
+    :ivar of_norms: the places of the values that are weights and biases of those.
     """
 
     once: GraphModule
@@ -26,6 +27,7 @@ class Split:
     rest: GraphModule
     kept: list[int]
     norms: int
+    of_norms: list[int]
 
     @property
     def values(self) -> int:
@@ -48,7 +50,8 @@ def split(module: GraphModule, places: list[int]) -> Split | None:
         return None
     once, sources = _part(rest, wanted)
     kept = _replace(rest, wanted)
-    return Split(once, sources, rest, kept, norms)
+    of_norms = [place for place, node in enumerate(wanted) if node.meta.get(OF_NORM)]
+    return Split(once, sources, rest, kept, norms, of_norms)
 
 
 def _wanted(module: GraphModule, fixed: FixedValues) -> list[Node]:

@@ -6,12 +6,11 @@ import argparse
 import sys
 from pathlib import Path
 
-import numpy as np
-
 from ..errors import DiopiError
 from ..host import load_vendor
 from .inputs import read_inputs
 from .model import load
+from .outputs import check_output, readable, write_outputs
 from .session import Session
 from .show import show
 
@@ -44,6 +43,8 @@ def main(argv: list[str] | None = None, prog: str = "python -m diopi_proto.graph
     arguments = parser.parse_args(argv)
     try:
         _run(arguments)
+    except BrokenPipeError:
+        raise  # who reads the output has seen enough
     except (DiopiError, OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -70,13 +71,17 @@ def _run(arguments: argparse.Namespace) -> None:
         entry = arguments.entry or graph.entries[0]
         if arguments.entry is None and len(graph.entries) > 1:
             raise ValueError(f"choose one with --entry: {', '.join(graph.entries)}")
-        if arguments.output is not None and arguments.output.exists() and not arguments.force:
-            raise ValueError(f"{arguments.output} exists; --force replaces it")
+        if arguments.output is not None:
+            check_output(arguments.output, arguments.force)
         inputs = read_inputs(arguments.inputs)
         with load_vendor(arguments.library) as vendor, Session(graph, vendor) as session:
             outputs = session.run(entry, inputs, dict(arguments.size))
+        described = graph.entry(entry)
+        for port in described["outputs"]:
+            dtype = described["values"][port["value"]]["dtype"]
+            outputs[port["name"]] = readable(outputs[port["name"]], dtype)
         if arguments.output is not None:
-            np.savez(arguments.output, allow_pickle=False, **outputs)
+            write_outputs(arguments.output, outputs)
         for name, array in outputs.items():
             sys.stdout.write(f"{name} {array.dtype}{list(array.shape)}\n{array}\n")
 

@@ -1,0 +1,61 @@
+"""Operators with a number in the place of a tensor, as those of two tensors.
+
+Torch makes a tensor of the host of such a number, and vendors have operators for tensors of their
+devices: one without dimensions is a constant of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+
+def rsub(x: Tensor, other: Any, alpha: Any = 1) -> Tensor:
+    """``other - alpha * x``."""
+    x = x.to(torch.result_type(x, other))
+    return (-x if alpha == 1 else x * -alpha) + other
+
+
+def _with_tensor(operator: Any) -> Callable[..., Any]:
+    def run(one: Any, other: Any) -> Any:
+        is_first = isinstance(one, Tensor)
+        tensor, number = (one, other) if is_first else (other, one)
+        dtype = _dtype(number, tensor)
+        if dtype is None:
+            return NotImplemented
+        made = torch.full((), number, dtype=dtype, device=tensor.device)
+        return operator(tensor, made) if is_first else operator(made, tensor)
+
+    return run
+
+
+def _dtype(number: Any, beside: Tensor) -> torch.dtype | None:
+    """Of a tensor without dimensions that decides the dtype of a result no more than the number
+    does; None: there is none."""
+    if isinstance(number, complex):
+        return None
+    if beside.is_floating_point() or beside.is_complex():
+        return beside.dtype
+    if isinstance(number, bool | torch.SymBool):
+        return torch.bool
+    if isinstance(number, int | torch.SymInt):
+        return torch.int64
+    return torch.get_default_dtype()
+
+
+NUMBERS: dict[Any, Callable[..., Any]] = {
+    aten.rsub.Scalar: rsub,
+    aten.pow.Scalar: _with_tensor(aten.pow.Tensor_Tensor),
+    aten.remainder.Scalar_Tensor: _with_tensor(aten.remainder.Tensor),
+    aten.fmod.Scalar: _with_tensor(aten.fmod.Tensor),
+    aten.copysign.Scalar: _with_tensor(aten.copysign.Tensor),
+    aten.xlogy.Scalar_Self: _with_tensor(aten.xlogy.Tensor),
+    aten.xlogy.Scalar_Other: _with_tensor(aten.xlogy.Tensor),
+    aten.bitwise_xor.Scalar: _with_tensor(aten.bitwise_xor.Tensor),
+}
+"""As AOTAutograd takes them."""

@@ -1,0 +1,57 @@
+"""Operators of a tensor and a number stay in the graph, and give what eager mode gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from dl_dicp import statistics
+
+CASES: dict[str, Callable[[Tensor], Tensor]] = {
+    "rsub": lambda x: 1.0 - x,
+    "rsub, alpha": lambda x: torch.rsub(x, 3, alpha=2),
+    "pow": lambda x: 2.1**x,
+    "remainder": lambda x: 7 % x,
+    "fmod": lambda x: torch.fmod(x, 2),
+    "xlogy": lambda x: torch.xlogy(x, 2.1),
+    "xlogy of a number": lambda x: torch.xlogy(2, x),
+}
+
+FLOATS = [torch.float32, torch.float64, torch.float16]
+INTEGERS = [torch.int64, torch.int32, torch.uint8]
+
+
+def check(function: Callable[[Tensor], Tensor], x: Tensor) -> None:
+    torch._dynamo.reset()
+    run = torch.compile(function, backend="dl")
+    with torch.no_grad():
+        wanted = function(x)
+        for _ in range(2):
+            run(x)
+        before = statistics.snapshot()
+        given = run(x)
+        after = statistics.snapshot()
+    assert after.graphs == before.graphs + 1 and after.host_calls == before.host_calls
+    assert given.dtype == wanted.dtype and torch.equal(given.cpu(), wanted.cpu())
+
+
+@pytest.mark.parametrize("dtype", FLOATS + INTEGERS, ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_a_number_is_no_reason_to_leave_the_graph(name: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    x = (torch.rand(5, 7) * 8 + 1).to(dtype).to("dl")
+    check(CASES[name], x)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+def test_integers_and_bits(dtype: torch.dtype) -> None:
+    check(lambda x: x ^ 3, torch.arange(1, 9).to(dtype).to("dl"))
+
+
+def test_truth_and_signs() -> None:
+    x = torch.randn(5, 7).to("dl")
+    check(lambda x: (x > 0) ^ True, x)
+    check(lambda x: torch.copysign(x, -1.0), x)
