@@ -162,7 +162,7 @@ def test_rows_that_run_across_memory_run_whole() -> None:
         return set(builder.build().tiling("main", cache=1 << 20).reasons.values())
 
     assert reasons(turned=False) == set()
-    assert reasons(turned=True) == {"its rows run across the memory of a tensor"}
+    assert reasons(turned=True) == {"the elements of its rows lie apart in the memory of a tensor"}
 
 
 def test_inputs_that_share_memory_run_whole(vendor: Vendor) -> None:

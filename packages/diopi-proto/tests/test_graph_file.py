@@ -19,6 +19,7 @@ from diopi_proto.dtypes import DTYPES
 from diopi_proto.graph import GraphBuilder, load, read, show
 from diopi_proto.graph.__main__ import main
 from diopi_proto.graph.inputs import converted
+from diopi_proto.graph.outputs import check_output, readable, write_outputs
 from graph_models import FIRST, MODELS, decoder, mlp
 
 Compile = Callable[..., Path]
@@ -263,3 +264,46 @@ def test_run_replaces_no_file_and_says_what_inputs_are(
     for junk in (graph, one, tmp_path / "empty.npz"):
         assert main(["run", str(graph), str(junk), *library]) == 1
         assert f"{junk} is no .npz file of inputs by name" in capsys.readouterr().err
+
+
+def test_outputs_go_where_they_are_named_or_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "folder.npz").mkdir()
+    (tmp_path / "there.npz").write_bytes(b"old")
+    (tmp_path / "link.npz").symlink_to(tmp_path / "there.npz")
+    for name, force, said in (
+        ("there", False, "has to end in .npz"),
+        ("there.NPZ", True, "has to end in .npz"),
+        ("there.npz", False, "exists; --force replaces it"),
+        ("folder.npz", True, "is no plain file"),
+        ("link.npz", True, "is no plain file"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            check_output(tmp_path / name, force)
+    check_output(tmp_path / "there.npz", True)
+    check_output(tmp_path / "new.npz", False)
+
+
+def test_outputs_may_have_any_name_and_shape(tmp_path: Path) -> None:
+    given = {
+        "file": np.arange(6.0).reshape(2, 3),
+        "y.0": np.array(2.5),
+        "none": np.ones((0, 3), bool),
+        "half": readable(np.array([0x3F80, 0xC040], np.uint16), "bfloat16"),
+    }
+    write_outputs(tmp_path / "out.npz", given)
+    with np.load(tmp_path / "out.npz") as found:
+        assert set(found.files) == set(given)
+        for name, array in given.items():
+            np.testing.assert_array_equal(found[name], array)
+            assert found[name].shape == array.shape
+    assert given["half"].tolist() == [1.0, -3.0]
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "out.npz"
+    write_outputs(path, {"y": np.ones(3)})
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="allow_pickle"):
+        write_outputs(path, {"x": np.ones(3), "y": np.array([object()])})
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["out.npz"]
