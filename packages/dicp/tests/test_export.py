@@ -193,7 +193,11 @@ def test_wrong_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     there.write_bytes(b"nothing")
     assert main(["compile", str(there), "-o", str(tmp_path / "x.txt")]) == 2
     assert main(["compile", str(there), "-o", str(tmp_path / "x.dlg")]) == 1
+    np.savez(tmp_path / "model.npz", x=np.ones(2))
+    assert main(["compile", str(tmp_path / "model.npz"), "-o", str(tmp_path / "x.dlg")]) == 1
     said = capsys.readouterr().err
     assert "is no file" in said
+    assert "model.npz: it is no file of torch.export.save" in said
+    assert "Traceback" not in said
     assert "has to end in .dlg" in said
     assert not (tmp_path / "x.dlg").exists()

@@ -44,7 +44,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     program.add_argument(
         "script",
         nargs="?",
-        help="a script, with its arguments; or FILE.dlg INPUTS.npz [--output OUTPUTS.npz]",
+        help="a script, with its arguments; or FILE.dlg INPUTS.npz [--entry NAME] "
+        "[--output OUTPUTS.npz [--force]]",
     )
     parser.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,12 +57,14 @@ def _run(arguments: argparse.Namespace) -> int:
     from dl_dicp.export_check import differing_output
 
     place = ""
+    # Of torch's own, in torch.export.
+    warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
     try:
         device = _device(arguments.vendor)
         programs = {}
         for name, file in named:
             place = f"{file}: "
-            if not zipfile.is_zipfile(file):
+            if not _is_program(file):
                 raise ExportError("it is no file of torch.export.save")
             programs[name] = torch.export.load(file)
         place = place if len(named) == 1 else ""
@@ -81,6 +84,13 @@ def _named(text: str) -> tuple[str, Path]:
     """The name of an entry, and its file."""
     name, sign, file = text.partition("=")
     return (name, Path(file)) if sign else (_ONLY, Path(text))
+
+
+def _is_program(file: Path) -> bool:
+    if not zipfile.is_zipfile(file):
+        return False
+    with zipfile.ZipFile(file) as archive:
+        return any(name.endswith("/archive_format") for name in archive.namelist())
 
 
 def _device(vendor: str | None) -> torch.device:
