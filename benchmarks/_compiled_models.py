@@ -83,7 +83,7 @@ class LlamaLayer(nn.Module):
             for part in self.qkv(self.normed(x, self.first)).chunk(3, dim=-1)
         )
         self.keys.index_copy_(2, places, self.rotated(k, cos, sin))
-        self.values.index_copy_(2, places, v)
+        self.values.index_copy_(2, places, v.to(self.values.dtype))  # autocast
         made = F.scaled_dot_product_attention(
             self.rotated(q, cos, sin), self.keys, self.values, attn_mask=seen
         )

@@ -18,7 +18,8 @@ aten = torch.ops.aten
 def rsub(x: Tensor, other: Any, alpha: Any = 1) -> Tensor:
     """``other - alpha * x``."""
     x = x.to(torch.result_type(x, other))
-    return (-x if alpha == 1 else x * -alpha) + other
+    minus: Tensor = -x if alpha == 1 else x * -alpha
+    return minus + other
 
 
 def _with_tensor(operator: Any) -> Callable[..., Any]:

@@ -127,7 +127,7 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
         folded = {**told, "weight": narrowed(weight), "bias": narrowed(shift)}
         for node in (folded["weight"], folded["bias"]):
             node.meta[OF_NORM] = True
-        made = graph.call_function(convolution.target, tuple(folded.values()))
+        made = graph.create_node("call_function", convolution.target, tuple(folded.values()))
         # Its shape is known, and to ask for it again could bring in conditions on sizes.
         made.meta = dict(convolution.meta)
     if norm_value.dtype != dtype:
