@@ -19,7 +19,7 @@ def rsub(x: Tensor, other: Any, alpha: Any = 1) -> Tensor:
     """``other - alpha * x``."""
     x = x.to(torch.result_type(x, other))
     minus: Tensor = -x if alpha == 1 else x * -alpha
-    return minus + other
+    return torch.add(minus, other)
 
 
 def _with_tensor(operator: Any) -> Callable[..., Any]:
