@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -45,14 +44,6 @@ class Scaled(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         scaled = (self.weight * self.scale).tanh()
         return x @ scaled.t() + self.scale.view(6)
-
-
-@pytest.fixture(autouse=True)
-def fresh() -> Iterator[None]:
-    torch._dynamo.reset()
-    torch.manual_seed(5)
-    yield
-    torch._dynamo.reset()
 
 
 def images() -> Tensor:
