@@ -15,6 +15,7 @@ from diopi_proto.dtypes import dtype_of, to_storage
 from diopi_proto.errors import GraphError
 from diopi_proto.graph import ContractGraph, read
 from diopi_proto.graph.file import ConstantTensor, pack
+from dl_core.torch_backend.devices import get_device_properties
 
 from .calls import Call
 from .decompositions import DECOMPOSITIONS
@@ -59,9 +60,7 @@ def export_entries(
 
     :raises ExportError: also, states of the same name differ in what they begin with.
     """
-    if not torch.accelerator.is_available() or not hasattr(torch, "dl"):
-        raise ExportError("no dl device is there to record the program on; see `dl doctor`")
-    device = device or torch.device("dl", torch.dl.current_device())
+    device = device or device_of(None)
     programs = {name: each.run_decompositions(DECOMPOSITIONS) for name, each in programs.items()}
     changed = {
         str(spec.target)
@@ -93,10 +92,9 @@ def _part(program: ExportedProgram, device: torch.device, changed: set[str]) -> 
     :param changed: the buffers that a program of the graph changes.
     """
     specs = list(program.graph_signature.input_specs)
-    inputs = iter(tree_flatten(program.example_inputs)[0])
-    arguments = [_argument(program, spec, inputs) for spec in specs]
     arguments = [
-        a.detach().to(device).contiguous() if isinstance(a, torch.Tensor) else a for a in arguments
+        a.detach().to(device).contiguous() if isinstance(a, torch.Tensor) else a
+        for a in arguments_of(program)
     ]
     graph = program.graph_module
     _on_device(graph, device)
@@ -155,6 +153,31 @@ def _of_all_sizes(
         ) from error
     call.trace.fold()
     return call.trace, FIXED
+
+
+def device_of(vendor: str | None) -> torch.device:
+    """A device of a vendor; None: the current one.
+
+    :raises ExportError: there is none.
+    """
+    if not torch.accelerator.is_available() or not hasattr(torch, "dl"):
+        raise ExportError("no dl device is there to record the program on; see `dl doctor`")
+    if vendor is None:
+        return torch.device("dl", torch.dl.current_device())
+    known = [get_device_properties(index).vendor for index in range(torch.dl.device_count())]
+    if vendor not in known:
+        there = ", ".join(dict.fromkeys(known))
+        raise ExportError(f"no device of the vendor {vendor!r} is there, but of {there}")
+    return torch.device("dl", known.index(vendor))
+
+
+def arguments_of(program: ExportedProgram) -> list[Any]:
+    """What the graph of a program takes: its parameters and buffers, and the example inputs.
+
+    :raises ExportError: something else.
+    """
+    inputs = iter(tree_flatten(program.example_inputs)[0])
+    return [_argument(program, spec, inputs) for spec in program.graph_signature.input_specs]
 
 
 def _argument(program: ExportedProgram, spec: InputSpec, inputs: Iterator[Any]) -> Any:

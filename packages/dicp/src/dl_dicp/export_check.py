@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_flatten
 from diopi_proto.graph import ContractGraph, Session
 from diopi_proto.host import load_vendor
 
+from .export import arguments_of
 from .rounding import first_difference
 
 
@@ -67,7 +68,7 @@ def _copied(value: Any) -> Any:
 def _difference(program: ExportedProgram, found: Mapping[str, Any]) -> int | None:
     """The place of the first output in which the graph differs from the program."""
     module = program.graph_module
-    arguments = _arguments(program)
+    arguments = arguments_of(program)
     with torch.no_grad():
         results = list(module(*map(_copied, arguments)))
         outputs = program.graph_signature.output_specs
@@ -77,13 +78,3 @@ def _difference(program: ExportedProgram, found: Mapping[str, Any]) -> int | Non
             made[place] = _tensor(array, results[place].dtype)
         first = first_difference(module, arguments, made, results)
     return None if first is None else shown.index(first)
-
-
-def _arguments(program: ExportedProgram) -> list[Any]:
-    """What the graph of the program takes, on the CPU."""
-    inputs = iter(tree_flatten(program.example_inputs)[0])
-    known = {**program.constants, **program.state_dict}
-    return [
-        next(inputs) if spec.kind == InputKind.USER_INPUT else known[spec.target]
-        for spec in program.graph_signature.input_specs
-    ]

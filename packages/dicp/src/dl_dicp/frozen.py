@@ -76,8 +76,7 @@ class FrozenWeights:
                 return False
             assert self._found is not None
             vendor, device = self._found
-            me = weakref.ref(self)
-            self._snapshot = Snapshot(weights, state, lambda: _drop(me))
+            self._snapshot = Snapshot(weights, state, self._drop)
             for weight in weights:
                 found = _range(weight)
                 vendor.declare(*found, device)
@@ -90,11 +89,6 @@ class FrozenWeights:
         with self._lock:
             self._snapshot = None
             _forget(*self._found, self._ranges)
-
-
-def _drop(frozen: weakref.ref[FrozenWeights]) -> None:
-    if (found := frozen()) is not None:
-        found._drop()
 
 
 def _range(weight: Tensor) -> _Range:

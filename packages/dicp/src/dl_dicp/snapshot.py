@@ -28,7 +28,8 @@ class Snapshot:
     """The state of weights. Their memory stays alive with it, even where a weight comes to lie
     elsewhere: what lies in the same place is the same weight.
 
-    :param gone: called once a weight is no more; it may not hold the snapshot.
+    :param gone: a method that is called once a weight is no more, if its object is still there: it
+        is not held.
     """
 
     def __init__(
@@ -36,4 +37,10 @@ class Snapshot:
     ) -> None:
         self.state = state
         self._memory = [weight.detach() for weight in weights]
-        self._weights = [weakref.ref(weight, lambda _: gone()) for weight in weights]
+        method = weakref.WeakMethod(gone)
+
+        def call(_: object) -> None:
+            if (found := method()) is not None:
+                found()
+
+        self._weights = [weakref.ref(weight, call) for weight in weights]

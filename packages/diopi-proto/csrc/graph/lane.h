@@ -57,7 +57,7 @@ class Lane {
   Binder binder_;
   DeviceMemory memory_;
   std::deque<Handle> handles_;  // by piece
-  std::deque<Moving> moving_;   // by piece
+  std::vector<Moving> moving_;  // by piece
   std::vector<Rows> ahead_;
   std::vector<Bound> calls_;
   int64_t rows_;

@@ -53,14 +53,14 @@ def _run(arguments: argparse.Namespace) -> int:
     import torch
 
     from diopi_proto.errors import DiopiError
-    from dl_dicp.export import ExportError, export_entries
+    from dl_dicp.export import ExportError, device_of, export_entries
     from dl_dicp.export_check import differing_output
 
     place = ""
     # Of torch's own, in torch.export.
     warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
     try:
-        device = _device(arguments.vendor)
+        device = device_of(arguments.vendor)
         programs = {}
         for name, file in named:
             place = f"{file}: "
@@ -91,29 +91,6 @@ def _is_program(file: Path) -> bool:
         return False
     with zipfile.ZipFile(file) as archive:
         return any(name.endswith("/archive_format") for name in archive.namelist())
-
-
-def _device(vendor: str | None) -> torch.device:
-    """A device of a vendor; None: the current one.
-
-    :raises ExportError: it has none.
-    """
-    import torch
-
-    from dl_core.torch_backend.devices import get_device_properties
-    from dl_dicp.export import ExportError
-
-    module = getattr(torch, "dl", None)
-    count = 0 if module is None else module.device_count()
-    if module is None or not count:
-        raise ExportError("no dl device is there to record the program on; see `dl doctor`")
-    if vendor is None:
-        return torch.device("dl", module.current_device())
-    known = [get_device_properties(index).vendor for index in range(count)]
-    if vendor not in known:
-        there = ", ".join(dict.fromkeys(known))
-        raise ExportError(f"no device of the vendor {vendor!r} is there, but of {there}")
-    return torch.device("dl", known.index(vendor))
 
 
 def _library(device: torch.device) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,8 +69,8 @@ class FoldedGraph:
         self._lock = threading.RLock()
         self._known: _Known | None = None
         self._is_checked = False
-        self._wrong = False
-        self._rest: CompiledGraph | None = None  # of the second part
+        # Of the second part; None: the two parts were wrong.
+        self._rest: CompiledGraph | None = None
         self._whole: CompiledGraph | None = None  # of all, where the two parts do not serve
 
     def __call__(self, arguments: list[Any]) -> Any:
@@ -83,10 +82,9 @@ class FoldedGraph:
             with self._lock:
                 if not self._is_checked:
                     self._begin(arguments)
-        known = _Known() if self._wrong else self._seen(arguments)
-        if known.values is None:
+        known = _Known() if self._rest is None else self._seen(arguments)
+        if self._rest is None or known.values is None:
             return self._whole_graph()(arguments)
-        assert self._rest is not None
         return self._rest([*(arguments[place] for place in self._parts.kept), *known.values])
 
     def _seen(self, arguments: Sequence[Any]) -> _Known:
@@ -100,8 +98,7 @@ class FoldedGraph:
             return _Known()
         with self._lock, torch.no_grad():
             self._known = None
-            me = weakref.ref(self)
-            snapshot = Snapshot(weights, state, lambda: _drop(me))
+            snapshot = Snapshot(weights, state, self._drop)
             values = [_as_weight(value) for value in self._parts.once(*weights)]
             finite = all(bool(values[i].isfinite().all()) for i in self._parts.of_norms)
             known = self._known = _Known(snapshot, values if finite else None)
@@ -117,7 +114,7 @@ class FoldedGraph:
                 told += f", {parts.norms} batch norms are part of convolutions"
             self._rest = self._compiled(parts.rest, told)
         else:
-            self._known, self._wrong = None, True
+            self._known = None
             told = f"frozen weights: nothing is computed once, as value {place} differed"
             self._whole = self._compiled(self._module, told)
         self._is_checked = True
@@ -158,11 +155,6 @@ class FoldedGraph:
     def _drop(self) -> None:
         """Keep nothing of weights of which one is no more."""
         self._known = None
-
-
-def _drop(graph: weakref.ref[FoldedGraph]) -> None:
-    if (found := graph()) is not None:
-        found._drop()
 
 
 def _as_weight(value: torch.Tensor) -> torch.Tensor:

@@ -111,9 +111,10 @@ def _replace(module: GraphModule, wanted: list[Node]) -> list[int]:
     graph = module.graph
     given = [node for node in graph.nodes if node.op == "placeholder"]
     read = {node for node in given if node.users}
+    last = given[-1]
     for node in wanted:
-        with graph.inserting_after(next(n for n in reversed(graph.nodes) if n.op == "placeholder")):
-            taken = graph.placeholder(f"once_{node.name}")
+        with graph.inserting_after(last):
+            taken = last = graph.placeholder(f"once_{node.name}")
         taken.meta = dict(node.meta)
         node.replace_all_uses_with(taken)
     graph.eliminate_dead_code()

@@ -17,6 +17,7 @@ from ..errors import GraphError, OutOfMemoryError
 from ..host.cabi import constants, ffi
 from ..host.structs import CData
 from .file import repack
+from .replacing import replacing
 
 
 @dataclass(frozen=True)
@@ -192,12 +193,8 @@ class ContractGraph:
         target = Path(path)
         if target.exists() and not target.is_file():
             raise FileExistsError(errno.EEXIST, "is no file, and none replaces it", str(target))
-        beside = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
+        with replacing(target) as beside:
             beside.write_bytes(self.content)
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
 
     def __repr__(self) -> str:
         return f"ContractGraph({self.name!r}, entries={list(self.entries)})"

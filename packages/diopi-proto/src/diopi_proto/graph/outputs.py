@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..dtypes import Array, bfloat16_to_float32
+from .replacing import replacing
 
 
 def check_output(path: Path, force: bool) -> None:
@@ -35,12 +35,7 @@ def write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
 
     :raises OSError: it cannot be written; the old one is there still.
     """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with zipfile.ZipFile(beside, "w", zipfile.ZIP_STORED) as archive:
-            for name, array in outputs.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(path) as beside, zipfile.ZipFile(beside, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in outputs.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
