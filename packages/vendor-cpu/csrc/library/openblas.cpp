@@ -1,10 +1,10 @@
 // OpenBLAS as scipy-openblas32 packs it: matrix products where there is no oneDNN, and in double.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 
 #include "library/find.h"
 #include "library/libraries.h"
@@ -26,11 +26,7 @@ using Gemm = void (*)(Order, Transpose, Transpose, int, int, int, T, const T*, i
 struct Runtime {
   Gemm<float> sgemm = nullptr;
   Gemm<double> dgemm = nullptr;
-  void (*set_threads)(int) = nullptr;
   const char* (*config)() = nullptr;  // null in builds without it
-  // The number of threads is one for the process.
-  std::mutex mutex;
-  int threads = 0;
 };
 
 std::unique_ptr<Runtime> load() {
@@ -40,16 +36,19 @@ std::unique_ptr<Runtime> load() {
   auto made = std::make_unique<Runtime>();
   made->sgemm = reinterpret_cast<Gemm<float>>(dlsym(library, "scipy_cblas_sgemm"));
   made->dgemm = reinterpret_cast<Gemm<double>>(dlsym(library, "scipy_cblas_dgemm"));
-  made->set_threads =
-      reinterpret_cast<void (*)(int)>(dlsym(library, "scipy_openblas_set_num_threads"));
   made->config = reinterpret_cast<const char* (*)()>(dlsym(library, "scipy_openblas_get_config"));
-  if (made->sgemm == nullptr || made->dgemm == nullptr || made->set_threads == nullptr)
-    return nullptr;
+  const auto set_threads =
+      reinterpret_cast<void (*)(int)>(dlsym(library, "scipy_openblas_set_num_threads"));
+  if (made->sgemm == nullptr || made->dgemm == nullptr || set_threads == nullptr) return nullptr;
+  // It has a pool of its own, whose threads spin for a while after a product, as those of the
+  // host's do: where both have as many threads as there are processors, each waits for the other.
+  // Products by turns with oneDNN's took six times as long.
+  set_threads(1);
   return made;
 }
 
-Runtime* runtime() {
-  static Runtime* const loaded = load().release();
+const Runtime* runtime() {
+  static const Runtime* const loaded = load().release();
   return loaded;
 }
 
@@ -91,8 +90,49 @@ void write_bias(const Launch& launch, const GemmCall& call) {
       });
 }
 
+// A result of `rows` x `columns` in a grid of rectangles, each of which one thread computes.
+class Grid {
+ public:
+  Grid(int64_t rows, int64_t columns, int64_t cells) : rows_(rows), columns_(columns) {
+    // Of all ways to divide it that which reads the least of the operands.
+    for (int64_t across = 1; across <= cells; ++across) {
+      if (cells % across != 0) continue;
+      const auto read = [&](int64_t parts) { return rows / (cells / parts) + columns / parts; };
+      if (read(across) < read(across_)) across_ = across;
+    }
+    down_ = cells / across_;
+  }
+
+  struct Part {
+    int64_t row, column, rows, columns;
+  };
+  Part part(int64_t cell) const {
+    const int64_t row = edge(rows_, down_, cell / across_);
+    const int64_t column = edge(columns_, across_, cell % across_);
+    return {row, column, edge(rows_, down_, cell / across_ + 1) - row,
+            edge(columns_, across_, cell % across_ + 1) - column};
+  }
+
+ private:
+  // Edges lie where the library's kernels, of up to 32 rows or columns, end.
+  static int64_t edge(int64_t size, int64_t parts, int64_t number) {
+    constexpr int64_t kStep = 32;
+    if (number == parts) return size;
+    return size * number / parts / kStep * kStep;
+  }
+
+  const int64_t rows_, columns_;
+  int64_t down_, across_ = 1;
+};
+
+// Into how many parts each matrix of a batch is divided, so that all threads have as much to do.
+int64_t cells_of(const GemmCall& call, int64_t threads) {
+  if (call.batch % threads == 0 || call.batch >= 8 * threads) return 1;
+  return std::clamp<int64_t>(call.m * call.n * call.k / kSmallest, 1, threads);
+}
+
 template <class T>
-bool multiply(Runtime& blas, Gemm<T> gemm, const Launch& launch, const GemmCall& call) {
+bool multiply(Gemm<T> gemm, const Launch& launch, const GemmCall& call) {
   Transpose a_side, b_side, c_side;
   int a_stride, b_stride, c_stride;
   if (!leading(call.a, call.m, call.k, &a_side, &a_stride) ||
@@ -101,15 +141,29 @@ bool multiply(Runtime& blas, Gemm<T> gemm, const Launch& launch, const GemmCall&
     return false;
   if (call.bias != nullptr) write_bias<T>(launch, call);
   const T beta = call.bias == nullptr ? static_cast<T>(call.beta) : T(1);
-  const std::lock_guard<std::mutex> lock(blas.mutex);
-  const int threads = static_cast<int>(choices::OneThread::threads(launch));
-  if (threads != blas.threads) blas.set_threads(blas.threads = threads);
-  for (int64_t i = 0; i < call.batch; ++i) {
-    gemm(kRowMajor, a_side, b_side, static_cast<int>(call.m), static_cast<int>(call.n),
-         static_cast<int>(call.k), static_cast<T>(call.alpha),
-         static_cast<const T*>(call.a.data) + i * call.a.step, a_stride,
-         static_cast<const T*>(call.b.data) + i * call.b.step, b_stride, beta,
-         static_cast<T*>(call.c.data) + i * call.c.step, c_stride);
+  const int64_t threads = choices::OneThread::threads(launch);
+  const int64_t cells = cells_of(call, threads);
+  const Grid grid(call.m, call.n, cells);
+  const auto some = [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Grid::Part part = grid.part(i % cells);
+      if (part.rows == 0 || part.columns == 0) continue;
+      const T* a = static_cast<const T*>(call.a.data) + i / cells * call.a.step;
+      const T* b = static_cast<const T*>(call.b.data) + i / cells * call.b.step;
+      T* c = static_cast<T*>(call.c.data) + i / cells * call.c.step;
+      gemm(kRowMajor, a_side, b_side, static_cast<int>(part.rows), static_cast<int>(part.columns),
+           static_cast<int>(call.k), static_cast<T>(call.alpha),
+           a + part.row * (a_side == kNo ? a_stride : 1), a_stride,
+           b + part.column * (b_side == kNo ? 1 : b_stride), b_stride, beta,
+           c + part.row * c_stride + part.column, c_stride);
+    }
+  };
+  const int64_t count = call.batch * cells;
+  if (threads == 1) {
+    some(0, count);
+  } else {
+    const int64_t least = kSmallest / std::max<int64_t>(1, call.m * call.n * call.k / cells);
+    launch.parallel_for(count, std::max<int64_t>(1, least), some);
   }
   return true;
 }
@@ -130,7 +184,7 @@ bool gemm(const Launch& launch, const GemmCall& call, bool chosen) {
   if (!serves(call) || (!chosen && call.m * call.n * call.k < kSmallest) || !fits(call.m) ||
       !fits(call.n) || !fits(call.k))
     return false;
-  Runtime* blas = runtime();
+  const Runtime* const blas = runtime();
   if (call.c.column != 1 && call.n != 1) {
     if (call.c.row != 1 || call.bias != nullptr) return false;
     return gemm(launch,
@@ -138,8 +192,8 @@ bool gemm(const Launch& launch, const GemmCall& call, bool chosen) {
                  call.beta, call.b.transposed(), call.a.transposed(), call.c.transposed(), nullptr},
                 chosen);
   }
-  return call.dtype == diopi_dtype_float64 ? multiply(*blas, blas->dgemm, launch, call)
-                                           : multiply(*blas, blas->sgemm, launch, call);
+  return call.dtype == diopi_dtype_float64 ? multiply(blas->dgemm, launch, call)
+                                           : multiply(blas->sgemm, launch, call);
 }
 
 }  // namespace dl::cpu::openblas
