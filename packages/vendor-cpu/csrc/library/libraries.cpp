@@ -58,7 +58,8 @@ bool is_for_one_thread(const GemmCall& call) {
 }
 
 bool is_ours(const GemmCall& call) {
-  return is_skinny(call) || call.out_dtype != call.dtype || is_emulated(call.dtype);
+  return is_skinny(call) || call.out_dtype != call.dtype || is_emulated(call.dtype) ||
+         (call.dtype == diopi_dtype_float64 && !openblas::uses_wide_registers());
 }
 
 // What oneDNN takes for the right operand: it writes rows.
@@ -76,7 +77,7 @@ bool has_colliding_rows(const GemmCall& call) {
            matrix.row % kCopied != 0;
   };
   if (call.dtype != diopi_dtype_float32 || call.k < 384 || call.m < 32 || call.n < 32) return false;
-  return collide(right_of(call));
+  return collide(right_of(call)) && openblas::uses_wide_registers();
 }
 
 bool usual_gemm(const Launch& launch, const GemmCall& call) {

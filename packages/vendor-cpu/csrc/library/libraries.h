@@ -49,6 +49,9 @@ std::string version();
 bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call, bool chosen = false);
 // Whether it multiplies matrices of this dtype, and adds what the call adds, at all.
 bool serves(const kernels::GemmCall& call);
+// Whether its kernels use the widest registers that ours use. It falls back to those of an older
+// processor on one that it does not know, at half of the speed.
+bool uses_wide_registers();
 }  // namespace openblas
 
 }  // namespace dl::cpu

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 
 #include "library/find.h"
 #include "library/libraries.h"
@@ -27,7 +28,21 @@ struct Runtime {
   Gemm<float> sgemm = nullptr;
   Gemm<double> dgemm = nullptr;
   const char* (*config)() = nullptr;  // null in builds without it
+  bool wide = true;
 };
+
+// Whether its kernels use registers as wide as ours.
+bool is_wide([[maybe_unused]] void* library) {
+#if defined(__AVX512F__)
+  const auto core =
+      reinterpret_cast<const char* (*)()>(dlsym(library, "scipy_openblas_get_corename"));
+  if (core == nullptr) return true;
+  const std::string name = core();
+  return name == "SkylakeX" || name == "Cooperlake" || name == "SapphireRapids";
+#else
+  return true;
+#endif
+}
 
 std::unique_ptr<Runtime> load() {
   void* library = open_library("DL_CPU_OPENBLAS", {"scipy_openblas32/lib/libscipy_openblas.so", ""},
@@ -40,6 +55,7 @@ std::unique_ptr<Runtime> load() {
   const auto set_threads =
       reinterpret_cast<void (*)(int)>(dlsym(library, "scipy_openblas_set_num_threads"));
   if (made->sgemm == nullptr || made->dgemm == nullptr || set_threads == nullptr) return nullptr;
+  made->wide = is_wide(library);
   // It has a pool of its own, whose threads spin for a while after a product, as those of the
   // host's do: where both have as many threads as there are processors, each waits for the other.
   // Products by turns with oneDNN's took six times as long.
@@ -174,6 +190,8 @@ std::string version() {
   if (runtime() == nullptr) return "no OpenBLAS";
   return runtime()->config == nullptr ? "OpenBLAS" : runtime()->config();
 }
+
+bool uses_wide_registers() { return runtime() == nullptr || runtime()->wide; }
 
 bool serves(const GemmCall& call) {
   return (call.dtype == diopi_dtype_float64 || call.dtype == diopi_dtype_float32) &&

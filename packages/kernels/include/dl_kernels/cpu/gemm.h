@@ -184,6 +184,39 @@ struct MatrixTarget {
   }
 };
 
+// How a result is divided among threads: into `bands` of rows by `strips` of columns, all of one
+// size but the last.
+struct Pieces {
+  struct Size {
+    int64_t rows, columns;
+  };
+
+  // Of at most `largest` elements, and of whole tiles.
+  Pieces(int64_t m, int64_t n, Size largest, Size tile, int64_t threads) {
+    // Each piece of a band packs its rows of A again, and few tiles do not pay for that.
+    constexpr int64_t kFewest = 4;
+    bands = ceil(m, largest.rows);
+    strips = ceil(n, largest.columns);
+    if (threads > 1 && bands % threads != 0) {
+      const int64_t most_strips = std::max<int64_t>(1, n / (kFewest * tile.columns));
+      strips = std::min(ceil(strips, threads) * threads, most_strips);
+      if (strips % threads != 0) {
+        const int64_t most_bands = std::max<int64_t>(1, m / (kFewest * tile.rows));
+        bands = std::min(ceil(bands, threads) * threads, std::max(bands, most_bands));
+      }
+    }
+    height = ceil(ceil(m, bands), tile.rows) * tile.rows;
+    width = ceil(ceil(n, strips), tile.columns) * tile.columns;
+    bands = ceil(m, height);
+    strips = ceil(n, width);
+  }
+
+  int64_t height, width, bands, strips;
+
+ private:
+  static int64_t ceil(int64_t size, int64_t part) { return (size + part - 1) / part; }
+};
+
 // The product of two operands that know how to pack themselves. Partial sums over the depth stay in
 // `sums` where the target cannot hold them exactly enough.
 template <class O, class C, class Left, class Right, class Target>
@@ -199,14 +232,8 @@ void gemm_blocked(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha
   const int64_t depth = k < kDepth ? k : kDepth;
   const int64_t panels = (n + kColumns - 1) / kColumns;
   const Workspace<C> packed_b(launch, panels * kColumns * depth);
-  // Enough pieces for all threads, none so small that packing A for it dominates.
-  int64_t height = kHeight;
-  const int64_t threads = launch.threads();
-  while (height > 4 * kRows &&
-         (m + height - 1) / height * ((n + kWidth - 1) / kWidth) < 2 * threads && threads > 1) {
-    height = (height / 2 + kRows - 1) / kRows * kRows;
-  }
-  const int64_t bands = (m + height - 1) / height, strips = (n + kWidth - 1) / kWidth;
+  const Pieces pieces(m, n, {kHeight, kWidth}, {kRows, kColumns}, launch.threads());
+  const auto [height, width, bands, strips] = pieces;
 
   for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
     const int64_t slice = k - k0 < kDepth ? k - k0 : kDepth;
@@ -217,7 +244,7 @@ void gemm_blocked(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha
       right.template pack<kColumns>(packed_b.data() + j * slice, j, count, k0, slice);
     });
     launch.parallel_for(
-        bands * strips, grain_for(height * slice * kWidth / 16), [&](int64_t begin, int64_t end) {
+        bands * strips, grain_for(height * slice * width / 16), [&](int64_t begin, int64_t end) {
           const Workspace<C> packed_a(launch, height * slice);
           alignas(64) C acc[kRows * kColumns];
           int64_t packed_band = -1;
@@ -228,8 +255,8 @@ void gemm_blocked(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha
               left.template pack<kRows>(packed_a.data(), i0, rows, k0, slice);
               packed_band = band;
             }
-            const int64_t j1 = (item % strips + 1) * kWidth < n ? (item % strips + 1) * kWidth : n;
-            for (int64_t j = item % strips * kWidth; j < j1; j += kColumns) {
+            const int64_t j0 = item % strips * width, j1 = j0 + width < n ? j0 + width : n;
+            for (int64_t j = j0; j < j1; j += kColumns) {
               const int64_t columns = n - j < kColumns ? n - j : kColumns;
               for (int64_t i = 0; i < rows; i += kRows) {
                 Tile::multiply(slice, packed_a.data() + i * slice, packed_b.data() + j * slice,
