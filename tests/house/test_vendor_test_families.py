@@ -20,7 +20,8 @@ OF_NO_FAMILY = {
     *("test_complex_functions", "test_promotion", "test_shapes"),
     # The library, the plugin and what they offer beside operators.
     *("test_choices", "test_constants", "test_diopi_impl", "test_kernel_arguments"),
-    *("test_kernel_extension", "test_libraries", "test_library", "test_plugin", "test_runtime"),
+    *("test_kernel_extension", "test_libraries", "test_library", "test_openblas", "test_plugin"),
+    "test_runtime",
 }
 
 

@@ -106,6 +106,13 @@ def linear(vendor: Vendor, dtype: str, bias: bool) -> np.ndarray:
     return out.numpy()
 
 
+def has_fitting_openblas(vendor: Vendor) -> bool:
+    """Whether OpenBLAS's kernels use registers as wide as the vendor's."""
+    identity = vendor.choices.identity()
+    wide = any(core in identity for core in ("SkylakeX", "Cooperlake", "SapphireRapids"))
+    return wide or "x86-64-v4" not in identity
+
+
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_every_choice_gives_the_product_and_adds_the_row(
@@ -114,15 +121,17 @@ def test_every_choice_gives_the_product_and_adds_the_row(
     usual = linear(vendor, dtype, bias)
     vendor.choices.record()
     linear(vendor, dtype, bias)
-    (record,) = vendor.choices.recorded()
+    # Where the vendor's own kernels are the usual choice, the row is written first, and the product
+    # that adds to it is a question of its own.
+    record = next(iter(vendor.choices.recorded()))
     vendor.choices.record(0)
     for name in record.choices:
         vendor.choices.install({record.key: name})
         np.testing.assert_allclose(linear(vendor, dtype, bias), usual, atol=1e-4)
-    if "openblas" in record.choices:
+    if "openblas" in record.choices and has_fitting_openblas(vendor):
         assert record.choices[0] == "openblas", "oneDNN is slow with rows so far apart"
-        vendor.choices.install({record.key: "openblas"})
-        assert linear(vendor, dtype, bias).tobytes() == usual.tobytes()
+    vendor.choices.install({record.key: record.choices[0]})
+    assert linear(vendor, dtype, bias).tobytes() == usual.tobytes()
 
 
 def pointwise_convolution(vendor: Vendor) -> None:

@@ -130,11 +130,11 @@ class Grid {
   }
 
  private:
-  // Edges lie where the library's kernels, of up to 32 rows or columns, end.
+  // Edges lie where the library's kernels, of up to 16 rows or columns, end.
   static int64_t edge(int64_t size, int64_t parts, int64_t number) {
-    constexpr int64_t kStep = 32;
+    constexpr int64_t kStep = 16;
     if (number == parts) return size;
-    return size * number / parts / kStep * kStep;
+    return std::min(size, (size * number / parts + kStep / 2) / kStep * kStep);
   }
 
   const int64_t rows_, columns_;
