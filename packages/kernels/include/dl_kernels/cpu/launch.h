@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -15,6 +14,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/handles.h"
 #include "dl_kernels/base/matmul_precision.h"
+#include "dl_kernels/cpu/scratch.h"
 
 DL_KERNELS_BEGIN
 
@@ -99,7 +99,9 @@ class Workspace {
  public:
   Workspace() = default;
   Workspace(const Launch& launch, int64_t count) { reserve(launch, count); }
-  ~Workspace() { std::free(data_); }
+  ~Workspace() {
+    if (block_.memory != nullptr) ScratchCache::of_thread().give(block_);
+  }
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
@@ -108,17 +110,16 @@ class Workspace {
     static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
     // Expanded tensors have more elements than there is memory for, or than a size can tell.
     if (static_cast<size_t>(count) > (SIZE_MAX / 2) / sizeof(T)) throw NoScratch(count, sizeof(T));
-    const size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
-    data_ = static_cast<T*>(std::aligned_alloc(64, bytes == 0 ? 64 : bytes));
-    if (data_ == nullptr) throw NoScratch(count, sizeof(T));
-    return data_;
+    block_ = ScratchCache::of_thread().take(static_cast<size_t>(count) * sizeof(T));
+    if (block_.memory == nullptr) throw NoScratch(count, sizeof(T));
+    return data();
   }
 
   // Null before `reserve`.
-  T* data() const { return data_; }
+  T* data() const { return static_cast<T*>(block_.memory); }
 
  private:
-  T* data_ = nullptr;
+  ScratchBlock block_;
 };
 
 // Overlap is allowed only where both addresses are the same.
