@@ -195,26 +195,28 @@ struct Pieces {
   Pieces(int64_t m, int64_t n, Size largest, Size tile, int64_t threads) {
     // Each piece of a band packs its rows of A again, and few tiles do not pay for that.
     constexpr int64_t kFewest = 4;
-    bands = ceil(m, largest.rows);
-    strips = ceil(n, largest.columns);
+    bands = parts(m, largest.rows);
+    strips = parts(n, largest.columns);
     if (threads > 1 && bands % threads != 0) {
-      const int64_t most_strips = std::max<int64_t>(1, n / (kFewest * tile.columns));
-      strips = std::min(ceil(strips, threads) * threads, most_strips);
+      const int64_t most_strips = std::max(strips, n / (kFewest * tile.columns));
+      strips = std::min(parts(strips, threads) * threads, most_strips);
       if (strips % threads != 0) {
         const int64_t most_bands = std::max<int64_t>(1, m / (kFewest * tile.rows));
-        bands = std::min(ceil(bands, threads) * threads, std::max(bands, most_bands));
+        bands = std::min(parts(bands, threads) * threads, std::max(bands, most_bands));
       }
     }
-    height = ceil(ceil(m, bands), tile.rows) * tile.rows;
-    width = ceil(ceil(n, strips), tile.columns) * tile.columns;
-    bands = ceil(m, height);
-    strips = ceil(n, width);
+    height = parts(parts(m, bands), tile.rows) * tile.rows;
+    width = parts(parts(n, strips), tile.columns) * tile.columns;
+    bands = parts(m, height);
+    strips = parts(n, width);
   }
 
   int64_t height, width, bands, strips;
 
  private:
-  static int64_t ceil(int64_t size, int64_t part) { return (size + part - 1) / part; }
+  static int64_t parts(int64_t size, int64_t part) {
+    return std::max<int64_t>(1, (size + part - 1) / part);
+  }
 };
 
 // The product of two operands that know how to pack themselves. Partial sums over the depth stay in
