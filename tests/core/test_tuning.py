@@ -105,6 +105,19 @@ for _ in range(2):
 """
 
 
+def test_a_folder_in_the_place_of_a_database_is_named(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", USE],
+        env={**os.environ, "DL_TUNING_DATABASE": str(tmp_path), "DL_TUNING_SITE": os.devnull},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name, path in (("user", tmp_path), ("site", os.devnull)):
+        said = f"tuned choices of layer {name!r} are left out: {path} is no file"
+        assert said in done.stderr
+
+
 def test_calls_of_compiled_graphs_are_recorded() -> None:
     calls = record_calls([sys.executable, "-c", COMPILED_PROGRAM], "cpu")
     shapes = {tuple(tuple(x["shape"]) for x in call.arguments): n for call, n, _ in calls}

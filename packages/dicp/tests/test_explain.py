@@ -59,6 +59,17 @@ def test_a_script_is_run_and_explained(tmp_path: Path, capsys: pytest.CaptureFix
     assert "<td" in shown and "it ran on the CPU" in shown and "no temporaries" in shown
 
 
+def test_the_page_does_not_replace_the_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    assert explain("--html", str(program), "--force", str(program)) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and f"--html {program} is the program itself" in said.err
+    assert program.read_text() == PROGRAM
+
+
 DROPPING = """
 import torch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import re
@@ -66,10 +67,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = int(parsed.run(parsed))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Who read the output, as `head` does, has seen enough; Python would write the rest at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Who read the output, as `head` does, has seen enough.
+        _write_no_more()
+        return 1
+    except OSError as error:
+        # What has no name is the output: files have one.
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        _write_no_more()
+        _complain(f"the output cannot be written: {error.strerror}.")
         return 1
     return code
+
+
+def _write_no_more() -> None:
+    """Drop what is left of the output, which Python would write at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _plugins() -> PluginManager:

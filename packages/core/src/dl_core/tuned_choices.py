@@ -53,6 +53,10 @@ def found_layers(manager: PluginManager) -> list[tuple[str, Path]]:
             path = contribution.load()
             if path.is_file():
                 found.append((contribution.name, path))
+            elif path.exists():
+                _log.warning(
+                    "tuned choices of layer %r are left out: %s is no file", contribution.name, path
+                )
         except Exception as error:  # noqa: BLE001 - a plugin's code, while torch is imported
             _log.warning("%s: its tuned choices are left out: %s", record.wheel, said_by(error))
     rank = {name: number for number, name in enumerate(FIRST)}

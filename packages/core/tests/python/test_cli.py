@@ -351,3 +351,18 @@ def test_output_that_is_not_read_to_its_end_is_no_traceback(wheels: Wheels) -> N
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_output_that_finds_no_room_is_one_sentence(wheels: Wheels) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "dl_core.cli", "doctor"],
+            env=wheels.environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            text=True,
+        )
+    said = "dl: the output cannot be written: No space left on device.\n"
+    assert (done.returncode, done.stderr) == (1, said)

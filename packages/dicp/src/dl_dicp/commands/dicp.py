@@ -67,6 +67,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.script is not None and not Path(arguments.script).is_file():
         return _refuse(arguments.what, f"{arguments.script} is no file")
     if arguments.what == "explain" and arguments.html is not None:
+        script = arguments.script and Path(arguments.script)
+        if script and arguments.html.exists() and arguments.html.samefile(script):
+            return _refuse("explain", f"--html {arguments.html} is the program itself")
         try:
             check_free([arguments.html], arguments.force)
         except OutputError as error:
