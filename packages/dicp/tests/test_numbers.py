@@ -18,6 +18,15 @@ CASES: dict[str, Callable[[Tensor], Tensor]] = {
     "fmod": lambda x: torch.fmod(x, 2),
     "xlogy": lambda x: torch.xlogy(x, 2.1),
     "xlogy of a number": lambda x: torch.xlogy(2, x),
+    "floor_divide": lambda x: 50 // x,
+    "floor_divide by a number": lambda x: x // 3,
+    # Numbers of the host in tensors.
+    "sub": lambda x: torch.tensor(2.0) - x,
+    "sub, an integer": lambda x: torch.tensor(200) - x,
+    "maximum": lambda x: torch.maximum(x, torch.tensor(5)),
+    "clamp": lambda x: x.clamp(min=torch.tensor(3.5)),
+    "masked_fill": lambda x: x.masked_fill(x > 4, torch.tensor(7)),
+    "ldexp": lambda x: torch.ldexp(x, torch.tensor(3)),
 }
 
 FLOATS = [torch.float32, torch.float64, torch.float16]
@@ -49,6 +58,31 @@ def test_a_number_is_no_reason_to_leave_the_graph(name: str, dtype: torch.dtype)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integers_and_bits(dtype: torch.dtype) -> None:
     check(lambda x: x ^ 3, torch.arange(1, 9).to(dtype).to("dl"))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=str)
+@pytest.mark.parametrize("places", [0, 2, 6])
+def test_shifts(dtype: torch.dtype, places: int) -> None:
+    lowest = torch.iinfo(dtype).min
+    x = torch.cat([torch.arange(lowest, lowest + 5), torch.arange(60, 260)]).to(dtype).to("dl")
+    check(lambda x: x << places, x)
+    check(lambda x: x >> places, x)
+
+
+def test_a_shift_by_as_many_places_as_there_are_is_left_to_eager_mode() -> None:
+    x = torch.arange(-4, 9).to(torch.int32).to("dl")
+    for places in (31, 40):
+        run = torch.compile(lambda x, n=places: (x << n, x >> n), backend="dl")
+        for given, wanted in zip(run(x), (x << places, x >> places), strict=True):
+            assert torch.equal(given.cpu(), wanted.cpu())
+
+
+def test_a_number_of_the_host_that_changes_is_read_anew() -> None:
+    run = torch.compile(lambda x, number: torch.maximum(x, number), backend="dl")
+    x = torch.arange(6.0).to("dl")
+    for value in (2.0, 2.0, 4.0, 1.0):
+        number = torch.tensor(value)
+        assert torch.equal(run(x, number).cpu(), torch.maximum(x.cpu(), number))
 
 
 def test_truth_and_signs() -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from stub_wheels import Wheels
@@ -353,9 +354,12 @@ def test_output_that_is_not_read_to_its_end_is_no_traceback(wheels: Wheels) -> N
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
 def test_output_that_finds_no_room_is_one_sentence(wheels: Wheels) -> None:
-    with open("/dev/full", "wb") as full:
+    with FULL.open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "dl_core.cli", "doctor"],
             env=wheels.environment(),

@@ -49,6 +49,47 @@ def _dtype(number: Any, beside: Tensor) -> torch.dtype | None:
     return torch.get_default_dtype()
 
 
+def _shifted(operator: Callable[[Tensor, int], Tensor]) -> Callable[..., Any]:
+    """Of integers, by so few places that 2 to their power is of the same dtype."""
+
+    def run(x: Tensor, places: Any) -> Any:
+        fits = isinstance(places, int) and not x.is_floating_point() and x.dtype != torch.bool
+        if not fits or not 0 <= places < torch.iinfo(x.dtype).bits - 1:
+            return NotImplemented
+        return operator(x, 1 << places)
+
+    return run
+
+
+def _to_the_left(x: Tensor, factor: int) -> Tensor:
+    return x * factor
+
+
+def _to_the_right(x: Tensor, divisor: int) -> Tensor:
+    return torch.div(x, divisor, rounding_mode="floor")
+
+
+def ldexp(x: Tensor, exponent: Tensor) -> Tensor:
+    """``x * 2 ** exponent``, as torch computes it."""
+    return x * torch.pow(2.0, exponent)
+
+
+def _floor(x: Tensor, other: Any) -> Tensor:
+    return torch.div(x, other, rounding_mode="floor")
+
+
+def floor_divide(x: Any, other: Any) -> Any:
+    """``x // other``, as an operator that torch knows to work element by element."""
+    return _floor(x, other) if isinstance(x, Tensor) else _with_tensor(_floor)(x, other)
+
+
+def masked_fill(x: Tensor, mask: Tensor, value: Tensor) -> Any:
+    """With a number of the host in a tensor."""
+    if value.device == x.device:
+        return NotImplemented
+    return torch.where(mask, value.to(x.dtype), x)
+
+
 NUMBERS: dict[Any, Callable[..., Any]] = {
     aten.rsub.Scalar: rsub,
     aten.pow.Scalar: _with_tensor(aten.pow.Tensor_Tensor),
@@ -58,5 +99,12 @@ NUMBERS: dict[Any, Callable[..., Any]] = {
     aten.xlogy.Scalar_Self: _with_tensor(aten.xlogy.Tensor),
     aten.xlogy.Scalar_Other: _with_tensor(aten.xlogy.Tensor),
     aten.bitwise_xor.Scalar: _with_tensor(aten.bitwise_xor.Tensor),
+    aten.__lshift__.Scalar: _shifted(_to_the_left),
+    aten.__rshift__.Scalar: _shifted(_to_the_right),
+    aten.bitwise_left_shift.Tensor_Scalar: _shifted(_to_the_left),
+    aten.bitwise_right_shift.Tensor_Scalar: _shifted(_to_the_right),
+    aten.ldexp.Tensor: ldexp,
+    aten.floor_divide.default: floor_divide,
+    aten.masked_fill.Tensor: masked_fill,
 }
 """As AOTAutograd takes them."""

@@ -19,7 +19,9 @@ from dl_core import _C
 from .calls import GENERATOR, lower, opaque_operators
 from .errors import HostCallError, NotCompiledError
 from .memory import Addresses, Block, Ref, given_block, is_plain, made_block, view_of
+from .moved_numbers import moved_numbers
 from .refusals import why_refused
+from .tags import is_random, varies
 from .trace import Host, Lowered, Opaque, Trace, name_of, refs_in
 from .unread import read_by, with_unread
 
@@ -139,7 +141,7 @@ class Recorder:
             self._refs[node] = ref_args[0][ref_args[1]]
             return
         refs = list(refs_in((ref_args, ref_kwargs)))
-        if _varies(target, given):
+        if varies(target, given):
             raise NotCompiledError("what it returns depends on data")
         results = [x for x in tree_flatten(value)[0] if isinstance(x, torch.Tensor)]
         varying = any(
@@ -151,7 +153,31 @@ class Recorder:
         try:
             self._lower(node, given, value, events, refs, varying)
         except HostCallError as reason:
-            self._host(node, str(reason), ref_args, ref_kwargs, given, value, refs)
+            if not self._lower_with_moved_numbers(node):
+                self._host(node, str(reason), ref_args, ref_kwargs, given, value, refs)
+
+    def _lower_with_moved_numbers(self, node: Node) -> bool:
+        """Whether an operator is calls of the contract once its numbers are on the device."""
+        moved = moved_numbers(node, self._values, self._refs, self._device)
+        if not moved:
+            return False
+        before = self._trace.slots
+        values = {**self._values, **moved}
+        refs = {**self._refs, **{x: self._constant(number) for x, number in moved.items()}}
+        given = self._look_up((node.args, node.kwargs), values)
+        _C.take_recorded()
+        value = node.target(*given[0], **given[1])  # type: ignore[operator]
+        events = _C.take_recorded()
+        described = list(refs_in(self._look_up((node.args, node.kwargs), refs)))
+        try:
+            self._lower(node, given, value, events, described, False)
+        except HostCallError:
+            for slot in range(before, self._trace.slots):
+                del self._trace.constants[slot]
+            self._trace.slots = before
+            return False
+        self._values[node] = value
+        return True
 
     def _lower(
         self,
@@ -242,7 +268,7 @@ class Recorder:
         self._refs[node] = tree_unflatten(described, spec)
         constant = (
             all(isinstance(x, Opaque) and x.slot < 0 for x in refs)
-            and not _is_random(node.target)
+            and not is_random(node.target)
             and all(is_plain(x, self._device) for x in leaves)
         )
         self._trace.steps.append(
@@ -260,23 +286,6 @@ class Recorder:
                 leaves if constant else None,
             )
         )
-
-
-def _varies(target: Any, args: Any) -> bool:
-    """Whether sizes or numbers of its results are known only when it has run. Indices that are
-    numbers give as many elements as there are numbers."""
-    tags = getattr(target, "tags", ())
-    if torch.Tag.data_dependent_output in tags:
-        return True
-    if torch.Tag.dynamic_output_shape not in tags:
-        return False
-    tensors = [x for x in tree_flatten(args)[0] if isinstance(x, torch.Tensor)]
-    masks = any(x.dtype in (torch.bool, torch.uint8) for x in tensors[1:])
-    return masks or target is not torch.ops.aten.index.Tensor
-
-
-def _is_random(target: Any) -> bool:
-    return torch.Tag.nondeterministic_seeded in getattr(target, "tags", ())
 
 
 def _last_uses(module: GraphModule) -> dict[Node, list[Node]]:

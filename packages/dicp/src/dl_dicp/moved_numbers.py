@@ -1,0 +1,51 @@
+"""Constant numbers of the host that an operator takes as constants of the device.
+
+A tensor of the host without dimensions decides a result's dtype no more than one of the device
+does, and vendors have operators for the latter: those of ``torch.tensor(2.0) - x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.fx import Node
+
+from .host_numbers import is_number
+from .memory import Ref
+from .trace import Opaque
+
+
+def moved_numbers(
+    node: Node, values: Mapping[Node, Any], refs: Mapping[Node, Any], device: torch.device
+) -> dict[Node, Tensor]:
+    """Copies of the numbers among an operator's arguments, by the node that each is in.
+
+    Empty if it does not work element by element, writes to an argument, or has no argument of the
+    device with dimensions, beside which it is no matter where a number is.
+    """
+    tags = getattr(node.target, "tags", ())
+    schema = getattr(node.target, "_schema", None)
+    if schema is None or schema.is_mutable or torch.Tag.pointwise not in tags:
+        return {}
+    given = node.all_input_nodes
+    beside = [values[x] for x in given if isinstance(refs[x], Ref) and refs[x].shape]
+    if not beside:
+        return {}
+    return {
+        x: values[x].to(device, _dtype(values[x], beside))
+        for x in given
+        if _is_constant(refs[x]) and is_number(values[x])
+    }
+
+
+def _dtype(number: Tensor, beside: list[Tensor]) -> torch.dtype:
+    """The number's own, but for integers beside floats: vendors want them to be alike."""
+    floats = [x.dtype for x in beside if x.is_floating_point()]
+    return number.dtype if number.is_floating_point() or not floats else floats[0]
+
+
+def _is_constant(ref: Any) -> bool:
+    return isinstance(ref, Opaque) and ref.slot < 0
