@@ -144,6 +144,22 @@ def test_statistics_of_a_norm_that_change_are_noticed() -> None:
     check(run, net, x, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_batch_norm_of_halves_stays_in_the_graph(dtype: torch.dtype, frozen: bool) -> None:
+    """Its parameters are halves, which the contract's operator does not take."""
+    net = nn.Sequential(nn.BatchNorm2d(3), nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
+    net = net.eval().to(dtype).to("dl")
+    run = compiled(net, frozen=frozen)
+    x = torch.randn(2, 3, 8, 8).to(dtype).to("dl")
+    with torch.no_grad():
+        run(x)
+        before = statistics.snapshot().host_calls
+        found = run(x)
+        assert statistics.snapshot().host_calls == before
+        torch.testing.assert_close(found, net(x))
+
+
 def test_weights_that_cannot_be_folded_are_left_alone() -> None:
     """Later ones may overflow, where those that were compared did not."""
     net = nn.Sequential(nn.Conv2d(3, 8, 3, bias=False), nn.BatchNorm2d(8)).eval().half().to("dl")

@@ -100,6 +100,10 @@ def _tensors(argument: Any) -> Iterator[tuple[Any, ...]]:
             yield from _tensors(each)
 
 
+def _is_empty(argument: tuple[Any, ...]) -> bool:
+    return argument[0] == "tensor" and 0 in argument[4]
+
+
 def _copy(arguments: list[Any], addresses: Addresses) -> Call:
     """A plain copy of bytes, as a copy of the widest integers that fit."""
     (_, to, _, _, (size,), _), (_, source, _, _, _, _) = arguments
@@ -130,6 +134,10 @@ def _value(parameter: Parameter, argument: Any, addresses: Addresses) -> Any:
     if argument is None:
         return [] if kind == "diopiSize_t" and not parameter.nullable else None
     if isinstance(argument, tuple):
+        if parameter.nullable and parameter.direction == "out" and _is_empty(argument):
+            # Torch's way of not asking for a result, such as the statistics of a batch norm that
+            # computes none; their dtype means nothing.
+            return None
         return _tuple(argument, addresses)
     if kind in ("float", "double"):
         return float(argument).hex()

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .half_norms import batch_norm
 from .numbers import NUMBERS
 
 aten = torch.ops.aten
@@ -79,6 +80,7 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.empty_like.default: empty_like,
     aten.new_empty.default: new_empty,
     aten.empty.memory_format: empty,
+    aten._native_batch_norm_legit_no_training.default: batch_norm,
     **NUMBERS,
 }
 """As AOTAutograd takes them."""

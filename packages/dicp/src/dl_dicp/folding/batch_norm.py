@@ -110,7 +110,8 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
         return node if dtype == wide else call(aten._to_copy.default, node, dtype=dtype)
 
     norm_value = result.meta["val"]
-    with graph.inserting_before(convolution):
+    # What the norm takes may be computed behind the convolution, a cast of its weight, say.
+    with graph.inserting_before(norm):
         deviation = call(aten.add.Scalar, widened(given["running_var"]), given["eps"])
         scale = call(aten.rsqrt.default, deviation)
         if given["weight"] is not None:
