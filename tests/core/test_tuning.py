@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 import torch
 
 from dl_autotune.command import configure, run
-from dl_autotune.errors import TuningError
+from dl_autotune.errors import DatabaseError, TuningError
 from dl_autotune.observers.race import RaceSettings
 from dl_autotune.operators import tuner
 from dl_autotune.operators.call import Call
@@ -26,6 +27,7 @@ from dl_autotune.operators.wheel import export_wheel
 from dl_autotune.operators.worker import Subject, search
 from dl_autotune.runners.database import Database, StoredChoice
 from dl_autotune.runners.device_lock import DeviceLock
+from dl_core.tuned_choices import read_layers
 
 from .processes import RUNS_ONCE, output
 
@@ -118,6 +120,23 @@ def test_a_folder_in_the_place_of_a_database_is_named(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
+def test_a_database_is_read_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "tuning.sqlite"
+    Database(path).choose(choice("cpu", "gemm:1"))
+    gc.collect()  # closes it
+    for suffix in ("-wal", "-shm"):  # what SQLite would make beside it cannot be made
+        (tmp_path / f"{path.name}{suffix}").mkdir()
+    assert read_layers([("site", path)], "cpu").unreadable
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    found = read_layers([("site", path)], "cpu")
+    assert found.choices == {"gemm:1": "own"} and not found.unreadable
+    assert [each.key for each in Database(path).choices()] == ["gemm:1"]
+    with pytest.raises(DatabaseError, match="readonly database; name another file"):
+        Database(path).choose(choice("cpu", "gemm:2"))
+
+
 def test_calls_of_compiled_graphs_are_recorded() -> None:
     calls = record_calls([sys.executable, "-c", COMPILED_PROGRAM], "cpu")
     shapes = {tuple(tuple(x["shape"]) for x in call.arguments): n for call, n, _ in calls}
@@ -204,6 +223,21 @@ def test_it_is_said_that_others_kept_the_machine_busy(
     database = Database(tmp_path / "t.sqlite")
     tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, 2.0))
     assert ("others kept 1.2 of" in told(tuned)) == bool(busy)
+
+
+@pytest.mark.parametrize("busy", [0.0, 1.2])
+def test_one_thread_is_not_chosen_for_the_load_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: float
+) -> None:
+    monkeypatch.setattr(tuner, "processors_in_use", lambda: busy)
+    database = Database(tmp_path / "t.sqlite")
+    tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast/1"}, 2.0))
+    assert bool(tuned.chosen) == bool(database.choices()) == (not busy)
+    (study,) = database.studies()
+    claimed = database.claimed(study)
+    assert claimed is not None
+    assert claimed.verdict == ("faster under load" if busy else "faster")
+    assert ("verdict faster under load" in told(tuned)) == bool(busy)
 
 
 class Planted:

@@ -190,7 +190,7 @@ def test_a_wrong_fold_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(graph: Any, norm: Any, result: Any) -> None:
         fold(graph, norm, result)
         made = (n for n in graph.nodes if n.target is torch.ops.aten.conv2d.default)
-        convolution = next(made)  # the old one goes
+        *_, convolution = made  # the old one goes
         with graph.inserting_before(convolution):
             spoilt = graph.call_function(torch.ops.aten.neg.default, (convolution.args[2],))
         spoilt.meta = dict(convolution.args[2].meta)

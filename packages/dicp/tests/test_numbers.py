@@ -25,7 +25,7 @@ CASES: dict[str, Callable[[Tensor], Tensor]] = {
     "sub, an integer": lambda x: torch.tensor(200) - x,
     "maximum": lambda x: torch.maximum(x, torch.tensor(5)),
     "clamp": lambda x: x.clamp(min=torch.tensor(3.5)),
-    "masked_fill": lambda x: x.masked_fill(x > 4, torch.tensor(7)),
+    "masked_fill": lambda x: x.masked_fill(x > 4, torch.tensor(7, dtype=x.dtype)),
     "ldexp": lambda x: torch.ldexp(x, torch.tensor(3)),
 }
 
@@ -58,6 +58,31 @@ def test_a_number_is_no_reason_to_leave_the_graph(name: str, dtype: torch.dtype)
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integers_and_bits(dtype: torch.dtype) -> None:
     check(lambda x: x ^ 3, torch.arange(1, 9).to(dtype).to("dl"))
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, torch.int16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", [*CASES, "large", "bits"])
+def test_beside_a_tensor_without_dimensions_a_number_does_not_decide(
+    name: str, dtype: torch.dtype
+) -> None:
+    if name == "bits" and dtype.is_floating_point:
+        pytest.skip("floats have no bits")
+    function = {**CASES, "large": lambda x: 300**x, "bits": lambda x: x ^ 300}[name]
+    x = torch.tensor(3).to(dtype).to("dl")
+    run = torch.compile(function, backend="dl")
+    for _ in range(2):
+        given, wanted = run(x), function(x)
+        assert given.dtype == wanted.dtype and torch.equal(given.cpu(), wanted.cpu())
+
+
+def test_masked_fill_with_a_number_of_another_dtype() -> None:
+    x = torch.randn(5, 7).to("dl")
+    check(lambda x: x.masked_fill(x > 0, torch.tensor(7)), x)
+    check(lambda x: x.masked_fill(x > 0, torch.tensor(7, device="dl")), x)
+    small = torch.ones(3, dtype=torch.uint8, device="dl")
+    run = torch.compile(lambda x: x.masked_fill(x > 0, torch.tensor(300)), backend="dl")
+    with pytest.raises(RuntimeError, match="overflow"):
+        run(small)
 
 
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)

@@ -15,7 +15,7 @@ from dl_core.files import add_force, check_free, write_text
 from .apply import apply
 from .errors import TuningError
 from .layers import user_database
-from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_processes
+from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_processes, demand_seed
 from .runners.database import Database, StoredTrial, Study
 from .runners.kernel_worker import Target
 from .runners.limits import Limits
@@ -160,6 +160,7 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         if given is not None and given < 1:
             raise TuningError(f"[tune] --{name} {given}: give 1 or more")
     demand_processes(arguments.processes)
+    demand_seed(arguments.seed)
     if arguments.report:
         check_free([arguments.report], arguments.force)
     if not 0 < arguments.limit < math.inf:
@@ -210,7 +211,9 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
     elif tuned.config == default:
         how = "what was fastest failed when it was raced again"
     if tuned.reused:
-        how = "kept from an earlier run; --again, or more --evaluations, search on"
+        how = (
+            "kept from an earlier run; --again, or more --evaluations without --seconds, search on"
+        )
     return (
         f"study   {tuned.study.key}, {tuned.evaluated} configurations; failed: {causes}\n"
         f"default {shown(default)}\n"

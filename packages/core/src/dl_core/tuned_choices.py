@@ -7,9 +7,11 @@ table ``choices``, which dl-autotune writes.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dl_core.errors import said_by
 from dl_core.manager import PluginManager
@@ -25,6 +27,9 @@ CREATE TABLE IF NOT EXISTS choices (
 """
 """``identity`` and ``key`` are as the vendor's choices extension tells them, ``ratio`` is of times,
 the vendor's usual choice by this one, with its interval."""
+
+if TYPE_CHECKING:
+    import sqlite3
 
 _log = logging.getLogger("dl_core.tuning")
 
@@ -63,6 +68,23 @@ def found_layers(manager: PluginManager) -> list[tuple[str, Path]]:
     return sorted(found, key=lambda layer: (rank.get(layer[0], len(rank)), layer[0]))
 
 
+def _connection(path: Path) -> sqlite3.Connection:
+    import sqlite3
+
+    uri = f"{path.resolve().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master")
+    except sqlite3.OperationalError:
+        connection.close()
+        if os.access(path.parent, os.W_OK):
+            raise
+        # SQLite makes files beside one with a log to read it, which a read-only medium does not
+        # take; there nobody writes to it either.
+        connection = sqlite3.connect(f"{uri}&immutable=1", uri=True)
+    return connection
+
+
 def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
     """Merge what files say for an identity. A file that cannot be read is one warning."""
     import sqlite3
@@ -70,7 +92,7 @@ def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
     merged = Layers()
     for name, path in layers:
         try:
-            connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+            connection = _connection(path)
             try:
                 rows = connection.execute("SELECT identity, key, choice FROM choices").fetchall()
             finally:

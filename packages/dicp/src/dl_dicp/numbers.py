@@ -30,6 +30,9 @@ def _with_tensor(operator: Any) -> Callable[..., Any]:
         if dtype is None:
             return NotImplemented
         made = torch.full((), number, dtype=dtype, device=tensor.device)
+        if tensor.dim() == 0 and not made.is_floating_point() and tensor.dtype != torch.bool:
+            # Beside a tensor without dimensions one of wider integers would decide.
+            made = made.to(tensor.dtype)
         return operator(tensor, made) if is_first else operator(made, tensor)
 
     return run
@@ -70,8 +73,9 @@ def _to_the_right(x: Tensor, divisor: int) -> Tensor:
 
 
 def ldexp(x: Tensor, exponent: Tensor) -> Tensor:
-    """``x * 2 ** exponent``, as torch computes it."""
-    return x * torch.pow(2.0, exponent)
+    """``x * 2 ** exponent``, of the dtype of `x` where that is of floats."""
+    made: Tensor = x * torch.pow(2.0, exponent)
+    return made.to(x.dtype) if x.is_floating_point() else made
 
 
 def _floor(x: Tensor, other: Any) -> Tensor:
@@ -84,8 +88,16 @@ def floor_divide(x: Any, other: Any) -> Any:
 
 
 def masked_fill(x: Tensor, mask: Tensor, value: Tensor) -> Any:
-    """With a number of the host in a tensor."""
-    if value.device == x.device:
+    """With a number in a tensor, of the host or of another dtype.
+
+    :returns: NotImplemented where the vendor's operator takes it, or where the number may be too
+        large for the dtype of `x`, which is an error in eager mode.
+    """
+    same = value.dtype == x.dtype
+    if same and value.device == x.device:
+        return NotImplemented
+    fits = x.dtype == torch.float64 or (x.dtype == torch.float32 and value.dtype != torch.float64)
+    if not same and (not fits or value.is_complex()):
         return NotImplemented
     return torch.where(mask, value.to(x.dtype), x)
 

@@ -23,6 +23,8 @@ class Verdict(str, enum.Enum):
     NO_WINNER = "no significant winner"
     TAKEN_BACK = "taken back"
     """Faster by itself, and dropped for what it does to a whole program."""
+    UNDER_LOAD = "faster under load"
+    """With one thread, while others kept processors busy: it says more of those, and is dropped."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dl_core.files import add_force
+
 from ..errors import TuningError
 from ..observers.load import BUSY
 from ..runners.database import Database
@@ -53,6 +55,7 @@ def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
     wheel.add_argument("device", help="what the device is called: the wheel is dl-tuned-DEVICE")
     wheel.add_argument("--output", type=Path, default=Path(), metavar="FOLDER")
     wheel.add_argument("--version", default="0.1.0", help="of the wheel (0.1.0)")
+    add_force(wheel)
     return [op, model, wheel]
 
 
@@ -130,7 +133,13 @@ def make_wheel(arguments: argparse.Namespace, database: Database) -> int:
     from .wheel import export_wheel
 
     choices = database.choices()
-    path = export_wheel(arguments.device, choices, arguments.output, version=arguments.version)
+    path = export_wheel(
+        arguments.device,
+        choices,
+        arguments.output,
+        version=arguments.version,
+        force=arguments.force,
+    )
     sys.stdout.write(f"{path}: {len(choices)} choices; pip install {path}\n")
     return 0
 
@@ -142,7 +151,16 @@ def _plan(arguments: argparse.Namespace) -> OperatorPlan:
     if not arguments.seconds > 0:
         raise TuningError(f"[tune] --seconds {arguments.seconds:g}: give more than 0")
     demand_processes(arguments.processes)
+    demand_seed(arguments.seed)
     return OperatorPlan(arguments.seconds, arguments.processes, arguments.seed)
+
+
+def demand_seed(seed: int) -> None:
+    """
+    :raises TuningError: generators take no such seed.
+    """
+    if not 0 <= seed < 1 << 32:
+        raise TuningError(f"[tune] --seed {seed}: give 0 to {(1 << 32) - 1}")
 
 
 def demand_processes(count: int) -> None:
@@ -180,8 +198,8 @@ def load_told(in_use: float) -> str:
     if in_use < BUSY:
         return ""
     return (
-        f"others kept {in_use:.1f} of {os.cpu_count()} processors busy: a choice of fewer threads"
-        " may be good for that load alone; tune again when the machine is quiet"
+        f"others kept {in_use:.1f} of {os.cpu_count()} processors busy: a choice of one thread is"
+        " not kept, as it may be good for that load alone; tune again when the machine is quiet"
     )
 
 

@@ -16,7 +16,7 @@ from ..errors import TuningError
 from ..observers.calibration import Calibration
 from ..observers.claim import Claim, Verdict, claim
 from ..observers.interval import Interval
-from ..observers.load import processors_in_use
+from ..observers.load import BUSY, processors_in_use
 from ..observers.race import Race
 from ..runners.database import Database, StoredChoice, StoredClaim, StoredTrial, Study
 from .call import Call
@@ -24,6 +24,8 @@ from .plan import OperatorPlan
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
 """Has a job of :mod:`.worker` done in a process of its own."""
+_LONGEST = 30 * 86400.0
+"""Seconds that a process may take, whatever it was given: the system takes no endless ones."""
 _PATIENCE = 60.0
 """Seconds beyond a job's own, for importing torch and for warming up."""
 
@@ -67,7 +69,7 @@ def ask_child(job: dict[str, Any]) -> dict[str, Any]:
             capture_output=True,
             text=True,
             env=environment,
-            timeout=4 * job["seconds"] + _PATIENCE,
+            timeout=min(4 * job["seconds"] + _PATIENCE, _LONGEST),
         )
     except subprocess.TimeoutExpired as error:
         raise TuningError(f"[tune] the process that measures did not end: {error}") from error
@@ -125,6 +127,12 @@ def tune_call(
             races.append(_race(again))
         noise = Calibration(found["noise"], 1)
         claimed = claim(races, noise, seed=plan.seed)
+        if (
+            claimed.verdict is Verdict.FASTER
+            and in_use >= BUSY
+            and any(map(_has_one, chosen.values()))
+        ):
+            claimed = dataclasses.replace(claimed, verdict=Verdict.UNDER_LOAD)
         interval = claimed.interval
         ratios = tuple(each.ratios for each in races)
         database.claim(
@@ -179,6 +187,11 @@ def take_back(
             made = dataclasses.replace(made, verdict=Verdict.TAKEN_BACK.value)
         if made is not None:
             database.claim(each.study, made)
+
+
+def _has_one(choice: str) -> bool:
+    """Whether an implementation takes one thread where it could have more."""
+    return choice.endswith("/1")
 
 
 def _stored(trial: dict[str, Any]) -> StoredTrial:

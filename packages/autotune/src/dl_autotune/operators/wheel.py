@@ -35,13 +35,19 @@ def dl_tuned_databases():
 
 
 def export_wheel(
-    device: str, choices: Sequence[StoredChoice], folder: Path, *, version: str = "0.1.0"
+    device: str,
+    choices: Sequence[StoredChoice],
+    folder: Path,
+    *,
+    version: str = "0.1.0",
+    force: bool = False,
 ) -> Path:
     """Write ``dl_tuned_<device>-<version>-py3-none-any.whl``; returns its path.
 
     :param device: small letters, digits and single dashes.
-    :raises TuningError: the name or the version is not one, there are no choices, or the folder
-        takes no files.
+    :param force: replace a wheel of this name and version.
+    :raises TuningError: the name or the version is not one, there are no choices, the wheel is
+        there already, or the folder takes no files.
     """
     if not _NAME.match(device):
         raise TuningError(f"[tune] {device!r} is no name of a device like epyc-9004 or a100")
@@ -69,6 +75,8 @@ def export_wheel(
     record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{information}/RECORD"] = f"{record}{information}/RECORD,,\n".encode()
     path = folder / f"{module}-{version}-py3-none-any.whl"
+    if path.exists() and not force:
+        raise TuningError(f"[tune] {path} exists: --force replaces it, or give another --version")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

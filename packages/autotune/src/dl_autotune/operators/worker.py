@@ -38,7 +38,12 @@ class Subject:
     """
 
     def __init__(self, call: Call, vendor: str, seed: int) -> None:
-        found = extension(vendor)
+        try:
+            found = extension(vendor)
+        except KeyError:
+            raise TuningError(
+                f"[tune] vendor {vendor} has no device here: dl doctor tells why"
+            ) from None
         if found is None:
             raise TuningError(
                 f"[tune] vendor {vendor} does not offer the choices extension (dl/choices.h), so"

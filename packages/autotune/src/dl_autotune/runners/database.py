@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -109,8 +110,21 @@ class Study:
     created: str
 
 
+def _is_fixed(path: Path) -> bool:
+    """Whether a file lies where nothing can be written, on a read-only medium, say."""
+    return path.is_file() and not os.access(path.parent, os.W_OK)
+
+
+def _connection(path: Path) -> sqlite3.Connection:
+    name, fixed = str(path), _is_fixed(path)
+    if fixed:
+        # SQLite would make files beside one with a log, even to read it.
+        name = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
+    return sqlite3.connect(name, timeout=_WAIT_SECONDS, isolation_level=None, uri=fixed)
+
+
 class Database:
-    """The file of all studies of a person.
+    """The file of all studies of a person. One that cannot be written is read.
 
     :raises DatabaseError: the file is no database, is of a newer version, or cannot be written.
     """
@@ -119,7 +133,7 @@ class Database:
         self.path = path
         with self._told():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
+            self._connection = _connection(path)
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise DatabaseError(
@@ -127,6 +141,8 @@ class Database:
                     f" {VERSION}: install a newer one, or name another file"
                 )
             self._demand_ours()
+            if _is_fixed(path):
+                return
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
             self._connection.execute("PRAGMA foreign_keys=ON")

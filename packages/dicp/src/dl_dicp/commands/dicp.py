@@ -67,13 +67,13 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.script is not None and not Path(arguments.script).is_file():
         return _refuse(arguments.what, f"{arguments.script} is no file")
     if arguments.what == "explain" and arguments.html is not None:
-        script = arguments.script and Path(arguments.script)
-        if script and arguments.html.exists() and arguments.html.samefile(script):
-            return _refuse("explain", f"--html {arguments.html} is the program itself")
         try:
             check_free([arguments.html], arguments.force)
         except OutputError as error:
             return _refuse("explain", str(error))
+        script = arguments.script and Path(arguments.script)
+        if script and arguments.html.exists() and arguments.html.samefile(script):
+            return _refuse("explain", f"--html {arguments.html} is the program itself")
     with graphs_kept():
         code = _program(arguments)
         return (_warm if arguments.what == "warm" else _explain)(arguments, code)
