@@ -121,7 +121,7 @@ def test_a_folder_in_the_place_of_a_database_is_named(tmp_path: Path) -> None:
 
 
 def test_a_database_is_read_where_nothing_can_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "tuning.sqlite"
     Database(path).choose(choice("cpu", "gemm:1"))
@@ -215,13 +215,20 @@ def test_a_call_without_a_choice_leaves_no_study(tmp_path: Path) -> None:
     assert database.studies() == []
 
 
+def tuned_beside(
+    busy: float, best: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Database, tuner.TunedCall]:
+    """A call whose fastest choice is `best`, tuned while others keep so many processors busy."""
+    monkeypatch.setattr(tuner, "processors_in_use", lambda: busy)
+    database = Database(folder / "t.sqlite")
+    return database, tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": best}, 2.0))
+
+
 @pytest.mark.parametrize("busy", [0.0, 1.2])
 def test_it_is_said_that_others_kept_the_machine_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: float
 ) -> None:
-    monkeypatch.setattr(tuner, "processors_in_use", lambda: busy)
-    database = Database(tmp_path / "t.sqlite")
-    tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, 2.0))
+    _, tuned = tuned_beside(busy, "fast", tmp_path, monkeypatch)
     assert ("others kept 1.2 of" in told(tuned)) == bool(busy)
 
 
@@ -229,9 +236,7 @@ def test_it_is_said_that_others_kept_the_machine_busy(
 def test_one_thread_is_not_chosen_for_the_load_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: float
 ) -> None:
-    monkeypatch.setattr(tuner, "processors_in_use", lambda: busy)
-    database = Database(tmp_path / "t.sqlite")
-    tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast/1"}, 2.0))
+    database, tuned = tuned_beside(busy, "fast/1", tmp_path, monkeypatch)
     assert bool(tuned.chosen) == bool(database.choices()) == (not busy)
     (study,) = database.studies()
     claimed = database.claimed(study)

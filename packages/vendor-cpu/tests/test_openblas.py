@@ -62,7 +62,7 @@ void scipy_cblas_dgemm(int, int a_side, int b_side, int m, int n, int k, double 
 }
 """
 
-# Multiplies by a host of five threads, and prints how often the library was asked.
+# Multiplies by a host of so many threads, and prints how often the library was asked.
 CHILD = """
 import itertools, json, sys
 import numpy as np
@@ -74,13 +74,11 @@ library, openblas, dtype, threads = *sys.argv[1:4], int(sys.argv[4])
 ffi = FFI()
 ffi.cdef("int dl_test_products(); int dl_test_threads();")
 asked = ffi.dlopen(openblas)
-pieces = []
 
 def in_pieces(host, begin, end, grain, body, argument):
     step = max(grain, -(-(end - begin) // threads))
     for first in range(begin, end, step):
-        pieces.append((first, min(end, first + step)))
-        body(argument, *pieces[-1])
+        body(argument, first, min(end, first + step))
     return 0
 
 host = default_host()
@@ -89,7 +87,6 @@ host._set("num_threads", lambda host: threads, 1)
 rng = np.random.default_rng(0)
 counts = []
 with load_vendor(library) as vendor:
-    # The first product asks for the library; what it takes for itself is not of interest.
     shapes = [(1, 70, 90, 80), (1, 7, 500, 33), (1, 300, 9, 33), (1, 33, 1, 2000), (3, 40, 40, 40),
               (5, 40, 40, 40), (41, 40, 40, 40), (1, 64, 64, 3), (1, 129, 161, 257)]
     for (batch, m, n, k), a_turned, b_turned, bias in itertools.product(

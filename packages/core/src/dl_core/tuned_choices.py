@@ -68,7 +68,11 @@ def found_layers(manager: PluginManager) -> list[tuple[str, Path]]:
     return sorted(found, key=lambda layer: (rank.get(layer[0], len(rank)), layer[0]))
 
 
-def _connection(path: Path) -> sqlite3.Connection:
+def read_only(path: Path) -> sqlite3.Connection:
+    """A database to read, also where nothing can be written.
+
+    :raises sqlite3.Error: it cannot be read.
+    """
     import sqlite3
 
     uri = f"{path.resolve().as_uri()}?mode=ro"
@@ -92,7 +96,7 @@ def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
     merged = Layers()
     for name, path in layers:
         try:
-            connection = _connection(path)
+            connection = read_only(path)
             try:
                 rows = connection.execute("SELECT identity, key, choice FROM choices").fetchall()
             finally:

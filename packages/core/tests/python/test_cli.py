@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stub_wheels import Wheels
@@ -340,16 +341,20 @@ def test_the_module_runs_as_a_script(wheels: Wheels) -> None:
     assert done.stdout == f"dl-core {__version__}\n"
 
 
-def test_output_that_is_not_read_to_its_end_is_no_traceback(wheels: Wheels) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    done = subprocess.run(
+def doctor_into(wheels: Wheels, stdout: Any) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
         [sys.executable, "-m", "dl_core.cli", "doctor"],
         env=wheels.environment(),
-        stdout=writing,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         timeout=60,
     )
+
+
+def test_output_that_is_not_read_to_its_end_is_no_traceback(wheels: Wheels) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = doctor_into(wheels, writing)
     os.close(writing)
     assert (done.returncode, done.stderr) == (1, b"")
 
@@ -360,13 +365,6 @@ FULL = Path("/dev/full")
 @pytest.mark.skipif(not FULL.exists(), reason="no device that is always full")
 def test_output_that_finds_no_room_is_one_sentence(wheels: Wheels) -> None:
     with FULL.open("wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "dl_core.cli", "doctor"],
-            env=wheels.environment(),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            timeout=60,
-            text=True,
-        )
-    said = "dl: the output cannot be written: No space left on device.\n"
+        done = doctor_into(wheels, full)
+    said = b"dl: the output cannot be written: No space left on device.\n"
     assert (done.returncode, done.stderr) == (1, said)

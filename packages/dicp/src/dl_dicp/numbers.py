@@ -7,6 +7,7 @@ devices: one without dimensions is a constant of the graph.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import mul
 from typing import Any
 
 import torch
@@ -52,34 +53,26 @@ def _dtype(number: Any, beside: Tensor) -> torch.dtype | None:
     return torch.get_default_dtype()
 
 
-def _shifted(operator: Callable[[Tensor, int], Tensor]) -> Callable[..., Any]:
+def _floor(x: Tensor, other: Any) -> Tensor:
+    return torch.div(x, other, rounding_mode="floor")
+
+
+def _shifted(scale: Callable[[Tensor, int], Tensor]) -> Callable[..., Any]:
     """Of integers, by so few places that 2 to their power is of the same dtype."""
 
     def run(x: Tensor, places: Any) -> Any:
         fits = isinstance(places, int) and not x.is_floating_point() and x.dtype != torch.bool
         if not fits or not 0 <= places < torch.iinfo(x.dtype).bits - 1:
             return NotImplemented
-        return operator(x, 1 << places)
+        return scale(x, 1 << places)
 
     return run
-
-
-def _to_the_left(x: Tensor, factor: int) -> Tensor:
-    return x * factor
-
-
-def _to_the_right(x: Tensor, divisor: int) -> Tensor:
-    return torch.div(x, divisor, rounding_mode="floor")
 
 
 def ldexp(x: Tensor, exponent: Tensor) -> Tensor:
     """``x * 2 ** exponent``, of the dtype of `x` where that is of floats."""
     made: Tensor = x * torch.pow(2.0, exponent)
     return made.to(x.dtype) if x.is_floating_point() else made
-
-
-def _floor(x: Tensor, other: Any) -> Tensor:
-    return torch.div(x, other, rounding_mode="floor")
 
 
 def floor_divide(x: Any, other: Any) -> Any:
@@ -111,10 +104,10 @@ NUMBERS: dict[Any, Callable[..., Any]] = {
     aten.xlogy.Scalar_Self: _with_tensor(aten.xlogy.Tensor),
     aten.xlogy.Scalar_Other: _with_tensor(aten.xlogy.Tensor),
     aten.bitwise_xor.Scalar: _with_tensor(aten.bitwise_xor.Tensor),
-    aten.__lshift__.Scalar: _shifted(_to_the_left),
-    aten.__rshift__.Scalar: _shifted(_to_the_right),
-    aten.bitwise_left_shift.Tensor_Scalar: _shifted(_to_the_left),
-    aten.bitwise_right_shift.Tensor_Scalar: _shifted(_to_the_right),
+    aten.__lshift__.Scalar: _shifted(mul),
+    aten.__rshift__.Scalar: _shifted(_floor),
+    aten.bitwise_left_shift.Tensor_Scalar: _shifted(mul),
+    aten.bitwise_right_shift.Tensor_Scalar: _shifted(_floor),
     aten.ldexp.Tensor: ldexp,
     aten.floor_divide.default: floor_divide,
     aten.masked_fill.Tensor: masked_fill,

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from dl_core.files import write
 from dl_core.tuned_choices import SCHEMA
 
 from ..errors import TuningError
@@ -46,8 +47,8 @@ def export_wheel(
 
     :param device: small letters, digits and single dashes.
     :param force: replace a wheel of this name and version.
-    :raises TuningError: the name or the version is not one, there are no choices, the wheel is
-        there already, or the folder takes no files.
+    :raises TuningError: the name or the version is not one, or there are no choices.
+    :raises OutputError: the wheel is there already, or cannot be written.
     """
     if not _NAME.match(device):
         raise TuningError(f"[tune] {device!r} is no name of a device like epyc-9004 or a100")
@@ -75,15 +76,13 @@ def export_wheel(
     record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items())
     files[f"{information}/RECORD"] = f"{record}{information}/RECORD,,\n".encode()
     path = folder / f"{module}-{version}-py3-none-any.whl"
-    if path.exists() and not force:
-        raise TuningError(f"[tune] {path} exists: --force replaces it, or give another --version")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+
+    def fill(made: Path) -> None:
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in files.items():
                 archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data)
-    except OSError as error:
-        raise TuningError(f"[tune] {path} cannot be written: {error.strerror}") from error
+
+    write(path, fill, force)
     return path
 
 

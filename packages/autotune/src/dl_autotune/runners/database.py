@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dl_core.tuned_choices import SCHEMA as CHOICES
+from dl_core.tuned_choices import read_only
 
 from ..errors import DatabaseError
 from ..spaces import Config
@@ -110,19 +111,6 @@ class Study:
     created: str
 
 
-def _is_fixed(path: Path) -> bool:
-    """Whether a file lies where nothing can be written, on a read-only medium, say."""
-    return path.is_file() and not os.access(path.parent, os.W_OK)
-
-
-def _connection(path: Path) -> sqlite3.Connection:
-    name, fixed = str(path), _is_fixed(path)
-    if fixed:
-        # SQLite would make files beside one with a log, even to read it.
-        name = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
-    return sqlite3.connect(name, timeout=_WAIT_SECONDS, isolation_level=None, uri=fixed)
-
-
 class Database:
     """The file of all studies of a person. One that cannot be written is read.
 
@@ -133,7 +121,12 @@ class Database:
         self.path = path
         with self._told():
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = _connection(path)
+            fixed = path.is_file() and not os.access(path.parent, os.W_OK)
+            self._connection = (
+                read_only(path)
+                if fixed
+                else sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
+            )
             (version,) = self._connection.execute("PRAGMA user_version").fetchone()
             if version > VERSION:
                 raise DatabaseError(
@@ -141,7 +134,7 @@ class Database:
                     f" {VERSION}: install a newer one, or name another file"
                 )
             self._demand_ours()
-            if _is_fixed(path):
+            if fixed:
                 return
             self._connection.execute("PRAGMA journal_mode=WAL")
             self._connection.execute("PRAGMA synchronous=FULL")
