@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,26 @@ def test_an_export_is_read_again(study: Study, path: Path, tmp_path: Path) -> No
     times = dict(zip([c["tile"] for c in found.space.configs()], found.runs, strict=True))
     assert times == {8: (4.0, 4.0), 16: ()}
     assert dict(zip(times, found.reasons, strict=True)) == {8: "", 16: "compile"}
+
+
+def test_an_export_has_the_default_configuration(path: Path, tmp_path: Path) -> None:
+    database = Database(path)
+    made = database.study({"kernel": "gemm.cpp", "function": "gemm", "default": {"tile": 4}})
+    database.record(made, BAD)
+    file = tmp_path / "t4.json"
+    options = (str(file), "--database", str(path), "--force")
+    assert tune("export", made.key, *options) == 0
+    # Nothing was raced, so that no time of the default is known.
+    assert [r["configuration"] for r in json.loads(file.read_text())["results"]] == [{"tile": 16}]
+    database.record(made, GOOD)
+    assert tune("export", made.key, *options) == 0
+    found = read_recording(file)
+    runs = dict(zip([c["tile"] for c in found.space.configs()], found.runs, strict=True))
+    assert runs == {4: (5.0, 5.0), 8: (4.0, 4.0), 16: ()}
+    # A trial of the default, as when the default has changed since, is not exported twice.
+    database.record(made, dataclasses.replace(GOOD, config={"tile": 4}))
+    assert tune("export", made.key, *options) == 0
+    assert read_recording(file).space.size == 3
 
 
 def test_studies_and_trials_are_shown_the_best_first(

@@ -72,6 +72,31 @@ def test_each_rule_leaves_something_out() -> None:
             gemm_space({key: [value] for key, value in {**VALID, **change}.items()})
 
 
+OLDER = {
+    "BLOCK_LAYOUT_Y": "BLOCK_LAYOUT_M",
+    "BLOCK_LAYOUT_X": "BLOCK_LAYOUT_N",
+    "WARP_LAYOUT_Y": "WARP_LAYOUT_M",
+    "WARP_LAYOUT_X": "WARP_LAYOUT_N",
+    "BLOCK_SCATTER_WIDTH_M": "WARP_SCATTER_WIDTH_A",
+    "BLOCK_SCATTER_WIDTH_N": "WARP_SCATTER_WIDTH_B",
+    "WARP_SCATTER_WIDTH_M": "THREAD_SCATTER_WIDTH_A",
+    "WARP_SCATTER_WIDTH_N": "THREAD_SCATTER_WIDTH_B",
+    "STORE_CONTINUOUS": "REDUCE_C_CONTINUOUS",
+}
+
+
+def test_files_with_the_older_names_are_the_same_space(tmp_path: Path) -> None:
+    values = listed(WARP_LAYOUT_Y=[2, 4], WARP_LAYOUT_X=[4, 2], BLOCK_SCATTER_WIDTH_M=[2])
+    older = {OLDER.get(key, key): value for key, value in values.items() if key != "BATCH_SIZE"}
+    path = tmp_path / "gemm.json"
+    path.write_text(json.dumps(older))
+    assert list(read_deepgen(path).configs()) == list(gemm_space(values).configs())
+    path.write_text(json.dumps({**older, "WARP_LAYOUT_X": [4]}))
+    message = "WARP_LAYOUT_N is the older name of WARP_LAYOUT_X: give one of the two"
+    with pytest.raises(SpaceError, match=message):
+        read_deepgen(path)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -24,6 +24,18 @@ KEYS = (
     *PROBLEM,
     *("DATATYPE_A", "DATATYPE_B", "DATATYPE_C"),
 )
+_OLDER_NAMES: Mapping[str, str] = {
+    "BLOCK_LAYOUT_M": "BLOCK_LAYOUT_Y",
+    "BLOCK_LAYOUT_N": "BLOCK_LAYOUT_X",
+    "WARP_LAYOUT_M": "WARP_LAYOUT_Y",
+    "WARP_LAYOUT_N": "WARP_LAYOUT_X",
+    "WARP_SCATTER_WIDTH_A": "BLOCK_SCATTER_WIDTH_M",
+    "WARP_SCATTER_WIDTH_B": "BLOCK_SCATTER_WIDTH_N",
+    "THREAD_SCATTER_WIDTH_A": "WARP_SCATTER_WIDTH_M",
+    "THREAD_SCATTER_WIDTH_B": "WARP_SCATTER_WIDTH_N",
+    "REDUCE_C_CONTINUOUS": "STORE_CONTINUOUS",
+}
+"""Keys of DeepGen's earlier files, by which many of its configurations are still written."""
 _FLOAT32 = 4
 _THREADS = "BLOCK_LAYOUT_Y * BLOCK_LAYOUT_X * WARP_SIZE * LOCAL_SPLIT_U"
 RULES: Mapping[str, str] = {
@@ -101,13 +113,28 @@ def read_deepgen(path: Path) -> SearchSpace:
         raise SpaceError(f"{error} ({path})") from error
 
 
+def with_current_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values under DeepGen's current keys; files without a batch have one of 1.
+
+    :raises SpaceError: a key is given under both of its names; names both.
+    """
+    for older, current in _OLDER_NAMES.items():
+        if older in values and current in values:
+            raise SpaceError(f"[space] {older} is the older name of {current}: give one of the two")
+    renamed = {_OLDER_NAMES.get(key, key): value for key, value in values.items()}
+    if renamed.keys() != values.keys():
+        renamed.setdefault("BATCH_SIZE", [1])
+    return renamed
+
+
 def gemm_space(values: Mapping[str, Sequence[int]]) -> SearchSpace:
-    """The configurations that the rules leave of these values.
+    """Return the configurations of these values that satisfy the rules.
 
     :raises SpaceError: as :func:`read_deepgen`.
     """
     if "Br" in values and "BLOCK_SIZE_M" not in values:
         raise SpaceError("[space] these are parameters of attention; only products are tuned")
+    values = with_current_names(values)
     for what, keys in (
         ("lacks", [key for key in KEYS if key not in values]),
         ("has keys that are not known:", [key for key in values if key not in KEYS]),

@@ -1,14 +1,11 @@
-"""Spaces that were measured in full, read from files: T4 results, and Kernel Tuner's caches.
+"""Recorded search spaces, read from T4 result files and Kernel Tuner caches.
 
 A replay answers a strategy from such a record, so that strategies are compared without a device.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +16,18 @@ from numpy.typing import NDArray
 
 from ..errors import SpaceError
 from .parameter import Config
+from .result_file import read_result_file
 from .space import SearchSpace
+from .units import milliseconds_per
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A space of which every configuration was measured.
+    """A space in which every recorded configuration was measured.
 
     :ivar milliseconds: the mean time of each point, NaN where the candidate is invalid.
-    :ivar runs: the single times of each point, empty where it is invalid.
-    :ivar reasons: why a point is invalid, empty where it is not.
+    :ivar runs: the times of each point in milliseconds, empty where it is invalid.
+    :ivar reasons: why a point is invalid, empty where it is valid.
     """
 
     name: str
@@ -46,16 +45,21 @@ class Recording:
 def read_recording(path: Path) -> Recording:
     """Read a T4 file or a Kernel Tuner cache, by its content; ``.gz`` is unpacked.
 
-    :raises SpaceError: the file is neither, or has no valid configuration; names the file.
+    Times of a T4 file are in the unit that the file names, in ``metadata.timeunit`` or in the
+    measurement ``time`` of each result; without either they are milliseconds, as in a cache.
+    A cache that an interrupted run left open is read up to its last complete entry.
+
+    :raises SpaceError: the file is neither, names an unknown unit or two different ones, or has
+        no valid configuration; names the file.
     """
-    document = _read(path)
+    document = read_result_file(path)
     if isinstance(document.get("results"), list):
-        found = list(_of_t4(path, document["results"]))
+        found = list(_read_t4(path, document.get("metadata"), document["results"]))
     elif isinstance(document.get("cache"), dict):
         names = document.get("tune_params_keys")
         if not isinstance(names, list):
             raise SpaceError(f"[space] {path}: a cache without tune_params_keys")
-        found = list(_of_cache(path, names, document["cache"]))
+        found = list(_read_cache(path, names, document["cache"]))
     else:
         raise SpaceError(
             f"[space] {path} is neither a T4 file (results) nor a Kernel Tuner cache (cache)"
@@ -77,48 +81,66 @@ def read_recording(path: Path) -> Recording:
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
-        document = json.loads(content)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
-        raise SpaceError(f"[space] {path} cannot be read: {error}") from error
-    if not isinstance(document, dict):
-        raise SpaceError(f"[space] {path} is no JSON object")
-    return document
-
-
 _Found = tuple[Config, tuple[float, ...], str]
+_NO_TIME = "no finite, positive time was recorded"
 
 
-def _of_t4(path: Path, results: list[Any]) -> Iterator[_Found]:
+def _read_t4(path: Path, metadata: Any, results: list[Any]) -> Iterator[_Found]:
+    of_file = metadata.get("timeunit") if isinstance(metadata, dict) else None
     for number, result in enumerate(results):
         try:
             config: Config = result["configuration"]
             reason = str(result.get("invalidity", "correct"))
-            runs = _numbers(result["times"].get("runtimes"))
+            measured = _time_measurement(result)
+            factor = _t4_factor(of_file, measured)
+            runs = _valid_times(result["times"].get("runtimes"), factor)
+            if not runs and measured:
+                runs = _valid_times([measured["value"]], factor)
+        except SpaceError as error:
+            raise SpaceError(f"{error} ({path}, result {number})") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise SpaceError(
-                f"[space] {path}: result {number} is not as in T4: {error!r}"
+                f"[space] {path}: result {number} does not follow the T4 schema: {error!r}"
             ) from None
-        valid = reason == "correct" and bool(runs)
-        yield config, runs if valid else (), "" if valid else reason
+        if reason != "correct":
+            yield config, (), reason
+        else:
+            yield config, runs, "" if runs else _NO_TIME
 
 
-def _of_cache(path: Path, names: list[str], cache: Mapping[str, Any]) -> Iterator[_Found]:
+def _time_measurement(result: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the measurement of a T4 result that is its time, if it has one."""
+    for each in result.get("measurements") or ():
+        if each.get("name") == "time":
+            return dict(each)
+    return None
+
+
+def _t4_factor(of_file: object, measured: Mapping[str, Any] | None) -> float:
+    """Return the factor from the times of a T4 result to milliseconds."""
+    named = [of_file, measured.get("unit") if measured else None]
+    factors = {milliseconds_per(unit) for unit in named if unit not in (None, "")}
+    if len(factors) > 1:
+        raise SpaceError(
+            f"[space] metadata.timeunit is {named[0]!r}, but the measurement is in {named[1]!r};"
+            " give one unit"
+        )
+    return factors.pop() if factors else 1.0
+
+
+def _read_cache(path: Path, names: list[str], cache: Mapping[str, Any]) -> Iterator[_Found]:
     for key, entry in cache.items():
         try:
             config: Config = {name: entry[name] for name in names}
             failed = not isinstance(entry["time"], (int, float))
-            runs = () if failed else _numbers(entry.get("times") or [entry["time"]])
-        except (KeyError, TypeError, ValueError) as error:
+            runs = () if failed else _valid_times(entry.get("times") or [entry["time"]])
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise SpaceError(
-                f"[space] {path}: entry {key} is not as in a cache: {error!r}"
+                f"[space] {path}: entry {key} does not follow the cache's schema: {error!r}"
             ) from None
-        yield config, runs, str(entry["time"]) if failed else ""
+        yield config, runs, str(entry["time"]) if failed else "" if runs else _NO_TIME
 
 
-def _numbers(values: Any) -> tuple[float, ...]:
-    return tuple(float(v) for v in values or () if math.isfinite(float(v)) and float(v) > 0)
+def _valid_times(values: Any, factor: float = 1.0) -> tuple[float, ...]:
+    times = (float(value) * factor for value in values or ())
+    return tuple(time for time in times if math.isfinite(time) and time > 0)

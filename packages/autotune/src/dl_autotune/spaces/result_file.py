@@ -1,0 +1,82 @@
+"""JSON documents of tuners: packed with gzip or not, and those that an interrupted run left open.
+
+Kernel Tuner appends one line for each configuration to its cache and closes the braces at the end
+of the run, so that a cache of a run that was stopped lacks them and may end within a line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+from ..errors import SpaceError
+
+
+def read_result_file(path: Path) -> dict[str, Any]:
+    """Read a JSON object; ``.gz`` is unpacked, and an open cache ends with its last whole entry.
+
+    :raises SpaceError: the file cannot be read, or is not a JSON object; names the file.
+    """
+    try:
+        content = path.read_bytes()
+        if path.suffix == ".gz":
+            content = gzip.decompress(content)
+        text = content.decode()
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise SpaceError(f"[space] {path} cannot be read: {error}") from error
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        document = _read_open_cache(text)
+        if document is None:
+            raise SpaceError(f"[space] {path} cannot be read: {error}") from error
+    if not isinstance(document, dict):
+        raise SpaceError(f"[space] {path} is not a JSON object")
+    return document
+
+
+def _read_open_cache(text: str) -> dict[str, Any] | None:
+    """Return a cache whose text ends before its braces are closed; None if it is not one."""
+    opening = re.search(r'"cache"\s*:\s*\{', text)
+    if opening is None:
+        return None
+    try:
+        document = json.loads(text[: opening.end()] + "}}")
+        entries = _whole_entries(text[opening.end() :])
+    except (ValueError, RecursionError):
+        return None
+    return None if entries is None else {**document, "cache": entries}
+
+
+def _whole_entries(body: str) -> dict[str, Any] | None:
+    """Return the entries up to where the text ends; None if it is damaged before its last line."""
+    decoder = json.JSONDecoder()
+    entries: dict[str, Any] = {}
+    position = _after(_BLANK, body, 0)
+    while position < len(body):
+        try:
+            key, end = decoder.raw_decode(body, position)
+            value, end = decoder.raw_decode(body, _after(_COLON, body, end))
+        except ValueError:
+            return None if "\n" in body[position:].rstrip() else entries
+        entries[str(key)] = value
+        end = _after(_BLANK, body, end)
+        if body[end:].rstrip() == "}":  # of the two braces at the end, only one was written
+            break
+        if end < len(body) and body[end] != ",":
+            return None
+        position = _after(_COMMA, body, end)
+    return entries
+
+
+_BLANK, _COLON, _COMMA = (re.compile(rf"\s*{separator}\s*") for separator in ("", ":", ",?"))
+
+
+def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Return where a separator ends; where it is missing, the position itself."""
+    found = pattern.match(text, position)
+    return found.end() if found else position
