@@ -68,7 +68,7 @@ class Elements(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         assert not {"src", "href"} & {name for name, _ in attrs}
-        if tag not in ("meta", "input"):
+        if tag not in ("meta", "input", "wbr"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -82,7 +82,7 @@ def headings(text: str) -> list[str]:
     parser = Elements()
     parser.feed(text)
     assert parser.open == []
-    return re.findall("<h2>(.*?)</h2>", text)
+    return [x.replace("<wbr>", "") for x in re.findall("<h2>(.*?)</h2>", text)]
 
 
 SECTIONS = ["Convergence", "Distribution", "Parameters", "Finalists", "Rejected", "Trials"]

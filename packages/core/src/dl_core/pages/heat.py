@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from .svg import WIDTH, _frame
+from .svg import WIDTH, frame
 
 _CELL, _HEIGHT, _LEFT = 120, 30, 130
 
@@ -53,5 +53,5 @@ def heat(
             )
     width = _LEFT + size * len(columns) + 10
     height = 26 + _HEIGHT * len(rows) + 6
-    # As wide as the others, so that text has the same size in all.
-    return _frame(max(width, WIDTH), height, drawn)
+    # As wide as the others, so that text has the same size in all; narrow windows scroll it.
+    return f'<div class="scrolled">{frame(max(width, WIDTH), height, drawn)}</div>'

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from .labels import breakable
+
 _STYLE = """
 :root { color-scheme: light dark;
   --page: #fff; --panel: #f5f6f8; --line: #d9dce3; --text: #1d2330; --quiet: #5c6475;
@@ -18,9 +20,8 @@ _STYLE = """
 body { margin: 0 auto; max-width: 1230px; padding: 28px 24px 60px; background: var(--page);
   color: var(--text); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", sans-serif; }
 h1 { font-size: 25px; margin: 0 0 2px; } h2 { font-size: 18px; margin: 38px 0 6px; }
-h1, ul.notes { overflow-wrap: anywhere; }
 p { margin: 4px 0 12px; color: var(--quiet); max-width: 80ch; }
-h1, h2, p, li, summary { overflow-wrap: anywhere; }
+h1, h2, p, li, summary, .tile b { overflow-wrap: break-word; }
 summary { cursor: pointer; color: var(--quiet); margin: 4px 0 12px; }
 ul.notes { margin: 4px 0 0; padding-left: 18px; color: var(--quiet); }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 12px;
@@ -33,7 +34,9 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 8p
   padding: 10px 14px; font-size: 12.5px; white-space: pre-wrap; overflow-wrap: anywhere; }
 .chart { overflow-x: auto; }
 svg { width: 100%; height: auto; display: block; }
-@media (max-width: 700px) { body { padding: 16px 12px 40px; } .chart svg { width: 1130px; } }
+.narrow { display: none; }
+@media (max-width: 700px) { body { padding: 16px 12px 40px; } .scrolled svg { width: 1130px; }
+  .wide { display: none; } .narrow { display: block; } }
 svg text { font-size: 12.5px; fill: var(--text); }
 svg .value, svg .tick, svg .axis { fill: var(--quiet); } svg .on { fill: var(--on); }
 svg .grid { stroke: var(--line); fill: none; stroke-width: 1; }
@@ -53,7 +56,8 @@ th, td { padding: 5px 7px; text-align: right; white-space: nowrap;
 th { position: sticky; top: 0; background: var(--panel); cursor: pointer; user-select: none; }
 th.text, td.text { text-align: left; } tbody tr:hover { background: var(--panel); }
 td.text { max-width: 235px; overflow: hidden; text-overflow: ellipsis; }
-@media (max-width: 700px) { td.text { max-width: 150px; } }
+@media (max-width: 700px) { h1 { font-size: 20px; } td.text { max-width: 190px; min-width: 120px;
+  white-space: normal; overflow-wrap: break-word; } }
 th[data-order="down"]::after { content: " ↓"; } th[data-order="up"]::after { content: " ↑"; }
 input { font: inherit; font-size: 13px; padding: 5px 10px; margin: 0 0 8px; width: 280px;
   color: inherit; background: var(--panel); border: 1px solid var(--line); border-radius: 6px; }
@@ -95,13 +99,16 @@ def page(title: str, sections: Sequence[str]) -> str:
 def section(title: str, text: str, *content: str) -> str:
     """A heading, a sentence, and what they are about."""
     return (
-        f"<section><h2>{escape(title)}</h2><p>{escape(text)}</p>" + "".join(content) + "</section>"
+        f"<section><h2>{breakable(title)}</h2><p>{escape(text)}</p>"
+        + "".join(content)
+        + "</section>"
     )
 
 
 def heading(title: str, notes: Sequence[str]) -> str:
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return f'<h1>{escape(title)}</h1><ul class="notes">{items}</ul>'
+    """Return the title of the page and notes below it."""
+    items = "".join(f"<li>{breakable(note)}</li>" for note in notes)
+    return f'<h1>{breakable(title)}</h1><ul class="notes">{items}</ul>'
 
 
 def preformatted(text: str) -> str:
@@ -115,13 +122,14 @@ def folded(summary: str, text: str) -> str:
 
 
 def paragraph(text: str) -> str:
+    """Return a paragraph."""
     return f"<p>{escape(text)}</p>"
 
 
 def tiles(values: Sequence[tuple[str, str]]) -> str:
     """Numbers that matter, each with what it is."""
     boxes = [
-        f'<div class="tile"><b>{escape(value)}</b><span>{escape(name)}</span></div>'
+        f'<div class="tile"><b>{breakable(value)}</b><span>{escape(name)}</span></div>'
         for value, name in values
     ]
     return f'<div class="tiles">{"".join(boxes)}</div>'
@@ -151,7 +159,7 @@ def sortable(headers: Sequence[str], rows: Sequence[Sequence[Cell]], filtered: b
         cells = []
         for cell, text in zip(row, texts, strict=True):
             if isinstance(cell, str):
-                cells.append(f'<td{_class(text)} title="{escape(cell)}">{escape(cell)}</td>')
+                cells.append(f'<td{_class(text)} title="{escape(cell)}">{breakable(cell)}</td>')
             else:
                 shown, number = cell
                 sort = "" if number is None else f"{number:.9g}"

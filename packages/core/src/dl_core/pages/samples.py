@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from .svg import WIDTH, _frame, _nice, _shortened
+from .labels import shortened
+from .svg import WIDTH, frame, responsive, round_step, row_label
 
 _ROW = 30
-_RIGHT = 150
+_RIGHT, _NARROW_RIGHT = 150, 130
 
 
 @dataclass(frozen=True)
@@ -34,26 +35,36 @@ def samples(
     name: str,
     reference: float | None = None,
     label: int = 310,
-    width: int = WIDTH,
 ) -> str:
-    """Rows of samples; a line stands where `reference` is.
+    """Draw rows of samples and a line at the reference.
 
-    :param name: of the axis.
-    :param label: room for the labels.
+    :param name: name of the axis.
+    :param label: width that the labels take; narrow windows show them above the rows.
     """
+    return responsive(lambda width: _samples(rows, name, reference, label, width))
+
+
+def _samples(
+    rows: Sequence[Samples], name: str, reference: float | None, label: int, width: int
+) -> str:
+    stacked = width < WIDTH
+    left, right = (14, _NARROW_RIGHT) if stacked else (label, _RIGHT)
+    row_height = 2 * _ROW - 8 if stacked else _ROW
+    names = shortened([row.label for row in rows], (width if stacked else label) // 7)
     shown = [value for row in rows for value in (*row.values, *(row.interval or ()))]
     shown += [] if reference is None else [reference]
     low, high = min(shown), max(shown)
-    step = _nice((high - low) or abs(high) or 1.0)
+    step = round_step((high - low) or abs(high) or 1.0)
     start: float = step * math.floor(low / step)
     end: float = max(step * math.ceil(high / step), start + step)
-    bottom = _ROW * len(rows) + 6
+    bottom = row_height * len(rows) + 6
+    every = 2 if stacked else 1
 
     def place(value: float) -> float:
-        return label + (value - start) / (end - start) * (width - label - _RIGHT)
+        return left + (value - start) / (end - start) * (width - left - right)
 
     drawn = []
-    for at in range(round((end - start) / step) + 1):
+    for at in range(0, round((end - start) / step) + 1, every):
         x = place(start + at * step)
         drawn.append(f'<path class="grid" d="M{x:.1f} 0V{bottom}"/>')
         drawn.append(
@@ -62,24 +73,26 @@ def samples(
         )
     if reference is not None:
         drawn.append(f'<path class="limit" d="M{place(reference):.1f} 0V{bottom}"/>')
-    for at, row in enumerate(rows):
-        drawn += _row(row, at * _ROW + _ROW / 2 + 3, place, label, width)
+    for at, (row, shown_name) in enumerate(zip(rows, names, strict=True)):
+        top = at * row_height
+        drawn.append(f"<g><title>{escape(row.label)}: {escape(row.value)}</title>")
+        drawn.append(row_label(shown_name, top + _ROW / 2 + 7, label, stacked))
+        y = top + row_height - _ROW / 2 + 3
+        drawn += _marks(row, y, place)
+        drawn.append(
+            f'<text class="value" x="{width - right + 12}" y="{y + 4:.1f}">'
+            f"{escape(row.value)}</text></g>"
+        )
     drawn.append(
-        f'<text class="axis" x="{(label + width - _RIGHT) / 2}" y="{bottom + 40}" '
+        f'<text class="axis" x="{(left + width - right) / 2}" y="{bottom + 40}" '
         f'text-anchor="middle">{escape(name)}</text>'
     )
-    return _frame(width, bottom + 48, drawn)
+    return frame(width, bottom + 48, drawn)
 
 
-def _row(
-    row: Samples, y: float, place: Callable[[float], float], label: int, width: int
-) -> list[str]:
+def _marks(row: Samples, y: float, place: Callable[[float], float]) -> list[str]:
+    """Draw the samples of a row and its interval."""
     drawn = [
-        f"<g><title>{escape(row.label)}: {escape(row.value)}</title>",
-        f'<text class="name" x="{label - 10}" y="{y + 4:.1f}" text-anchor="end">'
-        f"{escape(_shortened(row.label, label // 7))}</text>",
-    ]
-    drawn += [
         f'<circle class="{row.style}" cx="{place(value):.1f}" cy="{y:.1f}" r="3.5"/>'
         for value in row.values
     ]
@@ -90,7 +103,4 @@ def _row(
             f"H{high:.1f}M{high:.1f} {y - 7:.1f}V{y + 7:.1f}M{middle:.1f} {y - 9:.1f}"
             f'V{y + 9:.1f}"/>'
         )
-    drawn.append(
-        f'<text class="value" x="{width - _RIGHT + 12}" y="{y + 4:.1f}">{escape(row.value)}</text>'
-    )
-    return [*drawn, "</g>"]
+    return drawn

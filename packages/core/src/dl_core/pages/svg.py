@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from .labels import shortened
+
 _ROW = 26
-_VALUE = 150
-WIDTH = 1130
+_VALUE, _NARROW_VALUE = 150, 130
+WIDTH, NARROW = 1130, 380
+_TICK = 44
 
 
 @dataclass(frozen=True)
@@ -25,23 +28,28 @@ class Bar:
     title: str = ""
 
 
-def bars(lines: Sequence[Bar], label: int = 310, width: int = WIDTH) -> str:
-    """Horizontal bars over a common scale that begins at 0.
+def bars(lines: Sequence[Bar], label: int = 310) -> str:
+    """Draw horizontal bars over a common scale that begins at 0.
 
-    :param label: room for the labels.
+    :param label: width that the labels take; narrow windows show them above the bars.
     """
     longest = max((sum(length for length, _ in line.parts) for line in lines), default=0.0)
-    room = width - label - _VALUE
-    height = _ROW * len(lines) + 4
+    return responsive(lambda width: _bars(lines, longest, label, width))
+
+
+def _bars(lines: Sequence[Bar], longest: float, label: int, width: int) -> str:
+    stacked = width < WIDTH
+    left = 0 if stacked else label
+    room = width - left - (_NARROW_VALUE if stacked else _VALUE)
+    row = 2 * _ROW if stacked else _ROW
+    names = shortened([line.label for line in lines], (width if stacked else label) // 7)
     drawn = []
-    for at, line in enumerate(lines):
-        y = at * _ROW + 4
+    for at, (line, name) in enumerate(zip(lines, names, strict=True)):
+        y = at * row + 4
         drawn.append(f"<g><title>{escape(line.title or line.label)}</title>")
-        drawn.append(
-            f'<text class="name" x="{label - 10}" y="{y + 15}" text-anchor="end">'
-            f"{escape(_shortened(line.label, label // 7))}</text>"
-        )
-        x = float(label)
+        drawn.append(row_label(name, y + 15, label, stacked))
+        y += _ROW - 4 if stacked else 0
+        x = float(left)
         for length, style in line.parts:
             size = room * length / longest if longest > 0 else 0.0
             if size > 0:
@@ -54,16 +62,21 @@ def bars(lines: Sequence[Bar], label: int = 310, width: int = WIDTH) -> str:
             f'<text class="value" x="{x + 8:.1f}" y="{y + 15}">{escape(line.value)}</text>'
         )
         drawn.append("</g>")
-    return _frame(width, height, drawn)
+    return frame(width, row * len(lines) + 4, drawn)
 
 
-def _shortened(text: str, most: int) -> str:
-    """Operators are told apart by the ends of their names."""
-    return text if len(text) <= most else "…" + text[-(most - 1) :]
+def row_label(name: str, y: float, label: int, stacked: bool) -> str:
+    """Draw the name of a row: to the left of it, or above it in a narrow window."""
+    x, anchor = (0, "start") if stacked else (label - 10, "end")
+    return f'<text class="name" x="{x}" y="{y:g}" text-anchor="{anchor}">{escape(name)}</text>'
 
 
-def strip(parts: Sequence[tuple[str, float, str]], width: int = WIDTH) -> str:
-    """One bar that shows how a whole divides: label, length and class of each part."""
+def strip(parts: Sequence[tuple[str, float, str]]) -> str:
+    """Draw one bar that shows how a whole divides: label, length and class of each part."""
+    return responsive(lambda width: _strip(parts, width))
+
+
+def _strip(parts: Sequence[tuple[str, float, str]], width: int) -> str:
     whole = sum(length for _, length, _ in parts)
     drawn, x = [], 0.0
     for label, length, style in parts:
@@ -82,7 +95,7 @@ def strip(parts: Sequence[tuple[str, float, str]], width: int = WIDTH) -> str:
             )
         drawn.append("</g>")
         x += size
-    return _frame(width, 34, drawn)
+    return frame(width, 34, drawn)
 
 
 @dataclass(frozen=True)
@@ -113,14 +126,25 @@ def logarithmic(
     points: Sequence[Point],
     lines: Sequence[Line],
     labels: tuple[str, str],
-    width: int = WIDTH,
     height: int = 420,
 ) -> str:
-    """Points and lines over two logarithmic axes; all values above 0."""
+    """Draw points and lines over two logarithmic axes; all values above 0."""
+    return responsive(lambda width: _logarithmic(points, lines, labels, width, height))
+
+
+def _logarithmic(
+    points: Sequence[Point],
+    lines: Sequence[Line],
+    labels: tuple[str, str],
+    width: int,
+    height: int,
+) -> str:
     xs = [p.x for p in points] + [x for line in lines for x, _ in line.points]
     ys = [p.y for p in points] + [y for line in lines for _, y in line.points]
     across, up = _decades(min(xs), max(xs)), _decades(min(ys), max(ys))
-    left, right, top, bottom = 76, 120, 12, 52
+    left, right, top, bottom = (76, 120, 12, 52) if width == WIDTH else (66, 64, 12, 52)
+    # Ticks of a narrow chart would overlap, were each decade labelled.
+    every = math.ceil(len(across) * _TICK / (width - left - right))
 
     def place(x: float, y: float) -> tuple[float, float]:
         fraction_x = (math.log10(x) - across[0]) / max(across[-1] - across[0], 1)
@@ -131,7 +155,7 @@ def logarithmic(
         )
 
     drawn = []
-    for power in across:
+    for power in across[::every]:
         x, _ = place(10.0**power, 10.0 ** up[0])
         drawn.append(f'<path class="grid" d="M{x:.1f} {top}V{height - bottom}"/>')
         drawn.append(
@@ -162,7 +186,7 @@ def logarithmic(
         )
     center = (left + width - right) / 2, (top + height - bottom) / 2
     drawn += _axes(labels, center, height)
-    return _frame(width, height, drawn)
+    return frame(width, height, drawn)
 
 
 _PREFIX = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P", 18: "E"}
@@ -176,7 +200,7 @@ def _power(power: int) -> str:
     return f"{10 ** (power - base)}{_PREFIX[base]}"
 
 
-def _nice(largest: float) -> float:
+def round_step(largest: float) -> float:
     """A round step that divides up to ``largest`` into at most five parts."""
     if largest <= 0:
         return 1.0
@@ -184,13 +208,15 @@ def _nice(largest: float) -> float:
     return next(size * x for x in (0.2, 0.5, 1.0, 2.0) if largest <= 5 * size * x)
 
 
-def over_time(
-    series: Sequence[Line], labels: tuple[str, str], width: int = WIDTH, height: int = 300
-) -> str:
-    """Lines over linear axes that begin at 0."""
+def over_time(series: Sequence[Line], labels: tuple[str, str], height: int = 300) -> str:
+    """Draw lines over linear axes that begin at 0."""
+    return responsive(lambda width: _over_time(series, labels, width, height))
+
+
+def _over_time(series: Sequence[Line], labels: tuple[str, str], width: int, height: int) -> str:
     longest = max((x for line in series for x, _ in line.points), default=0.0)
     highest = max((y for line in series for _, y in line.points), default=0.0)
-    steps = _nice(longest), _nice(highest)
+    steps = round_step(longest), round_step(highest)
     across = steps[0] * max(math.ceil(longest / steps[0]), 1)
     up = steps[1] * max(math.ceil(highest / steps[1]), 1)
     left, right, top, bottom = 76, 20, 12, 52
@@ -223,7 +249,7 @@ def over_time(
             )
     center = (left + width - right) / 2, (top + height - bottom) / 2
     drawn += _axes(labels, center, height)
-    return _frame(width, height, drawn)
+    return frame(width, height, drawn)
 
 
 def _axes(labels: tuple[str, str], center: tuple[float, float], height: int) -> list[str]:
@@ -237,9 +263,18 @@ def _axes(labels: tuple[str, str], center: tuple[float, float], height: int) -> 
     ]
 
 
-def _frame(width: int, height: int, drawn: Sequence[str]) -> str:
+def responsive(draw: Callable[[int], str]) -> str:
+    """Draw a chart for wide and for narrow windows, of which the style sheet shows one.
+
+    Text that shrinks with a chart is not readable, and one that is scrolled hides what it compares.
+    """
+    wide, narrow = draw(WIDTH), draw(NARROW)
+    return f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>'
+
+
+def frame(width: int, height: int, drawn: Sequence[str]) -> str:
+    """Wrap drawn elements as one SVG of this size."""
     return (
-        # Narrow windows scroll it: text that shrinks with a chart is not read.
         '<div class="chart">'
         f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">'
         + "".join(drawn)
