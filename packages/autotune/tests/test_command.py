@@ -125,17 +125,17 @@ def test_mistakes_are_said(
     assert taken.read_text().startswith("{")
     assert tune("export", study.key, str(taken / "file"), *database) == 1
     assert f"cannot be written: {taken} takes no files" in capsys.readouterr().err
-    assert tune("kernel", "x.py", "--workers", "0", *database) == 1
+    assert tune("kernel", "x.py", "--workers", "0", *database) == 2
     assert "--workers 0: give 1 or more" in capsys.readouterr().err
-    assert tune("kernel", "x.py", "--limit", "0", *database) == 1
+    assert tune("kernel", "x.py", "--limit", "0", *database) == 2
     assert "--limit 0: give more than 0 seconds" in capsys.readouterr().err
     for words in (["kernel", "x.py"], ["op", "mm", "--shapes", "2x2"], ["model"]):
-        assert tune(*words, *database, "--processes", "1") == 1
+        assert tune(*words, *database, "--processes", "1") == 2
         assert "--processes 1: give 2 or more" in capsys.readouterr().err
     assert tune("kernel", str(tmp_path / "x.py"), *database) == 1
     assert "x.py: FileNotFoundError" in capsys.readouterr().err
-    assert tune("kernel", "x.py", "--evaluations", "0", *database) == 1
-    assert "evaluations=0 is no budget" in capsys.readouterr().err
+    assert tune("kernel", "x.py", "--evaluations", "0", *database) == 2
+    assert "evaluations=0 is not a budget" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

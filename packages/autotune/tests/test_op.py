@@ -49,7 +49,7 @@ def test_what_cannot_be_tuned_is_refused_at_once(
     configure(parser)
     shapes = [] if "--shapes" in words else ["--shapes", "2x2", "2x2"]
     given = ["op", *words, *shapes, "--database", str(tmp_path / "t.sqlite")]
-    assert run(parser.parse_args(given)) == 1
+    assert run(parser.parse_args(given)) == 2
     said = capsys.readouterr().err
     assert re.search(message, said), said
 

@@ -112,7 +112,7 @@ def test_a_budget_ends_by_evaluations_or_by_seconds() -> None:
     assert len(found) == 18
     assert len(search(made, answer, Budget(evaluations=7), batch=4)) == 7
     for bad in (dict(evaluations=0), dict(seconds=-1.0), dict(seconds=math.nan)):
-        with pytest.raises(TuningError, match="is no budget"):
+        with pytest.raises(TuningError, match="is not a budget"):
             Budget(**bad)  # type: ignore[arg-type]
     with pytest.raises(TuningError, match="strategy 'magic' is none of exhaustive, random"):
         make_strategy("magic", LARGE, seed=1)

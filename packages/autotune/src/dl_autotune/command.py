@@ -13,7 +13,7 @@ from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
 
 from .apply import apply
-from .errors import TuningError
+from .errors import ArgumentsError, TuningError
 from .layers import user_database
 from .operators.command import OPERATOR_COMMANDS, configure_operators, demand_processes, demand_seed
 from .runners.database import Database, StoredTrial, Study
@@ -28,7 +28,7 @@ from .spaces import Config
 from .strategies import DEFAULT, OPTIONAL, STRATEGIES, Budget
 from .terminal import Display, shown
 
-STATUS_STOPPED = 130
+STATUS_ARGUMENTS, STATUS_STOPPED = 2, 130
 _READING = ("show", "report", "apply", "export", "forget", "export-wheel")
 _STOPPED = {
     "kernel": "What was measured is kept; the same command goes on",
@@ -100,7 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     forget.add_argument("study", help="the beginning of its key")
     export = commands.add_parser("export", help="write the trials of a study as a T4 file")
     export.add_argument("study", help="the beginning of its key")
-    export.add_argument("file", type=Path, metavar="FILE")
+    export.add_argument("file", type=Path, metavar="FILE", help="T4 file to write")
     for each in (kernel, report, export):
         add_force(each)
     for each in (kernel, *operators, show, report, applied, forget, export):
@@ -110,7 +110,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what the arguments say; return the exit status."""
+    """Run the command; return 0, 1 where it failed, 2 for wrong arguments, 130 after Ctrl-C."""
     try:
         path = arguments.database or user_database()
         if arguments.what in _READING and not path.exists():
@@ -133,7 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         database.forget(study)
     except (TuningError, OutputError) as error:
         sys.stderr.write(f"dl tune: {error}\n")
-        return 1
+        return STATUS_ARGUMENTS if isinstance(error, ArgumentsError) else 1
     except KeyboardInterrupt:
         sys.stderr.write(f"dl tune: stopped. {_STOPPED.get(arguments.what, 'Run it again')}\n")
         return STATUS_STOPPED
@@ -158,13 +158,13 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
     for name in ("workers", "memory"):
         given = getattr(arguments, name)
         if given is not None and given < 1:
-            raise TuningError(f"[tune] --{name} {given}: give 1 or more")
+            raise ArgumentsError(f"[tune] --{name} {given}: give 1 or more")
     demand_processes(arguments.processes)
     demand_seed(arguments.seed)
     if arguments.report:
         check_free([arguments.report], arguments.force)
     if not 0 < arguments.limit < math.inf:
-        raise TuningError(f"[tune] --limit {arguments.limit:g}: give more than 0 seconds")
+        raise ArgumentsError(f"[tune] --limit {arguments.limit:g}: give more than 0 seconds")
     target = Target(
         arguments.file.absolute(),
         arguments.vendor,

@@ -7,6 +7,10 @@ class TuningError(Exception):
     """The base of all errors that this package raises on purpose."""
 
 
+class ArgumentsError(TuningError):
+    """An argument of a command cannot be used; the message names it and what to give instead."""
+
+
 class SpaceError(TuningError, ValueError):
     """A parameter, a constraint, or a file of a search space cannot be used."""
 

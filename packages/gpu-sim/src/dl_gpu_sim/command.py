@@ -35,7 +35,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--capability", help="of the devices, as 9.0 (8.0)")
     parser.add_argument("--seed", type=int, help="of the order of blocks and warps (1)")
     parser.add_argument("--fail", help="calls that fail: cuMemAlloc:3,cuLaunchKernel:1")
-    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="FILE | -- PROGRAM")
+    parser.add_argument(
+        "rest",
+        nargs=argparse.REMAINDER,
+        metavar="FILE | -- PROGRAM",
+        help="PTX file to check, or a program to run on simulated GPUs",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

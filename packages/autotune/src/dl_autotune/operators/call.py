@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.overrides import get_overridable_functions
 
-from ..errors import TuningError
+from ..errors import ArgumentsError
 
 _NOT_PLAIN = "not_plain"
 
@@ -101,7 +101,7 @@ def function_of(operator: str) -> Callable[..., Any]:
         there = (getattr(place, operator, None) for place in places)
         found = next((each for each in there if _takes_tensors(each)), None)
     if not _takes_tensors(found):
-        raise TuningError(
+        raise ArgumentsError(
             f"[tune] torch has no operator {operator!r} of tensors; give one like mm, conv2d or"
             " aten::addmm"
         )
@@ -127,11 +127,11 @@ def _takes_tensors(found: Any) -> bool:
 def check_dtype(name: str) -> None:
     """Whether tensors of a dtype can be made of numbers.
 
-    :raises TuningError: they cannot, or torch has no such dtype.
+    :raises ArgumentsError: they cannot, or torch has no such dtype.
     """
     found = {str(each).removeprefix("torch.") for each in _dtypes()}
     if name not in found:
-        raise TuningError(
+        raise ArgumentsError(
             f"[tune] --dtype {name!r} is no dtype of torch's that numbers are made of; there are"
             f" {', '.join(sorted(found))}"
         )

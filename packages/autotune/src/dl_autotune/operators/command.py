@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from dl_core.files import add_force
 
-from ..errors import TuningError
+from ..errors import ArgumentsError, TuningError
 from ..observers.load import BUSY
 from ..runners.database import Database
 from ..runners.device_lock import DeviceLock, in_job
@@ -47,13 +47,24 @@ def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
     )
     _add_plan(model, seconds=600.0)
     model.add_argument("--runs", type=int, default=5, help="pairs of whole runs in the end (5)")
-    model.add_argument("program", nargs=argparse.REMAINDER, metavar="-- COMMAND ...")
+    model.add_argument(
+        "program",
+        nargs=argparse.REMAINDER,
+        metavar="-- COMMAND ...",
+        help="program to tune, after --",
+    )
     wheel = commands.add_parser(
         "export-wheel",
         help="make a wheel of what was chosen, for others with the same device",
     )
     wheel.add_argument("device", help="what the device is called: the wheel is dl-tuned-DEVICE")
-    wheel.add_argument("--output", type=Path, default=Path(), metavar="FOLDER")
+    wheel.add_argument(
+        "--output",
+        type=Path,
+        default=Path(),
+        metavar="FOLDER",
+        help="folder of the wheel (default: .)",
+    )
     wheel.add_argument("--version", default="0.1.0", help="of the wheel (0.1.0)")
     add_force(wheel)
     return [op, model, wheel]
@@ -109,7 +120,7 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
     """``dl tune model``."""
     plan = _plan(arguments)
     if arguments.runs < 2:
-        raise TuningError("[tune] give 2 or more --runs: one pair says nothing")
+        raise ArgumentsError("[tune] give 2 or more --runs: one pair says nothing")
     if in_job():
         # Its program would wait for the other ranks', which wait for the device.
         raise TuningError(
@@ -149,7 +160,7 @@ OPERATOR_COMMANDS = {"op": tune_op, "model": tune_program, "export-wheel": make_
 
 def _plan(arguments: argparse.Namespace) -> OperatorPlan:
     if not arguments.seconds > 0:
-        raise TuningError(f"[tune] --seconds {arguments.seconds:g}: give more than 0")
+        raise ArgumentsError(f"[tune] --seconds {arguments.seconds:g}: give more than 0")
     demand_processes(arguments.processes)
     demand_seed(arguments.seed)
     return OperatorPlan(arguments.seconds, arguments.processes, arguments.seed)
@@ -160,7 +171,7 @@ def demand_seed(seed: int) -> None:
     :raises TuningError: generators take no such seed.
     """
     if not 0 <= seed < 1 << 32:
-        raise TuningError(f"[tune] --seed {seed}: give 0 to {(1 << 32) - 1}")
+        raise ArgumentsError(f"[tune] --seed {seed}: give 0 to {(1 << 32) - 1}")
 
 
 def demand_processes(count: int) -> None:
@@ -168,7 +179,7 @@ def demand_processes(count: int) -> None:
     :raises TuningError: a claim cannot come of so few.
     """
     if count < 2:
-        raise TuningError(
+        raise ArgumentsError(
             f"[tune] --processes {count}: give 2 or more, since one process cannot tell its own"
             " luck from what is faster"
         )
@@ -205,11 +216,11 @@ def load_told(in_use: float) -> str:
 
 def _shape(text: str) -> list[int]:
     if not re.fullmatch(r"[0-9]+(x[0-9]+)*", text):
-        raise TuningError(f"[tune] --shapes {text!r} is no shape like 64x128")
+        raise ArgumentsError(f"[tune] --shapes {text!r} is no shape like 64x128")
     # Python reads no number of thousands of digits.
     sizes = [int(size[:20]) for size in text.split("x")]
     if max(sizes) > _LARGEST or math.prod(sizes) > _LARGEST:
-        raise TuningError(
+        raise ArgumentsError(
             f"[tune] --shapes {text[:100]} has more than {_LARGEST:,} elements: give a smaller"
             " shape"
         )
@@ -220,7 +231,7 @@ def _keywords(texts: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in map(_keyword, texts):
         if name in found:
-            raise TuningError(f"[tune] --set {name} is given twice: give it once")
+            raise ArgumentsError(f"[tune] --set {name} is given twice: give it once")
         found[name] = value
     return found
 
@@ -230,4 +241,4 @@ def _keyword(text: str) -> tuple[str, Any]:
     if equals and name.isidentifier():
         with contextlib.suppress(ValueError, SyntaxError):
             return name, ast.literal_eval(value)
-    raise TuningError(f"[tune] --set {text!r} is nothing like stride=2 or padding=[1,1]")
+    raise ArgumentsError(f"[tune] --set {text!r} is nothing like stride=2 or padding=[1,1]")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from ..errors import TuningError
+from ..errors import ArgumentsError, TuningError
 from ..observers.interval import Interval, bootstrap
 from ..runners.database import Database
 from .call import Call
@@ -189,9 +189,9 @@ def told(tuned: TunedModel) -> str:
 def program_of(rest: Sequence[str]) -> list[str]:
     """The command behind ``--``; ``python`` is this interpreter.
 
-    :raises TuningError: there is none.
+    :raises ArgumentsError: there is none.
     """
     command = [word for number, word in enumerate(rest) if number or word != "--"]
     if not command:
-        raise TuningError("[tune] name the program: dl tune model -- python train.py")
+        raise ArgumentsError("[tune] name the program: dl tune model -- python train.py")
     return [sys.executable if command[0] == "python" else command[0], *command[1:]]

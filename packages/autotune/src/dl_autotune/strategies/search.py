@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from ..errors import TuningError
+from ..errors import ArgumentsError, TuningError
 from .strategy import Outcome, Strategy
 
 Evaluate = Callable[[Sequence[int]], Iterable[Outcome]]
@@ -28,7 +28,7 @@ class Budget:
         for name in ("evaluations", "seconds"):
             limit = getattr(self, name)
             if limit is not None and not limit > 0:
-                raise TuningError(f"[search] {name}={limit!r} is no budget: it has to be positive")
+                raise ArgumentsError(f"[search] {name}={limit!r} is not a budget: give more than 0")
 
 
 def search(

@@ -35,7 +35,9 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="a file of torch.export.save; several become entries by their names, and share "
         "weights and state",
     )
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.dlg")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE.dlg", help="graph file to write"
+    )
     parser.add_argument("--vendor", metavar="NAME", help="whose device records the programs")
     parser.add_argument(
         "--check",

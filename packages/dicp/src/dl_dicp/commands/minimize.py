@@ -25,9 +25,13 @@ def configure(commands: Any) -> None:
         "gets the graph's file and that of its inputs, ends with another exit code than 0. "
         "Needs no torch."
     )
-    parser.add_argument("graph", type=Path, metavar="FILE.dlg")
-    parser.add_argument("inputs", type=Path, metavar="INPUTS.npz")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="SMALL.dlg")
+    parser.add_argument("graph", type=Path, metavar="FILE.dlg", help="graph that fails")
+    parser.add_argument(
+        "inputs", type=Path, metavar="INPUTS.npz", help="inputs with which it fails"
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="SMALL.dlg", help="graph file to write"
+    )
     parser.add_argument(
         "--steps", type=float, default=64, help="rounding steps of the largest element; 64"
     )

@@ -21,8 +21,15 @@ def configure(commands: Any) -> None:
         "differs that is not on the list of exceptions, or "
         "is on it and does not."
     )
-    parser.add_argument("subject", choices=("ops", "models", "patterns"))
-    parser.add_argument("--dynamic", choices=("false", "true", "all"), default="false")
+    parser.add_argument(
+        "subject", choices=("ops", "models", "patterns"), help="what is compiled and compared"
+    )
+    parser.add_argument(
+        "--dynamic",
+        choices=("false", "true", "all"),
+        default="false",
+        help="compile for fixed sizes, for symbolic ones, or for both (default: false)",
+    )
     parser.add_argument("--sample", default="1", metavar="N/SEED", help="one test of N")
     parser.add_argument("-k", dest="text", default="", metavar="NAME", help="with NAME in the name")
 

@@ -25,12 +25,12 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         ("to-conformance", "write the call as cases of the conformance suite", "-o"),
     ):
         one = parsers.add_parser(name, help=text, description=text)
-        one.add_argument("bundle", type=Path)
+        one.add_argument("bundle", type=Path, help="bundle file or folder")
         if target == "-o":
             text = "file of cases, for `dl conformance --cases`"
             one.add_argument("-o", "--output", type=Path, metavar="FILE", required=True, help=text)
         elif target:
-            one.add_argument("output", type=Path, metavar=target)
+            one.add_argument("output", type=Path, metavar=target, help="path to write")
         if target:
             add_force(one)
         add_limits(one)

@@ -39,7 +39,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     one.set_defaults(work=_compare)
     text = "list what a recorded step holds, in the order of execution"
     one = parsers.add_parser("show", help=text, description=text)
-    one.add_argument("folder", type=Path)
+    one.add_argument("folder", type=Path, help="folder of a recorded step")
     one.set_defaults(work=_show)
 
 
