@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
@@ -12,105 +11,18 @@ from typing import Any, cast
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools.bisect.starting import Starter
 from dl_optools.bisect.verdict import Criteria, CriterionError
-from dl_optools.call import OUR_MODES
 from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty, diagnose
-from dl_optools.diagnosis.distributions import bernoulli, exponential, law_of, normal, uniform
 from dl_optools.diagnosis.names import PROBE
-from dl_optools.diagnosis.probe import OpProbe
 from dl_optools.diagnosis.runs import Run, Runner
 from dl_optools.diagnosis.telling import html, power, text, verdict, workaround
 from dl_optools.diagnosis.twice import apart
 from dl_optools.launching.launch import DEVICE_VARIABLE, REPORT
 from dl_optools.launching.reports import Report, note_report
+from faulty_device import Wrong, probed
 from programs import dl, script
-
-Wrong = Callable[[Any], Any]
-
-
-class Faulty(TorchDispatchMode):
-    """A device, below the tools, on which one overload is wrong."""
-
-    def __init__(self, name: str, wrong: Wrong) -> None:
-        super().__init__()
-        self.name, self.wrong = name, wrong
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        return self.wrong(result) if str(func) == self.name else result
-
-
-@pytest.fixture(autouse=True)
-def below_the_tools() -> Iterator[None]:
-    """What tools call by themselves meets the device, too."""
-    OUR_MODES.append(Faulty)
-    yield
-    OUR_MODES.remove(Faulty)
-
-
-def probed(work: Callable[[], Any], name: str = "", wrong: Wrong = lambda x: x) -> dict[str, Any]:
-    torch.manual_seed(0)
-    with Faulty(name, wrong), OpProbe(device="cpu") as tool:
-        work()
-    return tool.report()
-
-
-def draw() -> None:
-    x = torch.ones(1000)
-    torch.native_dropout(x, 0.1, True)
-    torch.rand_like(x), torch.randn_like(x)
-    torch.empty(1000).uniform_(-1, 3), torch.empty(1000).normal_(2, 0.5)
-    torch.empty(1000).exponential_(2.0), torch.empty(1000).bernoulli_(0.3)
-    torch.nn.functional.dropout(x, 0.25)
-    torch.bernoulli(torch.linspace(0.05, 0.95, 300)), torch.randint(0, 7, (300,))
-    torch.randint(5, (300,)), torch.randperm(50)
-    torch.multinomial(torch.tensor([0.2, 0.3, 0.5]), 400, True)
-
-
-def test_a_correct_device_draws_what_it_should() -> None:
-    found = probed(draw)
-    assert found["wrong"] == {} and found["unknown"] == {}
-    assert len(found["drawn"]) >= 11
-
-
-def test_the_programs_own_numbers_stay_what_they_are() -> None:
-    torch.manual_seed(3)
-    expected = [torch.rand(4), torch.nn.functional.dropout(torch.ones(50)), torch.rand(4)]
-    torch.manual_seed(3)
-    with OpProbe(device="cpu"):
-        got = [torch.rand(4), torch.nn.functional.dropout(torch.ones(50)), torch.rand(4)]
-    assert all(map(torch.equal, expected, got))
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong", "said"),
-    [
-        ("aten.native_dropout.default", lambda x: (x[0] * 1.01, x[1]), "where the mask is set"),
-        (
-            "aten.native_dropout.default",
-            lambda x: (torch.ones_like(x[0]) / 0.9, torch.ones_like(x[1])),
-            "the mean of",
-        ),
-        ("aten.bernoulli_.float", lambda x: x.mul_(torch.rand(x.shape) < 0.8), "the mean of"),
-        ("aten.bernoulli_.float", lambda x: x.mul_(2), "lie in"),
-        ("aten.uniform_.default", lambda x: x.mul_(0.5), "Uniform"),
-        ("aten.normal_.default", lambda x: x.sub_(2).mul_(1.1).add_(2), "Normal"),
-        ("aten.bernoulli.default", lambda x: x * (torch.rand(x.shape) < 0.8), "the mean of"),
-        ("aten.randint.low", lambda x: x + (x == 3) * 9, "lie in"),
-        ("aten.randint.default", lambda x: x * (torch.rand(x.shape) < 0.8), "the mean of"),
-        ("aten.randperm.default", lambda x: x.clamp(min=1), "each once"),
-        ("aten.multinomial.default", lambda x: x * (torch.rand(x.shape) < 0.8), "the mean of"),
-        ("aten.rand_like.default", lambda x: torch.linspace(0, 0.99, x.numel()), "numbers"),
-        ("aten.randn_like.default", lambda x: x.sort().values, "correlated"),
-    ],
-)
-def test_draws_that_are_wrong(name: str, wrong: Wrong, said: str) -> None:
-    found = probed(draw, name, wrong)
-    assert list(found["wrong"]) == [name]
-    assert said in found["wrong"][name]
 
 
 def test_an_operator_that_changes_its_mind() -> None:
@@ -172,23 +84,6 @@ def test_twice_the_same_infinity_is_not_apart() -> None:
     assert apart(one, -one) == float("inf")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_dropout_of_what_is_not_finite(value: float) -> None:
-    x = torch.ones(1000)
-    x[:500] = value
-    name = "aten.native_dropout.default"
-    assert probed(lambda: torch.native_dropout(x, 0.2, True))["wrong"] == {}
-    found = probed(lambda: torch.native_dropout(x, 0.2, True), name, lambda y: (y[0] + 1, y[1]))
-    assert found["wrong"][name].startswith("500 of 1000")
-
-
-def test_a_distribution_without_finite_parameters_is_not_known() -> None:
-    assert law_of("normal", {"mean": float("nan"), "std": 1.0}) is None
-    assert law_of("bernoulli", {"self": torch.tensor([0.5, float("nan")])}) is None
-    assert law_of("exponential", {"lambd": float("inf")}) is None
-    assert law_of("normal", {"mean": 1.0, "std": 1.0}) is not None
-
-
 class Scripted:
     """A runner whose runs report what a test wants."""
 
@@ -231,20 +126,6 @@ def test_who_is_accused_first_hides_nobody(tmp_path: Path, quick: bool) -> None:
     assert [x.name for x in found.guilty] == ["a", "b"]
     assert ("OP_PROBE_LIST" in runner.asked[1]) is quick
     assert said[1] == f"run 2: every call of {'a' if quick else 'all operators'}\n"
-
-
-def test_laws_know_their_samples() -> None:
-    torch.manual_seed(0)
-    x = torch.rand(5000, dtype=torch.float64)
-    assert uniform(0, 1).problem(x) == "" and uniform(0, 2).problem(x) != ""
-    assert bernoulli(0.5).problem((x < 0.5).double()) == ""
-    assert bernoulli(0.5).problem((x < 0.4).double()) != ""
-    assert bernoulli(0.5).problem(torch.tensor([0.0, 0.5])) != ""
-    assert normal(0, 1).problem(torch.randn(5000)) == "" and normal(0, 1).problem(x) != ""
-    assert exponential(1).problem(-(1 - x).log()) == "" and exponential(2).problem(x) != ""
-    assert normal(0, 1).problem(torch.tensor([float("nan")])) != ""
-    # Too few to say anything.
-    assert bernoulli(0.5).problem(torch.ones(3)) == ""
 
 
 def a_diagnosis(**values: Any) -> Diagnosis:

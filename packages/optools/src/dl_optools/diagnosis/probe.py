@@ -7,14 +7,13 @@ import threading
 from collections import Counter
 from typing import Any, cast
 
-import torch
-
-from dl_core.torch_backend.judging.comparison import dtype_name, to_host
+from dl_core.torch_backend.judging.comparison import dtype_name
 from dl_core.torch_backend.judging.op_classes import base_name, draws, is_uninitialised
 from dl_core.torch_backend.judging.schema import Overload, Signature, signature
 from dl_optools.call import OpCall
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
-from dl_optools.diagnosis.distributions import dropout_problem, law_of, permutation_problem
+from dl_optools.diagnosis.draws import DrawChecks
+from dl_optools.diagnosis.masked import RRELU
 from dl_optools.diagnosis.names import EVERY_VARIABLE
 from dl_optools.diagnosis.twice import apart, differing
 from dl_optools.environment import environment
@@ -24,8 +23,6 @@ from dl_optools.options import CALLS, at_least, read
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
 
-SAMPLE = 1 << 16
-"""Draws that are looked at besides those of the program."""
 GROSS = 1 << 10
 """Units of the dtype's epsilon, of the largest value, that no order of summation explains."""
 
@@ -44,7 +41,7 @@ class OpProbe(Tool):
     def opened(self) -> None:
         every = read(environment(), EVERY_VARIABLE, at_least(1), DEFAULT_EVERY, CALLS)
         self._sampler = SignatureSampler(every)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.calls: Counter[str] = Counter()
         self.dtypes: dict[str, set[str]] = {}
         self.repeated: Counter[str] = Counter()
@@ -52,7 +49,7 @@ class OpProbe(Tool):
         self.drawn: Counter[str] = Counter()
         self.unknown: Counter[str] = Counter()
         self.wrong: dict[str, str] = {}
-        self._sampled: set[tuple[str, str]] = set()
+        self._draws = DrawChecks()
         self._only_on_device: set[str] = set()
 
     def wants(self, name: str, function: Any) -> bool:
@@ -73,9 +70,7 @@ class OpProbe(Tool):
             self._only_on_device.add(call.name)
         pick = self._sampler.pick(call)
         if draws(overload, call.args, call.kwargs):
-            result = call.proceed()
-            self._look_at_draws(call, overload, facts, result)
-            return result
+            return self._test_draws(call, overload, facts, repeat=pick is not Pick.SKIP)
         if pick is Pick.SKIP or facts.written:
             return call.proceed()
         result = call.proceed()
@@ -104,97 +99,24 @@ class OpProbe(Tool):
 
     # Draws
 
-    def _look_at_draws(
-        self, call: OpCall, overload: Overload[Any, Any], facts: Signature, result: Any
-    ) -> None:
+    def _test_draws(
+        self, call: OpCall, overload: Overload[Any, Any], facts: Signature, *, repeat: bool
+    ) -> Any:
         defaults = {x.name: x.default_value for x in overload._schema.arguments}
         bound = {**defaults, **facts.bind(call.args, call.kwargs)}
-        name = base_name(overload)
-        if name == "randperm":
-            self.drawn[call.name] += 1
-            if problem := permutation_problem(result):
-                with self._lock:
-                    self.wrong.setdefault(call.name, f"{problem} (call {call.number})")
-            return
-        law = law_of(name, bound)
-        if law is None:
-            self.unknown[call.name] += 1
-            return
-        self.drawn[call.name] += 1
-        problem = ""
-        if name == "native_dropout":
-            values, mask = result
-            problem = dropout_problem(bound["input"], float(bound["p"]), values, mask)
-            drawn = mask
-        else:
-            drawn = result if isinstance(result, torch.Tensor) else bound.get("self")
-        problem = problem or law.problem(to_host(drawn))
-        key = (call.name, law.text + dtype_name(drawn.dtype))
-        if not problem and key not in self._sampled:
-            self._sampled.add(key)
-            problem = self._sample(overload, bound, drawn, law)
-        if problem:
-            with self._lock:
-                self.wrong.setdefault(call.name, f"{problem} (call {call.number})")
-
-    def _sample(
-        self, overload: Overload[Any, Any], bound: dict[str, Any], drawn: Any, law: Any
-    ) -> str:
-        """Many draws with the same parameters, twice from one state."""
-        given = dict(bound)
-        dtype = given["input"].dtype if "input" in given else drawn.dtype
-        if "size" in given:
-            given["size"] = [SAMPLE]
-        if "num_samples" in given:
-            given["num_samples"] = SAMPLE
-        elif overload is torch.ops.aten.bernoulli.default:
-            # As often as it takes, so that probabilities stay as they are spread.
-            p = given["self"].detach().flatten()
-            given["self"] = p.repeat(max(SAMPLE // max(p.numel(), 1), 1))
-        else:
-            given = {
-                key: torch.ones(SAMPLE, dtype=dtype, device=drawn.device)
-                if key in ("self", "input")
-                else value
-                for key, value in given.items()
-            }
-        given.pop("generator", None)
-        device = drawn.device
-        generators: Any = None if device.type == "cpu" else torch.get_device_module(device)
-        state = torch.get_rng_state() if generators is None else generators.get_rng_state(device)
-
-        def draw() -> torch.Tensor:
-            arguments = {
-                k: x.clone() if isinstance(x, torch.Tensor) else x for k, x in given.items()
-            }
-            positional = [x.name for x in overload._schema.arguments if not x.kwarg_only]
-            args = [arguments.pop(x) for x in positional if x in arguments]
-            found = overload(*args, **arguments)
-            return to_host(found[1] if isinstance(found, tuple) else found)
-
-        def put_back() -> None:
-            if generators is None:
-                torch.set_rng_state(state)
+        # What is read and written in place is another call's input the second time.
+        repeat = repeat and base_name(overload) not in RRELU
+        with self._lock:
+            result, problem = self._draws.call(
+                call.name, call.number, overload, bound, call.proceed, repeat=repeat
+            )
+            if problem is None:
+                self.unknown[call.name] += 1
             else:
-                generators.set_rng_state(state, device)
-
-        try:
-            one, two = draw(), draw()
-            put_back()
-            again = draw()
-        finally:
-            put_back()
-        varied = law.deviation > 0
-        problem: str = law.problem(one)
-        if problem:
-            return problem
-        if not torch.equal(one, again):
-            return f"from the same state of the generator it draws other numbers for {law.text}"
-        if varied and torch.equal(one, two):
-            return f"it draws the same numbers again and again for {law.text}"
-        if varied and law.alike and (lag := _correlation(one)) > 8 / SAMPLE**0.5:
-            return f"neighbouring draws for {law.text} are correlated: {lag:.3g}"
-        return ""
+                self.drawn[call.name] += 1
+            if problem:
+                self.wrong.setdefault(call.name, problem)
+        return result
 
     def report(self) -> dict[str, Any]:
         """All of it, as JSON."""
@@ -210,10 +132,3 @@ class OpProbe(Tool):
             "device": self.device,
             "imported": [name for name in list(sys.modules) if name.startswith("torch.")],
         }
-
-
-def _correlation(values: torch.Tensor) -> float:
-    """Of each value with the next one, in magnitude."""
-    x = values.double().flatten()
-    x = x - x.mean()
-    return abs(float((x[1:] * x[:-1]).sum() / x.square().sum()))

@@ -105,10 +105,9 @@ def draws(overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: Mapping[s
         return False
     defaults = {each.name: each.default_value for each in overload._schema.arguments}
     bound = {**defaults, **facts.bind(args, kwargs)}
-    return not any(
-        name in bound and bound[name] is not None and bound[name] == off
-        for name, off in _SWITCHES.items()
-    )
+    # A probability may be a tensor: that of each element.
+    given = {name: value for name, value in bound.items() if isinstance(value, (bool, int, float))}
+    return not any(name in given and given[name] == off for name, off in _SWITCHES.items())
 
 
 def rule_for(

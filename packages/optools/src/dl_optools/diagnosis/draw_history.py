@@ -1,0 +1,102 @@
+"""What the draws of one operator have in common over the calls of a program."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import torch
+
+from dl_optools.diagnosis.independence import CERTAIN_BITS, FEWEST, SIGMAS
+
+Tensor = torch.Tensor
+BINS = 64
+FALSE_ALARM = 1e-12
+"""Probability that the draws of a right operator fail the test of their distribution."""
+SPREAD = 0.8
+"""Variance of ``s * s`` for scores s of uniform numbers: 144 / 80 - 1."""
+
+
+class DrawHistory:
+    """Sums over the scores of calls, and which draws came from which state of the generator.
+
+    Calls that begin where no call ended begin the sums again: a program that sets its seed draws
+    the same numbers twice, which is no sample of twice the size.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[bytes, tuple[bytes, int]] = {}
+        self._last: tuple[bytes, int, Tensor] | None = None
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin the sums again."""
+        self._count = 0
+        self._mean = self._spread = self._slack = 0.0
+        self._bins = torch.zeros(BINS, dtype=torch.float64)
+
+    def again(self, values: Tensor, entropy: Tensor, state: bytes, number: int) -> str:
+        """Whether an earlier call, from another state of the generator, drew the same."""
+        if float(entropy.sum()) < 2 * CERTAIN_BITS:
+            return ""
+        parts = (str(values.dtype), str(tuple(values.shape)))
+        key = hashlib.blake2b("".join(parts).encode(), digest_size=16)
+        key.update(values.contiguous().flatten().view(torch.uint8).numpy().tobytes())
+        before, first = self._seen.setdefault(key.digest(), (state, number))
+        if before == state:
+            return ""
+        return f"call {first} drew the same numbers from another state of the generator"
+
+    def alike(self, scores: Tensor, state: bytes, number: int) -> str:
+        """Whether the draws tell of those of the operator's call before."""
+        last, self._last = self._last, (state, number, scores.flatten())
+        if last is None or last[0] == state:
+            return ""
+        count = min(last[2].numel(), scores.numel())
+        if count < FEWEST:
+            return ""
+        found = float(last[2][:count].dot(self._last[2][:count])) / math.sqrt(count)
+        if abs(found) <= SIGMAS:
+            return ""
+        share = found / math.sqrt(count)
+        return f"draws depend on those of call {last[1]}: their correlation is {share:.3g}"
+
+    def add(self, uniforms: Tensor, slack: float) -> str:
+        """Add a call's transformed draws, and test all that there are.
+
+        :param slack: what the rounding of the draws may move the distribution.
+        """
+        u = uniforms.flatten()
+        scores = (u - 0.5) * math.sqrt(12)
+        self._count += u.numel()
+        self._mean += float(scores.sum())
+        self._spread += float((scores.square() - 1).sum())
+        self._slack += slack * u.numel()
+        self._bins += torch.histc(u, BINS, 0.0, 1.0)
+        return misfit(self._count, self._mean, self._spread, self._slack, self._bins)
+
+
+def misfit(count: int, mean: float, spread: float, slack: float, bins: Tensor) -> str:
+    """Whether transformed draws are not uniform: their mean, spread and distribution function.
+
+    The distribution function by the Dvoretzky-Kiefer-Wolfowitz inequality (Massart, The tight
+    constant in the Dvoretzky-Kiefer-Wolfowitz inequality, Annals of Probability 18, 1990).
+
+    :param mean: sum of the scores, :param spread: of their squares less 1, :param slack: of the
+        calls' slacks, :param bins: how many uniforms are in each of equal bins.
+    """
+    if count < FEWEST:
+        return ""
+    error = math.sqrt(count)
+    off = max(abs(mean) - 4 * slack, 0) / error
+    if off > SIGMAS:
+        return f"their mean is {off:.3g} standard errors off"
+    off = max(abs(spread) - 12 * slack, 0) / (error * math.sqrt(SPREAD))
+    if off > SIGMAS:
+        return f"their spread is {off:.3g} standard errors off"
+    edges = torch.arange(1, BINS + 1, dtype=torch.float64) / BINS
+    distance = float((bins.cumsum(0) / count - edges).abs().max())
+    allowed = math.sqrt(math.log(2 / FALSE_ALARM) / (2 * count)) + 2 * slack / count
+    if distance <= allowed:
+        return ""
+    return f"their distribution function is {distance:.3g} off, allowed is {allowed:.3g}"

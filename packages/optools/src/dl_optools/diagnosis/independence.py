@@ -1,0 +1,79 @@
+"""Draws that depend on each other: rows that are the same, neighbours that are correlated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+
+Tensor = torch.Tensor
+
+SIGMAS = 8.0
+"""A correlation that is further off is wrong: by chance once in 8e14 of the lags looked at."""
+CERTAIN_BITS = 64.0
+"""Entropy of draws that no chance makes equal."""
+FEWEST = 64
+"""Of fewer values a correlation says nothing."""
+_BLOCKS = tuple(2**power for power in range(5, 15))
+"""Periods that kernels have: threads of a group, elements of a block."""
+
+
+def repetition(values: Tensor, entropy: Tensor) -> str:
+    """What is the same all along a dimension, or in two of the last dimension's rows.
+
+    :param entropy: collision entropy of each value, of the values' shape.
+    """
+    for dim, size in enumerate(values.shape):
+        if size < 2:
+            continue
+        rows, bits = values.movedim(dim, 0), entropy.movedim(dim, 0)
+        if float(bits[1:].sum()) >= CERTAIN_BITS and bool((rows[1:] == rows[:1]).all()):
+            return f"draws are the same at each of {size} positions of dimension {dim}"
+    if values.dim() < 2:
+        return ""
+    return _equal_rows(values.flatten(0, -2), entropy.flatten(0, -2))
+
+
+def _equal_rows(rows: Tensor, entropy: Tensor) -> str:
+    """Two equal rows of a matrix, each of which has enough entropy to be the only one."""
+    enough = entropy.sum(1) >= CERTAIN_BITS + 2 * math.log2(max(rows.size(0), 1))
+    places = enough.nonzero().flatten()
+    if places.numel() < 2:
+        return ""
+    wide = rows[places].double().contiguous().view(torch.int64)
+    generator = torch.Generator().manual_seed(0)
+    factors = torch.randint(-(2**62), 2**62, (rows.size(1),), generator=generator) | 1
+    hashes, order = ((wide ^ (wide >> 31)) * factors).sum(1).sort()
+    for at in (hashes[1:] == hashes[:-1]).nonzero().flatten().tolist():
+        one, two = sorted(int(places[order[x]]) for x in (at, at + 1))
+        if torch.equal(rows[one], rows[two]):
+            return f"rows {one} and {two} of {rows.size(0)} are the same {rows.size(1)} draws"
+    return ""
+
+
+def correlation(scores: Tensor) -> str:
+    """Neighbours along a dimension, or values a block apart, that tell of each other.
+
+    :param scores: of mean 0 and variance 1, in the order of the draws.
+    """
+    scores = scores - scores.mean()
+    for what, one, two in _pairs(scores):
+        count = one.numel()
+        if count < FEWEST:
+            continue
+        found = float((one * two).sum()) / math.sqrt(count)
+        if abs(found) > SIGMAS:
+            return f"{what} are correlated: {found / math.sqrt(count):.3g} in {count} pairs"
+    return ""
+
+
+def _pairs(scores: Tensor) -> Iterator[tuple[str, Tensor, Tensor]]:
+    for dim, size in enumerate(scores.shape):
+        if size > 1:
+            one, two = scores.narrow(dim, 0, size - 1), scores.narrow(dim, 1, size - 1)
+            yield f"neighbouring draws along dimension {dim}", one, two
+    flat = scores.flatten()
+    for lag in _BLOCKS:
+        if lag < flat.numel():
+            yield f"draws {lag} apart", flat[lag:], flat[:-lag]

@@ -1,0 +1,66 @@
+"""A device with one wrong overload, below the tools, for tests of `dl diagnose`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from dl_optools.call import OUR_MODES
+from dl_optools.compare.autocompare import OpAutoCompare
+from dl_optools.diagnosis.probe import OpProbe
+
+Wrong = Callable[[Any], Any]
+Compute = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+
+
+class Faulty(TorchDispatchMode):
+    """The CPU, but for one overload.
+
+    :param wrong: makes of its right result the wrong one.
+    :param instead: computes it in place of the CPU.
+    """
+
+    def __init__(
+        self, name: str, wrong: Wrong = lambda x: x, instead: Compute | None = None
+    ) -> None:
+        super().__init__()
+        self.name, self.wrong, self.instead = name, wrong, instead
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if str(func) != self.name:
+            return func(*args, **kwargs)
+        if self.instead is not None:
+            return self.instead(func, args, kwargs)
+        return self.wrong(func(*args, **kwargs))
+
+
+@contextmanager
+def below_the_tools() -> Iterator[None]:
+    """What tools call by themselves meets the device, too."""
+    OUR_MODES.append(Faulty)
+    try:
+        yield
+    finally:
+        OUR_MODES.remove(Faulty)
+
+
+def probed(work: Callable[[], Any], name: str = "", *wrong: Any, **options: Any) -> dict[str, Any]:
+    """What the probe reports of a program on the device with a fault."""
+    torch.manual_seed(0)
+    with below_the_tools(), Faulty(name, *wrong, **options), OpProbe(device="cpu") as tool:
+        work()
+    return tool.report()
+
+
+def compared(work: Callable[[], Any], name: str = "", *wrong: Any, **options: Any) -> OpAutoCompare:
+    """The tool that compared every call of a program on the device with a fault."""
+    torch.manual_seed(0)
+    tool = OpAutoCompare(device="cpu", every=1, stream=None, csv=False, bundles=0, attribute=False)
+    with below_the_tools(), Faulty(name, *wrong, **options), tool:
+        work()
+    return tool
