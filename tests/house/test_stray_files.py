@@ -1,0 +1,43 @@
+"""Committed files are sources, documents and data: no output of a program is among them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PART = re.compile(r"[\w.][\w.+-]*", re.ASCII)
+SUFFIXES = {
+    *(".py", ".pyi", ".typed", ".in", ".toml", ".ini", ".yaml", ".json", ".cmake", ".sh"),
+    *(".c", ".h", ".cpp", ".hpp", ".inc", ".cu", ".hip"),
+    *(".md", ".txt", ".png", ".css", ".js", ".expected"),
+}
+WITHOUT_SUFFIX = {"LICENSE", "NOTICE", "nox", "run", ".gitignore", ".clang-format"}
+
+
+def strays(paths: list[str]) -> list[str]:
+    """Return the paths that no source, document or data file would have."""
+    found = []
+    for path in paths:
+        *_, name = parts = path.split("/")
+        known = Path(name).suffix in SUFFIXES or name in WITHOUT_SUFFIX
+        if not known or not all(PART.fullmatch(part) for part in parts):
+            found.append(path)
+    return found
+
+
+def test_no_file_is_committed_by_mistake() -> None:
+    done = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    assert strays(done.stdout.split("\0")[:-1]) == []
+
+
+def test_output_files_are_noticed() -> None:
+    wrong = ["packages/x/-", "a.out", "core.1234", "build log.txt", "packages/y/--help", "x.orig"]
+    assert strays(["packages/core/README.md", ".ci/run", *wrong]) == wrong
