@@ -16,6 +16,8 @@ import pytest
 from dl_conformance.commit_seed import commit_seed
 
 ROOT = Path(__file__).absolute().parents[1]
+DRAWN = pytest.StashKey[tuple[int, int]]()
+"""Numbers of cases that run and of those that were collected."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -45,9 +47,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not any(item.path.is_relative_to(folder) for folder in whole):
             functions[_function(item)].append(item.nodeid)
+    total = len(items)
     left_out = {name for names in functions.values() for name in _undrawn(names, parts, seed)}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
+    config.stash[DRAWN] = (len(items), total)
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    if counts := config.stash.get(DRAWN, None):
+        terminalreporter.write_line("drawn: {:,} of {:,} cases".format(*counts))
 
 
 def _function(item: pytest.Item) -> str:

@@ -48,6 +48,7 @@ def test_one_in_so_many_cases_runs(suite: Path) -> None:
     assert "1 failed, 39 passed, 75 deselected" in first
     assert len(re.findall(r"test_few\[\d+\] PASSED", first)) == 1
     assert "drawn: one in 3 of the cases of each function, by commit" in first
+    assert "drawn: 40 of 115 cases\n" in first
     ran = re.findall(r"(\S+) PASSED", first)
     assert re.findall(r"(\S+) PASSED", run(suite, "--one-of=3")) == ran, "another draw of one tree"
 
