@@ -511,7 +511,7 @@ def generate(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["toolchain"])
 def lint(session: nox.Session) -> None:
-    """Formatting, lint, types, generated files up to date, one family for each operator."""
+    """Check formatting, types, generated files, operator families, wording, commit messages."""
     python = python_of(session, "toolchain")
     clang_format = str(Path(python).with_name("clang-format"))
     sources, env = source_path("packages/*/src", "tests/plugins/*/src")
@@ -522,6 +522,8 @@ def lint(session: nox.Session) -> None:
         "clang-format": (clang_format, "--dry-run", "-Werror", *cpp_sources()),
         **{" ".join(each): (python, *each, "--check") for each in GENERATORS},
         "families": (python, "tests/house/test_families.py"),
+        "wording": (python, "-m", "tools.wording"),
+        "commit messages": (python, "tools/commit_messages.py"),
     }
     failed = []
     for name, command in commands.items():

@@ -1,0 +1,1 @@
+"""Check of the project's English: terms of the field, first lines that name their subject."""

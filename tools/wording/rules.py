@@ -1,0 +1,115 @@
+"""Rules of wording: a pattern, and what to write instead.
+
+They hold for comments, docstrings, messages, documents and names of functions. A finding that is
+ordinary English goes on the allow-list with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_PARTICIPLES = (
+    "told|said|made|found|shown|given|kept|moved|asked|seen|tried|written|read_back|taken|gone|left"
+    "|held|met|meant|put|laid|turned|played|drawn"
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule.
+
+    :ivar name: its name on the allow-list.
+    :ivar pattern: text that breaks it.
+    :ivar advice: what to write instead.
+    :ivar opening: the rule holds for the first line of docstrings and comments only.
+    """
+
+    name: str
+    pattern: re.Pattern[str] = field(compare=False)
+    advice: str
+    opening: bool = False
+
+
+def _rule(name: str, pattern: str, advice: str, *, opening: bool = False) -> Rule:
+    return Rule(name, re.compile(pattern), advice, opening)
+
+
+RULES = (
+    _rule(
+        "clause-opening",
+        r"^(?:What|Which|Whether|Who|Whose)\b(?!.*\?)",
+        "begin with a noun phrase or an imperative verb",
+        opening=True,
+    ),
+    _rule(
+        "of-opening",
+        r"^Of (?!course\b)\w+",
+        "begin with a noun: 'Arguments of ...', 'Row sums of ...'",
+        opening=True,
+    ),
+    _rule(
+        "is-no",
+        r"(?<![Tt]here )\b(?:is|are|was|were) no (?!(?:longer|more|less|better|worse|doubt)\b)\w",
+        "say 'is not a ...'",
+    ),
+    _rule(
+        "there-is",
+        r"\bthat there (?:is|are)\b(?! no\b| a\b| an\b)|\bwho(?:ever)? there is\b",
+        "say 'available', 'unknown' or 'missing'",
+    ),
+    _rule(
+        "of-it",
+        r"\b(?:what|much|some|all|none|one|part|little) of (?:it|them|these|those|ours)\b",
+        "name the thing",
+    ),
+    _rule("half", r"\bhalves\b|\bhalf types?\b", "say 'half precision', 'float16' or 'bfloat16'"),
+    _rule("card", r"(?<!graphics )(?<!wild)\bcards?\b", "say 'device' or 'GPU'"),
+    _rule(
+        "played", r"\b(?:is|are|being|was|were) played\b|\bplayed \w+", "say 'fake' or 'simulated'"
+    ),
+    _rule("host-number", r"\bnumbers? of the host\b|\bhost(?:'s)? numbers?\b", "say 'host scalar'"),
+    _rule("truth", r"\btruths?\b(?! tables?\b)", "say 'boolean'"),
+    _rule(
+        "place",
+        r"\bplaces? (?:of|in|along) (?:a|the|its|each|one) (?:tensor|row|dimension|list|index)",
+        "say 'index', 'position' or 'offset'",
+    ),
+    _rule("beside", r"\bbeside\b", "say 'next to', 'alongside' or 'in addition to'"),
+    _rule(
+        "lies",
+        r"\b(?:lies?|lying) (?:in|on|at|apart|beside|with|without|across|below|above|outside)\b",
+        "say 'is stored' or 'is located'",
+    ),
+    _rule(
+        "archaic",
+        r"\b(?:anew|unawares?|hither|thither|whereof|thereof|amid|betwixt|ere)\b|\bby turns\b",
+        "say 'again' or 'alternating'",
+    ),
+    _rule(
+        "told",
+        r"\b(?:is|are|was|were) told(?: of| by)?\b|\btold of\b|\bit is said\b",
+        "say 'is reported', 'is listed' or 'is documented'",
+    ),
+    _rule("made-up", r"\bmade[- ]up\b", "say 'synthetic' or 'placeholder'"),
+    _rule(
+        "nobody",
+        r"\b(?:nobody|somebody)(?:'s)?\b",
+        "name the actor: another process, the caller, the user",
+    ),
+    _rule(
+        "house",
+        r"\b(?:map|tests|rules) of the house\b|\brooms? (?:of|below|above|is|are)\b",
+        "say 'architecture', 'layer' or 'folder'",
+    ),
+)
+HELP = _rule(
+    "help-fragment",
+    r"^(?:of|in|on|which|that|what|whose|by|where|as|after|whether|is|are) ",
+    "write a full noun phrase: 'number of ...', 'path of ...'",
+)
+NAME = _rule(
+    "participle-name",
+    rf"^_?(?:{_PARTICIPLES})(?:_\w+)?$",
+    "use a verb phrase: format_report, build_graph, find_root",
+)
