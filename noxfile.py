@@ -45,6 +45,8 @@ BUILD = ROOT / "build"
 TORCH = "torch==2.13.0"
 # The torch releases that dl-core is built for, see `torch-matrix`.
 RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.toml")
+# The wheels that the main job needs; what they are built with and run on comes along.
+MAIN_JOB = ("dl-core", "dl-vendor-cpu")
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 # What dl-integrations is tested with, about 30 MB; transformers is there for training.
 FRAMEWORKS = ("accelerate", "lightning")
@@ -134,9 +136,13 @@ def vendors() -> dict[str, Metadata]:
     return found
 
 
-def libraries() -> list[str]:
-    """What vendors load where it is installed: all of their extras but those for tests."""
-    extras = (project.get("optional-dependencies", {}) for project in vendors().values())
+def libraries(names: Iterable[str] = ()) -> list[str]:
+    """Return the extras of these vendor wheels (default: of all), but those for tests.
+
+    They are libraries that a vendor loads where they are installed.
+    """
+    chosen = [x for x in vendors().values() if not names or x["name"] in names]
+    extras = (project.get("optional-dependencies", {}) for project in chosen)
     return sorted({x for each in extras for name in each if name != "test" for x in each[name]})
 
 
@@ -161,16 +167,26 @@ def build(session: nox.Session) -> None:
     session.run(python_of(session, "toolchain"), "-m", "tools.build_wheels", external=True)
 
 
-@nox.session(requires=["build"], default=False)
-def environment(session: nox.Session) -> None:
-    """The clean environment: the wheels of dist/, what they need, torch, and what runs them."""
+def state_of(installed: Iterable[Path]) -> str:
+    """Return a hash of what an environment with these wheels is made from."""
     state = hashlib.sha256((ROOT / "constraints.txt").read_bytes())
     state.update(Path(__file__).read_bytes())
     state.update(repr(libraries()).encode())
-    for wheel in wheels():
+    for wheel in installed:
         state.update(wheel.name.encode() + wheel.read_bytes())
+    return state.hexdigest()
+
+
+def is_current(stamp: Path, installed: Iterable[Path]) -> bool:
+    """Return True if the environment of a stamp was made from these wheels."""
+    return stamp.exists() and stamp.read_text() == state_of(installed)
+
+
+@nox.session(requires=["build"], default=False)
+def environment(session: nox.Session) -> None:
+    """The clean environment: the wheels of dist/, what they need, torch, and what runs them."""
     stamp = session.env_dir / "stamp"
-    if stamp.exists() and stamp.read_text() == state.hexdigest():
+    if is_current(stamp, wheels()):
         session.log("the wheels of dist/ are installed already")
         return
     stamp.unlink(missing_ok=True)
@@ -184,7 +200,7 @@ def environment(session: nox.Session) -> None:
     seen = visible(python_of(session, "environment"))
     session.run("python", "-W", "error", "-c", WITH_VENDOR, env=seen)
     session.run("python", "-m", "pip", "check")
-    stamp.write_text(state.hexdigest())
+    stamp.write_text(state_of(wheels()))
 
 
 def remove_our_packages(session: nox.Session) -> None:
@@ -195,10 +211,38 @@ def remove_our_packages(session: nox.Session) -> None:
         session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", *names)
 
 
-@nox.session(venv_backend="none", requires=["environment"])
+@nox.session(name="train-build", venv_backend="none", requires=["toolchain"], default=False)
+def train_build(session: nox.Session) -> None:
+    """Build the wheels that the main job needs, a quarter of all."""
+    python = python_of(session, "toolchain")
+    session.run(python, "-m", "tools.build_wheels", *MAIN_JOB, external=True)
+
+
+@nox.session(name="train-environment", requires=["train-build"], default=False)
+def train_environment(session: nox.Session) -> None:
+    """The environment of the main job: its wheels, torch and what trains, but no other wheel."""
+    stamp = session.env_dir / "stamp"
+    names = tuple(name.replace("-", "_") + "-" for name in (*MAIN_JOB, "dl-diopi-proto"))
+    needed = [path for path in wheels() if path.name.startswith(names)]
+    if is_current(whole_environment(session), wheels()) or is_current(stamp, needed):
+        session.log("the wheels of the main job are installed already")
+        return
+    stamp.unlink(missing_ok=True)
+    remove_our_packages(session)
+    session.install(*CONSTRAINTS, TORCH, *map(str, needed), *libraries(MAIN_JOB), *TRAIN)
+    stamp.write_text(state_of(needed))
+
+
+def whole_environment(session: nox.Session) -> Path:
+    """Return the stamp of the environment with all wheels."""
+    return session.cache_dir.parent / "environment" / "stamp"
+
+
+@nox.session(venv_backend="none", requires=["train-environment"])
 def train(session: nox.Session) -> None:
     """The main job: train on dl and on the CPU, compare and report; `-- --quick` for a taste."""
-    python = python_of(session, "environment")
+    whole = is_current(whole_environment(session), wheels())
+    python = python_of(session, "environment" if whole else "train-environment")
     command = (python, "-m", "tools.train_job", *session.posargs)
     session.run(*command, env=visible(python), external=True)
 

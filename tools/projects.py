@@ -99,6 +99,26 @@ def in_build_order() -> list[Project]:
     return [found[name] for name in TopologicalSorter(graph).static_order()]
 
 
+def closure(names: Iterable[str], projects: Iterable[Project]) -> list[Project]:
+    """Return the named projects with all that they need to be built and to run, in build order.
+
+    :raises ValueError: there is no project of a name.
+    """
+    projects = list(projects)
+    known = {project.name: project for project in projects}
+    wanted: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name not in known:
+            raise ValueError(f"[projects] {name!r} is not a project; use one of {', '.join(known)}")
+        if name not in wanted:
+            wanted.add(name)
+            needed = {normalised(x) for x in known[name].requires} & set(known)
+            pending += [*own_requirements(known[name], known), *needed]
+    return [project for project in projects if project.name in wanted]
+
+
 def own_requirements(project: Project, known: Iterable[str]) -> list[str]:
     """Return those build requirements of ``project`` that are in ``known``."""
     wanted = {normalised(requirement) for requirement in project.build_requires}

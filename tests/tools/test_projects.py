@@ -9,6 +9,7 @@ import pytest
 from tools import build_wheels
 from tools.projects import (
     Project,
+    closure,
     compiler_requirements,
     foreign_requirements,
     in_build_order,
@@ -47,6 +48,17 @@ def test_projects_follow_what_they_are_built_with() -> None:
     for position, project in enumerate(projects):
         assert set(own_requirements(project, names)) <= set(names[:position])
     assert {"dl-core", "dl-diopi-proto"} <= set(names)
+
+
+def test_a_wheel_is_built_with_all_that_it_needs_and_no_more() -> None:
+    every = in_build_order()
+    names = [project.name for project in closure(["dl-vendor-cpu"], every)]
+    assert set(names) == {"dl-vendor-cpu", "dl-vendor-kit", "dl-kernels", "dl-diopi-proto"}
+    assert names[0] == "dl-diopi-proto" and names[-1] == "dl-vendor-cpu"
+    main_job = {project.name for project in closure(["dl-core", "dl-vendor-cpu"], every)}
+    assert main_job == {*names, "dl-core"}
+    with pytest.raises(ValueError, match=r"'dl-nothing' is not a project; use one of .*dl-core"):
+        closure(["dl-nothing"], every)
 
 
 def test_metadata_is_read_with_normalised_names(project: Project) -> None:
