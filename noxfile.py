@@ -427,6 +427,17 @@ def fuzz(session: nox.Session) -> None:
     session.run(python, "-m", "fuzz", *options, env=env, external=True)
 
 
+@nox.session(name="fuzz-operators", venv_backend="none", requires=["environment"], default=False)
+def fuzz_operators(session: nox.Session) -> None:
+    """Compare 100,000 random operator calls with torch's CPU; `-- --seed S` for another session."""
+    report = str(BUILD / "fuzz" / "operators.json")
+    python = python_of(session, "environment")
+    demand_device(session, python, "cpu")
+    env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": "cpu", "OMP_NUM_THREADS": "1"}
+    command = (python, "-m", "operator_fuzz", "--json", report)
+    session.run(*command, *session.posargs, env=env, external=True)
+
+
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def sanitize(session: nox.Session) -> None:
     """Run tests on libraries that watch their memory and undefined behaviour: vendors, and the host
@@ -792,7 +803,8 @@ def full(session: nox.Session) -> None:
     """All at full length: checks, tests, torch releases, sanitizers, fuzzing, benchmarks."""
     checks = ("lint", "units", "tests", *CONFORMANCE, *DEVICE_TESTS, *MODELS, "torch-matrix")
     without_a_card = ("autotune-extras", "simulated", "dicp-tests", *FAULTS)
-    names = (*checks, *without_a_card, "sanitize", "coverage", "fuzz", "train", *BENCHMARKS)
+    fuzzing = ("fuzz", "fuzz-operators")
+    names = (*checks, *without_a_card, "sanitize", "coverage", *fuzzing, "train", *BENCHMARKS)
     # In a nox of its own, because the sessions that these require read the setting too.
     command = (sys.executable, "-m", "nox", "--sessions", *names)
     env = {"DL_BUILD_ISA": "all", WITHOUT_DEVICE: "skip", WHOLE_PACKAGES: "1"}

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from diopi_proto.tolerance.distribution import FALSE_ALARM
+from dl_core.torch_backend.judging.comparison import same_values
 
 from .relocate import Relocation
 
@@ -33,7 +34,7 @@ def compare_random(
     device = str(next(t.device for t in got.values() if isinstance(t, torch.Tensor)))
     again = _draw(run, original, device, seed=SEED)
     first = [t.detach().cpu() for t in got.values() if isinstance(t, torch.Tensor)]
-    if not all(torch.equal(a, b) for a, b in zip(first, again, strict=True)):
+    if not _same(first, again):
         return "the same seed gives other numbers"
     draws = DRAWS if independent else FEW_DRAWS
     pooled = {
@@ -60,7 +61,7 @@ def _draw(run: Callable[..., Any], original: Any, device: str, seed: int) -> lis
 
 
 def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
-    return all(torch.equal(a, b) for a, b in zip(left, right, strict=True))
+    return all(same_values(a, b) for a, b in zip(left, right, strict=True))
 
 
 def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor, draws: int) -> str | None:

@@ -1,0 +1,80 @@
+"""Elements that nothing is right for: where the dtype of a call overflows on torch's CPU as well.
+
+The float64 reference is finite there, or infinite where float32 ends in nan. What a device returns
+depends on the order of its operations, so such an element says nothing about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from opinfo.relocate import Relocation
+from opinfo.sweep import Outcome, run, tensors_of
+from torch.utils._pytree import tree_map
+
+from dl_core.torch_backend.judging.comparison import same_elements, to_host
+from dl_optools.relocation import WIDER
+
+from .calls import FuzzCall
+
+
+@dataclass
+class Settled(Outcome):
+    """An outcome whose values are others."""
+
+    replaced: list[Any] = field(default_factory=list)
+
+    def values(self) -> list[Any]:
+        return self.replaced
+
+
+def without_overflow(call: FuzzCall, cpu: Outcome, got: Outcome) -> Outcome | None:
+    """Return ``got`` with the CPU's elements where the CPU overflows; None if it does nowhere."""
+    wide = run(call.function, Relocation(dtypes=WIDER)(call.arguments), default=torch.float64)
+    references = wide.values()
+    pairs = list(zip(got.values(), cpu.values(), strict=True))
+    if wide.error is not None or len(references) != len(pairs):
+        return None
+    larger = _absolute(call) if _is_finite(call) else None
+    replaced = list(got.values())
+    changed = False
+    for at, (have, want) in enumerate(pairs):
+        where = _overflows(have, want, references[at], larger[at] if larger else None)
+        if where is not None and bool(where.any()):
+            replaced[at] = torch.where(where, to_host(want), to_host(have))
+            changed = True
+    return Settled(got.arguments, got.result, replaced=replaced) if changed else None
+
+
+def _is_finite(call: FuzzCall) -> bool:
+    """Return True if no argument is infinite or nan: then only the call itself can overflow."""
+    numbers = [x for x in tensors_of(call.arguments) if x.dtype.is_floating_point or x.is_complex()]
+    return all(bool(x.isfinite().all()) for x in numbers)
+
+
+def _absolute(call: FuzzCall) -> list[Any] | None:
+    """Return the CPU's values for positive arguments, which show the magnitude of a sum's terms."""
+
+    def positive(value: Any) -> Any:
+        able = isinstance(value, torch.Tensor) and value.dtype.is_floating_point
+        return value.detach().abs().requires_grad_(value.requires_grad) if able else value
+
+    outcome = run(call.function, tree_map(positive, Relocation()(call.arguments)))
+    return None if outcome.error is not None else outcome.values()
+
+
+def _overflows(have: Any, want: Any, reference: Any, larger: Any) -> torch.Tensor | None:
+    tensors = (have, want, reference)
+    if not all(isinstance(x, torch.Tensor) and x.shape == want.shape for x in tensors):
+        return None
+    if not (want.dtype.is_floating_point or want.dtype.is_complex):
+        return None
+    got, peer, exact = map(to_host, tensors)
+    rounded = exact.to(peer.dtype)
+    where = ~peer.isfinite() & ~same_elements(peer, rounded)
+    # The CPU adds in another order, and ends within the range; the terms leave it.
+    if isinstance(larger, torch.Tensor) and larger.shape == want.shape:
+        where |= ~got.isfinite() & peer.isfinite() & ~to_host(larger).isfinite()
+    return where

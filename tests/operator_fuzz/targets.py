@@ -1,0 +1,81 @@
+"""The operators that are fuzzed, each with its forms and the samples that calls start from."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from opinfo.operators import Judgement, full_name
+from opinfo.sweep import Arguments
+from torch.testing._internal.common_methods_invocations import op_db
+
+SAMPLES = 60
+"""Most samples of one operator; later ones of a database entry seldom differ in kind."""
+
+CUDA_ONLY = (
+    "jiterator",
+    "torch.ops.aten._flash_attention_forward",
+    "torch.ops.aten._efficient_attention_forward",
+)
+"""Database entries whose samples need CUDA."""
+
+SAMPLE_DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bool, torch.float64)
+"""The first that an operator takes; mutations change it."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One operator.
+
+    :ivar forms: its callables by form: function, method, operator, in-place, out, gradient.
+    :ivar samples: makes the samples on the CPU, the same in every process.
+    """
+
+    name: str
+    judgement: Judgement
+    forms: dict[str, Callable[..., Any]]
+    samples: Callable[[], list[Arguments]] = field(compare=False)
+
+
+def _samples(op: Any) -> list[Arguments]:
+    dtype = next((x for x in SAMPLE_DTYPES if x in op.dtypes), next(iter(op.dtypes)))
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), SAMPLES)
+        return [(x.input, tuple(x.args), dict(x.kwargs)) for x in found]
+
+
+def _of_entry(op: Any) -> Target:
+    forms: dict[str, Callable[..., Any]] = {"function": op}
+    ways = {
+        "method": op.method_variant,
+        "operator": op.operator_variant,
+        "in-place": op.inplace_variant,
+        "in-place operator": op.inplace_operator_variant,
+    }
+    forms |= {name: way for name, way in ways.items() if way is not None and way is not op.op}
+    if op.supports_out:
+        forms["out"] = op
+    if op.supports_autograd:
+        forms["gradient"] = op
+    return Target(full_name(op), Judgement.of(op), forms, functools.partial(_samples, op))
+
+
+@functools.cache
+def targets() -> dict[str, Target]:
+    """Every operator by name."""
+    entries = (op for op in op_db if op.dtypes and not op.name.startswith(CUDA_ONLY))
+    return {target.name: target for target in map(_of_entry, entries)}
+
+
+def target_of(name: str) -> Target:
+    """Return an operator by its name, planted faults among them."""
+    from .planted import PREFIX, planted
+
+    return planted(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else targets()[name]
