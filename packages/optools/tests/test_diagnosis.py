@@ -216,7 +216,7 @@ def test_a_diagnosis_that_is_stopped_says_what_it_has(
     probed |= {"device": "cpu", "only_on_device": []}
     runs: list[Path] = []
 
-    def start(_: Starter, variables: dict[str, str], log: Path) -> int:
+    def start(_: Starter, variables: dict[str, str], log: Path, is_stuck: object) -> int:
         runs.append(log)
         if len(runs) == 2:
             raise KeyboardInterrupt

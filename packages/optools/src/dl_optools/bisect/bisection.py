@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import time
@@ -9,10 +10,19 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from dl_optools.bisect.runs import BisectError, BlamelessError, Outcome, Runner, Say, step_of
+from dl_optools.bisect.runs import (
+    BisectError,
+    BlamelessError,
+    Outcome,
+    Runner,
+    Say,
+    StuckError,
+    step_of,
+)
 from dl_optools.bisect.search import Elements, Found, search
 from dl_optools.bisect.state import Run, State
 from dl_optools.bisect.verdict import Criteria
+from dl_optools.breadcrumbs.trail import printable
 
 
 class Bisection:
@@ -56,6 +66,15 @@ class Bisection:
             run.status or run.metric is not None for run in (as_it_is, none)
         ):
             raise self._criteria.never_printed(_output(as_it_is))
+        if none.died_in:
+            # With everything else on the CPU, only what cannot fall back is left on the device.
+            state.verdict = [[none.died_in.partition("(")[0]]]
+            state.save(self.path)
+            raise StuckError(
+                f"{none.died_in} does not return, and it cannot fall back to the CPU: with all "
+                f"other operators on the CPU the program was {none.complaint}. Keep the program "
+                f"from calling it. Its output: {none.log}"
+            )
         if none.complaint:
             raise BlamelessError(
                 f"with all operators on the CPU it is wrong, too: {none.complaint}. Operators are "
@@ -111,11 +130,30 @@ class Bisection:
 
     def why(self, group: Sequence[str]) -> str:
         """What is wrong where these operators alone are on the device."""
-        run = self.state.find([self.state.operators.index(name) for name in group])
-        # All of them together are the program as it is.
-        run = run or self.state.find(None)
+        run = self._alone(group)
         assert run is not None
         return run.complaint or self._criteria.distance(run.metric, self._reference)
+
+    def _alone(self, group: Sequence[str]) -> Run | None:
+        """Return the run in which these operators alone were on the device."""
+        run = self.state.find([self.state.operators.index(name) for name in group])
+        # All of them together are the program as it is.
+        return run or self.state.find(None)
+
+    def is_numerical(self) -> bool:
+        """Return True if runs end well and are wrong only by how far their numbers are off.
+
+        Only then may calls that are right within the rounding bound acquit an operator.
+        """
+        return all(
+            run is not None and not run.status and not run.died_in and self._is_near(run)
+            for run in map(self._alone, self.state.verdict or [])
+        )
+
+    def _is_near(self, run: Run) -> bool:
+        return self._criteria.tensor is not None or (
+            run.metric is not None and math.isfinite(run.metric)
+        )
 
     def capture(self) -> Path | None:
         """Write the calls of the guilty operators, with all others on the CPU; None: no bundles."""
@@ -159,6 +197,8 @@ class Bisection:
         complaint = self._criteria.complaint(outcome.status, outcome.output, self._reference)
         if outcome.timed_out:
             complaint = "it took too long and was killed"
+        if outcome.dead is not None and complaint:
+            complaint = outcome.dead.text()
         metric = self._criteria.number(outcome.output)
         if self._reference_step is not None and not complaint:
             metric = self._apart(log)
@@ -170,6 +210,7 @@ class Bisection:
             metric,
             round(time.monotonic() - begun, 3),
             os.fspath(log),
+            "" if outcome.dead is None else printable(outcome.dead.crumb.text),
         )
 
     def _apart(self, log: Path) -> float:

@@ -7,14 +7,14 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as TooLongError
 from pathlib import Path
 from typing import Any
 
 from dl_optools.bisect.python_program import PythonProgram
-from dl_optools.launching.launch import TOOLS_VARIABLE
+from dl_optools.launching.launch import TOOLS_VARIABLE, watch
 from dl_optools.launching.lifetime import kill_all_of
 
 _SERVER = "dl_optools.bisect.fork_server"
@@ -80,10 +80,17 @@ class ForkServer:
             self.close()
             raise ForkError(str(unsafe))
 
-    def run(self, variables: Mapping[str, str], log: Path, timeout: float | None) -> int:
+    def run(
+        self,
+        variables: Mapping[str, str],
+        log: Path,
+        timeout: float | None,
+        is_stuck: Callable[[], bool] | None = None,
+    ) -> int:
         """One run, to its end; its exit status, 128 + n after signal n.
 
-        :raises subprocess.TimeoutExpired: it took longer, and was killed.
+        :param is_stuck: asked once in a while; the run is killed when it returns True.
+        :raises subprocess.TimeoutExpired: it took longer or was stuck, and was killed.
         :raises ForkError: the server died.
         """
         with self._lock:
@@ -94,7 +101,7 @@ class ForkServer:
         self._send({"run": number, "environment": environment, "log": str(log)})
         process = int(self._result(started)["process"])
         try:
-            return int(ended.result(timeout)["status"])
+            return int(watch(ended.result, timeout, is_stuck, TooLongError)["status"])
         except TooLongError:
             kill_all_of(process)
             self._result(ended)

@@ -9,12 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, collected, imported
-from dl_optools.bisect.runs import TIMED_OUT, BisectError, Outcome, Say, step_of
+from dl_optools.bisect.runs import BisectError, Outcome, Say, step_of
 from dl_optools.bisect.search import Elements
 from dl_optools.bisect.starting import Starter
+from dl_optools.breadcrumbs.names import BREADCRUMBS
+from dl_optools.breadcrumbs.trail import DEFAULT_HANG, Trail
 from dl_optools.launching.launch import (
     DEVICE_VARIABLE,
     LEVEL_VARIABLE,
+    TIMED_OUT,
     TOOLS_VARIABLE,
     WHY_NONE,
     complaints,
@@ -30,6 +33,7 @@ class ProgramRunner:
     """Runs a command; threads may share it.
 
     :param timeout: seconds after which a run counts as wrong.
+    :param hang: seconds after which one operator that still runs counts as hung.
     :param fork: False: no run is a fork.
     :param say: takes a line that says why no run is one.
     """
@@ -42,9 +46,11 @@ class ProgramRunner:
         environ: Mapping[str, str],
         timeout: float | None = None,
         *,
+        hang: float = DEFAULT_HANG,
         fork: bool = True,
         say: Say = lambda text: None,
     ) -> None:
+        self._timeout, self._hang = timeout, hang
         self._command = list(command)
         self._environ = {**environ, LEVEL_VARIABLE: level}
         if device is not None:
@@ -96,19 +102,26 @@ class ProgramRunner:
         timed_out = False
         step = step_of(log)
         shutil.rmtree(step, ignore_errors=True)
-        with Notes() as notes:
-            variables = {**variables, NOTES_VARIABLE: str(notes.path), STEP_VARIABLE: str(step)}
+        with Notes() as notes, Trail(self._hang, self._timeout) as trail:
+            variables = {
+                **variables,
+                **trail.variables,
+                TOOLS_VARIABLE: f"{variables[TOOLS_VARIABLE]},{BREADCRUMBS}",
+                NOTES_VARIABLE: str(notes.path),
+                STEP_VARIABLE: str(step),
+            }
             try:
-                status = self._starter.start(variables, log)
+                status = self._starter.start(variables, log, trail.is_stuck)
             except subprocess.TimeoutExpired:
                 status, timed_out = TIMED_OUT, True
             except OSError as error:
                 raise BisectError(f"{self._command[0]}: {error.strerror or error}") from None
             lines = notes.lines()
+            dead = trail.dead(status, lines)
         refused = complaints(lines)
         if refused:
             raise BisectError(refused[0])
         if not lines and not timed_out:
             raise BisectError(f"no tool ran in the program. {WHY_NONE} Its output: {log}")
         output = log.read_text(encoding="utf-8", errors="replace")
-        return Outcome(status, output, timed_out=timed_out)
+        return Outcome(status, output, timed_out=timed_out, dead=dead)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dl_optools.bisect.search import Elements
+from dl_optools.breadcrumbs.trail import DeadOperator
 
 Say = Callable[[str], object]
 
@@ -17,12 +18,12 @@ def step_of(log: Path) -> Path:
     return log.absolute().with_suffix(".step")
 
 
-TIMED_OUT = 124
-"""Exit status of a run that took too long, as ``timeout`` has it."""
-
-
 class BisectError(RuntimeError):
     """There is nothing to search for, or the runs do not tell."""
+
+
+class StuckError(BisectError):
+    """An operator that cannot fall back does not return; the message names it."""
 
 
 class BlamelessError(BisectError):
@@ -31,17 +32,19 @@ class BlamelessError(BisectError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run left behind.
+    """Outcome of one run.
 
     :ivar output: all that the program printed.
     :ivar operators: that it used, in order; only of the run that collects them.
     :ivar timed_out: it was killed after too long a time.
+    :ivar dead: the operator in which it died or hung; None if it did not.
     """
 
     status: int
     output: str
     operators: Sequence[str] = ()
     timed_out: bool = False
+    dead: DeadOperator | None = None
 
 
 class Runner(Protocol):

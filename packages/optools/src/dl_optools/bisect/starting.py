@@ -40,23 +40,29 @@ class Starter:
         self._lock = threading.Lock()
         self._say = say
 
-    def start(self, variables: Mapping[str, str], log: Path) -> int:
+    def start(
+        self,
+        variables: Mapping[str, str],
+        log: Path,
+        is_stuck: Callable[[], bool] | None = None,
+    ) -> int:
         """One run to its end; its exit status, 128 + n after signal n.
 
         :param variables: of this run alone.
         :param log: gets its output.
+        :param is_stuck: asked once in a while; the run is killed when it returns True.
         :raises OSError: there is no such program, or no place for its log.
-        :raises subprocess.TimeoutExpired: it took longer.
+        :raises subprocess.TimeoutExpired: it took longer, or was stuck.
         """
         try:
             server = self._forking(log)
             if server is not None:
-                return server.run(variables, log, self._timeout)
+                return server.run(variables, log, self._timeout, is_stuck)
         except ForkError as error:
             self._without_forks(str(error))
         with log.open("wb") as file:
             environ = {**self._environ, **variables}
-            return run_program(self._command, environ, file, self._timeout)
+            return run_program(self._command, environ, file, self._timeout, is_stuck)
 
     def preload(self, modules: list[str], log: Path) -> None:
         """Import what runs import; where that is not safe, what of it is torch's own."""

@@ -24,6 +24,8 @@ class Run:
         the program as it is.
     :ivar complaint: what was wrong; empty if nothing was.
     :ivar log: its output, a file beside the state.
+    :ivar died_in: the operator in which the run died or hung, with its arguments; empty if it did
+        not, or the operator is not known.
     """
 
     on_device: list[int] | None
@@ -32,6 +34,7 @@ class Run:
     metric: float | None
     seconds: float
     log: str
+    died_in: str = ""
 
 
 @dataclass

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from diopi_proto.trust import why_untrusted
 from dl_core.commands import Command
 from dl_core.files import add_force
+from dl_optools.breadcrumbs.trail import DEFAULT_HANG
 from dl_optools.environment import environment
 from dl_optools.launching.launch import exact, program_of
 from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
@@ -50,6 +51,13 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--finite", action="store_true", help="printing nan or inf is wrong")
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="longer is wrong, too")
     parser.add_argument(
+        "--hang",
+        type=seconds,
+        default=DEFAULT_HANG,
+        metavar="SECONDS",
+        help="longest time that one operator may run (default: 600)",
+    )
+    parser.add_argument(
         "--level",
         choices=("api", "dispatch"),
         default="dispatch",
@@ -73,7 +81,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from dl_optools.bisect.acquittal import acquitted, told
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
-    from dl_optools.bisect.runs import BisectError, BlamelessError
+    from dl_optools.bisect.runs import BisectError, BlamelessError, StuckError
     from dl_optools.bisect.state import StateError
     from dl_optools.bisect.verdict import CriterionError
 
@@ -87,6 +95,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse("which program? `dl bisect -- python train.py`")
     runner = ProgramRunner(
         *(state.command, state.level, state.device, environment(), arguments.timeout),
+        hang=arguments.hang,
         fork=not arguments.no_fork,
         say=sys.stderr.write,
     )
@@ -97,6 +106,9 @@ def _run(arguments: argparse.Namespace) -> int:
             bundles = None if arguments.no_capture else bisection.capture()
     except CriterionError as error:
         return _refuse(str(error))
+    except StuckError as error:
+        sys.stdout.write(f"{error}\nAll runs: {path}\n")
+        return 0
     except BlamelessError as error:
         sys.stderr.write(f"dl bisect: {error}\n")
         return 1
@@ -111,7 +123,14 @@ def _run(arguments: argparse.Namespace) -> int:
         return exit_status(stopped)
     finally:
         runner.close()
-    if bundles is not None and acquitted(bundles, state.device, environment()):
+    if (
+        bundles is not None
+        and bisection.is_numerical()
+        and acquitted(bundles, state.device, environment())
+    ):
+        # The file must say what the command says.
+        state.verdict = []
+        state.save(path)
         sys.stderr.write(f"dl bisect: {told(' and '.join(found.elements), bundles)}\n")
         return 1
     sys.stdout.write(verdict(bisection, found, bundles))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dl_core.commands import Command
+from dl_optools.breadcrumbs.trail import DEFAULT_HANG
 from dl_optools.environment import environment
 from dl_optools.launching.launch import DEVICE_VARIABLE, NOT_FOUND, program_of
 from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
@@ -39,6 +40,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="TYPE", help="to look at; default: the accelerator")
     parser.add_argument("--output", metavar="FOLDER", help="where results go")
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="longer runs are killed")
+    parser.add_argument(
+        "--hang",
+        type=seconds,
+        default=DEFAULT_HANG,
+        metavar="SECONDS",
+        help="longest time that one operator may run (default: 600)",
+    )
     parser.add_argument(
         "--quick",
         action="store_true",
@@ -84,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> int:
             DEVICE_VARIABLE: arguments.device,
         }
     )
-    runner = Runner(program, variables, folder, arguments.timeout)
+    runner = Runner(program, variables, folder, arguments.timeout, arguments.hang)
     try:
         with stopped_by_sigterm():
             found = diagnose(runner, sys.stderr.write, quick=arguments.quick, criteria=criteria)
@@ -150,7 +158,11 @@ def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Crit
         return
     finally:
         programs.close()
-    if bundles is not None and acquitted(bundles, device, runner.environ):
+    if (
+        bundles is not None
+        and bisection.is_numerical()
+        and acquitted(bundles, device, runner.environ)
+    ):
         names = " and ".join(name for group in groups for name in group)
         found.notes.append(f"bisection: {told(names, bundles)}")
         return

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from dl_optools.bisect.verdict import Criteria
 from dl_optools.compare.compare_page import merged, number
+from dl_optools.diagnosis.deaths import MOST, aside, confirm
 from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
-from dl_optools.diagnosis.runs import TIMED_OUT, Run, Runner, merged_counts
-from dl_optools.launching.launch import DEVICE_VARIABLE, describe_status, exact
+from dl_optools.diagnosis.runs import Run, Runner, merged_counts
+from dl_optools.launching.launch import DEVICE_VARIABLE, TIMED_OUT, describe_status, exact
 from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
 
 LAST_LINES = 12
@@ -36,6 +37,7 @@ class Guilty:
     :ivar bundle: of its first wrong call; None: there is none.
     :ivar alone: whether that call is wrong by itself, too; None: not tried.
     :ivar script: that reproduces it; None: there is none.
+    :ivar returns: False: the program dies or hangs in it.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Guilty:
     bundle: Path | None = None
     alone: bool | None = None
     script: Path | None = None
+    returns: bool = True
 
 
 @dataclass
@@ -123,7 +126,7 @@ def diagnose(
     say("run 1: every operator, sampled\n")
     # What a user waits for anyway: all steps are looked at.
     watching = {"OP_AUTOCOMPARE_BUDGET": "off"}
-    first = runner.run(f"compare,{PROBE}", **watching)
+    first, on_host = _first(runner, found, watching, say)
     found.status = first.status
     if first.status:
         found.log = first.log
@@ -133,12 +136,16 @@ def diagnose(
     probes = first.reports(PROBE)
     found.devices = sorted({x.found["device"] for x in probes})
     found.accelerated = DEVICE_VARIABLE in runner.environ or found.devices != ["cpu"]
-    found.only_on_device = {name for x in probes for name in x.found["only_on_device"]}
+    found.only_on_device |= {name for x in probes for name in x.found["only_on_device"]}
     accused, suspected = _accused(first), _unequal(first)
     runs = [first]
     if runner.stopped:
         found.unable, found.stopped = "it was stopped in its first run", True
+        if first.dead is not None:
+            found.unable += f", {first.dead.text()}"
         return found
+    if first.raised and first.status and not found.guilty:
+        found.notes.append(f"the last operator that raised an error: {first.raised}")
     if _is_blind(first, found):
         return found
     suspects = list(dict.fromkeys([*accused, *suspected])) if accused else []
@@ -147,7 +154,10 @@ def diagnose(
         variables = {**watching, "AUTOCOMPARE_EVERY": "1", EVERY_VARIABLE: "1"}
         if quick:
             variables |= {"OP_AUTOCOMPARE_LIST": exact(suspects), "OP_PROBE_LIST": exact(suspects)}
-        runs.append(runner.run(f"compare,{PROBE}", **variables))
+        tools, more = aside(f"compare,{PROBE}", on_host)
+        runs.append(runner.run(tools, **variables, **more))
+        if runs[-1].dead is not None and not runner.stopped:
+            _add_dead(runner, found, runs[-1], on_host, say)
     found.stopped = bool(runner.stopped)
     for run in runs:
         for name, evidence in _accused(run).items():
@@ -175,6 +185,47 @@ def diagnose(
     for each in found.guilty:
         _alone(runner, each)
     return found
+
+
+def _first(
+    runner: Runner, found: Diagnosis, variables: dict[str, str], say: Callable[[str], object]
+) -> tuple[Run, list[str]]:
+    """Run the program with all tools, with operators on the CPU in which it dies.
+
+    :returns: the last of these runs, and the operators on the CPU.
+    """
+    on_host: list[str] = []
+    while True:
+        tools, more = aside(f"compare,{PROBE}", on_host)
+        run = runner.run(tools, **variables, **more)
+        if on_host and not run.status:
+            found.guilty[-1].evidence.append("with it on the CPU the program ends well")
+        if run.dead is None or runner.stopped or len(found.guilty) == MOST:
+            return run, on_host
+        name = _add_dead(runner, found, run, on_host, say)
+        if name is None or name in found.only_on_device:
+            return run, on_host
+        on_host.append(name)
+        say(f"run 1 again: with {' and '.join(on_host)} on the CPU\n")
+
+
+def _add_dead(
+    runner: Runner,
+    found: Diagnosis,
+    run: Run,
+    on_host: list[str],
+    say: Callable[[str], object],
+) -> str | None:
+    """Name the operator in which a run died; None where it cannot be named."""
+    dead, notes = confirm(runner, run, on_host, say)
+    found.notes += notes
+    if dead is None or any(x.name == dead.name for x in found.guilty):
+        return None
+    told = [f"the program was {dead.text()} (call {dead.crumb.number}), and so in another run"]
+    found.guilty.append(Guilty(dead.name, told, returns=False))
+    if dead.crumb.only_on_device:
+        found.only_on_device.add(dead.name)
+    return dead.name
 
 
 def _ending(output: str) -> list[str]:

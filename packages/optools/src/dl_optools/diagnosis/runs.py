@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from dl_optools.bisect.starting import Starter
+from dl_optools.breadcrumbs.names import BREADCRUMBS
+from dl_optools.breadcrumbs.trail import DEFAULT_HANG, DeadOperator, Trail
 from dl_optools.diagnosis.names import PROBE
-from dl_optools.launching.launch import TOOLS_VARIABLE, complaints, lost
+from dl_optools.launching.launch import TIMED_OUT, TOOLS_VARIABLE, complaints, lost
 from dl_optools.launching.lifetime import exit_status
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
 from dl_optools.launching.reports import Report, reports_of
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
-
-TIMED_OUT = 124
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Run:
     """One run of the program.
 
     :ivar problems: what tools said that could not run, or lost results.
+    :ivar dead: the operator in which a process died or hung; None if none did.
+    :ivar raised: the last operator that raised an error, with its arguments; empty if none did.
     """
 
     status: int
@@ -33,6 +35,8 @@ class Run:
     log: Path
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    dead: DeadOperator | None = None
+    raised: str = ""
 
     @property
     def lost(self) -> str:
@@ -46,11 +50,13 @@ class Run:
 
 
 class Runner:
-    """Runs one program, until somebody stops it by Ctrl-C or SIGTERM.
+    """Runs one program, until the user stops it by Ctrl-C or SIGTERM.
 
     :ivar stopped: the exit status of being stopped: nothing is run any more; 0: it was not.
     :param folder: of logs and results.
     :param timeout: seconds after which a run is killed; None: never.
+    :param hang: seconds after which a run is killed in which one operator still runs.
+    :param starter: of runs, which the caller closes; None: one of its own.
     """
 
     def __init__(
@@ -59,6 +65,8 @@ class Runner:
         environ: Mapping[str, str],
         folder: Path,
         timeout: float | None,
+        hang: float = DEFAULT_HANG,
+        starter: Starter | None = None,
     ) -> None:
         self.command = list(command)
         self.environ = dict(environ)
@@ -66,7 +74,9 @@ class Runner:
         self.timeout = timeout
         self.stopped = 0
         self._count = 0
-        self._starter = Starter(command, environ, timeout)
+        self.hang = hang
+        self._owned = starter is None
+        self._starter = starter or Starter(command, environ, timeout)
 
     def run(self, tools: str, **variables: str) -> Run:
         """Run it to its end, or until it is stopped.
@@ -76,28 +86,34 @@ class Runner:
         self._count += 1
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / f"run_{self._count}.log"
-        with Notes() as notes:
+        with Notes() as notes, Trail(self.hang, self.timeout) as trail:
             environ = {
-                TOOLS_VARIABLE: tools,
+                # A starter that runners share has not the variables of each.
+                **({} if self._owned else self.environ),
+                **trail.variables,
+                TOOLS_VARIABLE: ",".join(filter(None, (tools, BREADCRUMBS))),
                 NOTES_VARIABLE: str(notes.path),
                 OUTPUT_VARIABLE: str(self.folder),
                 **variables,
             }
             try:
-                status = self.stopped or self._starter.start(environ, log)
+                status = self.stopped or self._starter.start(environ, log, trail.is_stuck)
             except subprocess.TimeoutExpired:
                 status = TIMED_OUT
             except KeyboardInterrupt as stopped:
                 self.stopped = status = exit_status(stopped)
             lines = notes.lines()
+            dead = trail.interrupted() if self.stopped else trail.dead(status, lines)
+            raised = trail.last_raised()
         for each in reports_of(lines, PROBE):
             self._starter.preload(each.found["imported"], log)
         output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-        return Run(status, output, log, complaints(lines), lines)
+        return Run(status, output, log, complaints(lines), lines, dead, raised)
 
     def close(self) -> None:
         """End what runs start from."""
-        self._starter.close()
+        if self._owned:
+            self._starter.close()
 
     def dl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command of ``dl`` with the program's environment."""

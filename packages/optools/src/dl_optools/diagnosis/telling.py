@@ -16,9 +16,15 @@ SHOWN = 12
 def verdict(found: Diagnosis) -> str:
     """One sentence."""
     if found.guilty:
-        names = " and ".join(x.name for x in found.guilty)
-        are = "is" if len(found.guilty) == 1 else "are"
-        return f"{names} {are} wrong on this device.{_rest(found)}"
+        wrong = [x.name for x in found.guilty if x.returns]
+        dead = [x.name for x in found.guilty if not x.returns]
+        parts = []
+        if wrong:
+            parts.append(f"{' and '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} wrong")
+        if dead:
+            verb = "does" if len(dead) == 1 else "do"
+            parts.append(f"{' and '.join(dead)} {verb} not return")
+        return f"{'; '.join(parts)} on this device.{_rest(found)}"
     if found.unable:
         return f"Nothing can be said: {found.unable}."
     return f"No operator was found to be wrong.{_rest(found)}"

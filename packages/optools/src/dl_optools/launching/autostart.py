@@ -12,6 +12,7 @@ from typing import Any
 from dl_optools import levels
 from dl_optools.bisect.name_collector import NameCollector
 from dl_optools.bisect.name_list import COLLECTOR
+from dl_optools.breadcrumbs.names import BREADCRUMBS
 from dl_optools.diagnosis.names import PROBE
 from dl_optools.environment import environment
 from dl_optools.features import make_tool
@@ -70,15 +71,16 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     if COLLECTOR in names:
         names.remove(COLLECTOR)
         makers.append((COLLECTOR, lambda: NameCollector(**options)))
-    probes = PROBE in names
-    if probes:
-        names.remove(PROBE)
+    probes, breadcrumbs = PROBE in names, BREADCRUMBS in names
+    names = [name for name in names if name not in (PROBE, BREADCRUMBS)]
+    inner = 0
     if any(names):
         own = {x.name for x in TOOL_NAMES} | {x.feature for x in TOOL_NAMES}
         # Other plugins are imported only where one of them is asked for.
         others = None if own.issuperset(filter(None, names)) else PluginTools()
         wanted_tools = tools_of(",".join(names), others.names() if others else ())
         # What changes operators starts first: others meet calls before it does.
+        inner += sum(each.changes for each in wanted_tools)
         for each in sorted(wanted_tools, key=lambda x: not x.changes):
             if others is not None and not each.home:
                 makers.append((each.name, lambda each=each, others=others: others.make(each.name)))
@@ -89,6 +91,13 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
 
         # What starts later meets calls before it does: what it calls twice, others see once.
         makers.insert(0, (PROBE, lambda: OpProbe(**options)))
+        inner += 1
+    if breadcrumbs:
+        from dl_optools.breadcrumbs.recorder import OpBreadcrumbs
+
+        # It records operators that fall back, too, and not what observing tools do themselves.
+        device = options["device"]
+        makers.insert(inner, (BREADCRUMBS, lambda: OpBreadcrumbs(device=device)))
     for name, make in makers:
         try:
             tool = make()
@@ -98,6 +107,9 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
             _names[tool] = name
             _running.append(tool.start())
         except Exception as error:  # noqa: BLE001 - the program has to run
+            if name == BREADCRUMBS:
+                # Without it a crash is reported without its operator, and nothing else is lost.
+                continue
             note(environ, f"{name} does not run: {error}")
             if environ.get(NOTES_VARIABLE):
                 stop()
@@ -172,9 +184,11 @@ def _leave_to_parent() -> None:
     die_at_sigterm()
     if _threads is not None:
         _threads.let_be()
-    blind = [x for x in _running if not isinstance(x, PluginTool) and x.observes]
-    for tool in blind:
+    observing = [x for x in _running if not isinstance(x, PluginTool) and x.observes]
+    for tool in observing:
         tool.let_be()
+    # This one goes on in the child.
+    blind = [x for x in observing if _names[x] != BREADCRUMBS]
     _running.clear()
     _unseen.clear()
     _count_unseen("forked process", blind)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import math
 import re
 import signal
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
+from dl_optools.breadcrumbs.names import BREADCRUMBS
 from dl_optools.launching.lifetime import Terminated, tied_to_parent
 from dl_optools.launching.unseen_notes import UNSEEN
 
+R = TypeVar("R")
 TOOLS_VARIABLE = "DL_TOOLS"
 LEVEL_VARIABLE = "DL_TOOLS_LEVEL"
 DEVICE_VARIABLE = "DL_TOOLS_DEVICE"
 WRONG_USE = 2
 """Exit status where a command line, or a variable of the tools, does not fit."""
+TIMED_OUT = 124
+"""Exit status of a run that took too long, as ``timeout`` has it."""
 NOT_FOUND = 127
 """Exit status where there is no such program, as shells have it."""
+BETWEEN_LOOKS = 1.0
+"""Seconds between two looks at whether a run is stuck."""
 PATIENCE = 30.0
 """Seconds that a program which was told to stop has for that."""
 
@@ -153,18 +161,31 @@ def complaints(notes: Iterable[str]) -> list[str]:
     ]
 
 
-def lost(notes: Sequence[str]) -> str:
-    """Which processes ended before their tools could say what they found; empty where none did."""
+def _begun(notes: Iterable[str]) -> dict[str, list[str]]:
+    """Return the tools that each process started."""
     begun: dict[str, list[str]] = {}
     for line in notes:
         if line.startswith(STARTED):
             tool, _, process = line.removeprefix(STARTED).rpartition(", ")
             begun.setdefault(process, []).append(tool)
+    return begun
+
+
+def unended(notes: Sequence[str]) -> list[int]:
+    """Return the processes that started tools and ended before these could stop."""
     ended = {x.removeprefix(ENDED) for x in notes if x.startswith(ENDED)}
-    missing = [process for process in begun if process not in ended]
+    return [int(x.removeprefix("process ")) for x in _begun(notes) if x not in ended]
+
+
+def lost(notes: Sequence[str]) -> str:
+    """Which processes ended before their tools could say what they found; empty where none did."""
+    begun = _begun(notes)
+    missing = [f"process {process}" for process in unended(notes)]
     if not missing:
         return ""
-    tools = ", ".join(dict.fromkeys(tool for process in missing for tool in begun[process]))
+    found = dict.fromkeys(tool for process in missing for tool in begun[process])
+    # Its results are those of a process that has died.
+    tools = ", ".join(tool for tool in found if tool != BREADCRUMBS)
     more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
     return (
         f"what {tools} found in {', '.join(missing[:3])}{more} is lost: it ended by a signal, or "
@@ -177,13 +198,15 @@ def run_program(
     environ: Mapping[str, str],
     output: IO[Any] | None = None,
     timeout: float | None = None,
+    is_stuck: Callable[[], bool] | None = None,
 ) -> int:
     """Run a program to its end and return its exit status, 128 + n after signal n.
 
     :param output: where its output and errors go; None: where ours go.
     :param timeout: seconds after which it is killed.
+    :param is_stuck: asked once in a while; the program is killed when it returns True.
     :raises OSError: there is no such program, or it cannot be run.
-    :raises subprocess.TimeoutExpired: it took longer.
+    :raises subprocess.TimeoutExpired: it took longer, or was stuck.
     """
     process = subprocess.Popen(
         list(command),
@@ -194,12 +217,38 @@ def run_program(
         preexec_fn=tied_to_parent(signal.SIGTERM if output is None else signal.SIGKILL),
     )
     try:
+        if is_stuck is not None:
+            watch(process.wait, timeout, is_stuck, subprocess.TimeoutExpired)
         status = _status_of(process, timeout, saves=output is None)
     except BaseException:
         process.kill()
         process.wait()
         raise
     return status if status >= 0 else 128 + abs(status)
+
+
+def watch(
+    wait: Callable[[float | None], R],
+    timeout: float | None,
+    is_stuck: Callable[[], bool] | None,
+    too_long: type[Exception],
+) -> R:
+    """Wait for a run, and ask once in a while whether it is stuck.
+
+    :param wait: waits for so many seconds; None: for ever.
+    :param too_long: what ``wait`` raises after that time; raised where the run takes longer than
+        ``timeout``, or is stuck.
+    """
+    if is_stuck is None:
+        return wait(timeout)
+    deadline = math.inf if timeout is None else time.monotonic() + timeout
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            return wait(min(max(left, 0.0), BETWEEN_LOOKS))
+        except too_long:
+            if left <= BETWEEN_LOOKS or is_stuck():
+                raise
 
 
 def _status_of(process: subprocess.Popen[Any], timeout: float | None, *, saves: bool) -> int:

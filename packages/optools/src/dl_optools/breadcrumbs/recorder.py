@@ -1,0 +1,104 @@
+"""Tool that records which operator each thread runs; see :mod:`.crumb_file`."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import threading
+from pathlib import Path
+from typing import IO, Any, cast
+
+import torch
+
+from dl_core.torch_backend.judging.schema import Overload
+from dl_optools.breadcrumbs.crumb_file import (
+    FINISHED,
+    ONLY_ON_DEVICE,
+    RAISED,
+    CrumbWriter,
+    Slot,
+)
+from dl_optools.breadcrumbs.names import FATAL_SUFFIX, FOLDER_VARIABLE, SYNCHRONOUS_VARIABLE
+from dl_optools.call import OpCall
+from dl_optools.environment import environment
+from dl_optools.names import Level
+from dl_optools.on_host import only_on_device
+from dl_optools.tool import Tool
+
+_LISTED = 8
+"""Elements of an argument that is a list, as far as they are recorded."""
+
+
+class OpBreadcrumbs(Tool):
+    """Records each overload before it runs, and that it has ended.
+
+    The records are in ``<folder>/<process>.crumbs``, where the folder is what
+    ``DL_TOOLS_BREADCRUMBS`` names; forked processes have files of their own. Signals that end the
+    process add ``<process>.fatal``, which names the thread in which they were raised.
+
+    Where ``DL_TOOLS_SYNCHRONOUS`` is set, each operator is waited for: devices that compute in the
+    background fail while the operator at fault is recorded.
+    """
+
+    variable = "BREADCRUMBS"
+    default_level = Level.DISPATCH
+    observes = True
+
+    def opened(self) -> None:
+        self._folder = Path(environment().get(FOLDER_VARIABLE) or ".")
+        self._synchronous = bool(environment().get(SYNCHRONOUS_VARIABLE))
+        self._fatal: IO[bytes] | None = None
+        self._open()
+
+    def _open(self) -> None:
+        self._writer = CrumbWriter(self._folder)
+        self._thread = threading.local()
+        # A program that has its own handler keeps it.
+        if self._fatal is not None or not faulthandler.is_enabled():
+            self._fatal = (self._folder / f"{os.getpid()}{FATAL_SUFFIX}").open("wb", buffering=0)
+            faulthandler.enable(self._fatal)
+
+    def closed(self) -> None:
+        if self._fatal is not None:
+            faulthandler.disable()
+            self._fatal.close()
+
+    def let_be(self) -> None:
+        """Go on in a forked child, with a file of its own."""
+        try:
+            self._open()
+        except OSError:
+            super().let_be()
+
+    def handle(self, call: OpCall) -> Any:
+        slot: Slot | None = getattr(self._thread, "slot", None)
+        if slot is None:
+            slot = self._thread.slot = self._writer.take()
+        writer = self._writer
+        stuck = only_on_device(cast("Overload[Any, Any]", call.function))
+        writer.begin(slot.at, describe(call), ONLY_ON_DEVICE if stuck else 0)
+        state = RAISED
+        try:
+            result = call.proceed()
+            if self._synchronous:
+                torch.accelerator.synchronize()
+            state = FINISHED
+            return result
+        finally:
+            writer.end(slot.at, state)
+
+
+def describe(call: OpCall) -> str:
+    """Return name and arguments of a call: ``aten.mm.default(float32[2, 3], float32[3, 4])``."""
+    parts = [_describe_argument(value) for value in call.args]
+    parts += [f"{name}={_describe_argument(value)}" for name, value in call.kwargs.items()]
+    return f"{call.name}({', '.join(parts)}){' in backward' if call.backward else ''}"
+
+
+def _describe_argument(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype)[6:]}{list(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        shown = ", ".join(map(_describe_argument, value[:_LISTED]))
+        return f"[{shown}{', ...' if len(value) > _LISTED else ''}]"
+    return str(value)
