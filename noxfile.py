@@ -48,15 +48,15 @@ RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.tom
 # The wheels that the main job needs; what they are built with and run on comes along.
 MAIN_JOB = ("dl-core", "dl-vendor-cpu")
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
-# What dl-integrations is tested with, about 30 MB; transformers is there for training.
+# Frameworks that dl-integrations is tested with, about 30 MB; TRAIN has transformers.
 FRAMEWORKS = ("accelerate", "lightning")
 TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
 CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML")
 # The compiler of CUDA; what it needs of its other parts must have the same version.
 NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
-# What reads its machine code; cuobjdump calls nvdisasm.
+# Disassemblers of its machine code; cuobjdump calls nvdisasm.
 DISASSEMBLERS = ("nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm")
-# What `import torch` does before and after the first vendor wheel is installed.
+# Checks of `import torch` before and after the first vendor wheel is installed.
 WITHOUT_VENDOR = """
 import torch
 assert torch._C._get_privateuse1_backend_name() == "privateuseone", "dl registered without a vendor"
@@ -67,20 +67,20 @@ import torch
 assert torch.randn(3, device="dl").device == torch.device("dl", 0)
 """
 AUTOLOAD_OFF = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-# Whether a vendor has a device on this machine.
+# Exits with 0 if a vendor has a device on this machine.
 HAS_DEVICE = """
 import sys, torch
 sys.exit(not (hasattr(torch, "dl") and torch.dl.is_available()))
 """
-# Whether a vendor has one whose memory is its own, as a card has.
-HAS_CARD = """
+# Exits with 0 if a vendor has a device with memory of its own, such as a GPU.
+HAS_GPU = """
 import sys, torch
 if not (hasattr(torch, "dl") and torch.dl.is_available()):
     sys.exit(1)
 from dl_core import _C
 sys.exit(bool(_C.device_info(0)["host_accessible"]))
 """
-# What the sessions of a vendor without a device do: "skip", or else fail.
+# Makes sessions of a vendor without a device skip ("skip") instead of failing.
 WITHOUT_DEVICE = "DL_NOX_WITHOUT_DEVICE"
 # Why the torchvision that is installed does not fit the torch that is; nothing where it does.
 MISFIT_OF_TORCHVISION = """
@@ -89,24 +89,24 @@ try:
 except Exception as error:
     print(f"{type(error).__name__}: {error}")
 """
-# Whether `tests` runs the whole of what packages' own tests sample; `full` does.
+# Makes `tests` run all that the packages' own tests sample; `full` sets it.
 WHOLE_PACKAGES = "DL_NOX_WHOLE_PACKAGES"
 # Tested in an environment that has no torch, and of ours nothing but these wheels.
 TORCH_FREE = ("packages/diopi-proto/tests",)
 TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
-# Tested there too, with all wheels; beside torch, what needs it: the rest has passed by then.
+# Tested there too, with all wheels; the environment with torch runs only what needs torch.
 ALSO_WITHOUT_TORCH = ("packages/conformance/tests",)
 
-# Of dl-autotune's tests those that need what `environment` has not: an extra of its own each.
+# Tests of dl-autotune that need an extra of their own, which `environment` does not have.
 EXTRAS_OF_AUTOTUNE = tuple(
     f"packages/autotune/tests/test_{name}.py" for name in ("kernel_tuner", "ray", "tuner")
 )
 
-# Of the cases of each function a part runs, another one for each commit; `full` runs all. Not drawn
-# are the rules of the repository, and TORCH_FREE, where the plugin's own needs are not installed.
+# One in twenty cases of each test function runs, others for each commit; `full` runs all. Not
+# sampled are the rules of the repository, and TORCH_FREE, which lacks the plugin's requirements.
 DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/house")
 
-# What writes committed files; with --check it compares them with what it would write.
+# Generators of committed files; with --check they compare instead of writing.
 GENERATORS = (
     ("-m", "diopi_proto.generate"),
     ("packages/core/codegen/generate.py",),
@@ -130,7 +130,7 @@ def vendors() -> dict[str, Metadata]:
     found: dict[str, Metadata] = {}
     for path in sorted(ROOT.glob("packages/vendor-*/pyproject.toml")):
         project = nox.project.load_toml(path)["project"]
-        # One without a plugin is no vendor, but for vendors to build with.
+        # A package without a plugin is not a vendor: vendors are built with it.
         for name in project.get("entry-points", {}).get("dl", {}):
             found[name] = project
     return found
@@ -163,7 +163,7 @@ def toolchain(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["toolchain"])
 def build(session: nox.Session) -> None:
-    """Build every wheel whose sources have changed into dist/ (all of them after rm -r dist)."""
+    """Build every wheel whose sources have changed into dist/ (every wheel after rm -r dist)."""
     session.run(python_of(session, "toolchain"), "-m", "tools.build_wheels", external=True)
 
 
@@ -267,7 +267,7 @@ def torch_free(session: nox.Session) -> None:
 
 
 def passed_tests(option: str, folder: str) -> dict[str, str]:
-    """What makes pytest write, or leave out, the tests of a folder that passed without torch."""
+    """Return the environment that makes pytest record, or skip, tests that passed without torch."""
     BUILD.mkdir(exist_ok=True)
     file = BUILD / f"passed-without-torch-{folder.replace('/', '-')}.txt"
     # In one word, or pytest takes the file for a folder of tests, and another root for its own.
@@ -321,20 +321,25 @@ def autotune_extras(session: nox.Session) -> None:
 
 @functools.cache  # each answer costs an import of torch, and the sessions ask again and again
 def has_device(python: str, vendor: str | None, program: str = HAS_DEVICE) -> bool:
-    """Whether a vendor of the environment can be tested on this machine; None: the one that torch
-    would take by itself. `program` asks."""
+    """Return True if a vendor of the environment has a device on this machine.
+
+    :param vendor: None stands for the vendor that torch would select by itself.
+    :param program: the check, a program that exits with 0.
+    """
     env = {name: value for name, value in os.environ.items() if name != "DL_VENDORS"}
     if vendor is not None:
         env["DL_VENDORS"] = vendor
-    # Away from the sources, which are no place to import from.
+    # Away from the sources, so that nothing is imported from there.
     with TemporaryDirectory() as folder:
         command = [str(Path(python).absolute()), "-c", program]
         return subprocess.run(command, env=env, cwd=folder, check=False).returncode == 0
 
 
 def visible(python: str) -> dict[str, str]:
-    """What makes a device visible where torch would see none by itself: an accelerator's wheel
-    without a device here keeps the CPU reference out. DL_VENDORS, where it is set, is left alone.
+    """Return the environment that makes a device visible where torch would see none by itself.
+
+    An accelerator's wheel without a device here hides the CPU reference. DL_VENDORS, where it is
+    set, is not changed.
     """
     if os.environ.get("DL_VENDORS") or has_device(python, None):
         return {}
@@ -342,7 +347,7 @@ def visible(python: str) -> dict[str, str]:
 
 
 def demand_device(session: nox.Session, python: str, vendor: str) -> None:
-    """Fail where a vendor has no device, so that nobody takes silence for success."""
+    """Fail where a vendor has no device, so that silence is not mistaken for success."""
     if has_device(python, vendor):
         return
     with TemporaryDirectory() as folder:
@@ -363,13 +368,13 @@ def demand_device(session: nox.Session, python: str, vendor: str) -> None:
 
 
 def demand_gpu(session: nox.Session, python: str) -> str:
-    """The vendor to time on: the one that DL_VENDORS names, or the first with a card here."""
+    """Return the vendor to time: the one that DL_VENDORS names, or the first with a GPU here."""
     if named := os.environ.get("DL_VENDORS"):
         return named
     for name in vendors():
-        if has_device(python, name, HAS_CARD):
+        if has_device(python, name, HAS_GPU):
             return name
-    message = f"none of the vendors {', '.join(vendors())} has a card here, so nothing was timed"
+    message = f"none of the vendors {', '.join(vendors())} has a GPU here, so nothing was timed"
     if os.environ.get(WITHOUT_DEVICE) == "skip":
         session.skip(message)
     session.error(message)
@@ -381,7 +386,7 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
 
     There are as many at a time as processors. What a process writes is shown when it has ended.
     """
-    # Who names tests gets them.
+    # Tests that are named run whole.
     drawn = () if session.posargs or WHOLE_PACKAGES in os.environ else DRAWN
 
     def run(suite: Suite) -> subprocess.CompletedProcess[str]:
@@ -450,7 +455,7 @@ def sanitize(session: nox.Session) -> None:
 
 @nox.session(name="dicp-tests", venv_backend="none", requires=["environment"], default=False)
 def dicp_tests(session: nox.Session) -> None:
-    """Hold compiled operators and models against eager ones; `-- ops -k add` for some of it."""
+    """Hold compiled operators and models against eager ones; `-- ops -k add` for a part."""
     python = python_of(session, "environment")
     whole = [(subject, "--dynamic", "all") for subject in ("ops", "models")]
     for options in [session.posargs] if session.posargs else whole:
@@ -525,12 +530,12 @@ def clean_models(session: nox.Session) -> None:
     session.run(*command, *session.posargs, external=True)
 
 
-# What finds faults without a card, at full length.
+# Sessions that find faults without a GPU, at full length.
 FAULTS = ("gpu-faults", "emulated-gpu", "diagnose-faults", "clean-models")
 
 
 def find_nvcc(folder: Path) -> str | None:
-    """The nvcc of NVIDIA's wheels beside an interpreter, else the one that builds would find."""
+    """Return the nvcc of NVIDIA's wheels next to an interpreter, else the one of builds."""
     of_wheels = sorted(folder.parent.glob("lib/python*/site-packages/nvidia/cu*/bin/nvcc"))
     named = os.environ.get("NVCC") or shutil.which("nvcc")
     return named or (str(of_wheels[-1]) if of_wheels else None)
@@ -556,7 +561,7 @@ def source_path(*patterns: str) -> tuple[list[str], dict[str, str]]:
 
 @nox.session(venv_backend="none", requires=["toolchain"], default=False)
 def generate(session: nox.Session) -> None:
-    """Write the generated files anew, after an edit of the schema or of core's table."""
+    """Regenerate the generated files, after an edit of the schema or of core's table."""
     python = python_of(session, "toolchain")
     _, env = source_path("packages/*/src")
     # Signatures are frozen before anything is made from them; those that are there never change.
@@ -613,8 +618,8 @@ def cpp_sources() -> list[str]:
     return kept
 
 
-# Benchmarks of cards.
-ON_CARDS = ("gpu", "convolutions", "training")
+# Benchmarks of GPUs.
+ON_GPUS = ("gpu", "convolutions", "training")
 
 
 def add_benchmark(script: Path) -> None:
@@ -623,7 +628,7 @@ def add_benchmark(script: Path) -> None:
     def benchmark(session: nox.Session) -> None:
         python = python_of(session, "environment")
         env = {"OMP_WAIT_POLICY": "passive", **visible(python)}
-        if script.stem in ON_CARDS:
+        if script.stem in ON_GPUS:
             env["DL_VENDORS"] = demand_gpu(session, python)
         command = (python, str(script.relative_to(ROOT)), *session.posargs)
         session.run(*command, env=env, external=True)
@@ -693,7 +698,7 @@ def add_conformance(vendor: str) -> None:
         run_conformance(session, python, vendor)
 
     name = f"conformance-{vendor}"
-    conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` for some of it."
+    conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` for a part."
     declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
     declare(conformance)
     CONFORMANCE.append(name)
@@ -706,8 +711,8 @@ def add_proof(vendor: str) -> None:
         python = python_of(session, "environment")
         demand_device(session, python, vendor)
         sessions = [f"conformance-{vendor}", f"device-tests-{vendor}", f"models-{vendor}"]
-        if has_device(python, vendor, HAS_CARD):
-            sessions += [f"bench-{name}" for name in ON_CARDS]
+        if has_device(python, vendor, HAS_GPU):
+            sessions += [f"bench-{name}" for name in ON_GPUS]
         # Each of them goes on after another has failed.
         command = (sys.executable, "-m", "nox", "--sessions", *sessions)
         session.run(*command, env={"DL_VENDORS": vendor}, external=True)
@@ -788,7 +793,7 @@ for found_release, belonging in RELEASES.items():
     default=False,
 )
 def torch_matrix(session: nox.Session) -> None:
-    """Build dl-core for every torch release and test it beside the same wheels of all others."""
+    """Build dl-core for every torch release and test it with the same wheels of all else."""
     found = [
         f"{release}={python_of(session, name.replace('.', '-'))}"
         for release, name in TORCH_ENVIRONMENTS.items()

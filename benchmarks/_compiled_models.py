@@ -182,7 +182,7 @@ def images(batch: int, side: int) -> Tensor:
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured.
+    """A model to measure.
 
     :ivar make: a model whose call returns one tensor.
     :ivar inputs: of a call.

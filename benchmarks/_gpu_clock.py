@@ -1,4 +1,4 @@
-"""What `gpu.py` measures with: the device's own clock, and the work that a call is."""
+"""Measurement for `gpu.py`: the device's own clock, and the work of a call."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Traffic(TorchDispatchMode):
         return result
 
     def bytes_of(self, result: Any) -> int:
-        """Of the call that has this result."""
+        """Return the bytes that the call with this result reads and writes."""
         left = {tensor.data_ptr(): tensor for tensor in _tensors(result)}
         return sum(map(_bytes, (*self._given.values(), *left.values())))
 
@@ -97,7 +97,7 @@ def work_of(call: Call) -> tuple[int, int]:
 
 
 class Roof:
-    """What the device can do, measured in this run: the rate of a large copy, and for each dtype
+    """Limits of the device, measured in this run: the rate of a large copy, and for each dtype
     that of the best square product. The second is a roof only as far as the products are good.
     """
 

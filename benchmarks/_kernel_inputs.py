@@ -1,4 +1,4 @@
-"""What the calls of `_kernel_calls.py` are made from: equal tensors on every device."""
+"""Inputs of the calls in `_kernel_calls.py`: equal tensors on every device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Make = Callable[["Inputs"], Call]
 SHORT = 25
 """Elements of a short row: fewer than a processor's registers hold."""
 CLASSES = 64
-"""Of losses over labels."""
+"""Number of classes in losses over labels."""
 
 
 class Inputs:
@@ -117,7 +117,7 @@ def adamw(x: Inputs) -> Call:
 
 
 def of(function: Callable[[torch.Tensor], object]) -> Make:
-    """Of the first matrix."""
+    """Call a function of the first matrix."""
     return lambda x: lambda: function(x.a)
 
 
@@ -154,7 +154,7 @@ def of_image(function: Callable[[torch.Tensor], object], channels: int = 16) -> 
 
 
 def of_list(function: Callable[[list[torch.Tensor]], object]) -> Make:
-    """Of sixteen tensors, as an optimizer has many."""
+    """Call a function of sixteen tensors, as an optimizer has many."""
 
     def make(x: Inputs) -> Call:
         pieces = [piece.clone() for piece in x.a.flatten()[: x.n // 16 * 16].chunk(16)]
@@ -164,7 +164,7 @@ def of_list(function: Callable[[list[torch.Tensor]], object]) -> Make:
 
 
 def of_scores(function: Callable[..., object]) -> Make:
-    """Of scores for classes, and labels."""
+    """Call a function of scores for classes, and labels."""
 
     def make(x: Inputs) -> Call:
         scores, labels = x.uniform(x.n // CLASSES, CLASSES), x.integers(CLASSES, x.n // CLASSES)
@@ -182,7 +182,7 @@ def of_complex(function: Callable[[torch.Tensor], object]) -> Make:
 
 
 def of_complex_rows(length: int, function: Callable[[torch.Tensor], object]) -> Make:
-    """Of rows of a length."""
+    """Call a function of complex rows of a length."""
 
     def make(x: Inputs) -> Call:
         shape = (max(1, x.n // length), length)
@@ -213,7 +213,7 @@ def positive_definite(x: Inputs, size: int) -> torch.Tensor:
 
 
 def of_matrices(function: Callable[[torch.Tensor], object]) -> Make:
-    """Of batches of small matrices, as they are where many are solved."""
+    """Call a function of a batch of small matrices, as in batched solves."""
 
     def make(x: Inputs) -> Call:
         matrices = positive_definite(x, 16)
@@ -256,7 +256,7 @@ def degrees(function: Callable[[torch.Tensor, torch.Tensor], object]) -> Make:
 
 
 def single(function: Callable[[torch.Tensor], object]) -> Make:
-    """Of float32 whatever the dtype of the row, which torch wants there."""
+    """Call a function of float32 whatever the dtype of the row, as torch requires."""
 
     def make(x: Inputs) -> Call:
         values = x.a.float()

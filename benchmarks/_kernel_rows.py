@@ -1,4 +1,4 @@
-"""What the benchmarks of kernels share: which calls they time, and the rows of their tables."""
+"""Shared parts of the kernel benchmarks: the calls that they time, and the rows of their tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def chosen(only: str, dtypes: Sequence[torch.dtype]) -> Iterator[tuple[Row, Make
 
 
 def measured(measure: Callable[[], Row]) -> Row:
-    """What was measured; what one side lacks is a row without a ratio, not the end."""
+    """Return the measured row; an operator that one side lacks gives a row without a ratio."""
     try:
         return measure()
     except (RuntimeError, NotImplementedError) as error:

@@ -11,7 +11,7 @@ from dl_autotune.spaces.recorded import Recording
 
 
 def tiles() -> Recording:
-    """Registers, caches and lanes each have their cliff, and some of it does not run at all."""
+    """Return a space where registers, caches and lanes each have a cliff, and some points fail."""
     space = SearchSpace(
         {
             "tile_m": [8, 16, 32, 48, 64, 96, 128],

@@ -1,4 +1,4 @@
-"""Whether what the tuner claims is so when it is measured again, and what it claims of nothing.
+"""Check of the tuner's claims: independent re-measurement, and candidates that are all equal.
 
 A claim is tested by one more process, which had no part in it: the ratio that it measures has to be
 in the claimed interval. For A/A runs, all candidates are copies of the default, under other names:

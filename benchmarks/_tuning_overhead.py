@@ -2,9 +2,8 @@
 
 Both compile the same text with the same compiler, each with its own options, keep nothing, check
 the results of each configuration against the same product, and time it seven times. Rounds are in
-turn, so that what else the machine does slows both. Ours checks on more shapes, times the default
-beside each candidate, and its processes start within the time; Kernel Tuner's import does not
-count.
+alternation, so that other load slows both. Ours checks on more shapes, times the default together
+with each candidate, and its processes start within the time; Kernel Tuner's import does not count.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What comparing every operator with the CPU costs a training run, against the naive way.
+"""Cost of comparing every operator with the CPU in a training run, against the naive way.
 
 The naive way is what tools of this kind do: on the training thread each operator's arguments go to
 the CPU, it runs there in float64, and results are compared at once (allclose, largest errors,

@@ -65,7 +65,7 @@ def run_space(path: Path | None, names: Sequence[str], seeds: int) -> tuple[str,
     return recording.name, {recording.name: rows}, time.perf_counter() - start
 
 
-def shown(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+def means_text(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
     """The mean over seeds after each count."""
     return " ".join(f"{value:.3f}" for value in values)
 
@@ -78,15 +78,17 @@ def report(rows: Rows) -> None:
             if name in each:
                 values = np.array(each[name])
                 error = values.std(axis=0) / np.sqrt(len(values))
-                print(f"{space:24} {name:28} {shown(values.mean(axis=0))}  ± {shown(error)}")
+                print(
+                    f"{space:24} {name:28} {means_text(values.mean(axis=0))}  ± {means_text(error)}"
+                )
     print(f"\nmean over {len(rows)} spaces, after {', '.join(map(str, AFTER))} evaluations")
     for name in names:
         means = np.array([np.mean(each[name], axis=0) for each in rows.values() if name in each])
-        print(f"{'':24} {name:28} {shown(means.mean(axis=0))}")
+        print(f"{'':24} {name:28} {means_text(means.mean(axis=0))}")
         if name == DEFAULT and len(means) > 1:
             for left, space in enumerate(rows):
                 rest = np.delete(means, left, axis=0).mean(axis=0)
-                print(f"{'':24} {'  without ' + space:28} {shown(rest)}")
+                print(f"{'':24} {'  without ' + space:28} {means_text(rest)}")
 
 
 def test_claims(count: int, file: Path) -> None:
@@ -135,7 +137,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("build/bench/autotune.json"))
     parser.add_argument("--claims", type=int, default=0, help="kernels to tune and measure again")
     parser.add_argument("--operators", action="store_true", help="tune operators of real models")
-    parser.add_argument("--only", default="", help="of those the ones with this in their name")
+    parser.add_argument(
+        "--only", default="", help="operators with this text in their name (default: all)"
+    )
     parser.add_argument("--seconds", type=float, default=20.0, help="to search for each (20)")
     parser.add_argument("--overhead", type=int, nargs="?", const=5, default=0, metavar="ROUNDS")
     arguments = parser.parse_args()

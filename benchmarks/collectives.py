@@ -33,7 +33,7 @@ Row = dict[str, object]
 
 
 def collectives(device: str) -> dict[str, tuple[Call, int]]:
-    """What is timed, and how many calls make a sample."""
+    """Return the timed calls, each with the number of calls in a sample."""
     large = torch.ones(16 * MEGABYTE, device=device)
     medium = torch.ones(MEGABYTE, device=device)
     small = torch.ones(1, device=device)
@@ -67,7 +67,7 @@ def ddp_step(device: str) -> Call:
 
 
 def seconds(call: Call, count: int) -> list[float]:
-    """Of each call, until the device has its result."""
+    """Return the seconds of each call, until the device has its result."""
     dist.barrier()
     taken = []
     for _ in range(count):

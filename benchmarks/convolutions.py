@@ -28,7 +28,7 @@ from torch.nn.grad import conv2d_input, conv2d_weight, conv3d_input, conv3d_weig
 from diopi_proto.tolerance import OpClass, compare
 
 SWITCHES = {"cuda": "DL_CUDA_LIBRARIES"}
-"""Of vendors that convolve by a library: the variable that ``off`` switches it off with."""
+"""Variables that switch a vendor's convolution library off, by vendor."""
 WAYS = ("forward", "input", "weight")
 
 
@@ -71,7 +71,7 @@ LAYOUTS = ("contiguous", "channels last")
 Ways = dict[str, Callable[[], torch.Tensor]]
 
 
-def laid(x: torch.Tensor, layout: str) -> torch.Tensor:
+def with_layout(x: torch.Tensor, layout: str) -> torch.Tensor:
     last = torch.channels_last if x.ndim == 4 else torch.channels_last_3d
     return x.contiguous(memory_format=last if layout != "contiguous" else torch.contiguous_format)
 
@@ -86,7 +86,7 @@ def operands(case: Case, dtype: torch.dtype) -> tuple[torch.Tensor, ...]:
 
 
 def ways(case: Case, x: torch.Tensor, w: torch.Tensor, y: torch.Tensor) -> Ways:
-    """What convolutions compute: the output, and the gradients of input and weight."""
+    """Return the calls of a convolution: its output, and the gradients of input and weight."""
     flat = x.ndim == 4
     convolve = torch.conv2d if flat else torch.conv3d
     of_input, of_weight = (conv2d_input, conv2d_weight) if flat else (conv3d_input, conv3d_weight)
@@ -119,7 +119,7 @@ def measure(cases: tuple[Case, ...], repeats: int, folder: Path) -> None:
     times: dict[str, float] = {}
     results: dict[str, Any] = {}
     for name, case, dtype, layout in each(cases):
-        given = [laid(x, layout).to("dl") for x in operands(case, dtype)]
+        given = [with_layout(x, layout).to("dl") for x in operands(case, dtype)]
         with torch.no_grad():
             for way, call in ways(case, *given).items():
                 results[f"{name}, {way}"] = call().float().cpu().contiguous().numpy()
@@ -178,7 +178,7 @@ def main() -> None:
     cases = SMALL if arguments.small else CASES
     if arguments.measure is not None:
         measure(cases, arguments.repeats, arguments.measure)
-        # What a driver's library does when a process ends is not measured.
+        # Exit at once: what a driver's library does at the end of a process is not measured.
         sys.stdout.flush()
         os._exit(0)
     if not hasattr(torch, "dl") or not torch.dl.is_available():

@@ -43,7 +43,7 @@ BEST_OF_INDUCTOR: dict[str, dict[str, Any]] = {
 
 
 def runner(case: Case, run: Callable[..., Tensor], device: str, dtype: torch.dtype) -> Run:
-    """What is measured; it returns the result, or the loss."""
+    """Return the measured call; it returns the result, or the loss."""
     given = tuple(x.to(device) for x in case.inputs())
 
     def precision() -> AbstractContextManager[Any]:
@@ -138,7 +138,7 @@ def measure(name: str, dtype: torch.dtype, arguments: argparse.Namespace) -> dic
 
 
 def shares(row: dict[str, Any]) -> dict[str, float | None]:
-    """What a row of the table has beside the time, by the heads of the columns."""
+    """Return the columns of a row other than its time, by their headings."""
     first = row["first_two_calls_seconds"]
     compiled = first["dl-dicp"] / first["Inductor"] if "Inductor" in first else None
     return {
@@ -153,7 +153,7 @@ def shares(row: dict[str, Any]) -> dict[str, float | None]:
     }
 
 
-def told(name: str, microseconds: str, columns: dict[str, float | None]) -> str:
+def format_row(name: str, microseconds: str, columns: dict[str, float | None]) -> str:
     """A line of the table."""
     cells = (f"{'-' if x is None else format(x, '.2f'):>14}" for x in columns.values())
     return f"{name:<22}{microseconds:>12}{''.join(cells)}"
@@ -194,11 +194,14 @@ def main() -> int:
                     heads = "".join(f"{head:>14}" for head in shares(row))
                     print(f"{'model':<22}{'dl-dicp, us':>12}{heads}")
                 of_group.append(row)
-                print(told(name, f"{row['microseconds']['dl-dicp']:.0f}", shares(row)), flush=True)
+                print(
+                    format_row(name, f"{row['microseconds']['dl-dicp']:.0f}", shares(row)),
+                    flush=True,
+                )
             for kind, trains in (("inference", False), ("training", True)):
                 kin = [row for row in of_group if CASES[row["model"]].trains == trains]
                 if kin:
-                    print(told(f"mean of {kind}", "", means(kin)))
+                    print(format_row(f"mean of {kind}", "", means(kin)))
             rows += of_group
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
     arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")

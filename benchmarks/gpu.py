@@ -1,7 +1,7 @@
 """Speed of the kernels on a GPU: operators of all families at three sizes, by the device's clock.
 
-The peer is torch's own CUDA kernels where torch has CUDA and a card, in the same process and in
-turn. Another torch beside this one can have them: `--alone cuda` times them there and writes FILE,
+The peer is torch's own CUDA kernels where torch has CUDA and a GPU, in the same process and in
+turn. Another torch installation can provide them: `--alone cuda` times them there and writes FILE,
 which `--peer FILE` compares with here. Elsewhere it is the roof, measured in the same run: the time
 that the call's bytes and floating-point operations take at the rate of a large copy and of the best
 product. Each row is the ratio to the peer: above 1, dl is slower. Rows of the smallest size tell
@@ -49,7 +49,7 @@ def medians_of(sides: dict[str, Call], repeats: int) -> dict[str, float]:
     times = {side: burst_length(call, side) for side, call in sides.items()}
     taken: dict[str, list[float]] = {side: [] for side in sides}
     for repeat in range(repeats):
-        # Whoever comes second finds warmer caches and a hotter card.
+        # The side that comes second finds warmer caches and a hotter GPU.
         for side in sorted(sides, reverse=bool(repeat % 2)):
             taken[side].append(milliseconds(sides[side], times[side], side))
         if max(taken[side][-1] for side in sides) > LONG_MILLISECONDS:
@@ -113,7 +113,7 @@ def key_of(row: dict[str, Any]) -> tuple[str, ...]:
 
 
 def recorded_peer(report: dict[str, Any]) -> Peer:
-    """What another run has measured alone."""
+    """Return the peer's times from the report of another run."""
     found = {key_of(row): row["peer_us"] / 1e3 for row in report["rows"] if "peer_us" in row}
     return lambda call, head: found.get(key_of(head))
 
@@ -149,7 +149,7 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def gpu_properties() -> Any:
-    """Those of dl:0; ends the program where it is no device of its own."""
+    """Return the properties of dl:0; exit where it is not a device with memory of its own."""
     if not hasattr(torch, "dl") or not torch.dl.is_available():
         sys.exit("benchmarks/gpu.py: there is no dl device here; `dl doctor` says why")
     from dl_core import _C

@@ -1,4 +1,4 @@
-"""What a call costs in a contract graph, against the same call through torch and through Python.
+"""Cost of a call in a contract graph, against the same call through torch and through Python.
 
 A graph of 256 calls that each write one small tensor runs on vendor-cpu in the C executor; the same
 calls are made eagerly on device "dl" (functional and with out=) and through diopi_proto's

@@ -29,7 +29,7 @@ THREADS = (1, 2)
 EXAMPLES = Path(__file__).parents[1] / "examples"
 # torch's CPU kernels and the vendor's wait for each other's threads otherwise.
 ENVIRONMENT = {"OMP_WAIT_POLICY": "passive"}
-# What a vendor may give to a library.
+# Operators that a vendor may delegate to a library.
 PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward"}
 PORTABLE = {"DL_CPU_ONEDNN": "off", "DL_CPU_OPENBLAS": "off"}
 
@@ -129,7 +129,7 @@ def measure(model: str, dtype: str, threads: int, repeats: int, quick: bool) -> 
 
 
 def in_a_process(arguments: argparse.Namespace, case: tuple[str, str, int]) -> dict[str, Any]:
-    """The case in a process of its own: thread pools and allocators begin anew."""
+    """Run the case in a process of its own, with fresh thread pools and allocators."""
     command = [sys.executable, __file__, "--case", *map(str, case)]
     command += ["--repeats", str(arguments.repeats), *(["--quick"] if arguments.quick else [])]
     added = {**ENVIRONMENT, **(PORTABLE if arguments.without_libraries else {})}

@@ -1,11 +1,11 @@
-"""What looking costs: OpObserve for each operator, OpTimeMeasure in percent of a training step.
+"""Overhead of the op tools: OpObserve for each operator, OpTimeMeasure as a share of a step.
 
 Observing is compared with bare ``torch.add`` on small CPU tensors and includes torch's own mode,
 whose share is shown, too; thread CPU time, gradients off, bursts of the three interleaved.
 
 Timing runs a small CNN and a small transformer on the device under test, at the tool's default
 budget: how much longer measured steps are than those around them, from the third step on, in
-percent of these steps, beside what the tool says of itself. Steps that are not measured are
+percent of these steps, together with the tool's own report. Steps that are not measured are
 compared with a run without the tool.
 
 Comparing trains the same models without and with OpAutoCompare at its default budget, in turns:
@@ -148,7 +148,7 @@ def timing(step: Step, device: str, steps: int, directory: str) -> dict[str, Any
 
 
 def added(times: list[float], measured: list[int]) -> float:
-    """What measured steps, from the third one on, took longer, in percent of all those steps."""
+    """Return the extra time of measured steps from the third on, in percent of all those steps."""
     first = 2
     usual = {at: x for at, x in enumerate(times) if at not in measured and at >= first}
     more = 0.0
@@ -202,7 +202,7 @@ CLOCKS = {"wall": time.perf_counter, "thread": time.thread_time, "processor": ti
 
 
 def seconds(step: Step, steps: int) -> dict[str, float]:
-    """What steps take, by each clock."""
+    """Return the time of the steps by each clock."""
     begun = {name: clock() for name, clock in CLOCKS.items()}
     for _ in range(steps):
         step()
@@ -265,7 +265,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, default=Path("build/bench/optools.json"))
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--steps", type=int, default=500, help="of each run")
+    parser.add_argument(
+        "--steps", type=int, default=500, help="number of steps in each run (default: 500)"
+    )
     parser.add_argument("--part", action="append", choices=PARTS, help="default: all")
     arguments = parser.parse_args()
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""What torch.profiler costs a call on dl, against what it costs one on torch's CPU.
+"""Overhead of torch.profiler for a call on dl, against a call on torch's CPU.
 
 Common operators at 64 elements, eager, gradients off, one thread. The overhead is the time of a
 call while a profile records (activities CPU, and PrivateUse1 for dl) less that of a call without;

@@ -99,7 +99,7 @@ def measure(batches: list[int], lengths: int, one_layout: bool) -> dict[str, obj
         patch.object(dl_dicp.compiled, "shapes_of", (lambda _: None) if one_layout else found),
     ):
         new = [decode(compiled, batch, lengths) for batch in batches]
-        # Of the last batch: a program keeps what 64 tuples of sizes came to.
+        # The last batch only: a program caches the results of 64 tuples of sizes.
         seen = [decode(compiled, batches[-1], lengths) for _ in range(2)][1:]
         eager = [decode(model, batch, lengths) for batch in batches]
     rest = [t for times in new for t in times][2:]
@@ -124,7 +124,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, nargs="+", default=[2, 3, 5])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    measure([2], 3, one_layout=False)  # what torch imports and compiles once is no call's time
+    measure([2], 3, one_layout=False)  # imports and compilation that happen once do not count
     rows = [measure(arguments.batches, arguments.lengths, each) for each in (False, True)]
     for name in rows[0]:
         print(

@@ -1,7 +1,7 @@
 """Steps of training on a GPU: a GPT-2 of 124 million parameters, once with so few tokens that the
 host decides, and a ResNet-50; in float32 and under autocast in bfloat16.
 
-`--alone cuda` times another torch's CUDA on the same card, whose JSON `--peer` compares with.
+`--alone cuda` times another torch's CUDA on the same GPU, whose JSON `--peer` compares with.
 
     DL_VENDORS=NAME python benchmarks/training.py [--json FILE] [--steps N] [--peer FILE]
     other-python benchmarks/training.py --alone cuda --json FILE
@@ -27,7 +27,7 @@ WARM_UP = 4
 
 
 class Block(nn.Module):
-    """Of a decoder: attention and two layers, each behind a norm."""
+    """Block of a decoder: attention and two layers, each behind a norm."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ CASES: dict[str, tuple[Callable[[], nn.Module], Callable[[], list[torch.Tensor]]
 
 
 def milliseconds(name: str, device: str, half: bool, steps: int) -> dict[str, Any]:
-    """Of a step, and the first and the last loss."""
+    """Return the milliseconds of a step, and the first and the last loss."""
     make, draw, channels_last = CASES[name]
     torch.manual_seed(0)
     model, (x, y) = make().to(device), (each.to(device) for each in draw())

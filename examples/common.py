@@ -1,4 +1,4 @@
-"""What the training examples share: the command line, batches of text, and the log of a run."""
+"""Shared parts of the training examples: command line, batches of text, and the log of a run."""
 
 from __future__ import annotations
 

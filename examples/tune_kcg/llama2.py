@@ -9,13 +9,13 @@ from parts import Matmul, ModelArgs, PreNormBlock, matmul_of
 from torch import nn
 
 BASE = 10000.0
-"""Of the lengths of the waves that places are written in."""
+"""Base of the wavelengths in rotary position embeddings."""
 EPSILON = 1e-5
 
 
-def turned(x: torch.Tensor) -> torch.Tensor:
-    """Rotary positions: numbers of the same index in both halves of the width are turned together,
-    by an angle that grows with the place.
+def rotate(x: torch.Tensor) -> torch.Tensor:
+    """Apply rotary position embeddings (Su et al. 2021): rotate each pair of elements with the same
+    index in the first and the second half of the width by an angle that grows with the position.
 
     :param x: shape (batch, heads, length, width).
     """
@@ -47,7 +47,7 @@ class GatedFeedForward(nn.Module):
 def block(args: ModelArgs, f_mm: Matmul) -> PreNormBlock:
     """One of its layers."""
     return PreNormBlock(
-        (nn.RMSNorm(args.dim, EPSILON), Attention(args, f_mm, causal=True, placed=turned)),
+        (nn.RMSNorm(args.dim, EPSILON), Attention(args, f_mm, causal=True, placed=rotate)),
         (nn.RMSNorm(args.dim, EPSILON), GatedFeedForward(args, f_mm)),
     )
 

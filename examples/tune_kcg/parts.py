@@ -1,4 +1,4 @@
-"""What the models share: their sizes, and layers that more than one of them has."""
+"""Shared parts of the models: their sizes, and layers that several models use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ModelArgs:
 
 
 def matmul_of(baseline: bool) -> Matmul:
-    """What multiplies: torch alone, or a tuned kernel where there is one."""
+    """Return the matrix product: torch's, or a tuned kernel where one is registered."""
     return torch.matmul if baseline else OpProxy.f_matmul
 
 

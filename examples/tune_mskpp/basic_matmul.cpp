@@ -4,7 +4,7 @@
 using L1TileShape = GemmShape<128, 256, 256>;  // tunable
 using L0TileShape = GemmShape<128, 256, 64>;   // tunable
 
-// What the blocks of a launch share out are the rows of C.
+// The blocks of a launch divide the rows of C among them.
 template <class LayoutA, class LayoutB, class LayoutC>
 ACT_GLOBAL void BasicMatmul(GemmCoord problemShape, GM_ADDR gmA, LayoutA layoutA, GM_ADDR gmB,
                             LayoutB layoutB, GM_ADDR gmC, LayoutC layoutC) {

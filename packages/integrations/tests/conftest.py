@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-# Nothing is fetched, and nobody is told.
+# Nothing is downloaded, and no telemetry is sent.
 os.environ.update(HF_HUB_OFFLINE="1", HF_HUB_DISABLE_TELEMETRY="1", TOKENIZERS_PARALLELISM="false")
 
 

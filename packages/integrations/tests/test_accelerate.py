@@ -13,7 +13,7 @@ from accelerate.utils import find_executable_batch_size
 from torch.utils.data import DataLoader
 
 from dl_integrations.accelerate import RandomState, max_memory, use_float16
-from tiny import DEVICE, Examples, made
+from tiny import DEVICE, Examples, build_classifier
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +51,7 @@ def test_training_goes_on_from_a_checkpoint(
         accelerator = Accelerator(mixed_precision="no" if precision == "fp16" else precision)
         if precision == "fp16":
             use_float16(accelerator)
-        model = made()
+        model = build_classifier()
         optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
         loader = DataLoader(Examples(), batch_size=8)
         prepared = accelerator.prepare(model, optimizer, loader)

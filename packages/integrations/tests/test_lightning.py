@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader
 
 from dl_integrations.lightning import Accelerator, Strategy
 from dl_integrations.random_state import RandomState
-from tiny import DEVICE, Classifier, Examples, made
+from tiny import DEVICE, Classifier, Examples, build_classifier
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
@@ -23,7 +23,7 @@ logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
 class Module(lightning.LightningModule):
     def __init__(self) -> None:
         super().__init__()
-        self.model: Classifier = made()
+        self.model: Classifier = build_classifier()
 
     def training_step(self, batch: dict[str, torch.Tensor], _: int) -> torch.Tensor:
         return self.model(**batch)["loss"]
@@ -117,7 +117,7 @@ def test_devices_that_are_not_there(devices: Any) -> None:
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed", "16-mixed"])
 def test_fabric(precision: str) -> None:
     fabric = lightning.Fabric(accelerator="dl", strategy="dl", precision=precision)
-    model = made()
+    model = build_classifier()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.05)
     wrapped, optimizer = fabric.setup(model, optimizer)
     for batch in fabric.setup_dataloaders(batches()):

@@ -12,7 +12,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from dl_integrations.accelerate import max_memory
 from dl_integrations.transformers import RandomStateCallback, Trainer, TrainingArguments
-from tiny import DEVICE, Examples, made
+from tiny import DEVICE, Examples, build_classifier
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
 
@@ -29,7 +29,9 @@ def trainer(folder: Path, **options: Any) -> Trainer:
         disable_tqdm=True,
         **options,
     )
-    return Trainer(made(), arguments, train_dataset=Examples(), callbacks=[RandomStateCallback()])
+    return Trainer(
+        build_classifier(), arguments, train_dataset=Examples(), callbacks=[RandomStateCallback()]
+    )
 
 
 def test_the_device_is_dl(tmp_path: Path) -> None:

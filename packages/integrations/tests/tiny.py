@@ -46,7 +46,7 @@ class Classifier(nn.Module):
         return {"loss": loss, "logits": logits}
 
 
-def made() -> Classifier:
-    """The same model each time."""
+def build_classifier() -> Classifier:
+    """Return the same model each time."""
     torch.manual_seed(0)
     return Classifier()

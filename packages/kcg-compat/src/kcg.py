@@ -28,7 +28,7 @@ __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    # What needs torch is imported when it is first asked for.
+    # Modules that need torch are imported on first use.
     if name not in _HOMES:
         raise AttributeError(
             f"module 'kcg' has no attribute {name!r}; there are {', '.join(_HOMES)}"

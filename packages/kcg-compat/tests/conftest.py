@@ -1,4 +1,4 @@
-"""What the tests share: measurements that are played."""
+"""Shared fixtures: fake measurements."""
 
 from __future__ import annotations
 

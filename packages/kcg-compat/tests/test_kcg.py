@@ -58,7 +58,7 @@ def test_a_name_is_a_configuration() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        (DOCUMENTED[:-1], "is no name of a kernel"),
+        (DOCUMENTED[:-1], "is not a kernel's name"),
         (DOCUMENTED.replace("BM32", "BM64"), "threads cover a block's rows"),
         (DOCUMENTED.replace("N1024", "N1000"), "blocks cover the columns"),
         (DOCUMENTED.replace("TM4", "TM0"), "THREAD_SIZE_M cannot be 0"),
@@ -145,7 +145,7 @@ def test_attention_is_that_of_torch() -> None:
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        ("[]", "is no JSON object"),
+        ("[]", "is not a JSON object"),
         ("{}", "has no list 'kernels'"),
         ('{"kernels": [{}]}', r"kernels\[0\] has no text 'kernelName'"),
         ('{"kernels": [{"type": "attention", "kernelName": ""}]}', "only 'matmul' is"),
@@ -153,7 +153,7 @@ def test_attention_is_that_of_torch() -> None:
             f'{{"kernels": [{{"type": "matmul", "kernelName": "{SMALL}", "pklpath": "a.pkl"}}]}}',
             "pklpath has to be empty",
         ),
-        ('{"kernels": [{"type": "matmul", "kernelName": "mine"}]}', r"no name of a.*kernels\[0\]"),
+        ('{"kernels": [{"type": "matmul", "kernelName": "mine"}]}', r"not a kernel's name.*kernels\[0\]"),
     ],
 )
 def test_files_of_kernels_with_mistakes(tmp_path: Path, document: str, message: str) -> None:
@@ -165,7 +165,7 @@ def test_files_of_kernels_with_mistakes(tmp_path: Path, document: str, message: 
 
 def test_results_replace_no_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(kcg.KcgError, match=r"pipe cannot be written: it is no file"):
+    with pytest.raises(kcg.KcgError, match=r"pipe cannot be written: it is not a regular file"):
         files.write_json(tmp_path / "pipe", {})
     assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]
 

@@ -26,7 +26,7 @@ __all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    # What tunes is imported when it is first asked for.
+    # The tuner is imported on first use.
     if name not in _HOMES:
         raise AttributeError(
             f"module 'mskpp' has no attribute {name!r}; there are {', '.join(_HOMES)}"

@@ -153,17 +153,17 @@ def test_whole_programs_are_tuned_too(folder: Path, capsys: pytest.CaptureFixtur
         (lambda: get_kernel()[1](1, 2, 3, 4), "argument 0 is 1: a parameter of type GM_ADDR"),
         (lambda: get_kernel()[1](np.zeros((4, 4)).T, 2, 3, 4), "argument 0 is not contiguous"),
         (lambda: launched(np.float32(1)), "argument 2 has 4 bytes.* parameter has 8"),
-        (lambda: launched(Pair(1, 1), 0.5), r"argument 3: 0\.5 is no int64_t"),
-        (lambda: mskpp.get_kernel_from_binary("none.so"), r"none\.so is no file"),
-        (lambda: mskpp.get_kernel_from_binary("add.cpp")[1](), r"add\.cpp is no kernel"),
+        (lambda: launched(Pair(1, 1), 0.5), r"argument 3: 0\.5 is not a int64_t"),
+        (lambda: mskpp.get_kernel_from_binary("none.so"), r"none\.so is not a file"),
+        (lambda: mskpp.get_kernel_from_binary("add.cpp")[1](), r"add\.cpp is not a kernel"),
         (lambda: mskpp.autotune(configs=[]), "configs is empty"),
-        (lambda: mskpp.autotune(configs=[{"a": 1}]), "configs.0.: 'a': 1 are no texts"),
+        (lambda: mskpp.autotune(configs=[{"a": 1}]), "configs.0.: 'a': 1 are not texts"),
         (lambda: mskpp.autotune(configs=[{"a": "1"}], warmup=0), "warmup=0: give 1 to 100000"),
         (lambda: mskpp.autotune(configs=[{"a": "1"}], repeat=10001), "repeat=10001: give 1"),
         (lambda: mskpp.autotune(configs=[{"a": "1"}], device_ids=[1]), "dl:cpu has device 0"),
         (lambda: mskpp.autotune(configs=[{"a": "1"}])(lambda: None)(), "launched no kernel"),
         (lambda: mskpp.autotune_v2(configs=[{"a": "1"}], warmup_times=501), "give 0 to 500"),
-        (lambda: mskpp.compile_executable("build.sh", "none.cpp"), r"none\.cpp is no file"),
+        (lambda: mskpp.compile_executable("build.sh", "none.cpp"), r"none\.cpp is not a file"),
     ],
 )
 def test_mistakes_are_said(folder: Path, call: Any, message: str) -> None:
@@ -188,7 +188,7 @@ def test_a_build_script_that_fails_is_told(folder: Path, script: str, message: s
     (folder / "bad.sh").write_text(script)
     with pytest.raises(mskpp.MskppError, match=message):
         building.run_script("bad.sh", folder / "add.cpp", folder / "made.so", 0.5)
-    with pytest.raises(mskpp.MskppError, match=r"build script none\.sh is no file"):
+    with pytest.raises(mskpp.MskppError, match=r"build script none\.sh is not a file"):
         building.run_script("none.sh", folder / "add.cpp", folder / "made.so")
 
 
@@ -205,5 +205,5 @@ def test_a_template_takes_its_types_from_the_function_around(folder: Path) -> No
     assert f(Pair(), np.zeros(2), Pair()) == ("Pair", "GM_ADDR", "Pair")
     with pytest.raises(mskpp.MskppError, match="under a function that has the kernel's 3 para"):
         launcher._bound(found)
-    with pytest.raises(mskpp.MskppError, match="template parameter 'int N' of f is no type"):
+    with pytest.raises(mskpp.MskppError, match="template parameter 'int N' of f is not a type"):
         signature.find_signature("template <int N> void f(int a) {}", "f", "f.cpp")

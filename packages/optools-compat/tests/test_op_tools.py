@@ -18,7 +18,7 @@ THEIRS = "WHOSE = 'theirs'\n"
 
 
 def printed(code: str, *path: Path) -> str:
-    """What a new interpreter prints, with directories in front of its path."""
+    """Return the output of a new interpreter, with directories in front of its path."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, path), *filter(None, sys.path)])}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout

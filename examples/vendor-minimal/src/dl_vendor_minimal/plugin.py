@@ -1,4 +1,4 @@
-"""What dl finds through the entry point: where the library is. Imports no torch, loads nothing."""
+"""Plugin that dl finds by its entry point: the path of the library. Imports no torch."""
 
 from pathlib import Path
 

@@ -12,7 +12,7 @@ from dl_integrations.when_imported import watch
 
 
 def autoload() -> None:
-    """Have each framework told of dl when a program imports it.
+    """Register dl with each framework when a program imports it.
 
     A framework may be half imported now: it is its import that imports torch. So these are modules
     of theirs that come after torch, and before the first that asks for a device.

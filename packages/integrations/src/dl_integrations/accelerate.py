@@ -37,8 +37,9 @@ def max_memory(share: float = 0.9) -> dict[int | str, int]:
 
 
 def use_float16(accelerator: Any, **scaler: Any) -> None:
-    """What ``Accelerator(mixed_precision="fp16")`` does on devices that accelerate knows by name;
-    for others it is an error there. Call it before ``prepare``.
+    """Do what ``Accelerator(mixed_precision="fp16")`` does on devices that accelerate knows.
+
+    For other devices accelerate raises an error. Call it before ``prepare``.
 
     :param scaler: arguments of ``torch.amp.GradScaler``, such as ``init_scale``.
     :raises ValueError: the accelerator is not on dl, or has another precision already.

@@ -8,7 +8,7 @@ DEVICE = "dl"
 
 
 def is_there() -> bool:
-    """Whether this torch has a dl device."""
+    """Return True if this torch has a dl device."""
     import torch
 
     module = getattr(torch, DEVICE, None)

@@ -1,4 +1,4 @@
-"""What Lightning adds to every Trainer by its entry point for callbacks: a warning, no more."""
+"""Callback that Lightning adds to every Trainer by its entry point: a warning, no more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Lightning's accelerators for dl say of the devices, in the Trainer and in Fabric."""
+"""Devices of Lightning's accelerators for dl, in the Trainer and in Fabric."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DeviceFacts:
             wanted = list(range(int(text)))
         else:
             raise ValueError(
-                f"[dl-integrations] devices={devices!r} is no count, list of indices or 'auto'"
+                f"[dl-integrations] devices={devices!r} is not a count, a list of indices or 'auto'"
             )
         if not wanted or not all(0 <= index < count for index in wanted):
             raise ValueError(
@@ -69,7 +69,7 @@ class DeviceFacts:
 
     @staticmethod
     def is_available() -> bool:
-        """Whether there is a dl device."""
+        """Return True if a dl device is available."""
         return is_there()
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What models are built from so that two of them have the same weights, and what compares them."""
+"""Layers with fixed weights, from which two equal models are built, and their comparison."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def create_fixed_embedding(num_embeddings: int, embedding_dim: int) -> torch.nn.
 
 
 def evaluate_model_time(run: Callable[[], Any]) -> tuple[Any, float]:
-    """What a call returns, and the milliseconds of one: the median of five, after a first."""
+    """Return a call's result and its milliseconds: the median of five, after a first call."""
     times = []
     with torch.no_grad():
         result = run()
@@ -99,7 +99,7 @@ class DeviceInfo:
 
     @staticmethod
     def init_cuda(devices: Sequence[int]) -> None:
-        """Whether these devices can be used.
+        """Check that these devices can be used.
 
         :raises KcgError: one is not there, or runs no kernels.
         """

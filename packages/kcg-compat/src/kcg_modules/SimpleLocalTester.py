@@ -30,7 +30,9 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("checktflops", type=float, help="stop at so many TFLOPS; 0: do not")
     parser.add_argument("speedup", type=float, help="stop at this speedup; 0: do not")
     parser.add_argument("opty", nargs="?", default="matmul", choices=["matmul"])
-    parser.add_argument("device", nargs="?", type=int, default=0, help="of dl (default 0)")
+    parser.add_argument(
+        "device", nargs="?", type=int, default=0, help="index of the dl device (default: 0)"
+    )
     parser.add_argument("dtype", nargs="?", default="float32", choices=["float32"])
     parser.add_argument(
         "--strategy",

@@ -1,4 +1,4 @@
-"""What a model calls instead of torch, and what puts tuned kernels behind it."""
+"""Operators that a model calls instead of torch's, and the registration of tuned kernels."""
 
 from __future__ import annotations
 

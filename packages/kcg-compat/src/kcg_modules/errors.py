@@ -1,4 +1,4 @@
-"""What goes wrong by what a caller gave."""
+"""Errors about what a caller passed."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         raise KcgError(f"[kcg] {path} cannot be read: {error}") from error
     if not isinstance(document, dict):
-        raise KcgError(f"[kcg] {path} is no JSON object")
+        raise KcgError(f"[kcg] {path} is not a JSON object")
     return document
 
 
@@ -30,7 +30,9 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
     :raises KcgError: it cannot be written.
     """
     if path.exists() and not path.is_file():
-        raise KcgError(f"[kcg] {path} cannot be written: it is no file, and none replaces it")
+        raise KcgError(
+            f"[kcg] {path} cannot be written: it is not a regular file, and is not replaced"
+        )
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_text(json.dumps(document, indent=4) + "\n", encoding="utf-8")

@@ -26,7 +26,7 @@ _USED = (
     *("BLOCK_LAYOUT_Y", "BLOCK_LAYOUT_X", "WARP_LAYOUT_Y", "WARP_LAYOUT_X"),
     *("LOCAL_SPLIT_U", "BLOCK_MAPPING", "UNROLL_NUM", "IS_ATRANS"),
 )
-"""What a kernel for a CPU depends on; the rest says how a GPU loads, stores and prefetches."""
+"""Parameters that a CPU kernel depends on; the others are about loads and stores of GPUs."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Problem:
 
     @classmethod
     def between(cls, a: torch.Tensor, b: torch.Tensor) -> Problem | None:
-        """What ``torch.matmul`` of two tensors computes; None if no kernel of ours does.
+        """Return the product that ``torch.matmul`` of two tensors computes, None without a kernel.
 
         Two dimensions of `b` are for all of `a`, whose rows are then those of one matrix.
         """
@@ -78,7 +78,7 @@ def code_key(config: Config) -> tuple[int, ...]:
 
 @lru_cache
 def toolchain(device: int) -> KernelExtension:
-    """What compiles and launches on a device of dl.
+    """Return the toolchain that compiles and launches on a dl device.
 
     :raises KcgError: there is no such device, or it takes no kernels in C++.
     """

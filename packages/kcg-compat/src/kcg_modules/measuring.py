@@ -1,4 +1,4 @@
-"""What a worker does: judge a kernel, then race it against ``torch.matmul`` in paired blocks."""
+"""Work of a child process: check a kernel, then race it against ``torch.matmul``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def judge(
     b: np.ndarray[Any, np.dtype[np.float32]],
     given: tuple[torch.Tensor, torch.Tensor],
 ) -> None:
-    """Whether a product is within what rounding allows of float64, and all else is as it was.
+    """Check that a product is within rounding of float64, and that all else is unchanged.
 
     :raises TuningError: it is not.
     """

@@ -38,12 +38,12 @@ def name_of(config: Config) -> str:
 def config_of(name: str) -> dict[str, int]:
     """The configuration that a name is.
 
-    :raises KcgError: it is no such name, or no valid configuration.
+    :raises KcgError: it is not such a name, or not a valid configuration.
     """
     found = _PATTERN.fullmatch(name)
     if found is None:
         raise KcgError(
-            f"[kcg] {name!r} is no name of a kernel: it has to be kcg_MM_b[batch] and then, each"
+            f"[kcg] {name!r} is not a kernel's name: it has to be kcg_MM_b[batch] and then, each"
             f" with a number, {' '.join(_LABELS)}"
         )
     batch, *values = found.groups()

@@ -45,7 +45,7 @@ class Measured:
 
     @property
     def name(self) -> str:
-        """Of the kernel."""
+        """Name of the kernel."""
         return name_of(self.config)
 
     @property
@@ -57,7 +57,7 @@ class Measured:
     def of(
         cls, config: dict[str, Any], races: Sequence[Race], verdict: Claim | None = None
     ) -> Measured:
-        """Of one race, or of several and what is claimed of them."""
+        """Return the measurement of one race, or of several races and their verdict."""
         interval = verdict.interval if verdict else races[0].interval
         candidate = statistics.median(time for race in races for time in race.candidate)
         baseline = statistics.median(time for race in races for time in race.baseline)
@@ -65,7 +65,7 @@ class Measured:
 
 
 Answer = Measured | str
-"""Of a configuration; a text says why it was not timed."""
+"""Answer for one configuration; a text is the reason why it was not timed."""
 
 
 class Searcher:
@@ -152,13 +152,13 @@ class Searcher:
             request = Measure(config, code, self._device, _SEARCHING, seed)
             return Measured.of(config, [self._worker.call(request, _SECONDS)])
         except (CompileError, WorkerError) as error:
-            # What is wrong may have written anywhere: nothing is measured beside it any more.
+            # A wrong kernel may have written anywhere: its process measures nothing more.
             self._worker.stop()
             return str(error)
 
 
 def best(found: Sequence[Measured], count: int) -> list[Measured]:
-    """The best, none of them the same code as another."""
+    """Return the best configurations that differ in their code."""
     distinct: dict[tuple[int, ...], Measured] = {}
     for each in sorted(found, key=lambda each: -each.speedup):
         distinct.setdefault(code_key(each.config), each)

@@ -55,7 +55,7 @@ def packed(arguments: Sequence[Any], types: Sequence[str] | None) -> list[Packed
 
 
 def _has_bytes(value: Any) -> bool:
-    """Whether it is memory, as a structure of ctypes is."""
+    """Return True if the value is memory, as a ctypes structure is."""
     try:
         memoryview(value)
     except TypeError:
@@ -68,9 +68,9 @@ def _number(value: float, wanted: str, at: int) -> bytes:
     try:
         number: NDArray[Any] = np.array(value).astype(kind)
     except OverflowError as error:
-        raise MskppError(f"[mskpp] argument {at}: {value!r} is no {wanted}") from error
+        raise MskppError(f"[mskpp] argument {at}: {value!r} is not a {wanted}") from error
     if not np.issubdtype(kind, np.floating) and number != value:
-        raise MskppError(f"[mskpp] argument {at}: {value!r} is no {wanted}")
+        raise MskppError(f"[mskpp] argument {at}: {value!r} is not a {wanted}")
     return number.tobytes()
 
 

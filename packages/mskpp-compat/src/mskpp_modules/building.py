@@ -110,7 +110,7 @@ def get_kernel_from_binary(
         raise MskppError(f"[mskpp] tiling_key={tiling_key}: a library of dl:cpu has one kernel")
     path = Path(kernel_binary_file).absolute()
     if not path.is_file():
-        raise MskppError(f"[mskpp] {kernel_binary_file} is no file")
+        raise MskppError(f"[mskpp] {kernel_binary_file} is not a file")
     return CompiledKernel(path, None, None)
 
 
@@ -121,7 +121,7 @@ def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_S
     """
     path = Path(script).absolute()
     if not path.is_file():
-        raise MskppError(f"[mskpp] build script {script} is no file")
+        raise MskppError(f"[mskpp] build script {script} is not a file")
     output.unlink(missing_ok=True)
     with subprocess.Popen(
         ["bash", str(path), str(source), str(output)],
@@ -138,7 +138,7 @@ def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_S
             message = f"[mskpp] {script} did not end within {seconds:g} s"
             raise MskppError(message) from None
         finally:
-            # What it started and left, too.
+            # Processes that the script started and left are ended, too.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
     last = "\n".join(said.splitlines()[-_SAID_LINES:])
@@ -149,5 +149,5 @@ def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_S
 
 
 def is_newer(file: Path, others: Sequence[Path]) -> bool:
-    """Whether a file is there, and newer than the others."""
+    """Return True if a file exists and is newer than the others."""
     return file.is_file() and all(file.stat().st_mtime > other.stat().st_mtime for other in others)

@@ -1,4 +1,4 @@
-"""What goes wrong by what a caller gave; the original raises ValueError and RuntimeError too."""
+"""Errors about what a caller passed; msKPP raises ValueError and RuntimeError too."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from dl_autotune.spaces.markers import substitute
 from .building import is_newer, run_script
 from .errors import MskppError
 from .launcher import beside
-from .tuning import Config, check_configs, told
+from .tuning import Config, check_configs, report_line
 
 LOG = logging.getLogger("mskpp")
 _SECONDS = 300.0
@@ -59,7 +59,7 @@ def compile_executable(
     """
     source, output = Path(src_file).absolute(), Path(output_bin_path).absolute()
     if not source.is_file():
-        raise MskppError(f"[mskpp] {src_file} is no file")
+        raise MskppError(f"[mskpp] {src_file} is not a file")
     if not (use_cache and is_newer(output, [source])):
         run_script(build_script, source, output)
     return CompiledExecutable(output, source, str(Path(build_script).absolute()))
@@ -93,7 +93,7 @@ def autotune_v2(
     ``MSKL_AUTOTUNE_RESULTS_<time>.csv``.
 
     :param warmup_times: runs before the first that counts, 0 to 500.
-    :raises MskppError: one of these is out of range.
+    :raises MskppError: a parameter is out of range.
     """
     checked = check_configs(configs)
     if isinstance(warmup_times, bool) or not 0 <= warmup_times <= 500:
@@ -141,10 +141,10 @@ def _tune(
         microseconds = 1e6 * statistics.median(found.candidate)
         ratios[number] = found.interval.ratio
         rows.append((number, config, microseconds))
-        told(f"No.{number}: {microseconds:.3f}μs, {config}")
+        report_line(f"No.{number}: {microseconds:.3f}μs, {config}")
     shutil.rmtree(folder, ignore_errors=True)
     if ratios:
-        told(f"Best config: No.{max(ratios, key=lambda each: ratios[each])}")
+        report_line(f"Best config: No.{max(ratios, key=lambda each: ratios[each])}")
     name = Path(f"MSKL_AUTOTUNE_RESULTS_{time.strftime('%Y%m%d%H%M%S')}.csv")
     with name.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)

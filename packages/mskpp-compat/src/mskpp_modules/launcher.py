@@ -49,7 +49,7 @@ extern "C" void dl_mskpp_launch(int64_t blocks, void** arguments) {{
 
 @dataclass(frozen=True)
 class KernelInvokeConfig:
-    """Which kernel of which file.
+    """A kernel and the file that defines it.
 
     :raises MskppError: the file cannot be read.
     """
@@ -99,7 +99,7 @@ class Generated:
 
 
 GENERATED: dict[Path, Generated] = {}
-"""What :meth:`Launcher.code_gen` wrote, by file."""
+"""Files that :meth:`Launcher.code_gen` wrote."""
 
 
 class Launcher:

@@ -1,4 +1,4 @@
-"""What a worker does of it: load a library, launch its kernel, hold two against each other."""
+"""Work of a child process: load a library, launch its kernel, compare two kernels."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Prepared:
             self._library = self._ffi.dlopen(str(path))
             wanted = self._library.dl_mskpp_count()
         except (OSError, AttributeError) as error:
-            raise TuningError(f"{path.name} is no kernel of mskpp.compile: {error}") from error
+            raise TuningError(f"{path.name} is not a kernel of mskpp.compile: {error}") from error
         if wanted != len(arguments):
             raise TuningError(f"the kernel has {wanted} parameters, not {len(arguments)}")
         self._blocks, self._given, self._kept = blocks, arguments, []
@@ -143,7 +143,7 @@ def _compare(request: Compare) -> Any:
 
 
 def _judge(request: Compare, expected: dict[int, NDArray[Any]], when: str) -> None:
-    """Whether a launch on the same arguments writes the same, but for rounding."""
+    """Check that a launch on the same arguments writes the same, but for rounding."""
     made = Prepared(request.path, request.blocks, request.arguments)
     made()
     try:

@@ -14,7 +14,7 @@ _OPEN, _CLOSE = "(<{[", ")>}]"
 
 @dataclass(frozen=True)
 class Signature:
-    """Of one kernel.
+    """Signature of a kernel.
 
     :ivar types: of its parameters, as they are written.
     :ivar open: the types that are parameters of a template.
@@ -52,8 +52,8 @@ def find_signature(source: str, name: str, file: str) -> Signature:
         word = re.fullmatch(r"\s*(?:class|typename)\s+(\w+)\s*", each)
         if word is None:
             raise MskppError(
-                f"[mskpp] {file}: template parameter {each.strip()!r} of {name} is no type, so that"
-                " arguments cannot say what it is"
+                f"[mskpp] {file}: template parameter {each.strip()!r} of {name} is not a type, so"
+                " that arguments cannot say what it is"
             )
         names.append(word[1])
     return Signature(name, tuple(types), frozenset(names) & set(types))

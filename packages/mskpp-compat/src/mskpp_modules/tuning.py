@@ -36,7 +36,7 @@ Config = dict[str, str]
 
 @dataclass(frozen=True)
 class Tuned:
-    """What came of it.
+    """Result of tuning.
 
     :ivar microseconds: the medians, by number; None where a configuration failed.
     :ivar failures: why, by number.
@@ -65,7 +65,7 @@ def autotune(
     :param warmup: microseconds of running before the first time that counts, 1 to 100000.
     :param repeat: times that count, at least, 1 to 10000.
     :param device_ids: the first of them is used; dl:cpu has device 0.
-    :raises MskppError: one of these is out of range.
+    :raises MskppError: a parameter is out of range.
     """
     checked = check_configs(configs)
     for name, value, most in (("warmup", warmup, 100000), ("repeat", repeat, 10000)):
@@ -96,7 +96,7 @@ def autotune(
 def check_configs(configs: Sequence[Config]) -> list[Config]:
     """Copies.
 
-    :raises MskppError: there are none, or one is no mapping of texts.
+    :raises MskppError: there are no configurations, or one is not a mapping of texts.
     """
     if not configs:
         raise MskppError("[autotune] configs is empty: give one or more")
@@ -105,7 +105,7 @@ def check_configs(configs: Sequence[Config]) -> list[Config]:
             raise MskppError(f"[autotune] configs[{number}] is {config!r}: give a dict of texts")
         for key, value in config.items():
             if not isinstance(key, str) or not isinstance(value, str):
-                raise MskppError(f"[autotune] configs[{number}]: {key!r}: {value!r} are no texts")
+                raise MskppError(f"[autotune] configs[{number}]: {key!r}: {value!r} are not texts")
     return [dict(config) for config in configs]
 
 
@@ -138,13 +138,13 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
                 failures[number] = str(error)
                 LOG.error("No.%d failed: %s, %s", number, error, config)
                 continue
-            told(f"No.{number}: {_microseconds(races[number]):.3f}μs, {config}")
+            report_line(f"No.{number}: {_microseconds(races[number]):.3f}μs, {config}")
         best = max(races, key=lambda each: races[each].interval.ratio, default=None)
         verdict = None
         if best is None:
             LOG.error("no configuration ran and was right")
         else:
-            told(f"Best config: No.{best}")
+            report_line(f"Best config: No.{best}")
             verdict = _again(launch, baseline, building[best], warmup, settings)
             LOG.info("No.%d against the kernel as it is: %s", best, verdict)
     if keep:
@@ -157,7 +157,7 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
     return Tuned(times, failures, best, verdict)
 
 
-def told(line: str) -> None:
+def report_line(line: str) -> None:
     """Write a line for whoever runs or reads the script."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
