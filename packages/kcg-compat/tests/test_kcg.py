@@ -153,7 +153,10 @@ def test_attention_is_that_of_torch() -> None:
             f'{{"kernels": [{{"type": "matmul", "kernelName": "{SMALL}", "pklpath": "a.pkl"}}]}}',
             "pklpath has to be empty",
         ),
-        ('{"kernels": [{"type": "matmul", "kernelName": "mine"}]}', r"not a kernel's name.*kernels\[0\]"),
+        (
+            '{"kernels": [{"type": "matmul", "kernelName": "mine"}]}',
+            r"not a kernel's name.*kernels\[0\]",
+        ),
     ],
 )
 def test_files_of_kernels_with_mistakes(tmp_path: Path, document: str, message: str) -> None:
