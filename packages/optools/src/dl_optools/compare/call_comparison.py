@@ -47,6 +47,7 @@ class CallComparison:
 
     :ivar parts: one for each result, written argument or gradient.
     :ivar reason: why it could not be compared; empty if it was.
+    :ivar unjudged: results of a compared call that have no reference: what they are.
     """
 
     number: int
@@ -58,6 +59,7 @@ class CallComparison:
     stack: tuple[Any, ...] = field(repr=False)
     parts: tuple[OutputComparison, ...]
     reason: str = ""
+    unjudged: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -16,13 +16,19 @@ Tensor = torch.Tensor
 
 def _scores(query: Tensor, key: Tensor, bias: Tensor | None, causal: bool, scale: Any) -> Tensor:
     factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
-    scores = query @ key.transpose(-2, -1) * factor
+    scores = query @ _for_heads(key, query).transpose(-2, -1) * factor
     if bias is not None:
-        scores = scores + bias
+        hidden = bias.logical_not() if bias.dtype is torch.bool else None
+        scores = scores + bias if hidden is None else scores.masked_fill(hidden, -math.inf)
     if causal:
         allowed = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
         scores = scores.masked_fill(~allowed, -math.inf)
     return scores
+
+
+def _for_heads(tensor: Tensor, query: Tensor) -> Tensor:
+    """Repeat heads of keys or values, of which a group of heads of queries shares one."""
+    return tensor.repeat_interleave(query.size(1) // max(tensor.size(1), 1), 1)
 
 
 def attention(
@@ -40,7 +46,9 @@ def attention(
     scores = _scores(query, key, attn_bias, is_causal, scale)
     # Rows without any key are zero in torch's fused forms.
     weights = torch.softmax(scores, -1).nan_to_num(0.0)
-    return (weights @ value, None, None, None, None, None, None, None, None)
+    logsumexp = torch.logsumexp(scores, -1)
+    output = weights @ _for_heads(value, query)
+    return (output, logsumexp, None, None, None, None, None, None, None)
 
 
 def attention_backward(
@@ -63,14 +71,15 @@ def attention_backward(
     factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
     scores = _scores(query, key, attn_bias, is_causal, scale)
     rows = logsumexp.to(scores.dtype)[..., : scores.size(-2)].unsqueeze(-1)
-    weights = torch.where(rows.isfinite(), torch.exp(scores - rows), 0.0)
-    incoming = grad_out @ value.transpose(-2, -1)
+    # Rows without any key have no weights.
+    weights = torch.where(rows.isneginf(), 0.0, torch.exp(scores - rows))
+    incoming = grad_out @ _for_heads(value, query).transpose(-2, -1)
     inner = (grad_out * out).sum(-1, keepdim=True)
     grad_scores = weights * (incoming - inner)
     gradients = [
-        grad_scores @ key * factor,
-        grad_scores.transpose(-2, -1) @ query * factor,
-        weights.transpose(-2, -1) @ grad_out,
+        grad_scores @ _for_heads(key, query) * factor,
+        _group_sum(grad_scores.transpose(-2, -1) @ query * factor, key),
+        _group_sum(weights.transpose(-2, -1) @ grad_out, value),
     ]
     found: list[Tensor | None] = [
         gradient if wanted else None
@@ -83,6 +92,12 @@ def attention_backward(
     return tuple(found)
 
 
+def _group_sum(gradient: Tensor, like: Tensor) -> Tensor:
+    """Add the gradients of the heads of queries that share one of keys or values."""
+    shared: Tensor = gradient.unflatten(1, (like.size(1), -1)).sum(2)
+    return shared
+
+
 def _with_bias(gates: Tensor, bias: Tensor | None) -> Tensor:
     return gates if bias is None else gates + bias
 
@@ -93,15 +108,18 @@ def lstm_cell(
     cx: Tensor,
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
-) -> tuple[Tensor, Tensor, None]:
+) -> tuple[Tensor, Tensor, Tensor]:
     """New hidden and cell state [N, H] from gates [N, 4H] in torch's order i, f, g, o.
+
+    The third result is what the gradient reads: the activated gates.
 
     Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997).
     """
     gates = _with_bias(input_gates, input_bias) + _with_bias(hidden_gates, hidden_bias)
     i, f, g, o = gates.chunk(4, 1)
-    cy = f.sigmoid() * cx + i.sigmoid() * g.tanh()
-    return o.sigmoid() * cy.tanh(), cy, None
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    cy = f * cx + i * g
+    return o * cy.tanh(), cy, torch.cat([i, f, g, o], 1)
 
 
 def lstm_cell_backward(
@@ -139,8 +157,11 @@ def gru_cell(
     hx: Tensor,
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
-) -> tuple[Tensor, None]:
+) -> tuple[Tensor, Tensor]:
     """New hidden state [N, H] from gates [N, 3H] in torch's order: reset, update, new.
+
+    The second result is what the gradient reads, [N, 5H]: the gates, the state before, and the
+    hidden part of the new gate.
 
     Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014), in torch's
     variant, which resets behind the hidden product.
@@ -149,7 +170,8 @@ def gru_cell(
     theirs = _with_bias(hidden_gates, hidden_bias).chunk(3, 1)
     reset, update = (ours[0] + theirs[0]).sigmoid(), (ours[1] + theirs[1]).sigmoid()
     fresh = (ours[2] + reset * theirs[2]).tanh()
-    return fresh + update * (hx - fresh), None
+    workspace = torch.cat([reset, update, fresh, hx, theirs[2]], 1)
+    return fresh + update * (hx - fresh), workspace
 
 
 def gru_cell_backward(

@@ -30,33 +30,36 @@ from dl_core.torch_backend.judging.comparison import (
     to_host,
     within_tolerance,
 )
-from dl_core.torch_backend.judging.conditioning import TRIALS, Slopes, linear_magnitudes, magnitudes
+from dl_core.torch_backend.judging.conditioning import Slopes
 from dl_core.torch_backend.judging.op_classes import Rule
+from dl_core.torch_backend.judging.op_names import UNDEFINED_OUTPUTS
 from dl_optools.compare.call_comparison import CallComparison, CheckedCall
+from dl_optools.compare.definitions import defined
 from dl_optools.compare.extremes import settled
+from dl_optools.compare.factors import residual_units
+from dl_optools.compare.references import References
 from dl_optools.compare.screening import Screening, screen, within_bound
+from dl_optools.compare.signed_zeros import is_signed, lost_signs
 from dl_optools.compare.subjects import (
     FunctionSubject,
     GradientSubject,
     NotComparableError,
     OverloadSubject,
-    Tree,
 )
 from dl_optools.compare.tolerance_options import ComparisonOptions
-from dl_optools.relocation import WIDER, Relocation
+from dl_optools.compare.undetermined import undetermined
 from dl_optools.tensors import tensors_of
 
 _SIMPLE = (OpClass.EXACT, OpClass.ROUNDING)
-SHORT = 0.99
-"""Of a magnitude that was computed in float32: never more than it is."""
 
 
 def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
     """Compare one call with its reference. What fails on the way is the reason of no verdict."""
     parts: Sequence[OutputComparison] = ()
     reason = ""
+    judgement = _Judgement(call, options)
     try:
-        parts = _Judgement(call, options).parts()
+        parts = judgement.parts()
     except NotComparableError as error:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - a tool that observes never stops the program
@@ -71,18 +74,21 @@ def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
         call.stack,
         tuple(parts),
         reason,
+        tuple(judgement.unjudged),
     )
 
 
-class _Judgement:
-    """The references of one call, each computed when it is first asked for."""
+class _Judgement(References):
+    """The verdicts on the results of one call.
+
+    :ivar unjudged: results, or parts of them, that have no one right value here.
+    """
 
     def __init__(self, call: CheckedCall, options: ComparisonOptions) -> None:
-        self.call = call
-        self.subject = call.subject
-        self.values = [value for _, value in call.answers]
+        super().__init__(call, options)
         self.options = options
-        self.dtypes = {**WIDER, **options.casts(call.name)}
+        self.unjudged: list[str] = []
+        self._known: dict[int, torch.Tensor] = {}
 
     def parts(self) -> list[OutputComparison]:
         if self._is_simple():
@@ -96,77 +102,7 @@ class _Judgement:
         parts = [self._part(at) for at in range(len(self.values))]
         return [part for part in parts if part is not None]
 
-    # What the CPU says
-
-    @functools.cached_property
-    def reference(self) -> list[Any]:
-        try:
-            return self._run(self.dtypes)
-        except NotComparableError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever the CPU refuses has no such reference
-            if self.peer is not None:
-                return self.peer
-            text = str(error).splitlines()[0] if str(error) else ""
-            raise NotComparableError(f"{type(error).__name__}: {text}"[:200]) from None
-
-    @functools.cached_property
-    def peer(self) -> list[Any] | None:
-        """The CPU's answers in the same dtype; None where it has none."""
-        try:
-            if self.subject.writes:
-                return self._run({})
-            return self.subject.run(self.call.tree)
-        except NotComparableError:
-            raise
-        except Exception:  # noqa: BLE001 - as above; float64 may still be there
-            return None
-
-    def _run(self, dtypes: dict[torch.dtype, torch.dtype]) -> list[Any]:
-        return self._run_on(dtypes, self.call.tree)
-
-    def _run_on(self, dtypes: dict[torch.dtype, torch.dtype], tree: Tree) -> list[Any]:
-        return self.subject.run(Relocation(tree, dtypes=dtypes).tree)
-
-    @functools.cached_property
-    def linear(self) -> Slopes:
-        """Magnitudes of sums that are linear in each argument."""
-        try:
-            found = linear_magnitudes(self.subject.run, self.call.tree)
-        except Exception:  # noqa: BLE001 - then the reference's modulus has to do
-            return [None] * len(self.values)
-        return [None if x is None else x.double().mul_(SHORT) for x in found]
-
-    @functools.cached_property
-    def perturbed(self) -> Slopes:
-        return self._measured(TRIALS)
-
-    @functools.cached_property
-    def perturbed_once(self) -> Slopes:
-        """The same from a third of the work; never larger."""
-        return self._measured(1)
-
-    def _measured(self, trials: int) -> Slopes:
-        def copy() -> tuple[Tree, list[torch.Tensor]]:
-            relocation = Relocation(self.call.tree, dtypes=WIDER)
-            return relocation.tree, relocation.parts()
-
-        try:
-            wide = self.subject.run(copy()[0])
-            return magnitudes(self.subject.run, copy, wide, trials)
-        except Exception:  # noqa: BLE001 - as above
-            return [None] * len(self.values)
-
-    @functools.cached_property
-    def rules(self) -> list[Rule]:
-        return self.subject.rules(self.call.tree, self.values)
-
     # The verdict
-
-    @property
-    def autocast(self) -> torch.dtype | None:
-        """What autocast computed in, where the call was made under it."""
-        return self.subject.autocast if isinstance(self.subject, FunctionSubject) else None
 
     def _is_simple(self) -> bool:
         """Whether the CPU's result in the same dtype is likely to be the device's."""
@@ -186,7 +122,8 @@ class _Judgement:
             return None
         want = self.peer[at]
         if isinstance(got, torch.Tensor) and isinstance(want, torch.Tensor):
-            return equal_to_peer(label, got, want)
+            found = equal_to_peer(label, got, want)
+            return None if found is None else self._with_signs(at, found)
         found = compare_values(label, got, want)
         return found if found.ok else None
 
@@ -195,13 +132,26 @@ class _Judgement:
         label, got = self.call.answers[at]
         want = self.reference[at]
         rule = self.rules[at]
+        if isinstance(got, torch.Tensor) and isinstance(self.subject, OverloadSubject):
+            own = self._by_definition(at, got, want)
+            if own is not None:
+                return own
         if not rule.judged or want is None:
+            self._leave(at, label, got)
             return None
         if not isinstance(got, torch.Tensor) or not isinstance(want, torch.Tensor):
             return compare_values(label, got, want)
         want = want.detach().resolve_conj().resolve_neg()
         if want.layout != torch.strided:
             want = want.to_dense()
+        found = self._compared(at, label, got, want, rule)
+        if not found.ok and self._is_factor(at):
+            return OutputComparison(label, True, 0.0)
+        return self._with_signs(at, found)
+
+    def _compared(
+        self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
+    ) -> OutputComparison:
         problem = self._dtype_problem(at, got)
         if problem is not None:
             return OutputComparison(label, False, math.inf, detail=f"{label}: {problem}")
@@ -210,8 +160,10 @@ class _Judgement:
             return within_tolerance(label, got, want, tolerance)
         found = self._within_bound(at, label, got, want, rule)
         if not found.ok:
-            runs = [functools.partial(self._run_on, dtypes) for dtypes in (self.dtypes, {})]
+            runs = [functools.partial(self.run_on, dtypes) for dtypes in (self.dtypes, {})]
             other = settled(runs, self.call.tree, at, got, want, rule)
+            if other is None:
+                other = self._determined(at, label, got, want, rule)
             if other is not None:
                 honest, got = found, other
                 found = self._within_bound(at, label, got, want, rule)
@@ -227,6 +179,76 @@ class _Judgement:
             inner = replace(rule, roundings=max(rule.roundings, 1) * narrow)
             return self._within_bound(at, label, got, want, inner)
         return found
+
+    def _determined(
+        self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
+    ) -> torch.Tensor | None:
+        """The result with the reference's value where its dtype determines none; None: it does."""
+        free = undetermined(
+            self.subject.run, self.call.tree, at, got, want, self._peer_of(at, got), rule
+        )
+        count = int(free.sum())
+        if not count:
+            return None
+        self.unjudged.append(
+            f"{label}: {dtype_name(got.dtype)} itself overflows, or has no digit, in some elements"
+        )
+        return torch.where(free, want.to(got.dtype), got)
+
+    def _by_definition(self, at: int, got: torch.Tensor, want: Any) -> OutputComparison | None:
+        """Judge a result that the operator's gradient reads; None: the reference decides."""
+        label, name, bound = self.call.answers[at][0], self.operator, self.bound
+        units = residual_units(name, bound, self.values, at) if not self.rules[at].judged else None
+        if units is not None:
+            detail = f"{label}: the factors are {units:.3g} x the allowed residual off"
+            return OutputComparison(label, units <= 1, units, detail="" if units <= 1 else detail)
+        own = defined(name, bound, at, got, want)
+        if own is None:
+            return None
+        value, known = own
+        if not bool(known.any()):
+            return OutputComparison(label, True, 0.0)
+        if value.shape == got.shape:
+            # Elsewhere there is memory as it was found, on the CPU, too.
+            self._known[at] = known
+            got, value = (torch.where(known, x, torch.zeros_like(x)) for x in (got, value))
+        rule = self.rules[at] if self.rules[at].judged else self.rules[0]
+        if not (got.is_floating_point() or got.is_complex()):
+            rule = Rule(OpClass.EXACT)
+        return self._compared(at, label, got, value.detach(), rule)
+
+    def _leave(self, at: int, label: str, got: Any) -> None:
+        """Note a result that has no reference, unless it is empty."""
+        said = isinstance(got, torch.Tensor) and got.numel() > 0
+        if said and isinstance(self.subject, OverloadSubject):
+            returns = self.subject.overload._schema.returns
+            name = returns[at].name if at < len(returns) else None
+            # The state of a generator that draws nothing.
+            if name in UNDEFINED_OUTPUTS:
+                return
+            self.unjudged.append(f"{label}{f' ({name})' if name else ''} has a format of its own")
+
+    def _is_factor(self, at: int) -> bool:
+        """Return True for a factor as right as the CPU's: of another sign, or with other pivots."""
+        if not isinstance(self.subject, OverloadSubject):
+            return False
+        units = residual_units(self.operator, self.bound, self.values, at)
+        return units is not None and units <= 1
+
+    def _with_signs(self, at: int, found: OutputComparison) -> OutputComparison:
+        """The same, or what it says of zeros whose sign is lost."""
+        got = self.values[at]
+        if not found.ok or not isinstance(self.subject, OverloadSubject):
+            return found
+        if not is_signed(self.operator) or not isinstance(got, torch.Tensor):
+            return found
+        if self.subject.is_substitute or not bool((got == 0).any()):
+            return found
+        peer = self._peer_of(at, got)
+        lost = "" if peer is None else lost_signs(self.operator, self.bound, got, peer)
+        if not lost:
+            return found
+        return replace(found, ok=False, units=math.inf, detail=f"{found.output}: {lost}")
 
     def _dtype_problem(self, at: int, got: torch.Tensor) -> str | None:
         """Of the first result; statistics and the like may be of a device's own dtype."""
@@ -295,6 +317,9 @@ class _Judgement:
         peer = self.peer[at] if self.peer is not None and at < len(self.peer) else None
         if not isinstance(peer, torch.Tensor) or (peer.dtype, peer.shape) != (got.dtype, got.shape):
             return None
+        known = self._known.get(at)
+        if known is not None:
+            return torch.where(known, peer, torch.zeros_like(peer))
         return to_host(peer)
 
     def _has_own_bound(self, at: int, peer: torch.Tensor, want: torch.Tensor, rule: Rule) -> bool:

@@ -79,6 +79,7 @@ class AutoCompareResults:
     :ivar spending: what watching cost, and how many steps were; None: the tool runs still.
     :ivar dropped: calls whose turn had come, but for which there was no room.
     :ivar not_comparable: ``(operator, reason)`` and how often.
+    :ivar unjudged: ``(operator, what)`` and how often: results of compared calls without reference.
     :ivar failures: wrong calls, in the order of being found.
     :ivar bundles: of the first wrong call, by operator.
     :ivar no_bundle: why there is none, by operator.
@@ -95,6 +96,7 @@ class AutoCompareResults:
         self.failed = 0
         self.dropped: Counter[str] = Counter()
         self.not_comparable: Counter[tuple[str, str]] = Counter()
+        self.unjudged: Counter[tuple[str, str]] = Counter()
         self.failures: list[CallComparison] = []
         self.operators: dict[str, OperatorSummary] = {}
         self.bundles: dict[str, Path] = {}
@@ -108,6 +110,8 @@ class AutoCompareResults:
                 self.not_comparable[found.name, found.reason] += 1
                 return False
             self.checked += 1
+            for what in found.unjudged:
+                self.unjudged[found.name, what] += 1
             summary = self.operators.setdefault(found.name, OperatorSummary(found.name))
             summary.add(found)
             if found.ok:
@@ -199,6 +203,7 @@ class AutoCompareResults:
             "coverage": self.coverage() if self.picks else "",
             "dropped": dict(self.dropped),
             "not_comparable": [[*key, count] for key, count in self.not_comparable.items()],
+            "unjudged": [[*key, count] for key, count in self.unjudged.items()],
             "seen": dict(self.seen),
             "operators": {
                 each.name: {

@@ -30,6 +30,7 @@ from dl_core.torch_backend.judging.op_names import (
 )
 from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_core.torch_backend.judging.tensors import tensors_of
+from dl_core.torch_backend.judging.windows import in_windows
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,8 @@ def picked(
     if not isinstance(source, torch.Tensor) or values.shape != indices.shape:
         return False
     if name in POOLS:
+        if not in_windows(bound, indices, source.shape[-POOLS[name] :]):
+            return False
         flat = source.flatten(-POOLS[name])
         places = indices.flatten(-POOLS[name])
         return _leads_to(flat, -1, places, values.flatten(-POOLS[name]))
