@@ -1,7 +1,9 @@
-"""What `dl diagnose` finds of faults in a vendor's library.
+"""Faults in a vendor's library, which `dl diagnose` has to name.
 
-A vendor library forwards to the CPU vendor's and spoils one operator of the contract: by value, by
-place, by call, by chance, or in what it draws (`spoil.hpp`). Each fault of `faults.yaml` meets a
-program on that device under `dl diagnose`, which has to name the operator, and no other.
+A vendor library forwards to the CPU vendor's and spoils one operator of the contract by an action
+(`spoil.hpp`) under a condition (`conditions.hpp`). The faults of `faults.yaml` were chosen by hand;
+`combinations.py` adds each action under each condition, over the operators of `sites.yaml`. Every
+fault meets a program on that device under `dl diagnose`, which has to name the operator, and no
+other.
 ``python -m tools.diagnose_faults``, or ``tools/nox -s diagnose-faults``.
 """

@@ -1,95 +1,104 @@
-"""Every fault meets its program under `dl diagnose`: see the package."""
+"""Session that tries every fault in its program under `dl diagnose`; see the package."""
 
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import random
 import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from diopi_proto.descriptor import VendorDescriptor
-from dl_optools.diagnosis.diagnosis import diagnose
-from dl_optools.diagnosis.runs import Runner
+from dl_optools.option_types import count
 from dl_vendor_cpu.plugin import dl_vendor
-from tools.diagnose_faults.table import PROGRAMS, Fault, TableError, read, verdict
+from tools.diagnose_faults.combinations import CONDITIONS, combinations
+from tools.diagnose_faults.table import Fault, TableError, read
+from tools.diagnose_faults.trials import Trial, Trials
 from tools.diagnose_faults.vendor import FaultyVendor
 
 SHARE = 0.95
-"""Of the faults have to be named."""
-TIMEOUT = 300.0
+"""Share of the faults that must be named."""
 
 
-def runner(vendor: FaultyVendor, command: list[str], fault: str, folder: Path) -> Runner:
-    """Of a program of this package, on the vendor with a fault."""
-    file, *arguments = command
-    environ = {
-        **os.environ,
-        **vendor.variables(fault, folder / "struck"),
-        "OMP_NUM_THREADS": "1",
-        # Replaying a bundle shows nothing that the comparison has not shown.
-        "AUTOCOMPARE_BUNDLES": "0",
-    }
-    return Runner([sys.executable, str(PROGRAMS / file), *arguments], environ, folder, TIMEOUT)
+def all_faults() -> list[Fault]:
+    """Return the faults that were chosen by hand, and all combinations.
 
-
-def try_one(
-    vendor: FaultyVendor, fault: Fault, folder: Path, *, quick: bool = False
-) -> tuple[str, str]:
-    """The verdict on one fault, and what was named.
-
-    :param quick: sampled calls only.
+    :raises TableError: one does not fit, or occurs twice.
     """
-    folder.mkdir(parents=True)
-    program = runner(vendor, fault.command, fault.setting, folder)
+    faults = [*read(), *combinations()]
+    names = Counter((str(each), each.program) for each in faults)
+    (name, most), *_ = names.most_common(1)
+    if most > 1:
+        raise TableError(f"{name[0]} in {name[1]} occurs twice")
+    return faults
+
+
+def try_program(trials: Trials, faults: Sequence[Fault], *, clean: bool) -> tuple[list[Trial], str]:
+    """Try the faults of one program; the second result is a false alarm without a fault."""
+    done: list[Trial] = []
+    alarm = ""
     try:
-        found = diagnose(program, lambda _: None, quick=quick)
+        if clean:
+            found, _ = trials.diagnose()
+            if found.guilty or found.unable or found.status:
+                accused = ", ".join(x.name for x in found.guilty)
+                alarm = f"{faults[0].program}: {accused or found.unable or found.status}"
+        for fault in faults:
+            trial = trials.run(fault)
+            done.append(trial)
+            told = ", ".join(trial.accused) or trial.text
+            sys.stdout.write(
+                f"{trial.outcome:9} {fault!s:42} {fault.program:13} {told} "
+                f"({trial.seconds:.0f} s)\n"
+            )
+            sys.stdout.flush()
     finally:
-        program.close()
-    if not (folder / "struck").exists():
-        return "void", "the program never met the fault"
-    named = [each.name for each in found.guilty]
-    return verdict(fault, named), ", ".join(named) or found.unable or "nothing was found"
+        trials.close()
+    return done, alarm
 
 
-def clean(vendor: FaultyVendor, commands: list[list[str]], folder: Path) -> list[str]:
-    """What is named where nothing is spoilt."""
-    wrong = []
-    for at, command in enumerate(commands):
-        program = runner(vendor, command, "", folder / f"clean_{at}")
-        try:
-            found = diagnose(program, lambda _: None)
-        finally:
-            program.close()
-        if found.guilty or found.unable or found.status:
-            said = ", ".join(x.name for x in found.guilty) or found.unable or str(found.status)
-            wrong.append(f"{' '.join(command)}: {said}")
-        sys.stdout.write(f"clean   {' '.join(command)}\n")
-        sys.stdout.flush()
-    return wrong
+def table(trials: Sequence[Trial]) -> str:
+    """Return named and all faults by action and condition, as lines of text."""
+    actions = list(dict.fromkeys(x.fault.action for x in trials))
+    conditions = [x for x in CONDITIONS if any(x == y.fault.condition for y in trials)]
+    rows = [["", *conditions]]
+    for action in actions:
+        row = [action]
+        for condition in conditions:
+            cell = [x for x in trials if (x.fault.action, x.fault.condition) == (action, condition)]
+            named = sum(x.outcome == "named" for x in cell)
+            row.append(f"{named}/{len(cell)}" if cell else "")
+        rows.append(row)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        "  ".join(x.ljust(width) for x, width in zip(row, widths, strict=True)).rstrip() + "\n"
+        for row in rows
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.diagnose_faults", description=__doc__)
-    parser.add_argument("names", nargs="*", help="of faults; all by default")
-    parser.add_argument("--sample", type=int, help="some of them, drawn by lot")
-    parser.add_argument("--seed", default="0", help="of the sample")
+    parser.add_argument("names", nargs="*", help="faults to try (default: all)")
+    parser.add_argument("--sample", type=count, metavar="N", help="try N faults, chosen by --seed")
+    parser.add_argument("--seed", default="0", help="seed of --sample (default: 0)")
     parser.add_argument("--part", default="1/1", help="2/3: the second of three parts")
-    parser.add_argument("--list", action="store_true", help="print the names, and end")
-    parser.add_argument("--no-clean", action="store_true", help="leave programs without faults out")
+    parser.add_argument("--jobs", type=count, default=2, help="programs at a time (default: 2)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="file for all outcomes")
+    parser.add_argument("--list", action="store_true", help="print the names of the faults")
+    parser.add_argument("--no-clean", action="store_true", help="skip programs without faults")
     options = parser.parse_args(arguments)
     try:
-        faults = read()
+        faults = everything = all_faults()
     except TableError as error:
         parser.error(str(error))
     if options.names:
         faults = [each for each in faults if str(each) in options.names]
         if len({str(each) for each in faults}) < len(set(options.names)):
-            parser.error("there is no such fault; --list names them")
+            parser.error("a fault of that name does not exist; --list prints the names")
     part, parts = map(int, options.part.split("/"))
     faults = faults[part - 1 :: parts]
     if options.sample is not None:
@@ -98,25 +107,45 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write("".join(f"{each}\n" for each in faults))
         return 0
     descriptor: VendorDescriptor = dl_vendor()
-    counts: Counter[str] = Counter()
+    done: list[Trial] = []
+    alarms: list[str] = []
     with TemporaryDirectory(prefix="diagnose-faults-") as name:
         folder = Path(name)
-        functions = [each.function for each in read()]
+        functions = [each.function for each in everything]
         vendor = FaultyVendor(folder / "vendor", Path(descriptor.library), functions)
-        programs = list(map(list, dict.fromkeys(tuple(each.command) for each in faults)))
-        alarms = [] if options.no_clean else clean(vendor, programs, folder)
-        for at, fault in enumerate(faults):
-            begun = time.monotonic()
-            said, named = try_one(vendor, fault, folder / f"fault_{at}")
-            counts[said] += 1
-            took = time.monotonic() - begun
-            sys.stdout.write(f"{said:7} {fault!s:35} {fault.program:12} {named} ({took:.0f} s)\n")
-            sys.stdout.flush()
-    told = ", ".join(f"{count} {said}" for said, count in counts.items())
-    sys.stdout.write(f"{len(faults)} faults: {told or 'none tried'}; {len(alarms)} false alarms\n")
+        groups: dict[tuple[str, ...], list[Fault]] = {}
+        for each in faults:
+            groups.setdefault(tuple(each.command), []).append(each)
+
+        def work(item: tuple[int, tuple[str, ...]]) -> tuple[list[Trial], str]:
+            at, command = item
+            trials = Trials(vendor, command, folder / f"program_{at}")
+            return try_program(trials, groups[command], clean=not options.no_clean)
+
+        # Programs with many faults first, so that none is left over at the end.
+        order = sorted(groups, key=lambda command: -len(groups[command]))
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for trials, alarm in pool.map(work, enumerate(order)):
+                done += trials
+                alarms += [alarm] if alarm else []
+    return report(done, alarms, options.json)
+
+
+def report(done: Sequence[Trial], alarms: Sequence[str], path: Path | None) -> int:
+    """Print the table and what went wrong, and return the exit status."""
+    counts = Counter(x.outcome for x in done)
+    sys.stdout.write(table(done))
+    told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+    sys.stdout.write(f"{len(done)} faults: {told or 'none tried'}; {len(alarms)} false alarms\n")
+    for each in done:
+        if each.outcome != "named":
+            sys.stdout.write(f"{each.outcome}: {each.fault} in {each.fault.program}: {each.text}\n")
     sys.stdout.write("".join(f"false alarm: {alarm}\n" for alarm in alarms))
-    enough = counts["named"] >= SHARE * len(faults)
-    return 0 if enough and not counts["false"] and not counts["void"] and not alarms else 1
+    if path is not None:
+        document = {"faults": [x.as_json() for x in done], "false_alarms": list(alarms)}
+        path.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    wrong = counts["false"] + counts["void"] + counts["missed"] + len(alarms)
+    return 0 if counts["named"] >= SHARE * len(done) and not wrong else 1
 
 
 if __name__ == "__main__":

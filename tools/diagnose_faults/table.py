@@ -13,9 +13,17 @@ from diopi_proto.schema import load
 
 TABLE = Path(__file__).with_name("faults.yaml")
 PROGRAMS = Path(__file__).with_name("programs")
-KINDS = frozenset(
-    re.findall(r'kind == "([\w-]+)"', Path(__file__).with_name("spoil.hpp").read_text())
-)
+_OVERLOAD = re.compile(r"aten\.\w+\.\w+")
+
+
+def _cases(header: str, variable: str) -> frozenset[str]:
+    """Return the values that a header of the vendor compares a variable with."""
+    text = Path(__file__).with_name(header).read_text(encoding="utf-8")
+    return frozenset(re.findall(rf'{variable} == "([\w-]+)"', text))
+
+
+ACTIONS = _cases("spoil.hpp", "action")
+CONDITIONS = _cases("conditions.hpp", "condition")
 
 
 class TableError(ValueError):
@@ -28,9 +36,10 @@ class Fault:
 
     operator: str
     argument: int
-    kind: str
+    action: str
     program: str
     names: str
+    condition: str = "always"
 
     def __post_init__(self) -> None:
         contract = load()
@@ -38,23 +47,27 @@ class Fault:
             raise TableError(f"{self}: the contract has no {self.function}")
         params = contract[self.function].params
         if not 0 < self.argument < len(params) or params[self.argument].direction == "in":
-            raise TableError(f"{self}: parameter {self.argument} is no result")
-        if self.kind not in KINDS:
-            raise TableError(f"{self}: spoil.hpp has no such kind")
+            raise TableError(f"{self}: parameter {self.argument} is not a result")
+        if self.action not in ACTIONS:
+            raise TableError(f"{self}: spoil.hpp has no such action")
+        if self.condition not in CONDITIONS:
+            raise TableError(f"{self}: conditions.hpp has no such condition")
         if not (PROGRAMS / self.command[0]).is_file():
             raise TableError(f"{self}: there is no program {self.command[0]}")
 
     def __str__(self) -> str:
-        return f"{self.operator}-{self.argument}-{self.kind}"
+        return f"{self.operator}-{self.argument}-{self.action}-{self.condition}"
 
     @property
     def function(self) -> str:
-        return f"diopi{self.operator}"
+        """Name in the contract; operators that DIOPI lacks have a prefix of their own."""
+        own = f"dlop{self.operator}"
+        return own if own in load() else f"diopi{self.operator}"
 
     @property
     def setting(self) -> str:
         """As the vendor reads it."""
-        return f"{self.function},{self.argument},{self.kind}"
+        return f"{self.function},{self.argument},{self.action},{self.condition}"
 
     @property
     def command(self) -> list[str]:
@@ -63,7 +76,7 @@ class Fault:
         return [f"{name}.py", *arguments]
 
     def may_name(self, overload: str) -> bool:
-        """Whether an operator such as ``aten.gelu.default`` computes by the spoilt one."""
+        """Return True if an operator such as ``aten.gelu.default`` calls the spoilt one."""
         return re.fullmatch(rf"aten\.(?:{self.names})\.\w+", overload) is not None
 
 
@@ -79,8 +92,16 @@ def read(path: Path = TABLE) -> list[Fault]:
     return faults
 
 
-def verdict(fault: Fault, named: Sequence[str]) -> str:
-    """``named``, ``missed`` or ``false``: that another operator was named."""
-    if any(not fault.may_name(name) for name in named):
+def verdict(fault: Fault, accused: Sequence[str], text: str) -> str:
+    """Return how a diagnosis did: ``named``, ``unchecked``, ``missed`` or ``false``.
+
+    :param accused: operators; one that is not at fault makes the diagnosis ``false``.
+    :param text: the verdict; where nothing is named it may say that the operator was not checked.
+    """
+    if any(not fault.may_name(name) for name in accused):
         return "false"
-    return "named" if named else "missed"
+    if accused:
+        return "named"
+    unchecked = re.split("not checked", text, maxsplit=1, flags=re.IGNORECASE)[1:]
+    names = [name for part in unchecked for name in _OVERLOAD.findall(part)]
+    return "unchecked" if any(map(fault.may_name, names)) else "missed"

@@ -1,16 +1,19 @@
-// A vendor that hands every call on to the library that DL_FAULT_LIBRARY names, and spoils one
-// argument of one operator: DL_FAULT is "operator,place of the argument,kind". It is for libraries
-// whose memory the host may touch and whose work is done when a call returns.
+// A vendor that forwards every call to the library that DL_FAULT_LIBRARY names, and spoils one
+// argument of one operator: DL_FAULT is "operator,position of the argument,action,condition". It is
+// for libraries whose memory the host may access and whose work is done when a call returns.
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "conditions.hpp"
 #include "dl/handles.h"
 #include "dl/operator.hpp"
 #include "dl/vendor.h"
@@ -20,20 +23,23 @@ namespace faulty {
 namespace {
 
 struct Fault {
-  std::string operation, kind;
+  std::string operation, action, condition;
   size_t argument = 0;
 };
 
+// Read at the first call of an operator, because runs are forks that get their fault later.
 const Fault& fault() {
   static const Fault parsed = [] {
     Fault found;
     const char* text = std::getenv("DL_FAULT");
-    if (text == nullptr) return found;
+    if (text == nullptr || *text == 0) return found;
     const std::string all = text;
     const size_t first = all.find(','), second = all.find(',', first + 1);
+    const size_t third = all.find(',', second + 1);
     found.operation = all.substr(0, first);
     found.argument = std::strtoul(all.c_str() + first + 1, nullptr, 10);
-    found.kind = all.substr(second + 1);
+    found.action = all.substr(second + 1, third - second - 1);
+    found.condition = all.substr(third + 1);
     return found;
   }();
   return parsed;
@@ -63,36 +69,83 @@ const void* handle(T value) {
     return nullptr;
 }
 
-dl_function_t& original() {
-  static dl_function_t function = nullptr;
-  return function;
+// Position of the first tensor behind the results: what an operator that aliases overwrites.
+template <typename... Args>
+size_t first_input(const Args&...) {
+  const bool constant[] = {std::is_same_v<Args, diopiConstTensorHandle_t>...};
+  for (size_t at = 0; at < sizeof...(Args); ++at)
+    if (constant[at]) return at;
+  return sizeof...(Args);
 }
 
-// The one operator that is spoilt is replaced by a function of its own type.
-template <typename F>
-struct Spoilt;
-template <typename... Args>
-struct Spoilt<diopiError_t (*)(Args...)> {
-  static diopiError_t call(Args... args) {
-    using Function = diopiError_t (*)(Args...);
-    const auto function = reinterpret_cast<Function>(reinterpret_cast<void (*)()>(original()));
-    const diopiError_t done = function(args...);
-    const void* handles[] = {handle(args)...};
-    if (done == diopiSuccess && fault().argument < sizeof...(args) &&
-        spoil(Elements(handles[fault().argument]), fault().kind))
-      note_that_it_struck();
+// One call of the operator with the fault: `forward` calls the original.
+template <typename F, typename... Args>
+diopiError_t spoilt(const void* caller, const F& forward, const Args&... args) {
+  static std::atomic<int> calls{0};
+  static std::mutex mutex;
+  static std::vector<int64_t> first;
+  const Fault& wanted = fault();
+  const void* handles[] = {handle(args)...};
+  if (wanted.argument >= sizeof...(args)) return forward();
+  const Elements out(handles[wanted.argument]);
+  Call call{++calls, caller, {}};
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (call.number == 1) first = out.shape();
+    call.first = first;
+  }
+  const bool large = wanted.condition == "range";
+  const bool strikes = holds(wanted.condition, call, out);
+  if (strikes && !large && ends(wanted.action)) {
+    note_that_it_struck();
+    end(wanted.action);
+  }
+  const diopiError_t done = forward();
+  // Results of calls that are right are remembered, for those that repeat them.
+  const bool remembers = wanted.action == "stale" || wanted.action == "repeat";
+  if (done != diopiSuccess || !(strikes || remembers)) return done;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (large && ends(wanted.action)) {
+    for (int64_t i = 0; i < out.count(); ++i)
+      if (out.get(i) > 0.5) {
+        note_that_it_struck();
+        end(wanted.action);
+      }
     return done;
+  }
+  const size_t input = first_input(args...);
+  const Elements given(input < sizeof...(args) ? handles[input] : nullptr);
+  if (spoil(out, given, wanted.action, call.number, large, strikes)) note_that_it_struck();
+  return done;
+}
+
+// Each operator that can be spoilt is replaced by a function of its own type.
+template <typename F, size_t At>
+struct Spoilt;
+template <typename... Args, size_t At>
+struct Spoilt<diopiError_t (*)(Args...), At> {
+  using Function = diopiError_t (*)(Args...);
+  static inline Function original = nullptr;
+  static inline const char* name = nullptr;
+
+  static diopiError_t call(Args... args) {
+    if (fault().operation != name) return original(args...);
+    return spoilt(__builtin_return_address(0), [&] { return original(args...); }, args...);
+  }
+
+  static dl_function_t replace(const char* operation, dl_function_t function) {
+    name = operation;
+    original = reinterpret_cast<Function>(reinterpret_cast<void (*)()>(function));
+    return reinterpret_cast<dl_function_t>(reinterpret_cast<void (*)()>(&call));
   }
 };
 
-dl_function_t replacement(const std::string& name) {
-#define DL_SPOILT(op)                       \
-  if (name == #op)                          \
-    return reinterpret_cast<dl_function_t>( \
-        reinterpret_cast<void (*)()>(&Spoilt<decltype(&::op)>::call));
+dl_function_t replacement(const std::string& name, dl_function_t function) {
+#define DL_SPOILT(op) \
+  if (name == #op) return Spoilt<decltype(&::op), __COUNTER__>::replace(#op, function);
 #include "spoilt.inc"
 #undef DL_SPOILT
-  return nullptr;
+  return function;
 }
 
 const dl_vendor_table_t* inner = nullptr;
@@ -104,13 +157,7 @@ dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** found, uint64_
   uint64_t number = 0;
   if (dl_status_t* status = inner->operators(vendor, &theirs, &number)) return status;
   all.assign(theirs, theirs + number);
-  for (dl_operator_t& each : all) {
-    if (fault().operation != each.name) continue;
-    if (const dl_function_t own = replacement(each.name)) {
-      original() = each.function;
-      each.function = own;
-    }
-  }
+  for (dl_operator_t& each : all) each.function = replacement(each.name, each.function);
   *found = all.data();
   *count = number;
   return nullptr;

@@ -1,6 +1,7 @@
 """A decoder's training steps: attention by hand, gated layers, dropout, AdamW.
 
 ``amp``: under autocast to bfloat16. ``checkpoint``: blocks are computed again in backward.
+``fused``: attention is torch's fused operator.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ class Block(nn.Module):
         q, k, v = (
             self.qkv(self.first(x)).view(rows, length, 3, 4, width // 4).permute(2, 0, 3, 1, 4)
         )
-        weights = (q @ k.transpose(-1, -2) / (width // 4) ** 0.5).softmax(-1)
-        x = x + self.out((weights @ v).transpose(1, 2).flatten(2))
+        if "fused" in sys.argv:
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            mixed = (q @ k.transpose(-1, -2) / (width // 4) ** 0.5).softmax(-1) @ v
+        x = x + self.out(mixed.transpose(1, 2).flatten(2))
         y = self.second(x)
         kept: torch.Tensor = self.dropout(self.down(F.silu(self.gate(y)) * F.gelu(self.up(y))))
         return x + kept
