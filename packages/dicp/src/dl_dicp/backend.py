@@ -8,7 +8,10 @@ from typing import Any
 
 from torch.fx import GraphModule
 
+from dl_core.torch_backend.graph_observers import observed
+
 from . import checkpoints
+from .compiled import CompiledGraph
 from .decompositions import DECOMPOSITIONS
 from .engines.registry import INDUCTOR
 from .folding.graph import compiled
@@ -55,10 +58,13 @@ def dl(
             remarks.append(tell(reason))
         chosen = dataclasses.replace(chosen, engine="tiled")
 
+    def compile_part(part: GraphModule) -> Callable[[list[Any]], Any]:
+        return CompiledGraph(part, "part", dataclasses.replace(chosen, check=False, frozen=False))
+
     def compiler(kind: str) -> Callable[..., Any]:
         def compile_one(graph: GraphModule, _: Sequence[Any]) -> Callable[[list[Any]], Any]:
             write_in_place(graph)
-            return compiled(graph, kind, chosen, list(remarks))
+            return observed(graph, kind, compiled(graph, kind, chosen, list(remarks)), compile_part)
 
         return compile_one
 

@@ -51,7 +51,7 @@ class Crumb:
     @property
     def name(self) -> str:
         """Name of the operator: ``aten.mm.default``."""
-        return self.text.partition("(")[0]
+        return self.text.partition("(")[0].strip()
 
     @property
     def seconds(self) -> float:

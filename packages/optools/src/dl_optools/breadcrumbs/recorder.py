@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import os
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -76,11 +77,13 @@ class OpBreadcrumbs(Tool):
             slot = self._thread.slot = self._writer.take()
         writer = self._writer
         stuck = only_on_device(cast("Overload[Any, Any]", call.function))
-        writer.begin(slot.at, describe(call), ONLY_ON_DEVICE if stuck else 0)
+        text = describe(call.name, call.args, call.kwargs)
+        text += " in backward" if call.backward else ""
+        writer.begin(slot.at, text, ONLY_ON_DEVICE if stuck else 0)
         state = RAISED
         try:
             result = call.proceed()
-            if self._synchronous:
+            if self._synchronous and torch.accelerator.is_available():
                 torch.accelerator.synchronize()
             state = FINISHED
             return result
@@ -88,11 +91,11 @@ class OpBreadcrumbs(Tool):
             writer.end(slot.at, state)
 
 
-def describe(call: OpCall) -> str:
+def describe(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
     """Return name and arguments of a call: ``aten.mm.default(float32[2, 3], float32[3, 4])``."""
-    parts = [_describe_argument(value) for value in call.args]
-    parts += [f"{name}={_describe_argument(value)}" for name, value in call.kwargs.items()]
-    return f"{call.name}({', '.join(parts)}){' in backward' if call.backward else ''}"
+    parts = [_describe_argument(value) for value in args]
+    parts += [f"{key}={_describe_argument(value)}" for key, value in kwargs.items()]
+    return f"{name}({', '.join(parts)})"
 
 
 def _describe_argument(value: Any) -> str:

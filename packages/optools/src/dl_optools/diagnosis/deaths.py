@@ -23,7 +23,11 @@ def aside(tools: str, operators: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def confirm(
-    runner: Runner, run: Run, operators: Sequence[str], say: Callable[[str], object]
+    runner: Runner,
+    run: Run,
+    operators: Sequence[str],
+    say: Callable[[str], object],
+    tools: str = "",
 ) -> tuple[DeadOperator | None, list[str]]:
     """Return the operator in which two runs have died, and facts for the report.
 
@@ -32,13 +36,14 @@ def confirm(
 
     :param run: the first run that died; its :attr:`.Run.dead` is set.
     :param operators: that are on the CPU.
+    :param tools: those without which the run would not have died.
     """
     assert run.dead is not None
     deaths = [run.dead]
     for _ in range(2):
         say(f"the program was {run.dead.text()}; one more run without other tools\n")
-        tools, variables = aside("", operators)
-        run = runner.run(tools, **variables, **{SYNCHRONOUS_VARIABLE: "1"})
+        names, variables = aside(tools, operators)
+        run = runner.run(names, **variables, **{SYNCHRONOUS_VARIABLE: "1"})
         if runner.stopped:
             break
         if run.dead is None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from dl_optools.bisect.verdict import Criteria
 from dl_optools.compare.compare_page import merged, number
 from dl_optools.diagnosis.deaths import MOST, aside, confirm
+from dl_optools.diagnosis.graphs import check_graphs
 from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
 from dl_optools.diagnosis.runs import Run, Runner, merged_counts
 from dl_optools.launching.launch import DEVICE_VARIABLE, TIMED_OUT, describe_status, exact
@@ -87,6 +88,8 @@ class Diagnosis:
     :ivar unable: why nothing can be said; empty where something can.
     :ivar ranks: processes that called operators.
     :ivar sampled: of operators that the first run did not accuse only samples were looked at.
+    :ivar compiled: operators and graphs that are wrong in compiled graphs only.
+    :ivar unchecked: what was left out, for the verdict; empty if nothing was.
     :ivar stopped: somebody stopped it before all was looked at.
     """
 
@@ -103,6 +106,8 @@ class Diagnosis:
     notes: list[str] = field(default_factory=list)
     unable: str = ""
     ranks: int = 0
+    compiled: set[str] = field(default_factory=set)
+    unchecked: str = ""
     stopped: bool = False
     sampled: bool = False
 
@@ -158,6 +163,9 @@ def diagnose(
         runs.append(runner.run(tools, **variables, **more))
         if runs[-1].dead is not None and not runner.stopped:
             _add_dead(runner, found, runs[-1], on_host, say)
+    graphs = check_graphs(runner, first, say)
+    found.unchecked = graphs.unchecked
+    found.notes += graphs.notes
     found.stopped = bool(runner.stopped)
     for run in runs:
         for name, evidence in _accused(run).items():
@@ -168,6 +176,14 @@ def diagnose(
             # What every call shows counts more than what a sample showed.
             one.evidence = evidence
             one.bundle = one.bundle or _bundle(run, name)
+    # Operators that are wrong by themselves are so in graphs, too.
+    if not found.guilty:
+        found.guilty = [Guilty(name, [problem]) for name, problem in graphs.wrong.items()]
+        found.compiled = set(graphs.wrong)
+    if graphs.dead is not None and all(x.name != graphs.dead.name for x in found.guilty):
+        told = f"the program was {graphs.dead.text()}, and so in another run"
+        found.guilty.append(Guilty(graphs.dead.name, [told], returns=False))
+        found.compiled.add(graphs.dead.name)
     found.ranks = len(first.reports("compare"))
     found.coverage = _coverage(runs)
     if not found.guilty and found.coverage.unseen > sum(found.coverage.calls.values()):

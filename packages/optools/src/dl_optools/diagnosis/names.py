@@ -4,5 +4,7 @@ from __future__ import annotations
 
 PROBE = "probe"
 """What ``DL_TOOLS`` calls the tool of :mod:`.diagnosis.probe`."""
+GRAPHS = "graphs"
+"""Name of the tool :class:`.graph_check.GraphCheck` in ``DL_TOOLS``."""
 EVERY_VARIABLE = "OP_PROBE_EVERY"
 """Calls of a signature of which the probe looks at one."""

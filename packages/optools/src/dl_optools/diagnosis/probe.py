@@ -130,5 +130,14 @@ class OpProbe(Tool):
             "wrong": self.wrong,
             "only_on_device": sorted(self._only_on_device),
             "device": self.device,
+            "compilers": compilers(),
             "imported": [name for name in list(sys.modules) if name.startswith("torch.")],
         }
+
+
+def compilers() -> list[str]:
+    """Return the names of the backends with which the program called ``torch.compile``."""
+    frames = sys.modules.get("torch._dynamo.eval_frame")
+    found = dict(getattr(frames, "cached_backends", {})).values()
+    names = (getattr(x, "compiler_name", None) or getattr(x, "__name__", None) for x in found)
+    return sorted({str(name) for name in names if name})

@@ -12,7 +12,7 @@ from typing import Any
 from dl_optools.bisect.starting import Starter
 from dl_optools.breadcrumbs.names import BREADCRUMBS
 from dl_optools.breadcrumbs.trail import DEFAULT_HANG, DeadOperator, Trail
-from dl_optools.diagnosis.names import PROBE
+from dl_optools.diagnosis.names import GRAPHS, PROBE
 from dl_optools.launching.launch import TIMED_OUT, TOOLS_VARIABLE, complaints, lost
 from dl_optools.launching.lifetime import exit_status
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
@@ -91,7 +91,11 @@ class Runner:
                 # A starter that runners share has not the variables of each.
                 **({} if self._owned else self.environ),
                 **trail.variables,
-                TOOLS_VARIABLE: ",".join(filter(None, (tools, BREADCRUMBS))),
+                # The check of graphs records by itself: torch compiles nothing where a tool sees
+                # single operators.
+                TOOLS_VARIABLE: (
+                    tools if tools == GRAPHS else ",".join(filter(None, (tools, BREADCRUMBS)))
+                ),
                 NOTES_VARIABLE: str(notes.path),
                 OUTPUT_VARIABLE: str(self.folder),
                 **variables,

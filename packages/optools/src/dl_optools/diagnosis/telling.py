@@ -51,12 +51,16 @@ def failure(found: Diagnosis) -> list[str]:
 
 def _rest(found: Diagnosis) -> str:
     """Why that may not be all."""
+    unchecked = f" Not checked: {found.unchecked}." if found.unchecked else ""
     if found.stopped:
         return " It was stopped before every call was looked at."
     if not found.sampled:
-        return ""
+        return unchecked
     share = f"{found.coverage.share:.0%} of all calls were looked at"
-    return f" What is wrong at times only may be missed: {share}; without --quick every one is."
+    return (
+        f" What is wrong at times only may be missed: {share}; without --quick every one is."
+        f"{unchecked}"
+    )
 
 
 def power(coverage: Coverage) -> str:
@@ -81,7 +85,8 @@ def power(coverage: Coverage) -> str:
 def workaround(found: Diagnosis) -> list[str]:
     """How to go on without what is wrong: a command, and words for what it cannot help."""
     stuck = [x.name for x in found.guilty if x.name in found.only_on_device]
-    names = exact(x.name for x in found.guilty if x.name not in found.only_on_device)
+    kept = found.only_on_device | found.compiled
+    names = exact(x.name for x in found.guilty if x.name not in kept)
     lines = (
         [
             f"dl tool fallback --level dispatch --list {shlex.quote(names)} -- "
@@ -90,6 +95,12 @@ def workaround(found: Diagnosis) -> list[str]:
         if names
         else []
     )
+    if found.compiled:
+        lines.append(
+            "TORCH_COMPILE_DISABLE=1 runs the program without compiled graphs, outside of which "
+            f"{' and '.join(sorted(found.compiled))} {'is' if len(found.compiled) == 1 else 'are'} "
+            "right"
+        )
     for name in stuck:
         way = (
             "torch.nn.attention.sdpa_kernel(SDPBackend.MATH) goes around it"

@@ -13,7 +13,7 @@ from dl_optools import levels
 from dl_optools.bisect.name_collector import NameCollector
 from dl_optools.bisect.name_list import COLLECTOR
 from dl_optools.breadcrumbs.names import BREADCRUMBS
-from dl_optools.diagnosis.names import PROBE
+from dl_optools.diagnosis.names import GRAPHS, PROBE
 from dl_optools.environment import environment
 from dl_optools.features import make_tool
 from dl_optools.launching.endings import (
@@ -72,7 +72,8 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
         names.remove(COLLECTOR)
         makers.append((COLLECTOR, lambda: NameCollector(**options)))
     probes, breadcrumbs = PROBE in names, BREADCRUMBS in names
-    names = [name for name in names if name not in (PROBE, BREADCRUMBS)]
+    graphs = GRAPHS in names
+    names = [name for name in names if name not in (PROBE, BREADCRUMBS, GRAPHS)]
     inner = 0
     if any(names):
         own = {x.name for x in TOOL_NAMES} | {x.feature for x in TOOL_NAMES}
@@ -98,6 +99,10 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
         # It records operators that fall back, too, and not what observing tools do themselves.
         device = options["device"]
         makers.insert(inner, (BREADCRUMBS, lambda: OpBreadcrumbs(device=device)))
+    if graphs:
+        from dl_optools.diagnosis.graph_check import GraphCheck
+
+        makers.append((GRAPHS, lambda: GraphCheck(device=options["device"])))
     for name, make in makers:
         try:
             tool = make()
