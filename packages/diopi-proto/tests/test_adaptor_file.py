@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -232,6 +233,46 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
     with pytest.raises(AdaptorError, match="cannot be read"):
         read_adaptor(tmp_path / "bytes.yaml")
+
+
+HOSTILE = {
+    "nested braces": ("a: " + "{b: " * 50_000, 1, "more than 16 levels of mappings"),
+    "nested blocks": ("".join(f"{' ' * n}a:\n" for n in range(700)), 16, "more than 16 levels"),
+    "keys without end": ("".join(f"a{n}: b\n" for n in range(30_000)), 20_001, "20,000 keys"),
+    "a long word": (f"{'a' * 1000}: b\n", 1, "longer than 200 characters"),
+    "a long value": (f"a: {'b' * 1000}\n", 1, "longer than 200 characters"),
+    "a long rest": (f"a: b {'c' * 1000}\n", 1, "is left over after the value"),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_file_that_is_made_to_exhaust_its_reader_is_refused(kind: str, read: Any) -> None:
+    text, line, words = HOSTILE[kind]
+    with pytest.raises(AdaptorError, match=words) as caught:
+        read(text)
+    assert f"adaptor.yaml:{line}: " in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+def test_a_file_of_many_patterns_is_refused(read: Any) -> None:
+    patterns = "".join(f'  "diopi*{n}": {{}}\n' for n in range(10_000))
+    with pytest.raises(AdaptorError, match="more than 200 patterns"):
+        read(f"version: 1\noperators:\n{patterns}")
+
+
+def test_only_a_regular_file_of_a_sensible_size_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "adaptor.yaml"
+    os.mkfifo(path)
+    with pytest.raises(AdaptorError, match=r"cannot be read: .* is a FIFO"):
+        read_adaptor(path)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(AdaptorError, match=r"cannot be read: .* is a character device"):
+        read_adaptor(path)
+    path.unlink()
+    path.write_text("#" * (1 << 20) + "\nversion: 1\n", encoding="utf-8")
+    with pytest.raises(AdaptorError, match="at most 1,048,576 are read"):
+        read_adaptor(path)
 
 
 def test_libraries_in_diopis_own_style_have_none(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from bundle_cases import capture, forge, store_bytes
+from diopi_proto.free_memory import free_memory
 from dl_core.commands import Command
 from dl_optools import run_op_from_data
 from dl_optools.bundle import BundleError, find, read
@@ -24,7 +25,7 @@ from dl_optools.bundle.sizes import Use, memory_needed
 from dl_optools.commands.bundle import BUNDLE
 from dl_optools.commands.replay import REPLAY
 from dl_optools.isolation.answer import Answer
-from dl_optools.isolation.limits import default_memory, free_memory
+from dl_optools.isolation.limits import default_memory
 
 MEBIBYTE = 1 << 20
 Document = dict[str, Any]

@@ -1,6 +1,4 @@
 // The C functions of dl/contract_graph.h.
-#include <climits>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -8,6 +6,7 @@
 
 #include "dl/checked_status.hpp"
 #include "dl/contract_graph.h"
+#include "graph/content.h"
 #include "graph/fields.h"
 #include "graph/row_rules.h"
 #include "graph/session.h"
@@ -17,19 +16,15 @@
 namespace dl::graph {
 namespace {
 
-struct Free {
-  void operator()(unsigned char* memory) const { std::free(memory); }
-};
-// Of a file, aligned as the memory of a device, which it may have to stand for.
-using Content = std::unique_ptr<unsigned char[], Free>;
-
 struct OpenGraph : dl_contract_graph_t {
-  OpenGraph(Content bytes, uint64_t count, std::string path)
-      : content(std::move(bytes)),
+  OpenGraph(Content of_file, std::string path)
+      : content(std::move(of_file)),
         where(std::move(path)),
-        graph(read_graph(read_safetensors(content.get(), count))) {
+        graph(read_graph(read_safetensors(content.data(), content.count()))) {
     name = where.c_str();
     text = graph.text.c_str();
+    bytes = content.data();
+    count = content.count();
   }
   Content content;
   std::string where;
@@ -64,24 +59,14 @@ dl_status_t* answered(const std::string& name, Body&& body) noexcept {
   });
 }
 
-struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-dl_status_t* opened(Content content, uint64_t count, const std::string& name,
-                    dl_contract_graph_t** graph) {
+template <typename Source>
+dl_status_t* opened(const std::string& name, dl_contract_graph_t** graph,
+                    Source&& source) noexcept {
   return answered(name, [&] {
-    auto made = std::make_unique<OpenGraph>(std::move(content), count, name);
+    auto made = std::make_unique<OpenGraph>(source(), name);
     verify(made->graph);
     *graph = made.release();
   });
-}
-
-Content bytes(uint64_t count) {
-  void* memory = nullptr;
-  if (count > SIZE_MAX - 1 || posix_memalign(&memory, kAlignment, count + 1) != 0)
-    throw std::bad_alloc();
-  return Content(static_cast<unsigned char*>(memory));
 }
 
 const Entry& entry_at(const Graph& graph, int64_t entry) {
@@ -101,29 +86,12 @@ using dl::graph::session_of;
 extern "C" {
 
 DL_EXPORT dl_status_t* dl_contract_graph_open(const char* path, dl_contract_graph_t** graph) {
-  dl::graph::Content content;
-  uint64_t count = 0;
-  dl_status_t* status = answered(path, [&] {
-    const std::unique_ptr<std::FILE, dl::graph::Closer> file(std::fopen(path, "rb"));
-    if (file == nullptr) throw Failure(std::string("it cannot be opened: ") + std::strerror(errno));
-    const long size = std::fseek(file.get(), 0, SEEK_END) == 0 ? std::ftell(file.get()) : -1;
-    if (size < 0 || size == LONG_MAX) throw Failure("it is no file that can be read");
-    std::rewind(file.get());
-    content = dl::graph::bytes(static_cast<uint64_t>(size));
-    count = std::fread(content.get(), 1, static_cast<size_t>(size), file.get());
-    if (count != static_cast<uint64_t>(size)) throw Failure("it cannot be read as a whole");
-  });
-  return status != nullptr ? status : dl::graph::opened(std::move(content), count, path, graph);
+  return dl::graph::opened(path, graph, [&] { return dl::graph::Content::of_file(path); });
 }
 
 DL_EXPORT dl_status_t* dl_contract_graph_read(const void* bytes, uint64_t count, const char* name,
                                               dl_contract_graph_t** graph) {
-  dl::graph::Content content;
-  dl_status_t* status = answered(name, [&] {
-    content = dl::graph::bytes(count);
-    if (count != 0) std::memcpy(content.get(), bytes, count);
-  });
-  return status != nullptr ? status : dl::graph::opened(std::move(content), count, name, graph);
+  return dl::graph::opened(name, graph, [&] { return dl::graph::Content::copy_of(bytes, count); });
 }
 
 DL_EXPORT void dl_contract_graph_close(dl_contract_graph_t* graph) {

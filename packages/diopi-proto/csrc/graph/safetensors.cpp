@@ -89,16 +89,22 @@ void check_cover(const SafeTensors& file, const unsigned char* data, uint64_t by
 
 }  // namespace
 
-SafeTensors read_safetensors(const unsigned char* content, uint64_t count) {
-  if (count < 8) throw Failure("the file is too short to be a safetensors file");
-  const uint64_t header = little_endian(content);
-  if (header > kLongestHeader || header > count - 8)
+uint64_t header_end(const unsigned char* begin, uint64_t count) {
+  if (count < kHeaderBegin) throw Failure("the file is too short to be a safetensors file");
+  const uint64_t header = little_endian(begin);
+  if (header > kLongestHeader || header > count - kHeaderBegin)
     throw Failure("its header is longer than the file: it is damaged, cut off or no .dlg file");
-  const Json json = parse_json({reinterpret_cast<const char*>(content) + 8, header}, kMostValues);
+  return kHeaderBegin + header;
+}
+
+SafeTensors read_safetensors(const unsigned char* content, uint64_t count) {
+  const uint64_t header = header_end(content, count);
+  const Json json = parse_json(
+      {reinterpret_cast<const char*>(content) + kHeaderBegin, header - kHeaderBegin}, kMostValues);
   if (!json.is(Json::Kind::kObject)) throw Failure("its header is no object");
   SafeTensors out;
-  const unsigned char* data = content + 8 + header;
-  const uint64_t bytes = count - 8 - header;
+  const unsigned char* data = content + header;
+  const uint64_t bytes = count - header;
   for (const auto& [name, entry] : json.object) {
     if (name == "__metadata__") {
       for (const auto& [key, value] : entry.object) {

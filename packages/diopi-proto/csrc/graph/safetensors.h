@@ -1,6 +1,7 @@
 // A safetensors file in memory, checked before anything of it is used.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +19,13 @@ struct SafeTensors {
   std::map<std::string, FileTensor> tensors;
   std::map<std::string, std::string> metadata;
 };
+
+// A file begins with the length of its header, which follows.
+constexpr uint64_t kHeaderBegin = 8;
+
+// Returns where the header ends, given the beginning of a file of `count` bytes. Throws Failure:
+// the file is shorter than that.
+uint64_t header_end(const unsigned char* begin, uint64_t count);
 
 // Throws Failure: offsets outside of the file, tensors that overlap or leave a hole, sizes that do
 // not fit their dtype, a header that is no JSON. What it returns points into `content`.

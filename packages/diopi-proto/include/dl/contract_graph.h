@@ -16,8 +16,10 @@ DL_EXTERN_C_BEGIN
 
 /* Made by dl_contract_graph_open. */
 typedef struct dl_contract_graph {
-  const char* name; /* the path */
-  const char* text; /* canonical JSON */
+  const char* name;  /* the path */
+  const char* text;  /* canonical JSON */
+  const void* bytes; /* of the file */
+  uint64_t count;    /* of the bytes */
 } dl_contract_graph_t;
 
 /* Made by dl_contract_session_open. */
@@ -25,7 +27,10 @@ typedef struct dl_contract_session {
   const dl_contract_graph_t* graph;
 } dl_contract_session_t;
 
-/* The file is read into memory as a whole, so that nobody can change it later. */
+/* The path must name a regular file. Its header is read and checked against the length of the file,
+ * then its constants are mapped: they take memory when they are used. Replace a file that is open
+ * by renaming another one to its path; a program that uses a file that is cut off receives SIGBUS.
+ */
 dl_status_t* dl_contract_graph_open(const char* path, dl_contract_graph_t** graph);
 /* The same of bytes in memory, which are copied; `name` stands for the path in messages. */
 dl_status_t* dl_contract_graph_read(const void* bytes, uint64_t count, const char* name,

@@ -94,16 +94,33 @@ def dtype_of(value: Dtype | str | int | npt.DTypeLike) -> Dtype:
     return found
 
 
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
+
+
+def check_numeric(dtype: np.dtype[Any]) -> None:
+    """Refuse a dtype of numpy's that holds no numbers, though numpy would convert it to some.
+
+    :raises ValueError: dates, durations, texts, objects, structures, or bytes without a meaning.
+    """
+    # Extension types of other packages, such as bfloat16, are of kind V without being numpy.void.
+    extension = dtype.kind == "V" and not issubclass(dtype.type, np.void)
+    if dtype.kind not in "biufc" and not extension:
+        hint = "; save bfloat16 as its bits, uint16, or as float32" if dtype.kind == "V" else ""
+        raise ValueError(f"an array of {dtype} does not hold numbers; convert it yourself{hint}")
+
+
 def to_storage(array: Array, dtype: Dtype) -> Array:
     """The array as numpy stores ``dtype``; values are converted, bits are taken as they are.
 
     An array that is stored that way already is returned itself. For bfloat16, ``uint16`` means bits
     and everything else is rounded by :func:`float32_to_bfloat16`. complex32 is bits only.
 
-    :raises ValueError: a conversion to complex32.
+    :raises ValueError: a conversion to complex32, or of something else than numbers.
     """
     if array.dtype == dtype.storage:
         return array
+    if array.dtype != object or not all(isinstance(x, _NUMBERS) for x in array.flat):
+        check_numeric(array.dtype)
     if dtype.name == "bfloat16":
         if array.dtype.name == "bfloat16":  # another package's numpy dtype
             return array.view(np.uint16)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diopi_proto.text import write_error, write_output
 from dl_core.commands import Command
 from dl_core.files import add_force
 
@@ -50,7 +50,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     named = [_named(text) for text in arguments.programs]
     for problem in _problems(arguments, named):
-        sys.stderr.write(f"dl compile: {problem}\n")
+        write_error(f"dl compile: {problem}\n")
         return 2
     import torch
 
@@ -75,10 +75,10 @@ def _run(arguments: argparse.Namespace) -> int:
             raise ExportError(f"the graph gives something else than the program: {wrong}")
         graph.save(arguments.output)
     except (ExportError, DiopiError, OSError, RuntimeError, ValueError) as error:
-        sys.stderr.write(f"dl compile: {place}{error}\n")
+        write_error(f"dl compile: {place}{error}\n")
         return 1
     calls = sum(len(graph.entry(name)["calls"]) for name in graph.entries)
-    sys.stdout.write(f"{arguments.output}: {calls} calls, {len(graph.content)} bytes\n")
+    write_output(f"{arguments.output}: {calls} calls, {graph.nbytes} bytes\n")
     return 0
 
 

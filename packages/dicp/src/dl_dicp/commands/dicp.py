@@ -12,6 +12,7 @@ import sys
 import traceback
 from pathlib import Path
 
+from diopi_proto.text import write_error, write_output
 from dl_core.commands import Command
 from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
@@ -83,16 +84,16 @@ def _warm(_: argparse.Namespace, code: int) -> int:
     from dl_dicp.codegen.racing import kernels_of_all_graphs
 
     built, problems = kernels_of_all_graphs()
-    sys.stdout.write(f"kernels of {built} graphs are built\n")
+    write_output(f"kernels of {built} graphs are built\n")
     for problem in problems:
-        sys.stderr.write(f"dl dicp warm: {problem}\n")
+        write_error(f"dl dicp warm: {problem}\n")
     return code or int(bool(problems))
 
 
 def _explain(arguments: argparse.Namespace, code: int) -> int:
     from dl_dicp.explain import explain
 
-    sys.stdout.write(explain())
+    write_output(explain())
     if arguments.html is not None:
         from dl_dicp.explain_page import explain_page
 
@@ -102,7 +103,7 @@ def _explain(arguments: argparse.Namespace, code: int) -> int:
             write_text(arguments.html, explain_page(run), arguments.force)
         except OutputError as error:
             return _refuse("explain", str(error))
-        sys.stdout.write(f"{arguments.html}: a page for the browser\n")
+        write_output(f"{arguments.html}: a page for the browser\n")
     return code
 
 
@@ -129,7 +130,7 @@ def _program(arguments: argparse.Namespace) -> int:
 
 
 def _refuse(what: str, why: str) -> int:
-    sys.stderr.write(f"dl dicp {what}: {why}\n")
+    write_error(f"dl dicp {what}: {why}\n")
     return WRONG_USE
 
 

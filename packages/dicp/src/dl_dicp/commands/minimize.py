@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.text import write_error, write_output
 from dl_core.files import add_force, check_free, write
 
 WRONG_USE = 2
@@ -67,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _refuse(" ".join(["no vendor:", *ready.plan.reasons]), WRONG_USE)
     try:
         check_free(files, arguments.force)
-        given = Failing(load(arguments.graph), read_inputs(arguments.inputs))
+        graph = load(arguments.graph)
+        given = Failing(graph, read_inputs(arguments.inputs, graph.entry(graph.entries[0])))
         with load_vendor(ready.vendors[ready.plan.order[0]].library) as vendor:
             fails = told_by(command) if command else differs(vendor, arguments.steps)
             found = minimize(given, vendor, fails)
@@ -75,12 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
         write(files[1], lambda made: np.savez(made, **found.inputs), arguments.force)
     except (DiopiError, OutputError, OSError, ValueError) as error:
         return _refuse(str(error), 1)
-    sys.stdout.write(
+    write_output(
         f"{files[0]}: {found.calls} of {given.calls} calls; its inputs are in {files[1]}\n"
     )
     return 0
 
 
 def _refuse(why: str, code: int) -> int:
-    sys.stderr.write(f"dl dicp minimize: {why}\n")
+    write_error(f"dl dicp minimize: {why}\n")
     return code

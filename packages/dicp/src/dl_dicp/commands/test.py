@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from diopi_proto.text import write_error, write_output
+
 WRONG_USE = 2
 
 
@@ -77,7 +79,7 @@ def _patterns(text: str) -> int:
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+    write_output(f"{line}\n")
     sys.stdout.flush()
 
 
@@ -90,5 +92,5 @@ def _no_device() -> str | None:
 
 
 def _refuse(why: str) -> int:
-    sys.stderr.write(f"dl dicp test: {why}\n")
+    write_error(f"dl dicp test: {why}\n")
     return WRONG_USE

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..errors import AdaptorError
+from ..foreign_file import read_regular_text
 from ..schema import DTYPES, Operator, load
 from .mappings import Entries, MappingError, read_mappings
 from .rules import (
@@ -24,6 +25,10 @@ from .rules import (
 )
 
 VERSION = "1"
+_LONGEST = 1 << 20
+"""Bytes of a file that adapts every tensor of every operator, several times over."""
+_MOST_PATTERNS = 200
+"""Each is matched with all operators."""
 _TOP = ("version", "overflow", "all", "operators")
 _ALL = ("cast", "layout", "wrap")
 _OPERATOR = (*_ALL, "parameters")
@@ -55,7 +60,7 @@ def read_adaptor(path: str | Path) -> AdaptorFile:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular_text(path, _LONGEST)
     except (OSError, UnicodeDecodeError) as error:
         raise AdaptorError(f"{path}: the adaptor file cannot be read: {error}") from None
     try:
@@ -107,11 +112,15 @@ class _Reader:
     def names(self, place: Entries) -> list[tuple[str, list[str]]]:
         """Keys with the operators that they mean, patterns first: a whole name goes before."""
         found = []
+        patterns = [key for key in place.values if any(c in key for c in "*?[")]
+        if len(patterns) > _MOST_PATTERNS:
+            line = place.lines[patterns[_MOST_PATTERNS]]
+            self.fail(line, f"operators: there are more than {_MOST_PATTERNS} patterns")
         for key in place.values:
             line = place.lines[key]
             if key in BASIC:
                 self.fail(line, f"operators.{key}: adaptors are made of it, and cannot adapt it")
-            if any(c in key for c in "*?["):
+            if key in patterns:
                 names = [n for n in adaptable_operators() if fnmatchcase(n, key)]
                 if not names:
                     self.fail(line, f"operators.{key}: no operator of the contract has such a name")

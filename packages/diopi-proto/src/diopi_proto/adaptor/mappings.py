@@ -12,6 +12,11 @@ from dataclasses import dataclass, field
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*-]*")
 _QUOTED = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
+_DEPTH = 16
+"""Levels of mappings; the format of an adaptor has five."""
+_MOST_KEYS = 20_000
+"""Keys of a whole file: a few for each tensor of every operator."""
+_LONGEST_WORD = 200
 _NOT_READ = {
     "[": "a list",
     "]": "a list",
@@ -54,17 +59,12 @@ class Entries:
 
 
 def read_mappings(text: str) -> Entries:
-    """The mapping that a text is.
+    """Return the mapping that a text describes.
 
-    :raises MappingError: it is something else, or uses what this does not read.
+    :raises MappingError: it is something else, uses what this does not read, nests too deeply or
+        has too many keys.
     """
-    lines = list(_lines(text))
-    top = Entries(lines[0][0] if lines else 1)
-    if lines:
-        end = _block(lines, 0, lines[0][1], top)
-        if end < len(lines):
-            raise MappingError(lines[end][0], "it is indented less than the first key")
-    return top
+    return _Reader(list(_lines(text))).read()
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
@@ -92,59 +92,88 @@ def _without_comment(line: str) -> str:
     return line
 
 
-def _block(lines: list[tuple[int, int, str]], at: int, indent: int, into: Entries) -> int:
-    """Read the keys of one indentation; returns the line after them."""
-    while at < len(lines):
-        number, depth, content = lines[at]
-        if depth < indent:
-            break
-        if depth > indent:
-            raise MappingError(number, f"it is indented by {depth} spaces, not by {indent}")
-        if content == "-" or content.startswith("- "):
-            raise MappingError(number, "a list has no meaning here; write `key: value`")
-        key, end = _word(content, 0, number)
-        rest = content[end:].lstrip(" ")
-        if not rest.startswith(":") or rest[1:2] not in ("", " "):
-            raise MappingError(number, f"after {key!r} there is no colon and space: `key: value`")
-        value = rest[1:].strip()
-        at += 1
-        if not value:
-            deeper = at < len(lines) and lines[at][1] > indent
-            nested = Entries(number)
-            if deeper:
-                at = _block(lines, at, lines[at][1], nested)
-            into.add(number, key, nested)
-            continue
-        read, end = _value(value, 0, number)
-        if value[end:].strip():
-            raise MappingError(number, f"{value[end:].strip()!r} is left over after the value")
-        into.add(number, key, read)
-    return at
+class _Reader:
+    """Reads the lines of one file, within its bounds of depth and keys."""
 
+    def __init__(self, lines: list[tuple[int, int, str]]) -> None:
+        self._lines = lines
+        self._keys = 0
 
-def _value(text: str, at: int, line: int) -> tuple[Entries | str, int]:
-    if text.startswith("{", at):
-        return _braces(text, at + 1, line)
-    return _word(text, at, line)
+    def read(self) -> Entries:
+        lines = self._lines
+        top = Entries(lines[0][0] if lines else 1)
+        if lines:
+            end = self._block(0, lines[0][1], top, 1)
+            if end < len(lines):
+                raise MappingError(lines[end][0], "it is indented less than the first key")
+        return top
 
+    def _block(self, at: int, indent: int, into: Entries, depth: int) -> int:
+        """Read the keys of one indentation; returns the line after them."""
+        lines = self._lines
+        while at < len(lines):
+            number, spaces, content = lines[at]
+            if spaces < indent:
+                break
+            if spaces > indent:
+                raise MappingError(number, f"it is indented by {spaces} spaces, not by {indent}")
+            if content == "-" or content.startswith("- "):
+                raise MappingError(number, "a list has no meaning here; write `key: value`")
+            key, end = _word(content, 0, number)
+            rest = content[end:].lstrip(" ")
+            if not rest.startswith(":") or rest[1:2] not in ("", " "):
+                raise MappingError(
+                    number, f"after {key!r} there is no colon and space: `key: value`"
+                )
+            value = rest[1:].strip()
+            at += 1
+            if not value:
+                nested = self._nested(number, depth)
+                if at < len(lines) and lines[at][1] > indent:
+                    at = self._block(at, lines[at][1], nested, depth + 1)
+                self._add(into, number, key, nested)
+                continue
+            read, end = self._value(value, 0, number, depth)
+            if value[end:].strip():
+                raise MappingError(number, f"{_cut(value[end:])} is left over after the value")
+            self._add(into, number, key, read)
+        return at
 
-def _braces(text: str, at: int, line: int) -> tuple[Entries, int]:
-    """What stands after an opening brace, up to the closing one."""
-    found = Entries(line)
-    at = _skip(text, at)
-    while not text.startswith("}", at):
-        key, at = _word(text, at, line)
+    def _value(self, text: str, at: int, line: int, depth: int) -> tuple[Entries | str, int]:
+        if text.startswith("{", at):
+            return self._braces(text, at + 1, line, depth)
+        return _word(text, at, line)
+
+    def _braces(self, text: str, at: int, line: int, depth: int) -> tuple[Entries, int]:
+        """What stands after an opening brace, up to the closing one."""
+        found = self._nested(line, depth)
         at = _skip(text, at)
-        if not text.startswith(":", at) or text[at + 1 : at + 2] != " ":
-            raise MappingError(line, f"after {key!r} there is no colon and space: {{key: value}}")
-        value, at = _value(text, _skip(text, at + 1), line)
-        found.add(line, key, value)
-        at = _skip(text, at)
-        if text.startswith(",", at):
-            at = _skip(text, at + 1)
-        elif not text.startswith("}", at):
-            raise MappingError(line, "braces are not closed on their line")
-    return found, at + 1
+        while not text.startswith("}", at):
+            key, at = _word(text, at, line)
+            at = _skip(text, at)
+            if not text.startswith(":", at) or text[at + 1 : at + 2] != " ":
+                raise MappingError(
+                    line, f"after {key!r} there is no colon and space: {{key: value}}"
+                )
+            value, at = self._value(text, _skip(text, at + 1), line, depth + 1)
+            self._add(found, line, key, value)
+            at = _skip(text, at)
+            if text.startswith(",", at):
+                at = _skip(text, at + 1)
+            elif not text.startswith("}", at):
+                raise MappingError(line, "braces are not closed on their line")
+        return found, at + 1
+
+    def _nested(self, line: int, depth: int) -> Entries:
+        if depth >= _DEPTH:
+            raise MappingError(line, f"there are more than {_DEPTH} levels of mappings")
+        return Entries(line)
+
+    def _add(self, into: Entries, line: int, key: str, value: Entries | str) -> None:
+        self._keys += 1
+        if self._keys > _MOST_KEYS:
+            raise MappingError(line, f"there are more than {_MOST_KEYS:,} keys")
+        into.add(line, key, value)
 
 
 def _skip(text: str, at: int) -> int:
@@ -154,16 +183,28 @@ def _skip(text: str, at: int) -> int:
 
 
 def _word(text: str, at: int, line: int) -> tuple[str, int]:
-    """A word, quoted or not, and where it ends."""
+    """Return a word, quoted or not, and where it ends."""
     quoted = _QUOTED.match(text, at)
     if quoted is not None:
-        return quoted[1] if quoted[1] is not None else quoted[2], quoted.end()
+        return _bounded(quoted[1] if quoted[1] is not None else quoted[2], line), quoted.end()
     first = text[at : at + 1]
     if first in _NOT_READ:
         hint = "; quote a name with * in it" if first == "*" else ""
         raise MappingError(line, f"{_NOT_READ[first]} ({first}) has no meaning here{hint}")
     plain = _PLAIN.match(text, at)
     if plain is None:
-        shown = text[at:].strip() or "nothing"
-        raise MappingError(line, f"{shown!r} is there where a word is expected")
-    return plain[0], plain.end()
+        shown = _cut(text[at:]) if text[at:].strip() else "'nothing'"
+        raise MappingError(line, f"{shown} is there where a word is expected")
+    return _bounded(plain[0], line), plain.end()
+
+
+def _bounded(word: str, line: int) -> str:
+    if len(word) > _LONGEST_WORD:
+        raise MappingError(line, f"{_cut(word)} is longer than {_LONGEST_WORD} characters")
+    return word
+
+
+def _cut(text: str) -> str:
+    """Text in a message: quoted, and not longer than it helps."""
+    text = text.strip()
+    return repr(text if len(text) <= 60 else f"{text[:60]}…")

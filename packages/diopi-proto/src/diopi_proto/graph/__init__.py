@@ -11,7 +11,7 @@ from .bound import BoundRun
 from .builder import EntryBuilder, GraphBuilder, Shared, Value
 from .expression import Expression, maximum, minimum
 from .file import ConstantTensor, pack
-from .inputs import read_inputs
+from .input_file import read_inputs
 from .model import ContractGraph, PlanReport, TilingReport, load, read
 from .session import Session
 from .show import show

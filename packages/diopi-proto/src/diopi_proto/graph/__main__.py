@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ..errors import DiopiError
 from ..host import load_vendor
-from .inputs import read_inputs
+from ..text import printable, write_output
+from .input_file import read_inputs
 from .model import load
 from .outputs import check_output, readable, write_outputs
 from .session import Session
@@ -46,7 +47,7 @@ def main(argv: list[str] | None = None, prog: str = "python -m diopi_proto.graph
     except BrokenPipeError:
         raise  # who reads the output has seen enough
     except (DiopiError, OSError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{printable(str(error))}\n")
         return 1
     return 0
 
@@ -66,14 +67,14 @@ def _size(text: str) -> tuple[str, int]:
 def _run(arguments: argparse.Namespace) -> None:
     graph = load(arguments.file)
     if arguments.command == "show":
-        sys.stdout.write(show(graph, **dict(arguments.size)))
+        write_output(show(graph, **dict(arguments.size)))
     elif arguments.command == "run":
         entry = arguments.entry or graph.entries[0]
         if arguments.entry is None and len(graph.entries) > 1:
             raise ValueError(f"choose one with --entry: {', '.join(graph.entries)}")
         if arguments.output is not None:
             check_output(arguments.output, arguments.force)
-        inputs = read_inputs(arguments.inputs)
+        inputs = read_inputs(arguments.inputs, graph.entry(entry))
         with load_vendor(arguments.library) as vendor, Session(graph, vendor) as session:
             outputs = session.run(entry, inputs, dict(arguments.size))
         described = graph.entry(entry)
@@ -83,7 +84,7 @@ def _run(arguments: argparse.Namespace) -> None:
         if arguments.output is not None:
             write_outputs(arguments.output, outputs)
         for name, array in outputs.items():
-            sys.stdout.write(f"{name} {array.dtype}{list(array.shape)}\n{array}\n")
+            sys.stdout.write(f"{printable(name)} {array.dtype}{list(array.shape)}\n{array}\n")
 
 
 if __name__ == "__main__":

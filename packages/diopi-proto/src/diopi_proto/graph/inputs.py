@@ -1,30 +1,12 @@
-"""Arrays for a graph: files of them, and what a conversion to a graph's dtypes would lose."""
+"""Conversion of arrays to the dtypes of a graph, refused where it would lose values."""
 
 from __future__ import annotations
 
-import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import Array, Dtype, to_storage
-
-
-def read_inputs(path: Path) -> dict[str, Array]:
-    """The arrays of an ``.npz`` file by name.
-
-    :raises ValueError: it is none, or holds other things than arrays of numbers.
-    :raises OSError: it cannot be read.
-    """
-    try:
-        file = np.load(path, allow_pickle=False)
-        if not isinstance(file, np.lib.npyio.NpzFile):
-            raise ValueError("it has one array without a name")
-        with file:
-            return {name: file[name] for name in file.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is no .npz file of inputs by name: {error}") from error
 
 
 def converted(given: Any, dtype: Dtype) -> Array:

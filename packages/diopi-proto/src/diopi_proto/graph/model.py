@@ -14,6 +14,7 @@ from typing import Any
 
 from .._native import native, text
 from ..errors import GraphError, OutOfMemoryError
+from ..foreign_file import check_regular
 from ..host.cabi import constants, ffi
 from ..host.structs import CData
 from .file import repack
@@ -54,24 +55,33 @@ class TilingReport:
 
 
 class ContractGraph:
-    """A graph that was verified. Made by :func:`load`, :func:`read` and
-    :meth:`GraphBuilder.build`.
+    """A verified graph, made by :func:`load`, :func:`read` and :meth:`GraphBuilder.build`.
 
+    :param handle: ``dl_contract_graph_t*``, which this object closes.
     :ivar name: the path, or what stands for it in messages.
-    :ivar content: the bytes of the file.
     :ivar document: what the file says; not to be changed.
     """
 
-    def __init__(self, content: bytes, name: str) -> None:
-        out = ffi.new("dl_contract_graph_t**")
-        library = native()
-        raise_status(library.dl_contract_graph_read(content, len(content), name.encode(), out))
+    def __init__(self, handle: CData, name: str) -> None:
         self.name = name
-        self.content = content
-        self.handle: CData = out[0]
+        self.handle = handle
         """``dl_contract_graph_t*``; valid as long as this object."""
-        weakref.finalize(self, library.dl_contract_graph_close, out[0]).atexit = False
-        self.document: Mapping[str, Any] = json.loads(ffi.string(out[0].text))
+        weakref.finalize(self, native().dl_contract_graph_close, handle).atexit = False
+        self.document: Mapping[str, Any] = json.loads(ffi.string(handle.text))
+
+    @property
+    def nbytes(self) -> int:
+        """The length of the file."""
+        return int(self.handle.count)
+
+    @property
+    def content(self) -> bytes:
+        """A copy of the bytes of the file."""
+        return bytes(self._view())
+
+    def _view(self) -> memoryview:
+        """The bytes of the file; valid as long as this object."""
+        return memoryview(ffi.buffer(self.handle.bytes, self.nbytes))
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -194,19 +204,24 @@ class ContractGraph:
         if target.exists() and not target.is_file():
             raise FileExistsError(errno.EEXIST, "is no file, and none replaces it", str(target))
         with replacing(target) as beside:
-            beside.write_bytes(self.content)
+            beside.write_bytes(self._view())
 
     def __repr__(self) -> str:
         return f"ContractGraph({self.name!r}, entries={list(self.entries)})"
 
 
 def load(path: str | os.PathLike[str]) -> ContractGraph:
-    """Read and verify a ``.dlg`` file.
+    """Open and verify a ``.dlg`` file. Its constants are mapped: they take memory when used.
 
     :raises GraphError: it is damaged or forged, or was made for another contract.
-    :raises OSError: it cannot be read.
+    :raises OSError: it cannot be read, or is not a regular file.
     """
-    return ContractGraph(Path(path).read_bytes(), os.fspath(path))
+    name = os.fspath(path)
+    # For an exception of the right type. What is opened is examined again.
+    check_regular(name)
+    out = ffi.new("dl_contract_graph_t**")
+    raise_status(native().dl_contract_graph_open(os.fsencode(name), out))
+    return ContractGraph(out[0], name)
 
 
 def read(content: bytes, name: str = "a graph") -> ContractGraph:
@@ -215,7 +230,10 @@ def read(content: bytes, name: str = "a graph") -> ContractGraph:
     :param name: stands for the path in messages.
     :raises GraphError: as :func:`load`.
     """
-    return ContractGraph(bytes(content), name)
+    content = bytes(content)
+    out = ffi.new("dl_contract_graph_t**")
+    raise_status(native().dl_contract_graph_read(content, len(content), name.encode(), out))
+    return ContractGraph(out[0], name)
 
 
 def raise_status(status: CData) -> None:

@@ -7,8 +7,11 @@ from typing import Any
 
 from ..schema import Parameter
 from ..schema import load as load_schema
+from ..text import printable
 from .expression import text
 from .model import ContractGraph
+
+_LONGEST_LINE = 1 << 20
 
 
 def show(graph: ContractGraph, **sizes: int) -> str:
@@ -17,12 +20,12 @@ def show(graph: ContractGraph, **sizes: int) -> str:
     :param sizes: of symbols; those left out have their largest size.
     :raises GraphError: a guard does not hold for them.
     """
-    return "\n".join(_lines(graph, sizes)) + "\n"
+    return "\n".join(printable(line, _LONGEST_LINE) for line in _lines(graph, sizes)) + "\n"
 
 
 def _lines(graph: ContractGraph, sizes: Mapping[str, int]) -> Iterator[str]:
     document = graph.document
-    yield f"graph {graph.name}: {len(graph.content)} bytes"
+    yield f"graph {graph.name}: {graph.nbytes} bytes"
     if document["constants"]:
         yield "  constants: " + ", ".join(document["constants"])
     for state in document["states"]:

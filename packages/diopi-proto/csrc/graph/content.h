@@ -1,0 +1,34 @@
+// The bytes of a graph file: a private mapping of the file, or a copy of memory.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace dl::graph {
+
+class Content {
+ public:
+  // Maps a regular file. Throws Failure: it is another kind of file, cannot be read, or its header
+  // does not describe as many bytes as it has. Reads no more of it than the header before that.
+  static Content of_file(const char* path);
+  // Aligned as the memory of a device, which it may have to stand for. Throws std::bad_alloc.
+  static Content copy_of(const void* bytes, uint64_t count);
+
+  Content(Content&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), count_(other.count_), mapped_(other.mapped_) {}
+  Content& operator=(Content&&) = delete;
+  ~Content();
+
+  const unsigned char* data() const { return data_; }
+  uint64_t count() const { return count_; }
+
+ private:
+  Content(unsigned char* data, uint64_t count, bool mapped)
+      : data_(data), count_(count), mapped_(mapped) {}
+
+  unsigned char* data_;
+  uint64_t count_;
+  bool mapped_;
+};
+
+}  // namespace dl::graph
