@@ -7,13 +7,22 @@ table ``choices``, which dl-autotune writes.
 from __future__ import annotations
 
 import logging
-import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+from diopi_proto.text import printable
 from dl_core.errors import said_by
+from dl_core.foreign_database import (
+    Deadline,
+    ForeignDatabaseError,
+    check_file,
+    check_version,
+    open_read_only,
+    ordinary_tables,
+)
 from dl_core.manager import PluginManager
 
 FIRST = ("user", "site")
@@ -28,9 +37,17 @@ CREATE TABLE IF NOT EXISTS choices (
 """``identity`` and ``key`` are as the vendor's choices extension tells them, ``ratio`` is of times,
 the vendor's usual choice by this one, with its interval."""
 
-if TYPE_CHECKING:
-    import sqlite3
-
+LONGEST_KEY, LONGEST_CHOICE = 4096, 256
+"""Characters of an entry that a vendor can have told."""
+_KEY = re.compile(r"[^:]*:(-?[0-9]{1,18}(,-?[0-9]{1,18}){0,63})?")
+"""As ``str`` of :class:`diopi_proto.choices.ChoiceKey` makes it."""
+_WHOLE = (
+    "typeof(identity) = 'text' AND typeof(key) = 'text' AND typeof(choice) = 'text'"
+    f" AND length(key) <= {LONGEST_KEY} AND length(choice) <= {LONGEST_CHOICE}"
+)
+"""Of a row that is not damaged."""
+_MOST_CHOICES = 100_000
+_LONGEST_PROBLEM = 300
 _log = logging.getLogger("dl_core.tuning")
 
 
@@ -68,48 +85,74 @@ def found_layers(manager: PluginManager) -> list[tuple[str, Path]]:
     return sorted(found, key=lambda layer: (rank.get(layer[0], len(rank)), layer[0]))
 
 
-def read_only(path: Path) -> sqlite3.Connection:
-    """A database to read, also where nothing can be written.
-
-    :raises sqlite3.Error: it cannot be read.
-    """
-    import sqlite3
-
-    uri = f"{path.resolve().as_uri()}?mode=ro"
-    connection = sqlite3.connect(uri, uri=True)
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master")
-    except sqlite3.OperationalError:
-        connection.close()
-        if os.access(path.parent, os.W_OK):
-            raise
-        # SQLite makes files beside one with a log to read it, which a read-only medium does not
-        # take; there nobody writes to it either.
-        connection = sqlite3.connect(f"{uri}&immutable=1", uri=True)
-    return connection
-
-
 def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
-    """Merge what files say for an identity. A file that cannot be read is one warning."""
-    import sqlite3
+    """Merge the choices of several files for an identity. Each file that cannot be used is one
+    warning.
 
+    :param layers: names and paths, the one that decides first.
+    """
     merged = Layers()
     for name, path in layers:
         try:
-            connection = read_only(path)
-            try:
-                rows = connection.execute("SELECT identity, key, choice FROM choices").fetchall()
-            finally:
-                connection.close()
-        except sqlite3.Error as error:
-            # A person's file of trials has no choices before the first operator is tuned.
-            if "no such table" not in str(error):
-                merged.unreadable.append(f"{path}: {error}")
-                _log.warning("tuned choices of layer %r are left out: %s: %s", name, path, error)
+            found = _read(path, identity)
+        except _problems() as error:
+            said = printable(str(error), _LONGEST_PROBLEM)
+            merged.unreadable.append(f"{path}: {said}")
+            _log.warning("tuned choices of layer %r are left out: %s: %s", name, path, said)
             continue
-        fitting = {key: choice for of, key, choice in rows if of == identity}
-        merged.ignored += len(rows) - len(fitting)
-        fresh = {key: choice for key, choice in fitting.items() if key not in merged.choices}
+        if found is None:
+            continue
+        merged.ignored += found.ignored
+        if found.damaged:
+            _log.warning(
+                "tuned choices of layer %r: %s has %d damaged entries, which are left out",
+                name,
+                path,
+                found.damaged,
+            )
+        fresh = {key: c for key, c in found.choices.items() if key not in merged.choices}
         merged.choices |= fresh
         merged.origins[name] = len(fresh)
     return merged
+
+
+class _Found(NamedTuple):
+    """The entries of one file."""
+
+    choices: dict[str, str]
+    ignored: int
+    damaged: int
+
+
+def _problems() -> tuple[type[Exception], ...]:
+    import sqlite3
+
+    return sqlite3.Error, OSError, ForeignDatabaseError
+
+
+def _read(path: Path, identity: str) -> _Found | None:
+    """The entries of a file; None where it has no table of them, as before any operator is tuned.
+
+    :raises Exception: one of :func:`_problems`.
+    """
+    check_file(path)
+    connection = open_read_only(path)
+    try:
+        with Deadline(connection).statement():
+            check_version(connection)
+            if "choices" not in ordinary_tables(connection):
+                return None
+            fitting = connection.execute(
+                f"SELECT key, choice FROM choices WHERE identity = ? AND {_WHOLE} LIMIT ?",
+                (identity, _MOST_CHOICES + 1),
+            ).fetchall()
+            count, whole = connection.execute(
+                f"SELECT count(*), count(CASE WHEN {_WHOLE} THEN 1 END) FROM choices"
+            ).fetchone()
+    finally:
+        connection.close()
+    if len(fitting) > _MOST_CHOICES:
+        raise ForeignDatabaseError(f"it has more than {_MOST_CHOICES:,} choices for one device")
+    usable = {key: choice for key, choice in fitting if _KEY.fullmatch(key)}
+    unusable = len(fitting) - len(usable)
+    return _Found(usable, whole - len(fitting), count - whole + unusable)

@@ -194,6 +194,8 @@ def _finalists(timed: Sequence[StoredTrial]) -> str:
 
 
 def _samples(trial: StoredTrial) -> list[float]:
+    if not trial.baseline:
+        return []
     default = statistics.median_high(trial.baseline)
     return [default / seconds for seconds in trial.candidate]
 

@@ -6,20 +6,44 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import logging
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from diopi_proto.text import printable
+from dl_core.foreign_database import (
+    VERSION,
+    Deadline,
+    ForeignDatabaseError,
+    check_file,
+    check_version,
+    open_read_only,
+    ordinary_tables,
+)
 from dl_core.tuned_choices import SCHEMA as CHOICES
-from dl_core.tuned_choices import read_only
 
 from ..errors import DatabaseError
-from ..spaces import Config
+from .stored import (
+    DamagedRowError,
+    StoredChoice,
+    StoredClaim,
+    StoredTrial,
+    Study,
+    alike,
+    choice_of,
+    claim_of,
+    study_of,
+    trial_of,
+)
 
-VERSION = 1
+__all__ = ["Database", "StoredChoice", "StoredClaim", "StoredTrial", "Study"]
+
+_log = logging.getLogger("dl_autotune")
+_Row = TypeVar("_Row")
+_LONGEST_PROBLEM = 500
 _WAIT_SECONDS = 10.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS studies (
@@ -49,90 +73,30 @@ _COLUMNS = {
 """By which a table is known as one of these."""
 
 
-@dataclass(frozen=True)
-class StoredTrial:
-    """One evaluation.
-
-    :ivar invalidity: "correct", or why it was not timed, as in T4.
-    :ivar ratio: of times, baseline by candidate, with its interval; None where it was not timed.
-    :ivar baseline: seconds of the baseline's runs beside it.
-    :ivar candidate: seconds of its own runs.
-    """
-
-    config: Config
-    invalidity: str
-    message: str = ""
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    baseline: tuple[float, ...] = ()
-    candidate: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class StoredClaim:
-    """What was claimed at the end of a study; `races` has the ratios of blocks, race by race."""
-
-    config: Config
-    verdict: str
-    ratio: float
-    low: float
-    high: float
-    noise: float
-    races: tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True)
-class StoredChoice:
-    """The implementation that was faster than a vendor's usual one for a call.
-
-    :ivar identity: of vendor, libraries and device, as the vendor tells it.
-    :ivar key: of the call, as the vendor tells it.
-    :ivar operator: what was called, for people.
-    :ivar ratio: of times, the usual choice by this one, with its interval.
-    """
-
-    identity: str
-    key: str
-    choice: str
-    operator: str
-    ratio: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Study:
-    """Trials that may be compared: of one kernel, shape, device and compiler."""
-
-    id: int
-    key: str
-    identity: Mapping[str, Any]
-    created: str
-
-
 class Database:
     """The file of all studies of a person. One that cannot be written is read.
 
-    :raises DatabaseError: the file is no database, is of a newer version, or cannot be written.
+    Damaged rows are left out, each with a warning.
+
+    :raises DatabaseError: the file is no database, is of a newer version, cannot be written, or
+        can be written by others.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._deadline: Deadline | None = None
+        self._warned: set[str] = set()
         with self._told():
             path.parent.mkdir(parents=True, exist_ok=True)
+            check_file(path)
             fixed = path.is_file() and not os.access(path.parent, os.W_OK)
             self._connection = (
-                read_only(path)
+                open_read_only(path)
                 if fixed
                 else sqlite3.connect(path, timeout=_WAIT_SECONDS, isolation_level=None)
             )
-            (version,) = self._connection.execute("PRAGMA user_version").fetchone()
-            if version > VERSION:
-                raise DatabaseError(
-                    f"[database] {path} is of version {version}, and this dl-autotune reads up to"
-                    f" {VERSION}: install a newer one, or name another file"
-                )
+            self._deadline = Deadline(self._connection)
+            check_version(self._connection)
             self._demand_ours()
             if fixed:
                 return
@@ -144,12 +108,7 @@ class Database:
 
     def _demand_ours(self) -> None:
         """Whether the file has no tables yet, or those of this package: others are not touched."""
-        found: dict[str, set[str]] = {}
-        for table, column in self._connection.execute(
-            "SELECT m.name, c.name FROM sqlite_master AS m, pragma_table_info(m.name) AS c"
-            " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite|_%' ESCAPE '|'"
-        ):
-            found.setdefault(table, set()).add(column)
+        found = ordinary_tables(self._connection)
         foreign = [t for t, columns in found.items() if not columns >= _COLUMNS.get(t, {""})]
         if foreign:
             raise DatabaseError(
@@ -160,10 +119,15 @@ class Database:
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
         """Say of what goes wrong which file it is and what can be done."""
+        deadline = (
+            contextlib.nullcontext() if self._deadline is None else self._deadline.statement()
+        )
         try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            text = str(error)
+            with deadline:
+                yield
+        except (sqlite3.Error, OSError, ForeignDatabaseError) as error:
+            # What SQLite says may quote what is in the file.
+            text = printable(str(error), _LONGEST_PROBLEM)
             way_out = "name another file with --database"
             if "locked" in text:
                 way_out = f"another process kept it for {_WAIT_SECONDS:g} s: wait until it is done"
@@ -171,15 +135,48 @@ class Database:
                 way_out = "it is damaged or something else: move it away, or name another file"
             raise DatabaseError(f"[database] {self.path}: {text}; {way_out}") from error
 
+    def _whole(
+        self, what: str, make: Callable[[Sequence[Any]], _Row], rows: Iterable[Sequence[Any]]
+    ) -> list[_Row]:
+        """The rows that are not damaged.
+
+        :param what: what a row is; its place is appended.
+        """
+        found = []
+        for number, row in enumerate(rows, 1):
+            try:
+                found.append(make(row))
+            except DamagedRowError as error:
+                self._warn(f"{what} {number} is damaged and left out: {error}")
+        return found
+
+    def _warn(self, said: str) -> None:
+        """Once for each row, however often it is read."""
+        if said not in self._warned:
+            self._warned.add(said)
+            _log.warning("%s: %s", self.path, printable(said, _LONGEST_PROBLEM))
+
     def study(self, identity: Mapping[str, Any]) -> Study:
         """The study of an identity, made where there is none."""
         text = json.dumps(identity, sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()[:12]
         with self._told():
+            # The key belongs to this text alone, so that a damaged one is repaired.
             self._connection.execute(
-                "INSERT OR IGNORE INTO studies (key, identity) VALUES (?, ?)", (key, text)
+                "INSERT INTO studies (key, identity) VALUES (?, ?) ON CONFLICT (key) DO UPDATE"
+                " SET identity = excluded.identity WHERE identity IS NOT excluded.identity",
+                (key, text),
             )
-        return next(study for study in self.studies() if study.key == key)
+            row = self._connection.execute(
+                "SELECT id, key, identity, created FROM studies WHERE key = ?", (key,)
+            ).fetchone()
+        try:
+            return study_of(row)
+        except DamagedRowError as error:
+            raise DatabaseError(
+                f"[database] {self.path}: study {key} is damaged: {error}; name another file with"
+                " --database"
+            ) from error
 
     def studies(self) -> list[Study]:
         """All studies, the oldest first."""
@@ -187,7 +184,7 @@ class Database:
             rows = self._connection.execute(
                 "SELECT id, key, identity, created FROM studies ORDER BY id"
             ).fetchall()
-        return [Study(i, key, json.loads(text), created) for i, key, text, created in rows]
+        return self._whole("study", study_of, rows)
 
     def record(self, study: Study, trial: StoredTrial) -> None:
         """Keep a trial; it is on the disk when this returns."""
@@ -218,10 +215,10 @@ class Database:
                 " FROM trials WHERE study = ? ORDER BY number",
                 (study.id,),
             ).fetchall()
-        return [
-            StoredTrial(json.loads(c), i, m, r, lo, hi, tuple(json.loads(b)), tuple(json.loads(t)))
-            for c, i, m, r, lo, hi, b, t in rows
-        ]
+        found, others = alike(self._whole(f"in study {study.key}, trial", trial_of, rows))
+        if others:
+            self._warn(f"in study {study.key}, {others} trials of other parameters are left out")
+        return found
 
     def claim(self, study: Study, made: StoredClaim) -> None:
         """Keep what is claimed of a study, in place of what was."""
@@ -249,11 +246,8 @@ class Database:
                 " WHERE study = ?",
                 (study.id,),
             ).fetchone()
-        if row is None:
-            return None
-        config, verdict, ratio, low, high, noise, races = row
-        blocks = tuple(tuple(each) for each in json.loads(races))
-        return StoredClaim(json.loads(config), verdict, ratio, low, high, noise, blocks)
+        rows = [] if row is None else [row]
+        return next(iter(self._whole(f"in study {study.key}, claim", claim_of, rows)), None)
 
     def choose(self, made: StoredChoice) -> None:
         """Keep a choice, in place of the one that its key had."""
@@ -279,7 +273,7 @@ class Database:
                 "SELECT identity, key, choice, operator, ratio, low, high FROM choices"
                 " ORDER BY finished, key"
             ).fetchall()
-        return [StoredChoice(*row) for row in rows]
+        return self._whole("choice", choice_of, rows)
 
     def forget(self, study: Study) -> None:
         """Drop a study with all that belongs to it, what it chose among it."""

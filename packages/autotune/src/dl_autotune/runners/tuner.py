@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import KernelError, TuningError
+from ..errors import KernelError, SpaceError, TuningError
 from ..kernel import TunableKernel, load_kernel
 from ..observers import Calibration, Claim, Interval, Race, RaceSettings, Verdict, claim
 from ..spaces import Config
@@ -64,7 +64,9 @@ class Tuner:
             identity = self._identity()
             study = self.database.study({**describe(self.target), **identity})
             known = self.database.claimed(study)
-            trials = self.database.trials(study)
+            if known is not None and not self._is_valid(known.config):
+                known = None
+            trials = self._trials(study)
             if known is not None and not again and not self._wants_more(len(trials)):
                 said = Claim(Verdict(known.verdict), Interval(known.ratio, known.low, known.high))
                 return Tuned(study, known.config, said, len(trials), reused=True)
@@ -135,9 +137,10 @@ class Tuner:
         point = self.kernel.space.point(self.kernel.default)
         assert point is not None
         strategy.tell([Outcome(point, 1.0)])
-        for trial in self.database.trials(study):
+        known = self._trials(study)
+        for trial in known:
             strategy.tell([self._outcome(trial)])
-        count, start = len(self.database.trials(study)), time.monotonic()
+        count, start = len(known), time.monotonic()
         budget = self.plan.budget
         pending: list[tuple[Config, Any]] = []
         while True:
@@ -158,6 +161,16 @@ class Tuner:
             strategy.tell([self._outcome(trial)])
             count += 1
             self._progress(trial, count)
+
+    def _trials(self, study: Study) -> list[StoredTrial]:
+        """The trials of the kernel's own configurations; a damaged one may be of another."""
+        return [each for each in self.database.trials(study) if self._is_valid(each.config)]
+
+    def _is_valid(self, config: Config) -> bool:
+        try:
+            return self.kernel.space.point(config) is not None
+        except SpaceError:
+            return False
 
     def _outcome(self, trial: StoredTrial) -> Outcome:
         point = self.kernel.space.point(trial.config)
@@ -212,7 +225,7 @@ class Tuner:
         self, study: Study, pool: CompilePool, default: bytes, calibration: Calibration
     ) -> Tuned:
         """Race the finalists again, then the winner of that, each in fresh processes."""
-        trials = self.database.trials(study)
+        trials = self._trials(study)
         ranked = sorted(
             (trial for trial in trials if trial.ratio is not None and trial.ratio > 1),
             key=lambda trial: -(trial.ratio or 0),

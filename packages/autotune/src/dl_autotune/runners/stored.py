@@ -1,0 +1,218 @@
+"""Rows of the database: trials, claims, choices and studies, and their checks.
+
+A row may have been damaged or forged: each of these is made from one only if every field has its
+type and a sensible size, so that whoever reads it need not check again.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dl_core.tuned_choices import LONGEST_CHOICE, LONGEST_KEY
+
+from ..observers.claim import Verdict
+from ..spaces import Config
+
+_LONGEST = 1 << 20
+"""Characters of one field."""
+_MOST = 10_000
+"""Parameters of a configuration, or numbers of a list of times."""
+
+
+class DamagedRowError(ValueError):
+    """A row that is left out; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class StoredTrial:
+    """One evaluation.
+
+    :ivar invalidity: "correct", or why it was not timed, as in T4.
+    :ivar ratio: of times, baseline by candidate, with its interval; None where it was not timed.
+    :ivar baseline: seconds of the baseline's runs beside it.
+    :ivar candidate: seconds of its own runs.
+    """
+
+    config: Config
+    invalidity: str
+    message: str = ""
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    baseline: tuple[float, ...] = ()
+    candidate: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredClaim:
+    """What was claimed at the end of a study; `races` has the ratios of blocks, race by race."""
+
+    config: Config
+    verdict: str
+    ratio: float
+    low: float
+    high: float
+    noise: float
+    races: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class StoredChoice:
+    """The implementation that was faster than a vendor's usual one for a call.
+
+    :ivar identity: of vendor, libraries and device, as the vendor tells it.
+    :ivar key: of the call, as the vendor tells it.
+    :ivar operator: what was called, for people.
+    :ivar ratio: of times, the usual choice by this one, with its interval.
+    """
+
+    identity: str
+    key: str
+    choice: str
+    operator: str
+    ratio: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Study:
+    """Trials that may be compared: of one kernel, shape, device and compiler."""
+
+    id: int
+    key: str
+    identity: Mapping[str, Any]
+    created: str
+
+
+def study_of(row: Sequence[Any]) -> Study:
+    """Return the study of a row ``id, key, identity, created``.
+
+    :raises DamagedRowError: it is damaged.
+    """
+    number, key, identity, created = row
+    found = _object("identity", identity)
+    for name in ("shape", "default"):
+        if not isinstance(found.get(name, {}), dict):
+            raise DamagedRowError(f"its {name} is not an object")
+    return Study(number, _text("key", key, 100), found, _text("created", created, 100))
+
+
+def trial_of(row: Sequence[Any]) -> StoredTrial:
+    """Return the trial of a row ``config, invalidity, message, ratio, low, high, baseline,
+    candidate``.
+
+    :raises DamagedRowError: it is damaged.
+    """
+    config, invalidity, message, *interval, baseline, candidate = row
+    timed = interval != [None, None, None]
+    ratio, low, high = _interval(interval) if timed else (None, None, None)
+    return StoredTrial(
+        _config(config),
+        _text("invalidity", invalidity, 1000),
+        _text("message", message),
+        ratio,
+        low,
+        high,
+        _numbers("baseline", _json("baseline", baseline)),
+        _numbers("candidate", _json("candidate", candidate)),
+    )
+
+
+def alike(trials: Sequence[StoredTrial]) -> tuple[list[StoredTrial], int]:
+    """Return the trials that have the parameters that most have, and the count of the others."""
+    names = Counter(frozenset(trial.config) for trial in trials)
+    usual = names.most_common(1)[0][0] if names else frozenset()
+    kept = [trial for trial in trials if trial.config.keys() == usual]
+    return kept, len(trials) - len(kept)
+
+
+def claim_of(row: Sequence[Any]) -> StoredClaim:
+    """Return the claim of a row ``config, verdict, ratio, low, high, noise, races``.
+
+    :raises DamagedRowError: it is damaged.
+    """
+    config, verdict, *interval, noise, races = row
+    if verdict not in {each.value for each in Verdict}:
+        raise DamagedRowError(f"its verdict {str(verdict)[:100]!r} is unknown")
+    if not isinstance(noise, int | float) or not 0 <= noise < math.inf:
+        raise DamagedRowError("its noise is not a number from 0 on")
+    blocks = _json("races", races)
+    if not isinstance(blocks, list) or len(blocks) > _MOST:
+        raise DamagedRowError("its races are not a list")
+    ratios = tuple(_numbers("races", each) for each in blocks)
+    return StoredClaim(_config(config), verdict, *_interval(interval), noise, ratios)
+
+
+def choice_of(row: Sequence[Any]) -> StoredChoice:
+    """Return the choice of a row ``identity, key, choice, operator, ratio, low, high``.
+
+    :raises DamagedRowError: it is damaged.
+    """
+    identity, key, choice, operator, *interval = row
+    return StoredChoice(
+        _text("identity", identity),
+        _text("key", key, LONGEST_KEY),
+        _text("choice", choice, LONGEST_CHOICE),
+        _text("operator", operator),
+        *_interval(interval),
+    )
+
+
+def _text(name: str, value: object, longest: int = _LONGEST) -> str:
+    if not isinstance(value, str):
+        raise DamagedRowError(f"its {name} is not text")
+    if len(value) > longest:
+        raise DamagedRowError(
+            f"its {name} has {len(value):,} characters; at most {longest:,} can be"
+        )
+    return value
+
+
+def _json(name: str, value: object) -> Any:
+    try:
+        return json.loads(_text(name, value))
+    except DamagedRowError:
+        raise
+    except (ValueError, RecursionError):
+        raise DamagedRowError(f"its {name} is not JSON") from None
+
+
+def _object(name: str, value: object) -> dict[str, Any]:
+    found = _json(name, value)
+    if not isinstance(found, dict) or len(found) > _MOST:
+        raise DamagedRowError(f"its {name} is not a JSON object of a sensible size")
+    return found
+
+
+def _config(value: object) -> Config:
+    found = _object("configuration", value)
+    if not all(isinstance(each, str | int | float) for each in found.values()):
+        raise DamagedRowError("its configuration has something else than numbers and texts")
+    return found
+
+
+def _positive(name: str, value: object) -> float:
+    if not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise DamagedRowError(f"its {name} is not a number above 0")
+    return value
+
+
+def _interval(values: Sequence[Any]) -> tuple[float, float, float]:
+    """A ratio of times with its interval, which may be open."""
+    ratio, low, high = values
+    for value in (low, high):
+        if not isinstance(value, int | float) or not value >= 0:
+            raise DamagedRowError("its interval is not two numbers from 0 on")
+    return _positive("ratio", ratio), low, high
+
+
+def _numbers(name: str, values: object) -> tuple[float, ...]:
+    if not isinstance(values, list) or len(values) > _MOST:
+        raise DamagedRowError(f"its {name} is not a list of numbers")
+    return tuple(_positive(name, value) for value in values)
