@@ -11,10 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from diopi_proto.text import printable
-from dl_core import __version__, config, first_party
+from dl_core import __version__, first_party
 from dl_core.commands import Command
 from dl_core.commands_builtin import BUILTIN
-from dl_core.environment import environment
 from dl_core.errors import said_by
 from dl_core.manager import PluginManager
 
@@ -86,7 +85,7 @@ def _write_no_more() -> None:
 
 
 def _plugins() -> PluginManager:
-    manager = PluginManager(config.read(environment()).disable)
+    manager = PluginManager.of_environment()
     manager.load()
     return manager
 

@@ -211,7 +211,7 @@ class Config(NamedTuple):
     tuning: bool = True
     """``DL_TUNING``: measured choices of implementations are used where there are any."""
     probe_timeout: float = 30.0
-    """``DL_PROBE_TIMEOUT``: seconds that ``dl doctor`` waits for one vendor library."""
+    """``DL_PROBE_TIMEOUT``: seconds for one vendor library, and for one call into a plugin."""
     sources: Mapping[str, str] = MappingProxyType({})
     """Which variables were set, with their text."""
     problems: tuple[str, ...] = ()

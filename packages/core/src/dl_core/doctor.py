@@ -1,7 +1,7 @@
 """Examines an installation without torch: what is there, what was chosen and why, what is broken.
 
-Every vendor library is loaded in a process of its own, so that a library that crashes or hangs
-becomes a line of the report.
+Plugins are tried in a process of their own, and so is every vendor library, so that one that
+crashes or hangs becomes a line of the report.
 """
 
 from __future__ import annotations
@@ -97,13 +97,14 @@ class Report:
 
 
 def examine(environ: Mapping[str, str] | None = None) -> Report:
-    """Examine this environment. Imports plugins, starts one process for each vendor.
+    """Examine this environment. Imports plugins, after a child process has tried them, and starts
+    one process for each vendor.
 
     :param environ: the settings to go by, the process's own by default.
     """
     environ = environment() if environ is None else environ
     torch = installed.torch_build()
-    ready = startup.prepare(environ, torch)
+    ready = startup.prepare(environ, torch, tries=True)
     presence = {candidate.name: candidate.present for candidate in ready.candidates}
     vendors = []
     for name, descriptor in ready.vendors.items():

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pluggy
@@ -18,14 +19,18 @@ import pluggy
 from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.text import printable
 from dl_core import hookspecs
-from dl_core.config import ALL
+from dl_core.config import ALL, Config, read
 from dl_core.contributions import Contribution, checked_contributions
 from dl_core.descriptors import checked
 from dl_core.entry_points import Declared, declared
+from dl_core.environment import environment
 from dl_core.errors import UntrustedError, said_by
 from dl_core.import_path import TrustedPath
 from dl_core.module_trust import why_module_untrusted
+from dl_core.plugin_deadline import PluginDeadline, PluginTimeoutError
 
+TIMEOUT = Config().probe_timeout
+"""Seconds, unless ``DL_PROBE_TIMEOUT`` says otherwise."""
 Status = Literal["loaded", "partial", "failed", "shadowed", "disabled", "untrusted"]
 
 
@@ -93,17 +98,39 @@ class PluginManager:
     []
     """
 
-    def __init__(self, disable: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        disable: Sequence[str] = (),
+        seconds: float = TIMEOUT,
+        *,
+        failing: Mapping[str, str] = MappingProxyType({}),
+        before: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """
+        :param disable: names of plugins that are left out.
+        :param seconds: deadline of one call into a plugin.
+        :param failing: plugins that are known to hang or crash, each with what it does.
+        :param before: called with the name of a plugin whose code is about to run.
+        """
         self.records: list[PluginRecord] = []
         self._disable = frozenset(disable)
+        self._failing = failing
+        self._before = before
+        self._deadline = PluginDeadline(seconds)
         self._path = TrustedPath()
         self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
         self._pluggy.add_hookspecs(hookspecs)
 
+    @classmethod
+    def of_environment(cls) -> PluginManager:
+        """A manager with the settings of this process; its plugins are not loaded yet."""
+        settings = read(environment())
+        return cls(settings.disable, settings.probe_timeout)
+
     def load(self) -> None:
         """Import and register every plugin of this environment. Call once; never raises."""
         claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]] = {}
-        with self._path as path:
+        with self._path as path, self._deadline:
             for found in declared(path):
                 record = self._record(found)
                 if found.entry is not None:
@@ -167,6 +194,9 @@ class PluginManager:
         if self._disabled(record):
             record.status = "disabled"
             return
+        if record.name in self._failing:
+            self._mark_hanging(record, self._failing[record.name])
+            return
         start = time.perf_counter()
         self._guarded(record, lambda: self._register(record, entry))
         record.milliseconds = (time.perf_counter() - start) * 1e3
@@ -176,10 +206,14 @@ class PluginManager:
 
         :param doing: the beginning of the sentence that says what failed.
         """
+        self._before(record.name)
         try:
-            return action()
+            with self._deadline:
+                return self._deadline.run(f"plugin {record.name!r} of {record.wheel}", action)
         except KeyboardInterrupt:
             raise
+        except PluginTimeoutError as error:
+            self._mark_hanging(record, f"{doing} {error}".lstrip())
         except pluggy.PluginValidationError as error:
             record.mark(
                 "failed",
@@ -209,6 +243,15 @@ class PluginManager:
             )
         self._forget(record)
         return None
+
+    @staticmethod
+    def _mark_hanging(record: PluginRecord, what: str) -> None:
+        record.mark(
+            "failed",
+            f"{what}.",
+            f"Upgrade it: `pip install -U {record.distribution}`; DL_DISABLE={record.name} leaves "
+            "it out, DL_PROBE_TIMEOUT allows more seconds.",
+        )
 
     def _register(self, record: PluginRecord, entry: importlib.metadata.EntryPoint) -> None:
         if reason := why_module_untrusted(entry.module):
@@ -244,7 +287,7 @@ class PluginManager:
         shadowed = {r.name: r for r in reversed(self.records) if r.status == "shadowed"}
         by_name = shadowed | {r.name: r for r in self.records if r.status in ("loaded", "partial")}
         answers = []
-        with self._path:
+        with self._path, self._deadline:
             for implementation in list(getattr(self._pluggy.hook, hook).get_hookimpls()):
                 record = by_name[implementation.plugin_name]
                 answer = self._guarded(record, implementation.function)

@@ -36,10 +36,20 @@ class Outcome(NamedTuple):
     problems: Sequence[str]
 
 
-def prepare(environ: Mapping[str, str], torch: installed.TorchBuild | None) -> Preparation:
-    """Read the settings, import the plugins, ask them for vendors and plan. Loads no library."""
+def prepare(
+    environ: Mapping[str, str], torch: installed.TorchBuild | None, *, tries: bool = False
+) -> Preparation:
+    """Read the settings, import the plugins, ask them for vendors and plan. Loads no library.
+
+    :param tries: first try all plugins in a child process, and leave out those that hang or crash.
+    """
     config = configuration.read(environ)
-    manager = PluginManager(config.disable)
+    failing: Mapping[str, str] = {}
+    if tries:
+        from dl_core.plugin_trial import troublemakers
+
+        failing = troublemakers(config.disable, config.probe_timeout)
+    manager = PluginManager(config.disable, config.probe_timeout, failing=failing)
     manager.load()
     candidates = []
     vendors = {}

@@ -8,9 +8,7 @@ from typing import cast
 
 import torch
 
-from dl_core import config
 from dl_core.contributions import Contribution
-from dl_core.environment import environment
 from dl_core.manager import PluginManager
 
 from .interface import GraphEngine
@@ -32,7 +30,7 @@ _opened: dict[tuple[str, torch.device], GraphEngine | str] = {}
 @cache
 def contributed() -> dict[str, Contribution]:
     """Engines of plugins. Names of our own are taken."""
-    manager = PluginManager(config.read(environment()).disable)
+    manager = PluginManager.of_environment()
     manager.load()
     found = manager.contributions("dl_graph_engines")
     return {each.name: each for _, each in found if each.name not in OWN}

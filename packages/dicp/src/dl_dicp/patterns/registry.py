@@ -6,8 +6,6 @@ import warnings
 from collections.abc import Sequence
 from functools import cache
 
-from dl_core import config
-from dl_core.environment import environment
 from dl_core.manager import PluginManager
 
 from .attention import Attention
@@ -29,7 +27,7 @@ OWN: tuple[Pattern, ...] = (
 def all_patterns() -> dict[str, Pattern]:
     """All patterns of this process. One that cannot be loaded is warned of and left out."""
     found = {each.name: each for each in OWN}
-    manager = PluginManager(config.read(environment()).disable)
+    manager = PluginManager.of_environment()
     manager.load()
     for record, contribution in manager.contributions("dl_graph_patterns"):
         try:

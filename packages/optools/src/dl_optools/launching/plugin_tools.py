@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dl_core import config
 from dl_core.contributions import Contribution
 from dl_core.manager import PluginManager
-from dl_optools.environment import environment
 from dl_optools.launching.launch import TOOL_NAMES, ToolName
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ class PluginTools:
     """
 
     def __init__(self) -> None:
-        manager = PluginManager(config.read(environment()).disable)
+        manager = PluginManager.of_environment()
         manager.load()
         # Whoever could not even be imported is told of by `dl` itself.
         before = set(manager.problems)

@@ -1,0 +1,128 @@
+"""Deadline for the code of plugins, which runs while torch is imported and may never end.
+
+A thread looks at the clock. On the main thread, code of a plugin that is over its time is ended by
+SIGINT, as Ctrl-C ends it: that reaches loops in Python and calls that wait. What neither returns to
+Python nor waits cannot be ended from inside its process; ``dl doctor`` tries plugins in a child.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
+_PATIENCE = 5.0
+"""Seconds for the signal to end the code."""
+_log = logging.getLogger("dl_core")
+
+
+class PluginTimeoutError(Exception):
+    """Code of a plugin that was ended."""
+
+
+class PluginDeadline:
+    """Runs code of plugins, each piece for a limited time. A context manager; used by one thread.
+
+    :param seconds: for one piece.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._lock = threading.Condition()
+        self._started: float | None = None
+        self._what = ""
+        self._fired = False
+        self._ends = False
+        self._depth = 0
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> PluginDeadline:
+        self._depth += 1
+        if self._depth == 1:
+            self._ends = False
+            self._thread = threading.Thread(
+                target=self._watch, args=(_interruptible_thread(),), name="dl-plugins", daemon=True
+            )
+            self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._depth -= 1
+        if self._depth == 0 and self._thread is not None:
+            with self._lock:
+                self._ends = True
+                self._lock.notify()
+            self._thread.join()
+
+    def run(self, what: str, action: Callable[[], _Result]) -> _Result:
+        """Return what ``action`` returns.
+
+        :param what: names it in messages.
+        :raises PluginTimeoutError: it was ended, because it was over its time.
+        """
+        with self._lock:
+            self._started, self._what, self._fired = time.monotonic(), what, False
+        arrived = False
+        try:
+            try:
+                return action()
+            except KeyboardInterrupt:
+                arrived = True
+                raise
+            finally:
+                self._finish(arrived)
+        except KeyboardInterrupt:
+            if not self._fired:
+                raise
+            raise PluginTimeoutError(f"it did not end within {self._seconds:g} seconds") from None
+
+    def _finish(self, arrived: bool) -> None:
+        with self._lock:
+            self._started = None
+            if self._fired:
+                self._lock.notify()
+        if self._fired and not arrived:
+            # The signal is still on its way, and must not arrive later.
+            time.sleep(_PATIENCE)
+
+    def _watch(self, thread: int | None) -> None:
+        with self._lock:
+            while not self._ends:
+                begun = self._started
+                self._lock.wait(self._left(begun))
+                if self._ends or begun is None or self._started != begun:
+                    continue
+                if self._left(begun) > 0:
+                    continue
+                if thread is not None and not self._fired:
+                    self._fired = True
+                    signal.pthread_kill(thread, signal.SIGINT)
+                    self._lock.wait(_PATIENCE)
+                if self._started == begun and not self._ends:
+                    self._report()
+                    self._lock.wait()
+
+    def _left(self, begun: float | None) -> float:
+        """Seconds until the code that has begun then, or begins now, is over its time."""
+        return self._seconds - (0.0 if begun is None else time.monotonic() - begun)
+
+    def _report(self) -> None:
+        _log.warning(
+            "%s has not ended within %g seconds, and cannot be ended here; `dl doctor` tries "
+            "plugins in a process of their own, and DL_DISABLE leaves one out",
+            self._what,
+            self._seconds,
+        )
+
+
+def _interruptible_thread() -> int | None:
+    """The main thread if this is it, and SIGINT raises KeyboardInterrupt there; else None."""
+    main = threading.main_thread()
+    if threading.current_thread() is not main:
+        return None
+    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return main.ident if usual else None
