@@ -59,7 +59,7 @@ TRIAL = (
     " candidate) VALUES (1, 9, {}, {}, {}, {}, {}, {}, {}, {})"
 )
 ROWS = {
-    "a configuration that is no JSON": ("'{'", "'correct'", "''", 1, 1, 1, "'[1]'", "'[1]'"),
+    "a configuration that is not JSON": ("'{'", "'correct'", "''", 1, 1, 1, "'[1]'", "'[1]'"),
     "a list as configuration": ("'[1]'", "'correct'", "''", 1, 1, 1, "'[1]'", "'[1]'"),
     "deep JSON": (f"'{'[' * 100_000}'", "'correct'", "''", 1, 1, 1, "'[1]'", "'[1]'"),
     "an object as value": ("'{\"tile\": {}}'", "'correct'", "''", 1, 1, 1, "'[1]'", "'[1]'"),

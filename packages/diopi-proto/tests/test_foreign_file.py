@@ -1,4 +1,4 @@
-"""Files that others name: what is no regular file, or too large, is refused without waiting."""
+"""Foreign files that are not regular, or are too large, are refused without waiting."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
     path = tmp_path / "given"
     path.write_bytes(b"0123456789")
     assert read_regular(path, 10) == b"0123456789"
-    with pytest.raises(ForeignFileError, match=r"given has 10 bytes or more; at most 9 are read"):
+    with pytest.raises(ForeignFileError, match=r"given: it has 10 bytes or more; at most 9 "):
         read_regular(path, 9)
 
 

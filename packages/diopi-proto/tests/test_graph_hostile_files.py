@@ -68,9 +68,9 @@ def test_a_graph_that_is_not_a_regular_file_is_refused(kind: str, tmp_path: Path
         path.symlink_to("/dev/zero")
     else:
         path.mkdir()
-    with pytest.raises(OSError, match=r"model\.dlg is .*not a regular file"):
+    with pytest.raises(OSError, match=r"model\.dlg: it is .*not a regular file"):
         load(path)
-    with pytest.raises(OSError, match=r"model\.dlg is .*not a regular file"):
+    with pytest.raises(OSError, match=r"model\.dlg: it is .*not a regular file"):
         read_inputs(path)
 
 

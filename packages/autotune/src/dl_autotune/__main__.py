@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+from diopi_proto.text import write_error
+
 
 def main() -> int:
     # It takes a while, in which a person may think better of it.
@@ -14,7 +16,7 @@ def main() -> int:
         parser = argparse.ArgumentParser(prog="python -m dl_autotune")
         configure(parser)
     except KeyboardInterrupt:
-        sys.stderr.write("dl tune: stopped. Run it again\n")
+        write_error("dl tune: stopped. Run it again\n")
         return 130
     return run(parser.parse_args())
 

@@ -6,6 +6,7 @@ import hashlib
 import re
 from pathlib import Path
 
+from diopi_proto.foreign_file import SOURCE_BYTES, read_regular
 from dl_core.errors import OutputError
 from dl_core.files import write
 
@@ -46,8 +47,7 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
         said = "the search has not ended" if claim is None else f"the verdict is: {claim.verdict}"
         raise TuningError(f"[tune] study {study.key} has nothing to apply: {said}")
     try:
-        with source.open(encoding="utf-8", newline="") as file:
-            written = file.read()
+        written = read_regular(source, SOURCE_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TuningError(f"[tune] {source} cannot be read: {error}") from error
     # What was tuned is the text with the line ends that Python reads; the file keeps its own.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections import Counter
 from pathlib import Path
 
+from diopi_proto.text import write_error, write_output
 from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
 
@@ -132,12 +132,12 @@ def run(arguments: argparse.Namespace) -> int:
             return apply_winner(arguments, study, database)
         database.forget(study)
     except (TuningError, OutputError) as error:
-        sys.stderr.write(f"dl tune: {error}\n")
+        write_error(f"dl tune: {error}\n")
         return STATUS_ARGUMENTS if isinstance(error, ArgumentsError) else 1
     except KeyboardInterrupt:
-        sys.stderr.write(f"dl tune: stopped. {_STOPPED.get(arguments.what, 'Run it again')}\n")
+        write_error(f"dl tune: stopped. {_STOPPED.get(arguments.what, 'Run it again')}\n")
         return STATUS_STOPPED
-    sys.stdout.write(f"forgot {study.key} with {len(trials)} trials\n")
+    write_output(f"forgot {study.key} with {len(trials)} trials\n")
     return 0
 
 
@@ -146,7 +146,7 @@ def _nothing_there(arguments: argparse.Namespace, path: Path) -> int:
     told = f"nothing was tuned yet: there is no {path}"
     if arguments.what != "show" or arguments.study is not None or arguments.database is not None:
         raise TuningError(f"[tune] {told}. Tune something, or name another file with --database")
-    sys.stdout.write(f"{told}\n")
+    write_output(f"{told}\n")
     return 0
 
 
@@ -187,7 +187,7 @@ def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
         tuner = Tuner(target, database, plan, display.trial, placement)
         display.begin(tuner.kernel)
         tuned = tuner.run(again=arguments.again)
-    sys.stdout.write(_result(tuned, tuner.kernel.default, database))
+    write_output(_result(tuned, tuner.kernel.default, database))
     if not arguments.report:
         return 0
     return write_report(arguments.report, tuned.study, database, force=arguments.force)
@@ -229,7 +229,7 @@ def write_report(file: Path, study: Study, database: Database, *, force: bool) -
 
     page = study_page(study, database.trials(study), database.claimed(study))
     write_text(file, page, force)
-    sys.stdout.write(f"report  {file}\n")
+    write_output(f"report  {file}\n")
     return 0
 
 
@@ -239,12 +239,12 @@ def apply_winner(arguments: argparse.Namespace, study: Study, database: Database
     claim = database.claimed(study)
     apply(study, claim, arguments.source, output)
     assert claim is not None
-    sys.stdout.write(f"{output}: {shown(claim.config)}\n")
+    write_output(f"{output}: {shown(claim.config)}\n")
     return 0
 
 
 def export_trials(file: Path, study: Study, trials: list[StoredTrial], *, force: bool) -> int:
     """``dl tune export``."""
     write_text(file, json.dumps(as_t4(study, trials), indent=1) + "\n", force)
-    sys.stdout.write(f"{file}: {len(trials)} trials of {study.key}\n")
+    write_output(f"{file}: {len(trials)} trials of {study.key}\n")
     return 0

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from diopi_proto.foreign_file import SOURCE_BYTES, read_regular_text
 from diopi_proto.tolerance import OpClass
 
 from .errors import KernelError, TuningError
@@ -124,7 +125,7 @@ class TunableKernel:
         :raises KernelError: it cannot be read.
         """
         try:
-            return self.source.read_text(encoding="utf-8")
+            return read_regular_text(self.source, SOURCE_BYTES)
         except (OSError, UnicodeDecodeError) as error:
             raise KernelError(f"[kernel] {self.source} cannot be read: {error}") from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from diopi_proto.text import write_output
 
 from .errors import TuningError
 from .observers import Verdict
@@ -16,19 +16,19 @@ def show_studies(key: str | None, database: Database, *, every: bool = False) ->
     """``dl tune show``."""
     if key is not None:
         study = find(key, database)
-        sys.stdout.write(_line(study, database))
+        write_output(_line(study, database))
         for name, value in study.identity.items():
-            sys.stdout.write(f"  {name}: {value}\n")
+            write_output(f"  {name}: {value}\n")
         trials = sorted(database.trials(study), key=lambda trial: -(trial.ratio or 0))
         most = len(trials) if every else _MOST_TRIALS
-        sys.stdout.writelines(f"  {_trial(trial)}\n" for trial in trials[:most])
+        write_output("".join(f"  {_trial(trial)}\n" for trial in trials[:most]))
         if len(trials) > most:
-            sys.stdout.write(f"  ... and {len(trials) - most} more: --all shows them\n")
+            write_output(f"  ... and {len(trials) - most} more: --all shows them\n")
         return 0
     studies = database.studies()
-    sys.stdout.writelines(_line(study, database) for study in studies)
+    write_output("".join(_line(study, database) for study in studies))
     if not studies:
-        sys.stdout.write(f"nothing was tuned yet in {database.path}\n")
+        write_output(f"nothing was tuned yet in {database.path}\n")
     return 0
 
 

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.text import write_error, write_output
+
 from .captured import CaseFileError
 from .earlier import finished, read_earlier
 from .empty import chosen_names
@@ -62,13 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
         return _run(arguments)
     except NoDeviceError as error:
         hint = way_out(arguments.vendor, arguments.simulate)
-        sys.stderr.write(f"conformance: {error}{hint}\n")
+        write_error(f"conformance: {error}{hint}\n")
         return 2
     except (
         *(TargetError, SelectionError, CaseFileError),
         *(WorkerError, ReportError, OSError),
     ) as error:
-        sys.stderr.write(f"conformance: {error}\n")
+        write_error(f"conformance: {error}\n")
         return 2
 
 
@@ -82,7 +84,7 @@ def _run(arguments: argparse.Namespace) -> int:
         write(Path(arguments.html), page(reports))
         return 0
     if arguments.list_models:
-        sys.stdout.write(models_as_text())
+        write_output(models_as_text())
         return 0
     selection, earlier = _selection(arguments), None
     if arguments.rerun_failed:
@@ -97,7 +99,7 @@ def _run(arguments: argparse.Namespace) -> int:
         # What is wrong with a library is said here too.
         if arguments.library or arguments.vendor:
             target_of(arguments)
-        sys.stdout.write("".join(f"{name}\n" for name in names))
+        write_output("".join(f"{name}\n" for name in names))
         return 0
     target, known = target_of(arguments)
     for file in (arguments.json, arguments.html, arguments.junit):
@@ -111,7 +113,7 @@ def _run(arguments: argparse.Namespace) -> int:
     elif arguments.resume and report and (done := finished(report, target, names)):
         whole, of, took = done.whole()
         said = f"the run to {report} is finished: there is nothing to go on with"
-        sys.stdout.write(f"{said}\n{whole.text(of, took)}\n")
+        write_output(f"{said}\n{whole.text(of, took)}\n")
         return _pages(arguments, whole, of, took)
     models_of = {case.name: case.models for case in selection.cases()}
     results = Results(known, selection.promised or {}, models_of)
@@ -123,10 +125,10 @@ def _run(arguments: argparse.Namespace) -> int:
     seconds = time.monotonic() - start
     if earlier is not None:
         said = f"{len(names)} of {len(earlier.failed)} cases that failed ran again"
-        sys.stdout.write(f"{said}: {len(results.failed)} failed\n")
+        write_output(f"{said}: {len(results.failed)} failed\n")
         results, seconds = earlier.merged(results), seconds + earlier.seconds
     # First, for a disk may be full.
-    sys.stdout.write(results.text(about, seconds) + "\n")
+    write_output(results.text(about, seconds) + "\n")
     if report:
         write(report, results.json(about, seconds))
         journal.remove()
@@ -157,7 +159,7 @@ def _cases(
         journal.add(outcome)
         last = results.outcomes[-1]
         if arguments.all_failures and last.status == "failed":
-            sys.stdout.write(f"{last.name}: {last.cause}\n  {last.detail}\n")
+            write_output(f"{last.name}: {last.cause}\n  {last.detail}\n")
 
     with journal:
         for name in names:
@@ -168,7 +170,7 @@ def _cases(
         except KeyboardInterrupt:
             count = f"interrupted after {len(results.outcomes)} of {len(names)} cases"
             go_on = "; --resume goes on" if arguments.json else ""
-            sys.stderr.write(f"conformance: {count}{go_on}\n")
+            write_error(f"conformance: {count}{go_on}\n")
             return None
     about = {**run_of(target), **pool.about}
     return {key: value for key, value in about.items() if key != "suite"}

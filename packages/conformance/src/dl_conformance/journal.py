@@ -9,11 +9,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_text
+from diopi_proto.text import write_error
 
 from ._version import __version__
 from .execute import Outcome
@@ -115,7 +117,7 @@ class Journal:
             file.flush()
         except OSError as error:
             # A run goes on where its outcomes cannot be kept: they are shown at its end.
-            sys.stderr.write(
+            write_error(
                 f"conformance: {self._path} cannot be written: {error.strerror}; the run goes on, "
                 "and cannot be resumed\n"
             )
@@ -132,10 +134,10 @@ def _cut(path: Path) -> None:
 
 def _kept(path: Path, run: dict[str, Any]) -> dict[str, Outcome]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_regular_text(path, DOCUMENT_BYTES).splitlines()
     except FileNotFoundError:
         raise ReportError(f"there is no run to resume: {path} is not there") from None
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise ReportError(f"{path} is not what a run left: {error}") from None
     found = [_parsed(line) for line in lines]
     if not found or found[0] is None or found[0].get("format") != FORMAT:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
+
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
 
 from .results import FORMAT
 
@@ -43,12 +44,12 @@ def read_report(path: Path) -> dict[str, Any]:
     :raises ReportError: it is not there, cannot be read, or is something else.
     """
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        report = read_regular_json(path, DOCUMENT_BYTES)
     except FileNotFoundError:
         raise ReportError(f"{path}: there is no such report; a run writes it with --json") from None
     except OSError as error:
         raise ReportError(f"{path} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ReportError(f"{path} is no report of a run: {error}") from None
     if not isinstance(report, dict) or report.get("format") != FORMAT:
         raise ReportError(f"{path} is no report of a run in format {FORMAT}: write one with --json")

@@ -11,6 +11,7 @@ from typing import Any
 
 from diopi_proto import Vendor, load_vendor
 from diopi_proto.elf import read_elf
+from diopi_proto.foreign_file import SETTINGS_BYTES, read_regular_text
 
 KNOWN_FAILURES = "conformance-xfails.txt"
 
@@ -151,7 +152,7 @@ def read_known_failures(path: Path) -> frozenset[str]:
     :raises TargetError: it cannot be read, or is no text.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_regular_text(path, SETTINGS_BYTES, encoding="utf-8-sig")
     except OSError as error:
         raise TargetError(f"--known-failures {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -9,12 +9,17 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from diopi_proto.foreign_file import open_regular
+from diopi_proto.graph.replacing import replacing
 
 from .inputs import Array
 
@@ -56,7 +61,7 @@ def carrier(dtype: str) -> np.dtype[Any]:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Stored], metadata: Mapping[str, str]) -> None:
-    """Write a file, which replaces what is there."""
+    """Write a file, as a whole: those who have the old one open keep it."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
     data, end = [], 0
     for name, tensor in tensors.items():
@@ -70,7 +75,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Stored], metadata: Mapping[s
         end += len(content)
     text = json.dumps(header).encode("ascii")
     text += b" " * (-len(text) % 8)
-    with path.open("wb") as file:
+    with replacing(path) as new, new.open("wb") as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         file.writelines(data)
@@ -84,9 +89,11 @@ def read_tensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
     """
     if not path.is_file():
         raise TensorFileError("there is no such file")
-    content = path.read_bytes()
-    if len(content) < 8:
-        raise TensorFileError("it is too short for a file of tensors")
+    # Tensors take memory when they are used: what follows the header may be of any size.
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size < 8:
+            raise TensorFileError("it is too short for a file of tensors")
+        content = mmap(file.fileno(), 0, access=ACCESS_READ)
     length = int.from_bytes(content[:8], "little")
     if length > min(len(content) - 8, LARGEST_HEADER):
         raise TensorFileError(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
+from diopi_proto.text import write_error, write_output
 from dl_core.commands import Command
 from dl_core.coverage import KINDS, MEANINGS, TIERS, Coverage, measure
 from dl_core.errors import OutputError
@@ -25,7 +25,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         return _report(arguments)
     except OutputError as error:
-        sys.stderr.write(f"dl coverage: {error}\n")
+        write_error(f"dl coverage: {error}\n")
         return 2
 
 
@@ -35,7 +35,7 @@ def _report(arguments: argparse.Namespace) -> int:
     try:
         devices = measure()
     except ImportError as error:
-        sys.stderr.write(
+        write_error(
             f"dl coverage: torch is needed to ask which overloads run where: {error}. Install "
             "torch 2.13; `dl doctor` tells what else is missing.\n"
         )
@@ -44,7 +44,7 @@ def _report(arguments: argparse.Namespace) -> int:
         report = {"devices": [device.as_json() for device in devices]}
         write_text(arguments.json, json.dumps(report, indent=1) + "\n", arguments.force)
     if not devices:
-        sys.stdout.write("No device is visible; `dl doctor` gives the reasons.\n")
+        write_output("No device is visible; `dl doctor` gives the reasons.\n")
         return 0
     tiers = [arguments.tier] if arguments.tier else list(TIERS)
     for device in devices:
@@ -56,24 +56,24 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _show_counts(device: Coverage, tiers: list[str]) -> None:
-    sys.stdout.write(f"{device.device} ({device.vendor})\n")
+    write_output(f"{device.device} ({device.vendor})\n")
     rows = [
         (tier, *(f"{device.count(tier, k)} ({device.percent(tier, k):.1f} %)" for k in KINDS))
         for tier in tiers
     ]
     show(("tier", *KINDS), rows)
     for kind in KINDS:
-        sys.stdout.write(f"- {kind}: {MEANINGS[kind]}\n")
+        write_output(f"- {kind}: {MEANINGS[kind]}\n")
     if device.adaptor:
-        sys.stdout.write(f"- its adaptor converts for native ones: {device.adaptor}\n")
+        write_output(f"- its adaptor converts for native ones: {device.adaptor}\n")
 
 
 def _show_names(device: Coverage, tiers: list[str], kind: str) -> None:
     for tier in tiers:
         names = device.overloads[tier][kind]
-        sys.stdout.write(f"{device.device} ({device.vendor}), tier {tier}, {len(names)} {kind}\n")
+        write_output(f"{device.device} ({device.vendor}), tier {tier}, {len(names)} {kind}\n")
         for name in names:
-            sys.stdout.write(f"  {name}\n")
+            write_output(f"  {name}\n")
 
 
 COVERAGE = Command(

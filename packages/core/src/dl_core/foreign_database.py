@@ -27,7 +27,7 @@ SECONDS = 10.0
 LONGEST_VALUE = 1 << 28
 """Bytes of one value; where Python is older than 3.11, SQLite's own bound of 10^9 holds."""
 _INSTRUCTIONS = 20_000
-"""Of SQLite's machine, between two looks at the clock."""
+"""Instructions of SQLite's machine between two looks at the clock."""
 _MOST_TABLES = 100
 _COMPANIONS = ("", "-wal", "-shm", "-journal")
 """SQLite reads these files next to a database."""
@@ -106,8 +106,8 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         connection.close()
         if os.access(path.parent, os.W_OK):
             raise
-        # SQLite makes files beside one with a log to read it, which a read-only medium does not
-        # take; there nobody writes to it either.
+        # To read a database with a log, SQLite makes files next to it, which is impossible on a
+        # read-only medium. No process writes to the database there.
         connection = sqlite3.connect(f"{uri}&immutable=1", uri=True)
     return connection
 

@@ -93,10 +93,10 @@ class PluginDeadline:
         with self._lock:
             while not self._ends:
                 begun = self._started
-                self._lock.wait(self._left(begun))
+                self._lock.wait(self._seconds_left(begun))
                 if self._ends or begun is None or self._started != begun:
                     continue
-                if self._left(begun) > 0:
+                if self._seconds_left(begun) > 0:
                     continue
                 if thread is not None and not self._fired:
                     self._fired = True
@@ -106,7 +106,7 @@ class PluginDeadline:
                     self._report()
                     self._lock.wait()
 
-    def _left(self, begun: float | None) -> float:
+    def _seconds_left(self, begun: float | None) -> float:
         """Seconds until the code that has begun then, or begins now, is over its time."""
         return self._seconds - (0.0 if begun is None else time.monotonic() - begun)
 

@@ -115,5 +115,5 @@ def child() -> None:
     for record, descriptor in manager.vendors():
         manager.present(record, descriptor)
     os.write(writer, _END + b"\n")
-    # A plugin's thread or exit function is no part of this.
+    # Threads and exit functions of plugins do not delay the end.
     os._exit(0)

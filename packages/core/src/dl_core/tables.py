@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from diopi_proto.text import printable
+from diopi_proto.text import printable, write_output
 
 
 def _cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -39,4 +39,4 @@ def show(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
                 pretty.add_row(*(Text(cell) for cell in row))
             Console().print(pretty)
             return
-    sys.stdout.write(table(headers, rows) + "\n")
+    write_output(table(headers, rows) + "\n")

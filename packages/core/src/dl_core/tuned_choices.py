@@ -45,7 +45,7 @@ _WHOLE = (
     "typeof(identity) = 'text' AND typeof(key) = 'text' AND typeof(choice) = 'text'"
     f" AND length(key) <= {LONGEST_KEY} AND length(choice) <= {LONGEST_CHOICE}"
 )
-"""Of a row that is not damaged."""
+"""Condition of a row that is not damaged."""
 _MOST_CHOICES = 100_000
 _LONGEST_PROBLEM = 300
 _log = logging.getLogger("dl_core.tuning")

@@ -37,7 +37,7 @@ class ForeignFileError(OSError):
     """A file that is not read: it is not regular, or is larger than its bound."""
 
     def __str__(self) -> str:
-        return f"{self.filename} {self.strerror}"
+        return f"{self.filename}: {self.strerror}"
 
 
 def check_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> os.stat_result:
@@ -53,7 +53,7 @@ def check_regular(path: str | os.PathLike[str], *, follow_links: bool = True) ->
 def _regular(path: str | os.PathLike[str], status: os.stat_result) -> os.stat_result:
     if not stat.S_ISREG(status.st_mode):
         kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "something else")
-        raise ForeignFileError(errno.EINVAL, f"is {kind}, not a regular file", os.fspath(path))
+        raise ForeignFileError(errno.EINVAL, f"it is {kind}, not a regular file", os.fspath(path))
     return status
 
 
@@ -138,7 +138,7 @@ def read_regular_json(
 
 
 def _too_long(path: str | os.PathLike[str], size: int, longest: int) -> ForeignFileError:
-    text = f"has {size:,} bytes or more; at most {longest:,} are read"
+    text = f"it has {size:,} bytes or more; at most {longest:,} are read"
     return ForeignFileError(errno.EFBIG, text, os.fspath(path))
 
 

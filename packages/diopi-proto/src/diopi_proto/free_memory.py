@@ -17,7 +17,7 @@ def _of_machine(proc: Path) -> int:
 
 
 def _of_groups(proc: Path, root: Path) -> Iterator[int]:
-    """What each control group that this process is in leaves; groups without a limit: much."""
+    """Bytes that each control group of this process leaves; a large number without a limit."""
     yield 1 << 62
     for line in _lines(proc / "self" / "cgroup"):
         _, _, rest = line.partition(":")
@@ -31,7 +31,7 @@ def _of_groups(proc: Path, root: Path) -> Iterator[int]:
         while True:
             most, used = (_number(group / f"memory.{name}") for name in names)
             if most is not None and used is not None:
-                # What caches hold of files goes when it is needed.
+                # The kernel drops cached files when memory is needed.
                 cached = _numbers(group / "memory.stat").get("inactive_file", 0)
                 yield max(most - used + cached, 0)
             if group in (top, group.parent):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_text
+from diopi_proto.text import write_error, write_output
 
 from .paths import library, library_dir
 from .report import Report
@@ -50,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         return run_program(rest[1:], variables(arguments))
     if len(rest) == 1:
         return list_kernels(Path(rest[0]))
-    sys.stderr.write("dl gpu-sim: name one PTX file, or a program after --\n")
+    write_error("dl gpu-sim: name one PTX file, or a program after --\n")
     return STATUS_USAGE
 
 
@@ -64,7 +66,7 @@ def variables(arguments: argparse.Namespace) -> dict[str, str]:
 def run_program(program: Sequence[str], settings: Mapping[str, str]) -> int:
     """Run a program with the driver of this wheel, print what was found, return the status."""
     if not program:
-        sys.stderr.write("dl gpu-sim: name a program after --\n")
+        write_error("dl gpu-sim: name a program after --\n")
         return STATUS_USAGE
     # numpy and cffi are not needed to print the help.
     from .settings import read
@@ -75,18 +77,18 @@ def run_program(program: Sequence[str], settings: Mapping[str, str]) -> int:
         try:
             read(environment)
         except ValueError as error:
-            sys.stderr.write(f"dl gpu-sim: {error}\n")
+            write_error(f"dl gpu-sim: {error}\n")
             return STATUS_USAGE
         for conflict in conflicts(os.environ):
-            sys.stderr.write(f"dl gpu-sim: {conflict}\n")
+            write_error(f"dl gpu-sim: {conflict}\n")
         try:
             status = subprocess.run(program, env=environment, check=False).returncode
         except OSError as error:
-            sys.stderr.write(f"dl gpu-sim: {program[0]}: {error.strerror}\n")
+            write_error(f"dl gpu-sim: {program[0]}: {error.strerror}\n")
             return 127
         report = Report.read(sorted(Path(folder).glob("*.json")))
     missing = unchecked(report, environment.get("DL_GPU_SIM_FAIL", ""))
-    sys.stderr.write(summary(report, missing))
+    write_error(summary(report, missing))
     # What ended by a signal has a negative status.
     if status:
         return status if status > 0 else 128 - status
@@ -175,32 +177,32 @@ def list_kernels(path: Path) -> int:
     from .module import Module
 
     try:
-        with Module(path.read_text(encoding="utf-8")) as module:
+        with Module(read_regular_text(path, DOCUMENT_BYTES)) as module:
             kernels = module.kernels
     except OSError as error:
-        sys.stderr.write(f"dl gpu-sim: {path}: {error.strerror}\n")
+        write_error(f"dl gpu-sim: {path}: {error.strerror}\n")
         return 1
     except UnicodeDecodeError:
-        sys.stderr.write(
+        write_error(
             f"dl gpu-sim: {path}: this is no PTX, which is a text: it may be machine code, a cubin"
             " or a fat binary; nvcc -ptx makes PTX\n"
         )
         return 1
     # PtxError, and settings that mean nothing.
     except ValueError as error:
-        sys.stderr.write(f"dl gpu-sim: {path}: {error}\n")
+        write_error(f"dl gpu-sim: {path}: {error}\n")
         return 1
     missing = 0
     for kernel in kernels.values():
         dynamic = " + what the launch gives" if kernel.dynamic_shared else ""
-        sys.stdout.write(
+        write_output(
             f"{kernel.name}\n  {kernel.registers} registers, {kernel.shared}{dynamic} bytes of"
             f" shared memory, {kernel.local} of local memory, {kernel.instructions} instructions\n"
         )
         counts = sorted(kernel.opcodes.items(), key=lambda each: (-each[1], each[0]))
-        sys.stdout.write("  " + ", ".join(f"{name} {count}" for name, count in counts) + "\n")
+        write_output("  " + ", ".join(f"{name} {count}" for name, count in counts) + "\n")
         for each in kernel.unsupported:
-            sys.stdout.write(f"  not supported: {each}\n")
+            write_output(f"  not supported: {each}\n")
             missing += 1
-    sys.stdout.write(f"{len(kernels)} kernels, {missing} instructions that are not supported\n")
+    write_output(f"{len(kernels)} kernels, {missing} instructions that are not supported\n")
     return 1 if missing else 0

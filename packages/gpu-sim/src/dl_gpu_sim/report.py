@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Report:
         """Read and add up the reports of several processes."""
         report = cls()
         for path in paths:
-            record = json.loads(path.read_text(encoding="utf-8"))
+            record = read_regular_json(path, DOCUMENT_BYTES)
             report.findings += [Finding.read(each) for each in record["findings"]]
             report.messages += record["messages"]
             for name in ("calls", "launches", "waits"):

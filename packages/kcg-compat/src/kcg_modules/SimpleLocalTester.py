@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from diopi_proto.text import write_error, write_output
 from dl_autotune import TuningError
 from dl_autotune.spaces.deepgen import read_deepgen
 from dl_autotune.strategies import STRATEGIES, Exhaustive, Strategy, make_strategy
@@ -44,7 +45,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         return _tune(given)
     except (TuningError, OSError) as error:
-        sys.stderr.write(f"{error}\n")
+        write_error(f"{error}\n")
         return 2
 
 
@@ -111,7 +112,7 @@ def _write(path: Path, again: Sequence[Measured], found: Sequence[Measured]) -> 
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
+    write_output(line + "\n")
     sys.stdout.flush()
 
 

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
+
 from .errors import KcgError
 
 
@@ -16,7 +18,7 @@ def read_json(path: Path) -> dict[str, Any]:
     :raises KcgError: it cannot be read, or is none.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_regular_json(path, DOCUMENT_BYTES)
     except (OSError, ValueError) as error:
         raise KcgError(f"[kcg] {path} cannot be read: {error}") from error
     if not isinstance(document, dict):

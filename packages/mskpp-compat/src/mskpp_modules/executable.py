@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.foreign_file import SOURCE_BYTES, read_regular_text
 from dl_autotune.errors import MarkerError
 from dl_autotune.observers import RaceSettings, race
 from dl_autotune.spaces.markers import substitute
@@ -154,7 +155,7 @@ def _tune(
 
 def _build(program: CompiledExecutable, config: Config, folder: Path) -> Path:
     try:
-        text = program.source.read_text(encoding="utf-8")
+        text = read_regular_text(program.source, SOURCE_BYTES)
     except (OSError, UnicodeDecodeError) as error:
         raise MskppError(f"[mskpp] {program.source} cannot be read: {error}") from error
     text = substitute(text, config, program.source.name, every=False)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from diopi_proto.foreign_file import SOURCE_BYTES, read_regular_text
+
 from .errors import MskppError
 from .signature import Signature, find_signature
 
@@ -71,7 +73,7 @@ class KernelInvokeConfig:
         :raises MskppError: it cannot be read.
         """
         try:
-            return self.path.read_text(encoding="utf-8")
+            return read_regular_text(self.path, SOURCE_BYTES)
         except (OSError, UnicodeDecodeError) as error:
             raise MskppError(f"[mskpp] {self.kernel_src_file} cannot be read: {error}") from error
 

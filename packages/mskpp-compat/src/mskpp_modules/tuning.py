@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.text import write_output
 from dl_autotune.errors import MarkerError
 from dl_autotune.observers import Calibration, Claim, Race, RaceSettings, claim
 from dl_autotune.runners.worker import Worker, WorkerError
@@ -159,7 +160,7 @@ def tune(launch: Launched, configs: list[Config], warmup: int, repeat: int) -> T
 
 def report_line(line: str) -> None:
     """Write a line for whoever runs or reads the script."""
-    sys.stdout.write(line + "\n")
+    write_output(line + "\n")
     sys.stdout.flush()
 
 

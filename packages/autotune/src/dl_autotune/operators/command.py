@@ -9,12 +9,12 @@ import json
 import math
 import os
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diopi_proto.text import write_error, write_output
 from dl_core.files import add_force
 
 from ..errors import ArgumentsError, TuningError
@@ -112,7 +112,7 @@ def tune_op(arguments: argparse.Namespace, database: Database) -> int:
             lock.leave(question, found)
         else:
             found += "found   by another rank of this job\n"
-    sys.stdout.write(found)
+    write_output(found)
     return 0
 
 
@@ -130,12 +130,12 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
     from .model import program_of, told, tune_model
 
     def say(line: str) -> None:
-        sys.stderr.write(f"dl tune: {line}\n")
+        write_error(f"dl tune: {line}\n")
 
     command = program_of(arguments.program)
     with DeviceLock(arguments.vendor, 0):
         tuned = tune_model(command, arguments.vendor, database, plan, runs=arguments.runs, say=say)
-    sys.stdout.write(told(tuned))
+    write_output(told(tuned))
     return 0
 
 
@@ -151,7 +151,7 @@ def make_wheel(arguments: argparse.Namespace, database: Database) -> int:
         version=arguments.version,
         force=arguments.force,
     )
-    sys.stdout.write(f"{path}: {len(choices)} choices; pip install {path}\n")
+    write_output(f"{path}: {len(choices)} choices; pip install {path}\n")
     return 0
 
 

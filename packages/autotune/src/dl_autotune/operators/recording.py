@@ -10,6 +10,7 @@ from typing import Any
 
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
 from dl_core.torch_backend.devices import synchronize
 from dl_core.torch_backend.tuning import extension, loaded
 
@@ -89,7 +90,7 @@ def recorded(folder: Path) -> list[tuple[Call, int, float]] | None:
     files = sorted(folder.glob("*.json"))
     found: dict[str, tuple[Call, int, float]] = {}
     for file in files:
-        for each in json.loads(file.read_text(encoding="utf-8")):
+        for each in read_regular_json(file, DOCUMENT_BYTES):
             call = Call.of_json(each)
             _, count, seconds = found.get(call.signature(), (call, 0, 0.0))
             count, seconds = count + int(each["count"]), seconds + float(each["seconds"])

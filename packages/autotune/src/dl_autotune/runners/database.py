@@ -78,7 +78,7 @@ class Database:
 
     Damaged rows are left out, each with a warning.
 
-    :raises DatabaseError: the file is no database, is of a newer version, cannot be written, or
+    :raises DatabaseError: the file is not a database, is of a newer version, cannot be written, or
         can be written by others.
     """
 
@@ -126,7 +126,7 @@ class Database:
             with deadline:
                 yield
         except (sqlite3.Error, OSError, ForeignDatabaseError) as error:
-            # What SQLite says may quote what is in the file.
+            # Messages of SQLite may quote the file.
             text = printable(str(error), _LONGEST_PROBLEM)
             way_out = "name another file with --database"
             if "locked" in text:

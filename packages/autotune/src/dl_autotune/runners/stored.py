@@ -34,7 +34,7 @@ class StoredTrial:
 
     :ivar invalidity: "correct", or why it was not timed, as in T4.
     :ivar ratio: of times, baseline by candidate, with its interval; None where it was not timed.
-    :ivar baseline: seconds of the baseline's runs beside it.
+    :ivar baseline: seconds of the baseline's runs in the same race.
     :ivar candidate: seconds of its own runs.
     """
 
@@ -50,7 +50,7 @@ class StoredTrial:
 
 @dataclass(frozen=True)
 class StoredClaim:
-    """What was claimed at the end of a study; `races` has the ratios of blocks, race by race."""
+    """Claim at the end of a study; `races` has the ratios of blocks, race by race."""
 
     config: Config
     verdict: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
 
 from ..errors import SpaceError
 from .constraint import Constraint
@@ -100,7 +101,7 @@ def read_deepgen(path: Path) -> SearchSpace:
         return found
 
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
+        document = read_regular_json(path, DOCUMENT_BYTES, object_pairs_hook=once)
     except SpaceError:
         raise
     except (OSError, ValueError) as error:

@@ -7,11 +7,14 @@ of the run, so that a cache of a run that was stopped lacks them and may end wit
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 import zlib
 from pathlib import Path
 from typing import Any
+
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular
 
 from ..errors import SpaceError
 
@@ -22,9 +25,9 @@ def read_result_file(path: Path) -> dict[str, Any]:
     :raises SpaceError: the file cannot be read, or is not a JSON object; names the file.
     """
     try:
-        content = path.read_bytes()
+        content = read_regular(path, DOCUMENT_BYTES)
         if path.suffix == ".gz":
-            content = gzip.decompress(content)
+            content = _unpacked(content)
         text = content.decode()
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise SpaceError(f"[space] {path} cannot be read: {error}") from error
@@ -37,6 +40,15 @@ def read_result_file(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise SpaceError(f"[space] {path} is not a JSON object")
     return document
+
+
+def _unpacked(content: bytes) -> bytes:
+    """Unpack up to a bound: a small file may hold any number of bytes."""
+    with gzip.open(io.BytesIO(content)) as packed:
+        found = packed.read(DOCUMENT_BYTES + 1)
+    if len(found) > DOCUMENT_BYTES:
+        raise ValueError(f"it holds more than {DOCUMENT_BYTES:,} bytes")
+    return found
 
 
 def _read_open_cache(text: str) -> dict[str, Any] | None:

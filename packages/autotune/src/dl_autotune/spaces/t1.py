@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import json
 from pathlib import Path
 from typing import Any
+
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
 
 from ..errors import SpaceError
 from .parameter import Parameter
@@ -28,7 +29,7 @@ def read_t1(path: Path) -> SearchSpace:
         return found
 
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=once)
+        document = read_regular_json(path, DOCUMENT_BYTES, object_pairs_hook=once)
         space = document["ConfigurationSpace"]
         declared = [_parameter(path, each) for each in space["TuningParameters"]]
         conditions = [str(each["Expression"]) for each in space.get("Conditions", [])]

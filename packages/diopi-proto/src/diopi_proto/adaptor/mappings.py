@@ -145,7 +145,7 @@ class _Reader:
         return _word(text, at, line)
 
     def _braces(self, text: str, at: int, line: int, depth: int) -> tuple[Entries, int]:
-        """What stands after an opening brace, up to the closing one."""
+        """Read the mapping after an opening brace, up to the closing one."""
         found = self._nested(line, depth)
         at = _skip(text, at)
         while not text.startswith("}", at):

@@ -23,7 +23,7 @@ from ..free_memory import free_memory
 _LONGEST_HEADER = 1 << 14
 _HEADERS = {1: np.lib.format.read_array_header_1_0, 2: np.lib.format.read_array_header_2_0}
 _SHARE = 0.5
-"""Of the free memory, for the arrays of one file."""
+"""Share of the free memory for the arrays of one file."""
 _DAMAGED = (
     *(ValueError, EOFError, RuntimeError, NotImplementedError, MemoryError),
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
@@ -35,10 +35,10 @@ def read_inputs(
 ) -> dict[str, Array]:
     """Return the arrays of an ``.npz`` file by name.
 
-    :param entry: of a graph, whose inputs they are; an array that none of them can be is not read.
+    :param entry: entry of a graph; arrays that cannot be its inputs are refused unread.
     :param limit: bytes that all arrays may take (default: half of the free memory).
-    :raises ValueError: it is no such file, is damaged, holds other things than arrays of numbers,
-        or they take more memory.
+    :raises ValueError: the file has another format, is damaged, holds something else than arrays
+        of numbers, or its arrays take more memory.
     :raises OSError: it cannot be read, or is not a regular file.
     """
     try:
@@ -60,7 +60,7 @@ def _members(
     for member in archive.infolist():
         name = member.filename.removesuffix(".npy")
         if name == member.filename:
-            raise ValueError(f"{name!r} in it is no array")
+            raise ValueError(f"its member {name!r} is not an array")
         if name in found:
             raise ValueError(f"it has two arrays {name!r}")
         try:
@@ -83,7 +83,7 @@ def _members(
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any], int]:
     """The shape and dtype of an array, and where its elements begin."""
     begin = file.read(8)
-    major, _ = np.lib.format.read_magic(io.BytesIO(begin))  # type: ignore[no-untyped-call]
+    major, _ = np.lib.format.read_magic(io.BytesIO(begin))
     if major not in _HEADERS:
         raise ValueError(f"version {major} of the format is not read; save it with numpy.save")
     counted = file.read(2 if major == 1 else 4)
@@ -113,10 +113,12 @@ def _check_port(name: str, shape: tuple[int, ...], entry: Mapping[str, Any]) -> 
     if len(shape) != len(most) or any(
         isinstance(limit, int) and size > limit for size, limit in zip(shape, most, strict=True)
     ):
-        raise ValueError(f"its shape is {list(shape)}, and the input has {_shown(wanted, largest)}")
+        raise ValueError(
+            f"its shape is {list(shape)}, and the input has {_describe(wanted, largest)}"
+        )
 
 
-def _shown(wanted: list[Any], largest: Mapping[str, int]) -> str:
+def _describe(wanted: list[Any], largest: Mapping[str, int]) -> str:
     sizes = (f"{size} ≤ {largest[size]}" if size in largest else str(size) for size in wanted)
     return f"[{', '.join(sizes)}]"
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import stat
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from .._environment import environment
+from ..foreign_file import read_regular_json
 from ..trust import why_untrusted
 from .identity import file_identity
 
@@ -47,13 +47,9 @@ class Verdict:
     def holds(self) -> bool:
         """It is there, and none of the files has changed since."""
         try:
-            status = self._path.stat()
-            # Reading a pipe would wait for somebody to write.
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-                return False
-            files = json.loads(self._path.read_text(encoding="utf-8"))["files"]
+            files = read_regular_json(self._path, _LARGEST)["files"]
             return all(file_identity(path) == identity for path, identity in files)
-        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        except (OSError, ValueError, TypeError, KeyError):
             return False
 
     def remember(self, files: Sequence[str]) -> None:

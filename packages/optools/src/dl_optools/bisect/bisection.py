@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_text
+from diopi_proto.text import printable
 from dl_optools.bisect.runs import (
     BisectError,
     BlamelessError,
@@ -22,7 +24,6 @@ from dl_optools.bisect.runs import (
 from dl_optools.bisect.search import Elements, Found, search
 from dl_optools.bisect.state import Run, State
 from dl_optools.bisect.verdict import Criteria
-from dl_optools.breadcrumbs.trail import printable
 
 
 class Bisection:
@@ -245,6 +246,6 @@ class Bisection:
 def _output(run: Run) -> str:
     """What it printed; empty where that is gone."""
     try:
-        return Path(run.log).read_text(encoding="utf-8", errors="replace")
+        return read_regular_text(run.log, DOCUMENT_BYTES, errors="replace")
     except OSError:
         return ""

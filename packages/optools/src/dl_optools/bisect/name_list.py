@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_text
+
 COLLECTOR = "names"
 """What ``DL_TOOLS`` calls the tool that writes them."""
 FOLDER_VARIABLE = "DL_TOOLS_NAMES"
@@ -23,5 +25,5 @@ def collected(folder: Path) -> list[str]:
 def _lines(folder: Path, suffix: str) -> list[str]:
     names: dict[str, None] = {}
     for path in sorted(folder.glob(f"*{suffix}")):
-        names.update(dict.fromkeys(path.read_text(encoding="utf-8").splitlines()))
+        names.update(dict.fromkeys(read_regular_text(path, DOCUMENT_BYTES).splitlines()))
     return list(names)

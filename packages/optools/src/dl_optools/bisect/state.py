@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
+
 FORMAT = 1
 
 
@@ -78,7 +80,7 @@ class State:
         :raises OSError: it cannot be read.
         """
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = read_regular_json(path, DOCUMENT_BYTES)
         except ValueError as error:
             raise StateError(f"{path} is not the state of a bisection: {error}") from None
         if not isinstance(document, Mapping) or document.get("format") != FORMAT:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from typing_extensions import Self
 
+from diopi_proto.text import printable
 from dl_optools.breadcrumbs.crumb_file import RAISED, Crumb, crumbs_of, running
 from dl_optools.breadcrumbs.names import FATAL_SUFFIX, FOLDER_VARIABLE
 from dl_optools.launching.launch import TIMED_OUT, describe_status, unended
@@ -135,8 +136,3 @@ class Trail:
 
 def _ended(status: int) -> str:
     return describe_status(status) if status else "ended with exit status 0 in native code"
-
-
-def printable(text: str) -> str:
-    """Return a text in which control characters are escaped."""
-    return "".join(x if x.isprintable() else repr(x)[1:-1] for x in text)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from diopi_proto.foreign_file import open_regular
 from dl_optools.bundle.errors import BundleError
 
 STORE = "store"
@@ -71,23 +71,19 @@ def read(bundle: Path, digest: str, nbytes: int) -> bytearray:
         path = path_of(store, digest)
         try:
             # A symbolic link may lead anywhere.
-            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with open_regular(path, follow_links=False) as file:
+                size = os.fstat(file.fileno()).st_size
+                if size != len(start) + nbytes or file.read(len(start)) != start:
+                    raise BundleError(f"the payload {path} is damaged: {nbytes} bytes belong there")
+                data = bytearray(nbytes)
+                view, known = memoryview(data), hashlib.sha256()
+                while view and (length := file.readinto(view[:_CHUNK])):
+                    known.update(view[:length])
+                    view = view[length:]
         except FileNotFoundError:
             continue
         except OSError as error:
             raise BundleError(f"the payload {path} cannot be read: {error.strerror}") from None
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(descriptor)
-            raise BundleError(f"the payload {path} is not a plain file")
-        with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor
-            if status.st_size != len(start) + nbytes or file.read(len(start)) != start:
-                raise BundleError(f"the payload {path} is damaged: {nbytes} bytes belong there")
-            data = bytearray(nbytes)
-            view, known = memoryview(data), hashlib.sha256()
-            while view and (length := file.readinto(view[:_CHUNK])):
-                known.update(view[:length])
-                view = view[length:]
         if view or known.hexdigest() != digest:
             raise BundleError(f"the payload {path} is damaged: its bytes have another hash")
         return data

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from diopi_proto.foreign_file import read_regular
 from dl_optools.bundle import payload
 from dl_optools.bundle.document import Document, read_document
 from dl_optools.bundle.errors import BundleError
@@ -59,13 +60,11 @@ def read(
 
 def _read(directory: Path, limit: int, use: Use, trusted: bool) -> Bundle:
     file = directory / FILE
-    if file.is_symlink() or not file.is_file():
-        raise BundleError(f"there is no {FILE}")
-    length = file.stat().st_size
-    if length > LARGEST_DOCUMENT:
-        raise BundleError(f"its {FILE} has {length} bytes, at most {LARGEST_DOCUMENT} make sense")
     try:
-        text = file.read_bytes().decode("ascii")
+        # A symbolic link may lead anywhere.
+        text = read_regular(file, LARGEST_DOCUMENT, follow_links=False).decode("ascii")
+    except FileNotFoundError:
+        raise BundleError(f"there is no {FILE}") from None
     except UnicodeDecodeError:
         raise BundleError(f"its {FILE} is not text") from None
     except OSError as error:

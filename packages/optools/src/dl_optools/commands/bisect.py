@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diopi_proto.text import write_error, write_output
 from diopi_proto.trust import why_untrusted
 from dl_core.commands import Command
 from dl_core.files import add_force
@@ -97,9 +97,9 @@ def _run(arguments: argparse.Namespace) -> int:
         *(state.command, state.level, state.device, environment(), arguments.timeout),
         hang=arguments.hang,
         fork=not arguments.no_fork,
-        say=sys.stderr.write,
+        say=write_error,
     )
-    bisection = Bisection(state, path, runner, sys.stderr.write, jobs=arguments.jobs)
+    bisection = Bisection(state, path, runner, write_error, jobs=arguments.jobs)
     try:
         with stopped_by_sigterm():
             found = bisection.find()
@@ -107,10 +107,10 @@ def _run(arguments: argparse.Namespace) -> int:
     except CriterionError as error:
         return _refuse(str(error))
     except StuckError as error:
-        sys.stdout.write(f"{error}\nAll runs: {path}\n")
+        write_output(f"{error}\nAll runs: {path}\n")
         return 0
     except BlamelessError as error:
-        sys.stderr.write(f"dl bisect: {error}\n")
+        write_error(f"dl bisect: {error}\n")
         return 1
     except BisectError as error:
         return _refuse(str(error))
@@ -119,7 +119,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(f"{error.filename or path}: {error.strerror}{more}")
     except KeyboardInterrupt as stopped:
         more = f"; go on with `dl bisect --resume {path}`" if path.exists() else ""
-        sys.stderr.write(f"dl bisect: stopped{more}\n")
+        write_error(f"dl bisect: stopped{more}\n")
         return exit_status(stopped)
     finally:
         runner.close()
@@ -131,9 +131,9 @@ def _run(arguments: argparse.Namespace) -> int:
         # The file must say what the command says.
         state.verdict = []
         state.save(path)
-        sys.stderr.write(f"dl bisect: {told(' and '.join(found.elements), bundles)}\n")
+        write_error(f"dl bisect: {told(' and '.join(found.elements), bundles)}\n")
         return 1
-    sys.stdout.write(verdict(bisection, found, bundles))
+    write_output(verdict(bisection, found, bundles))
     return 0
 
 
@@ -208,7 +208,7 @@ def verdict(bisection: Bisection, found: Found, bundles: Path | None) -> str:
 
 
 def _refuse(text: str) -> int:
-    sys.stderr.write(f"dl bisect: {text}\n")
+    write_error(f"dl bisect: {text}\n")
     return WRONG_USE
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from diopi_proto.text import printable
 from dl_core.commands import Command
 from dl_core.files import add_force
 from dl_core.tables import show
@@ -12,7 +13,6 @@ from dl_optools.bundle.location import find
 from dl_optools.isolation.answer import Answer
 from dl_optools.isolation.options import add_limits, refuse, show_texts, worker_of
 from dl_optools.isolation.worker import UnusableError
-from dl_optools.terminal import printable
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diopi_proto.text import write_error, write_output
 from dl_core.commands import Command
 from dl_optools.breadcrumbs.trail import DEFAULT_HANG
 from dl_optools.environment import environment
@@ -95,7 +95,7 @@ def _run(arguments: argparse.Namespace) -> int:
     runner = Runner(program, variables, folder, arguments.timeout, arguments.hang)
     try:
         with stopped_by_sigterm():
-            found = diagnose(runner, sys.stderr.write, quick=arguments.quick, criteria=criteria)
+            found = diagnose(runner, write_error, quick=arguments.quick, criteria=criteria)
             if not (found.guilty or found.unable or found.stopped) and criteria is not None:
                 _bisect(found, runner, arguments.device, criteria)
         path = folder / "diagnosis.html"
@@ -108,7 +108,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(f"{error.filename or folder}: {error.strerror}")
     finally:
         runner.close()
-    sys.stdout.write(text(found, path))
+    write_output(text(found, path))
     if runner.stopped:
         return runner.stopped
     if found.guilty:
@@ -146,7 +146,7 @@ def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Crit
         str(runner.folder / "bisect_runs"),
     )
     programs = ProgramRunner(runner.command, "dispatch", device, runner.environ, runner.timeout)
-    bisection = Bisection(state, path, programs, sys.stderr.write)
+    bisection = Bisection(state, path, programs, write_error)
     try:
         groups = bisection.find().groups
         bundles = bisection.capture()
@@ -175,7 +175,7 @@ def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Crit
 
 
 def _refuse(text: str, status: int = UNABLE) -> int:
-    sys.stderr.write(f"dl diagnose: {text}\n")
+    write_error(f"dl diagnose: {text}\n")
     return status
 
 

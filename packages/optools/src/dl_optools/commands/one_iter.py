@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from diopi_proto.text import printable, write_error, write_output
 from dl_core.commands import Command
 from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
 from dl_core.tables import show
 from dl_optools.option_types import tolerance
-from dl_optools.terminal import printable
 
 if TYPE_CHECKING:
     from dl_optools.one_iter.folder import Reader
@@ -49,7 +48,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         return int(arguments.work(arguments))
     except (OneIterError, OutputError) as error:
-        sys.stderr.write(f"dl one-iter: {error}\n")
+        write_error(f"dl one-iter: {error}\n")
         return REFUSED
 
 
@@ -60,7 +59,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         check_free([arguments.json], arguments.force)
     found = compare(arguments.trusted, arguments.tested, arguments.tolerance)
     for each in found:
-        sys.stdout.write(each.text(arguments.all))
+        write_output(each.text(arguments.all))
     if arguments.json is not None:
         document = {"ranks": [each.as_json() for each in found]}
         write_text(arguments.json, json.dumps(document, indent=1) + "\n", arguments.force)
@@ -73,9 +72,9 @@ def _show(arguments: argparse.Namespace) -> int:
     for name, folder in ranks(arguments.folder).items():
         reader = Reader(folder)
         facts = ", ".join(f"{key} {value}" for key, value in reader.facts.items())
-        sys.stdout.write(f"{name}: {printable(facts)}\n")
+        write_output(f"{name}: {facts}\n")
         if reader.broken_by:
-            sys.stdout.write("  incomplete: the step was broken off, and may be recorded again\n")
+            write_output("  incomplete: the step was broken off, and may be recorded again\n")
         rows = [
             (
                 str(at),

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.text import printable
 from dl_core.commands import Command
 from dl_core.tables import show
 from dl_optools.bundle.location import find
 from dl_optools.isolation.options import add_limits, refuse, show_texts, worker_of
 from dl_optools.isolation.worker import UnusableError
 from dl_optools.option_types import count
-from dl_optools.terminal import printable
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from diopi_proto.text import write_error, write_output
 from dl_core.commands import Command
 from dl_core.tables import show
 
@@ -39,18 +40,18 @@ def _roofline(arguments: argparse.Namespace) -> int:
     try:
         check_device(device, "dl roofline")
     except ValueError as error:
-        sys.stderr.write(f"{error}\n")
+        write_error(f"{error}\n")
         return 2
     dtypes = [name.strip() for name in arguments.dtypes.split(",") if name.strip()]
     for name in dtypes:
         if not isinstance(getattr(torch, name, None), torch.dtype):
-            sys.stderr.write(f"[dl roofline] {name!r} is not a dtype of torch\n")
+            write_error(f"[dl roofline] {name!r} is not a dtype of torch\n")
             return 2
     found = measure_roofline(device, dtypes)
     if arguments.json:
         sys.stdout.write(json.dumps(found.as_json(), indent=2) + "\n")
         return 0
-    sys.stdout.write(f"{found.device}\n")
+    write_output(f"{found.device}\n")
     rows = [("copy", rate_text(found.bandwidth, 1, "B"))]
     rows += [(f"product, {x}", rate_text(rate, 1, "FLOP")) for x, rate in found.flops.items()]
     show(("what", "measured"), rows)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from diopi_proto.text import printable
+from diopi_proto.text import printable, write_error
 from dl_core.commands import Command
 from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
@@ -200,7 +200,7 @@ def _run(arguments: argparse.Namespace) -> int:
         gate = gate_of(arguments, tools)
     except (BaselineError, OutputError) as error:
         return _refuse(str(error))
-    return launch(program, {**environment(), **variables}, sys.stderr.write, gate)
+    return launch(program, {**environment(), **variables}, write_error, gate)
 
 
 @dataclass(frozen=True)
@@ -398,7 +398,7 @@ def _files(root: Path) -> set[tuple[Path, int]]:
 
 
 def _refuse(text: str, status: int = WRONG_USE) -> int:
-    sys.stderr.write(f"dl tool: {text}\n")
+    write_error(f"dl tool: {text}\n")
     return status
 
 

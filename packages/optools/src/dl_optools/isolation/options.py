@@ -7,13 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from diopi_proto.text import printable
 from dl_optools.isolation.answer import REFUSED, Answer
 from dl_optools.isolation.child import work_of
 from dl_optools.isolation.limits import SECONDS, Limits, default_memory
 from dl_optools.isolation.worker import UnusableError, Worker
 from dl_optools.option_types import seconds
 from dl_optools.options import SIZES, nbytes
-from dl_optools.terminal import printable
 
 
 class Asked(Protocol):

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from diopi_proto.text import printable, write_error
 from dl_optools.environment import environment
 from dl_optools.isolation.answer import WRONG, Answer
 from dl_optools.isolation.limits import Limits
-from dl_optools.terminal import printable
 
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -144,7 +144,7 @@ class _Child:
             text = printable(line.decode(errors="replace").rstrip())[:2000]
             self._said.append(text)
             if count < _MOST_SAID:
-                sys.stderr.write(f"{text}\n")
+                write_error(f"{text}\n")
 
 
 def _message(line: bytes) -> dict[str, Any]:

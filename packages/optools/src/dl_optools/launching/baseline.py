@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
 from dl_optools.compare.compare_page import number
 
 FORMAT = 2
@@ -52,7 +53,7 @@ def read(path: Path) -> Document:
     :raises BaselineError: it is none, or cannot be read.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_regular_json(path, DOCUMENT_BYTES)
         if not isinstance(document, dict) or "format" not in document:
             raise ValueError("it is no object with a format")
         if document["format"] != FORMAT:

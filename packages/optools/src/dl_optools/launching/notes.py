@@ -5,13 +5,14 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-import sys
 import tempfile
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
 from typing_extensions import Self
+
+from diopi_proto.text import write_error
 
 VARIABLE = "DL_TOOLS_NOTES"
 """A pipe to which each process writes which of its tools run, and what is wrong with the others."""
@@ -68,7 +69,7 @@ def note(environ: Mapping[str, str], text: str) -> None:
     """Tell the command that started the program; where there is none, standard error."""
     path = environ.get(VARIABLE)
     if not path or not _write(path, f"{text}\n".encode()):
-        sys.stderr.write(f"dl-optools: {text}\n")
+        write_error(f"dl-optools: {text}\n")
 
 
 def _write(path: str, line: bytes) -> bool:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from typing_extensions import Self
 
+from diopi_proto.text import write_error, write_output
 from dl_optools.environment import environment
 from dl_optools.monitor.memory_report import report
 from dl_optools.option_types import count, seconds
@@ -268,10 +269,10 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.pid, arguments.interval, devices=not arguments.no_devices
         )
     except ProcessLookupError as error:
-        sys.stderr.write(f"{error}\n")
+        write_error(f"{error}\n")
         return 1
     except (ResultsError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
+        write_error(f"{error}\n")
         return 2
     monitor.start()
     try:
@@ -279,9 +280,9 @@ def run(arguments: argparse.Namespace) -> int:
             monitor.wait(arguments.duration)
         monitor.stop()
     except ResultsError as error:
-        sys.stderr.write(f"{error}\n")
+        write_error(f"{error}\n")
         return 1
-    sys.stdout.write(f"{monitor.path}\n{monitor.path.with_suffix('.html')}\n")
+    write_output(f"{monitor.path}\n{monitor.path.with_suffix('.html')}\n")
     return 0
 
 

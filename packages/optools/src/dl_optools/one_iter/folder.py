@@ -19,6 +19,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from diopi_proto.foreign_file import DOCUMENT_BYTES, check_regular, read_regular_json
+
 FORMAT = 1
 SHARD = 256 << 20
 """Bytes that are kept before they are written."""
@@ -172,13 +174,13 @@ class Reader:
         self._folder = folder
         path = folder / "index.json"
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = read_regular_json(path, DOCUMENT_BYTES)
         except (OSError, ValueError) as error:
             raise OneIterError(f"{folder} holds no whole recorded step: {error}") from None
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise OneIterError(f"{path} is not a recorded step of format {FORMAT}")
         try:
-            self.records = [Record(**record) for record in document.pop("records")]
+            self.records = [_record(each) for each in document.pop("records")]
             self._tensors: dict[str, dict[str, Any]] = document.pop("tensors")
             hashes = [
                 x
@@ -193,11 +195,20 @@ class Reader:
             raise OneIterError(f"{path} is damaged: {error}") from None
         self.facts = document
         self._by_key = {record.key: record for record in self.records}
-        missing = [x for x in sorted(shards) if not (folder / _shard(x)).exists()]
-        if missing:
-            raise OneIterError(f"{folder}: {_shard(missing[0])} is missing")
+        for shard in sorted(shards):
+            self._check_shard(folder / _shard(shard))
         self._open: dict[int, Any] = {}
         self._verified: set[str] = set()
+
+    @staticmethod
+    def _check_shard(path: Path) -> None:
+        """Refuse what cannot be mapped: opening a FIFO would wait for another process."""
+        try:
+            check_regular(path)
+        except FileNotFoundError:
+            raise OneIterError(f"{path.parent}: {path.name} is missing") from None
+        except OSError as error:
+            raise OneIterError(str(error)) from None
 
     @property
     def broken_by(self) -> str:
@@ -235,6 +246,23 @@ class Reader:
                 )
             self._verified.add(name)
         return found
+
+
+def _record(data: dict[str, Any]) -> Record:
+    """Return a record, whose fields have the types that it declares.
+
+    :raises TypeError: they do not.
+    """
+    record = Record(**data)
+    texts = (record.kind, record.name, record.module, record.phase)
+    named = (*record.inputs.items(), *record.outputs.items())
+    if not (
+        all(isinstance(text, str) for text in (*texts, *(x for pair in named for x in pair)))
+        and isinstance(record.call, int)
+        and isinstance(record.replay, dict | None)
+    ):
+        raise TypeError(f"the record of {record.name!r:.100} has a field of another type")
+    return record
 
 
 def _dtype(name: str) -> torch.dtype:

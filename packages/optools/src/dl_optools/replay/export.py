@@ -11,13 +11,14 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
 
+from diopi_proto.foreign_file import read_regular, read_regular_text
 from dl_core.errors import OutputError
 from dl_core.files import check_free, write, write_text
 from dl_optools.bundle import payload, standalone
 from dl_optools.bundle.document import Document
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.location import FILE
-from dl_optools.bundle.reader import Bundle, read
+from dl_optools.bundle.reader import LARGEST_DOCUMENT, Bundle, read
 from dl_optools.bundle.records import TensorRecord
 from dl_optools.bundle.sizes import Use
 from dl_optools.bundle.values import DeviceRef, GeneratorRef, Named, TensorRef
@@ -55,7 +56,7 @@ def pack(bundle: Bundle, directory: Path, *, force: bool = False) -> None:
         for piece in record.pieces:
             data = payload.read(bundle.path, piece.hash, piece.nbytes)
             payload.write(directory / payload.STORE, piece.hash, memoryview(data))
-    document = (bundle.path / FILE).read_bytes()
+    document = read_regular(bundle.path / FILE, LARGEST_DOCUMENT, follow_links=False)
     write(directory / FILE, lambda made: made.write_bytes(document), force)
 
 
@@ -111,7 +112,11 @@ def _script(bundle: Bundle, script: Path, force: bool, bench: bool) -> None:
         raise OutputError(f"{script} is what the script's tensors are called; name it otherwise")
     check_free([script, tensors], force)
     memory = {f"storage{at}": flat for at, flat in enumerate(bundle.storages)}
-    texts = {DOCUMENT: (bundle.path / FILE).read_text(encoding="ascii")}
+    texts = {
+        DOCUMENT: read_regular_text(
+            bundle.path / FILE, LARGEST_DOCUMENT, encoding="ascii", follow_links=False
+        )
+    }
     write(tensors, lambda made: _save(memory, texts, made), force)
     write_text(script, text, force)
 

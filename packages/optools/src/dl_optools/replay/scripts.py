@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from safetensors import safe_open
 
+from diopi_proto.foreign_file import check_regular
 from dl_optools.bundle.document import read_document
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import Bundle
@@ -24,6 +25,7 @@ def wrong_here(tensors: Path, device: torch.device) -> list[str]:
     :raises BundleError: it is not one that ``dl bundle to-repro`` wrote.
     :raises UnknownOperatorError: this process has no such operator.
     """
+    check_regular(tensors)
     with safe_open(tensors, "pt") as file:
         text = (file.metadata() or {}).get(DOCUMENT)
         if text is None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from diopi_proto.text import write_error
 from dl_core import _C
 from dl_core.torch_backend.judging.schema import signature
 from dl_core.torch_backend.modes import forcing
@@ -97,7 +98,7 @@ def block(level: int, patterns: Sequence[str] | str) -> Iterator[list[str]]:
 def _write(lines: list[str]) -> None:
     # One call, so that lines of two threads do not mix.
     if lines and sys.stderr is not None:
-        sys.stderr.write("\n".join(lines) + "\n")
+        write_error("\n".join(lines) + "\n")
         sys.stderr.flush()
 
 
