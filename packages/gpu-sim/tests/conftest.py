@@ -1,4 +1,4 @@
-"""What the tests share: PTX made of a body, kernels of one line, nvcc where there is one."""
+"""Shared helpers: PTX around a body, kernels of one line, nvcc where it is installed."""
 
 from __future__ import annotations
 

@@ -397,7 +397,7 @@ def test_half_fma_rounds_once() -> None:
 
     a, b, c = (samples("f16", 512)[16:] for _ in range(3))
     finite = [np.clip(np.nan_to_num(x), -200, 200).astype(np.float16) for x in (a, b, c)]
-    # Sums whose exact value lies a hair beside the middle of two halves.
+    # Sums whose exact value is next to the midpoint of two float16 values.
     finite[0][0], finite[1][0], finite[2][0] = 1 + 2**-10, 1 + 2**-10, 2**-24
     want = []
     for x, y, z in zip(*finite, strict=True):

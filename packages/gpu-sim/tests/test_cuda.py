@@ -1,4 +1,4 @@
-"""What nvcc makes of CUDA: results, and faults with the line of the source."""
+"""CUDA code compiled by nvcc: results, and faults with the line of the source."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ assert cu.cuStreamSynchronize(one) == 400
 
 
 def test_who_waited_for_the_last_event_finds_the_stream_idle(tmp_path: Path) -> None:
-    """Each round is a chance to be told of an event before its stream is done with it."""
+    """Each round is a chance to see an event before its stream has finished it."""
     run(
         """
 start()
@@ -260,7 +260,7 @@ for _ in range(3000):
 
 
 def test_a_missing_wait_shows(tmp_path: Path) -> None:
-    """What is queued behind a host function has not happened while that one waits."""
+    """Work queued behind a host function has not run while the function waits."""
     run(
         """
 import threading

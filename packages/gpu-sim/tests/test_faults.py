@@ -51,7 +51,7 @@ def flag(text: str, write: str, read: str, after: str = "") -> str:
 
 @dataclass
 class Case:
-    """A body that is wrong, and what of it is replaced to make it right."""
+    """A faulty kernel body, and the replacement that makes it right."""
 
     name: str
     kind: str

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - programs in PTX stand as they are.
-"""Texts that are no PTX, or broken: an error that says where, never a crash."""
+"""Texts that are not PTX, or broken: an error that names the line, never a crash."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ WRONG = {
     HEADER + ".global .u64 g = 99999999999999999999;": "does not fit into 64 bits",
     HEADER + ".visible .entry k( { ret; }": "begins nothing",
     HEADER + ".visible .entry k() { ret; ": "has no end",
-    HEADER + ".visible .entry k() { ret }": "'}' is no operand",
-    HEADER + ".visible .entry k() .magic { ret; }": "no attribute",
+    HEADER + ".visible .entry k() { ret }": "'}' is not an operand",
+    HEADER + ".visible .entry k() .magic { ret; }": "not an attribute",
     HEADER + ".visible .entry k() { .reg .b7 %r; }": "registers of type",
     HEADER + ".visible .entry k() { .reg .b32 %r<9999999>; }": "too many registers",
     HEADER + ".visible .entry k() { .reg .b32 %r; .reg .b32 %r; }": "declared twice",
@@ -48,8 +48,8 @@ UNSUPPORTED = {
     "ld.global.v3.u32 {%r1,%r2,%r3}, [%rd1];": "'.v3'",
     "ld.global.u32 %r1, %rd1;": "an address",
     "cvt.s32.f32 %r1, %f1;": "it needs one of",
-    "call nobody;": "no function",
-    "mov.u32 %r1, %nonsense;": "no register",
+    "call missing;": "not a function",
+    "mov.u32 %r1, %nonsense;": "not a register",
     "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];": "no such opcode",
 }
 
@@ -61,7 +61,7 @@ def test_a_pragma_ends_where_it_ends() -> None:
 
 def test_braces_of_values_may_not_go_on_for_ever() -> None:
     nested = ".global .u32 x[1] = " + "{" * 200_000 + "1" + "}" * 200_000 + ";"
-    with pytest.raises(PtxError, match="initial values lie in more than 64 braces"):
+    with pytest.raises(PtxError, match="initial values are nested in more than 64 braces"):
         Module(kernel("", before=nested))
 
 
@@ -144,7 +144,7 @@ def test_launches_that_do_not_fit() -> None:
                 module.launch(*arguments)  # type: ignore[arg-type]
             assert says in str(caught.value)
         for option, value in (("seed", -1), ("steps", 2**64), ("dynamic_shared", "x")):
-            with pytest.raises(LaunchError, match=f"'k': {option} .* is no whole number from 0"):
+            with pytest.raises(LaunchError, match=f"'k': {option} .* is not a whole number from 0"):
                 module.launch("k", 1, 1, [array], **{option: value})  # type: ignore[arg-type]
         with pytest.raises(LaunchError, match="uninitialised names parameter 5, and there are 1"):
             module.launch("k", 1, 1, [array], uninitialised=[5])

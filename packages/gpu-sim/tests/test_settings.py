@@ -18,7 +18,11 @@ from dl_gpu_sim.report import Report
 from dl_gpu_sim.settings import Settings, read
 
 DRIVER = Path(__file__).parents[1] / "csrc" / "driver"
-NUMBER, CALL, WHICH = "a whole number from", "a call that the driver has", "which one of them fails"
+NUMBER, CALL, WHICH = (
+    "a whole number from",
+    "a call that the driver has",
+    "the number of the one that fails",
+)
 
 WRONG = [
     *(("DEVICES", value, f"{NUMBER} 0 to 64") for value in ("-1", "abc", "65", "1x")),
@@ -124,7 +128,7 @@ def test_a_program_that_launches_nothing_is_not_checked() -> None:
     done = command("--fail", "cuMemAlloc:3", "--", sys.executable, "-c", INIT)
     assert done.returncode == 4 and "launched no kernel" in done.stderr
     assert "cuMemAlloc:3 did not fail: cuMemAlloc was called 0 times" in done.stderr
-    # What the program says of itself goes first.
+    # The program's own status goes first.
     assert command("--", "false").returncode == 1
 
 
@@ -209,6 +213,6 @@ def test_machine_code_is_no_ptx(tmp_path: Path) -> None:
     path = tmp_path / "k.cubin"
     path.write_bytes(b"\x7fELF\x02\xff\xfe")
     done = command(str(path))
-    assert done.returncode == 1 and f"{path}: this is no PTX" in done.stderr
+    assert done.returncode == 1 and f"{path}: this is not PTX" in done.stderr
     done = command(str(tmp_path / "none.ptx"))
     assert done.stderr == f"dl gpu-sim: {tmp_path / 'none.ptx'}: No such file or directory\n"

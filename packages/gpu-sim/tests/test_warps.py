@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - programs in PTX stand as they are.
-"""What threads do together: shuffles, votes, atomics, barriers, matrices, calls."""
+"""Operations across threads: shuffles, votes, atomics, barriers, matrices, calls."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def matrix_case(shape: str, kind: str) -> tuple[int, int, Any, Any]:
     ],
 )
 def test_matrices(shape: str, kind: str, total: str) -> None:
-    """The registers of each lane, filled as PTX's tables have it, written down anew here."""
+    """Registers of each lane, filled by an independent transcription of PTX's tables."""
     k, per, a, b = matrix_case(shape, kind)
     registers_a, registers_b = 16 * k // per // 32, 8 * k // per // 32
     packed_a = np.zeros((32, registers_a, per), a.dtype)
@@ -336,7 +336,7 @@ def test_matrices(shape: str, kind: str, total: str) -> None:
     np.testing.assert_array_equal(got, want)
 
 
-# What cooperative_groups' this_grid().sync() compiles to.
+# Code of cooperative_groups' this_grid().sync().
 GRID_BARRIER = """
   mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2; mov.b64 %rd5, {%r2, %r1};
   setp.eq.u64 %p1, %rd5, 0; @%p1 trap;

@@ -18,7 +18,7 @@ class Symbols {
   virtual uint64_t address_of(std::string_view name) const = 0;
 };
 
-/** Addresses of the windows that generic addresses lie in; global memory has its own. */
+/** Addresses of the windows of generic addresses; global memory has its own. */
 constexpr uint64_t kSharedWindow = uint64_t{1} << 61;
 constexpr uint64_t kLocalWindow = uint64_t{1} << 60;
 constexpr uint64_t kParamWindow = uint64_t{1} << 59;

@@ -169,7 +169,7 @@ uint32_t Decoder::predicate(const Operand& operand) {
   uint32_t place = 0;
   if (operand.form != Operand::Form::kName || !find_register(operand.name, type, place) ||
       type.kind != Kind::kPredicate)
-    refuse("'" + std::string(operand.name) + "' is no predicate");
+    refuse("'" + std::string(operand.name) + "' is not a predicate");
   return place;
 }
 
@@ -296,7 +296,7 @@ const std::vector<std::string_view>& Decoder::label_list(std::string_view name) 
 uint32_t Decoder::special(std::string_view name, Type type) {
   const uint32_t place = place_of_special(name, type.bytes);
   if (place == kNoPlace)
-    refuse("'" + std::string(name) + "' is no register that is declared or known");
+    refuse("'" + std::string(name) + "' is not a register that is declared or known");
   return place | kInWarp;
 }
 

@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/** What an opcode means and its operands are, for those who know one: see ../ops. */
+/** The operands of an instruction, read by the function of its opcode in ../ops. */
 class Decoder {
  public:
   Decoder(Image& image, Code& code, const Symbols& symbols)
@@ -21,13 +21,13 @@ class Decoder {
 
   /** The next word of the opcode if it is this one: `mul.lo.s32` gives "lo", then a type. */
   bool take(std::string_view word);
-  /** The next word if it is one of these: its number, or -1. */
+  /** Takes the next word if it is in the list; returns its index, or -1. */
   int take_one_of(std::initializer_list<std::string_view> words);
   /** The next word, which has to be a type. */
   Type type();
   /** The next word if it is a type. */
   Type maybe_type();
-  /** Whether words are left. */
+  /** True if words are left. */
   bool more() const { return word_ < words_.size(); }
   std::string_view next_word();
 
@@ -62,7 +62,7 @@ class Decoder {
   Extra& extra();
   /** The offset of a parameter's variable in the frame's parameters, and its bytes. */
   std::pair<uint64_t, uint32_t> parameter(const Operand& operand) const;
-  /** Whether an address is a place in a parameter of the kernel: where. */
+  /** True if an address is an offset into a parameter of the kernel, which it then sets. */
   bool kernel_parameter(const Operand& operand, uint64_t& offset) const;
 
   [[noreturn]] void refuse(const std::string& why) const;
@@ -89,7 +89,7 @@ class Decoder {
   std::map<const Variable*, uint64_t> offsets_;  // of parameters and of local variables
 };
 
-/** What is not supported, or wrong, in an instruction. */
+/** Error about an instruction that is unsupported or wrong. */
 class Unsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -21,7 +21,7 @@ struct Arrival;
 /** Does an operation of the warp for all lanes that take part: see run/collectives.h. */
 using CollectiveAction = void (*)(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t mask);
 
-/** What else than its action an instruction means to the one that runs them. */
+/** The meaning of an instruction for control flow, besides its action. */
 enum class Flow : uint8_t {
   kPlain,
   kBranch,
@@ -34,7 +34,7 @@ enum class Flow : uint8_t {
   kUnsupported,
 };
 
-/** Where 32 values lie: an offset, a multiple of 4, plus one of these. */
+/** The location of 32 values: an offset, a multiple of 4, plus a value of this enumeration. */
 enum : uint32_t { kInFrame = 0, kInConstants = 1, kInWarp = 2, kPlaceBits = 3 };
 
 constexpr uint32_t kNoPlace = ~uint32_t{0};
@@ -64,7 +64,7 @@ struct Instruction {
   int32_t source = -1;     // index into Module::sources
 };
 
-/** What few instructions have: a list of places, of targets, a message. */
+/** Rare parts of an instruction: a list of locations, of targets, a message. */
 struct Extra {
   std::vector<uint32_t> places;
   std::vector<uint8_t> widths;

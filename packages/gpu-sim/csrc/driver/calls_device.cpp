@@ -82,7 +82,7 @@ int attribute(CUdevice_attribute which) {
     case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
       return 1;
-    // What is not there, or has no number here.
+    // Attributes that the simulator lacks.
     default:
       return 0;
   }

@@ -43,7 +43,7 @@ CUresult get(int* value, CUfunction_attribute which, const Callable* callable) {
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
       *value = std::min(routine.registers, 255);
       break;
-    // What the code was written for; machine code would be the card's own.
+    // The target that the code was written for; machine code would be the GPU's own.
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
       *value = image->module->architecture();
       break;

@@ -15,7 +15,7 @@ namespace {
 
 int capability() { return 10 * Settings::get().major + Settings::get().minor; }
 
-/** What PTX is for, as a number: 80 of sm_80 or sm_90a's 90. */
+/** The target of PTX as a number: 80 for sm_80, 90 for sm_90a. */
 int target_of(const Module& module) {
   const std::string text(module.target);
   return text.rfind("sm_", 0) == 0 ? std::atoi(text.c_str() + 3) : 0;

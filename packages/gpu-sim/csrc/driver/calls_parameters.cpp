@@ -1,4 +1,4 @@
-// What other libraries of CUDA ask of a kernel.
+// Kernel parameters, which other CUDA libraries query.
 
 #include "launching.h"
 

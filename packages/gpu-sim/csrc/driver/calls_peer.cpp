@@ -26,7 +26,7 @@ CUresult pair(CUcontext peer, CUcontext& own) {
   return peer->device == own->device ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
-/** What a CUipcMemHandle holds: where another process finds the bytes. */
+/** Content of a CUipcMemHandle: where another process finds the bytes. */
 struct Shared {
   int64_t process;
   int bytes, flags;  // descriptors of that process

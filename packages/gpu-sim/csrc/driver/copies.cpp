@@ -27,7 +27,7 @@ void copy_now(const End& to, const End& from, size_t bytes) {
       to.device < 0 ? nullptr : driver.device(to.device).memory.find(to.address, bytes);
   Region* source =
       from.device < 0 ? nullptr : driver.device(from.device).memory.find(from.address, bytes);
-  // Freed since: what a card does then is anything.
+  // Freed since: undefined behaviour on a GPU.
   if ((to.device >= 0 && target == nullptr) || (from.device >= 0 && source == nullptr)) return;
   uint8_t* into = target != nullptr ? target->bytes + (to.address - target->base)
                                     : reinterpret_cast<uint8_t*>(to.address);
@@ -79,7 +79,7 @@ CUresult copy(uint64_t to, uint64_t from, size_t bytes, Direction direction, CUs
     return end.device >= 0 || Driver::get().is_pinned(reinterpret_cast<void*>(end.address), bytes);
   };
   if (source.device < 0 && !pinned(source)) {
-    // The driver takes the bytes before it returns, as a card's does.
+    // The driver takes the bytes before it returns, as a GPU's does.
     auto taken = std::make_shared<std::vector<uint8_t>>(bytes);
     std::memcpy(taken->data(), reinterpret_cast<const void*>(from), bytes);
     const CUresult result = enqueue(stream, [target, taken] {

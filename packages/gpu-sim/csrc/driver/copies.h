@@ -4,7 +4,7 @@
 
 namespace sim {
 
-/** The live memory of any device that holds all of these bytes, or pinned memory, or none. */
+/** The live memory of any device that holds all the bytes, or pinned memory, or none. */
 Region* region_of(uint64_t address, size_t bytes);
 
 enum class Direction { kToDevice, kToHost, kInside, kAny };

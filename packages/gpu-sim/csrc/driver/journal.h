@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/** What the program did and what was found, for the report. */
+/** Record of the program's calls and of the findings, for the report. */
 class Journal {
  public:
   static Journal& get();

@@ -30,7 +30,7 @@ CUresult result_of(Outcome outcome) {
   }
 }
 
-/** What a kernel prints goes where the program's own output goes. */
+/** Writes a kernel's output where the program's own output goes. */
 void print(const std::string& text) {
   for (size_t done = 0; done < text.size();) {
     const ssize_t written = write(STDOUT_FILENO, text.data() + done, text.size() - done);

@@ -21,7 +21,7 @@ namespace sim {
 namespace {
 
 constexpr std::string_view kPrefix = "DL_GPU_SIM_";
-// An address has 48 bits for the place in a device's memory; one of them is room to spare.
+// An address has 48 bits for the offset in a device's memory; one bit is spare.
 constexpr uint64_t kMostMemory = uint64_t{1} << 47;
 
 std::optional<uint64_t> whole(const std::string& text) {
@@ -32,7 +32,7 @@ std::optional<uint64_t> whole(const std::string& text) {
   return value;
 }
 
-/** What of the variables is given, and what is wrong with it. */
+/** Reader of the variables, with errors about wrong values. */
 class Reader {
  public:
   Reader(const char* const* environment, std::vector<std::string>& problems) : problems_(problems) {
@@ -117,7 +117,7 @@ class Reader {
       const auto count =
           colon == one.size() ? std::optional<uint64_t>(1) : whole(one.substr(colon + 1));
       if (!count || *count == 0) {
-        refuse(name, one, "a call and which one of them fails, from 1: cuMemAlloc:3");
+        refuse(name, one, "a call and the number of the one that fails, from 1: cuMemAlloc:3");
       } else if (!std::any_of(__start_dl_gpu_sim_calls, __stop_dl_gpu_sim_calls,
                               [&](const char* each) { return call == each; })) {
         refuse(name, one,
@@ -129,7 +129,7 @@ class Reader {
     }
   }
 
-  /** What no reader has asked for. */
+  /** Refuses variables that no setting reads. */
   void refuse_others() {
     for (const auto& [name, value] : given_)
       if (known_.count(name) == 0)
@@ -171,7 +171,7 @@ std::string uuid_text(int device) {
   return made;
 }
 
-/** As CUDA has it: what is no device ends the list, and one named twice empties it. */
+/** Follows CUDA: an unknown device ends the list, and one named twice empties it. */
 std::vector<int> visible_devices(const char* const* environment, int devices) {
   constexpr std::string_view kName = "CUDA_VISIBLE_DEVICES=";
   std::vector<int> found;

@@ -9,7 +9,7 @@
 
 namespace sim {
 
-/** What the environment asks for. README.md lists the variables. */
+/** Settings from the environment. README.md lists the variables. */
 struct Settings {
   int devices = 1;
   std::vector<int> visible;  // of them, in the order that CUDA_VISIBLE_DEVICES gives them
@@ -23,7 +23,7 @@ struct Settings {
   std::map<std::string, std::set<uint64_t>> failures;  // which calls of a name fail
   std::vector<std::string> problems;                   // values that mean nothing: a line each
 
-  /** Which of all devices one of the visible ones is. */
+  /** The number among all devices of a visible device. */
   int number_of(int device) const { return visible[static_cast<size_t>(device)]; }
   /** Those of this process, read once. */
   static const Settings& get();
@@ -33,7 +33,7 @@ struct Settings {
   std::string problem() const;
 };
 
-/** The bytes by which a device is told from others. */
+/** The bytes that identify a device. */
 std::array<char, 16> uuid_of(int device);
 
 /** Enter a call's name into those that DL_GPU_SIM_FAIL may give. */

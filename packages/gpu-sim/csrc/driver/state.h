@@ -16,7 +16,7 @@
 
 namespace sim {
 
-/** A parsed module whose variables lie in the memory of a device. */
+/** A parsed module whose variables are stored in the memory of a device. */
 class LoadedModule : public Symbols {
  public:
   /** Throws PtxError, std::bad_alloc. */
@@ -53,11 +53,11 @@ struct CUctx_st {
   std::set<CUstream> streams;
   std::unique_ptr<CUstream_st> standard;
   std::set<CUcontext> peers;
-  // What a kernel did wrong: nothing works any more.
+  // The error of a failed kernel, after which every call fails.
   std::atomic<CUresult> failed{CUDA_SUCCESS};
 };
 
-/** What can be launched: a function of a module, or a kernel of a library. */
+/** A launchable function of a module, or a kernel of a library. */
 struct Callable {
   enum class What { kFunction, kKernel } what;
   std::string name;
@@ -118,7 +118,7 @@ struct Driver {
 std::vector<CUcontext>& context_stack();
 CUcontext current_context();
 
-/** A stream by its handle, special ones too; none: it is no stream of a live context. */
+/** A stream by its handle, special ones too; null if it is not a stream of a live context. */
 CUstream stream_of(CUstream handle);
 
 /** Add work to a stream, or to the graph that it captures. */
@@ -134,7 +134,7 @@ CUresult wait_for_all(CUcontext context);
 /** Everything of a stream is done. */
 CUresult wait_for(CUstream stream);
 
-/** What every call begins with. */
+/** The beginning of every call. */
 struct Entry {
   explicit Entry(const char* name, bool needs_context = true);
   CUresult result;

@@ -70,7 +70,7 @@ struct CUstream_st {
   ~CUstream_st();
 
   void add(sim::Work work);
-  /** What is set when all that was added before is done. */
+  /** Adds a mark that is set when all earlier work is done. */
   void add(std::shared_ptr<sim::Mark> mark);
   /** Something that is done when all that was added before is. */
   std::shared_ptr<sim::Mark> mark();

@@ -121,7 +121,7 @@ Region* DeviceMemory::find(uint64_t address, uint64_t bytes) {
 Region* DeviceMemory::nearest(uint64_t address) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Region* best = nullptr;
-  // Of two as near the live one, then the one before.
+  // At equal distance, a live region comes first, then the one before the address.
   const auto consider = [&](Region* one) {
     if (one != nullptr && (best == nullptr || one->distance(address) < best->distance(address)))
       best = one;

@@ -25,7 +25,7 @@ class DeviceMemory {
   uint64_t allocate_workspace();
   /** False: nothing that is allocated begins there. */
   bool free(uint64_t address);
-  /** The live region that holds all of these bytes, or none. */
+  /** The live region that holds all the bytes, or null. */
   Region* find(uint64_t address, uint64_t bytes);
   /** The region whose begin or end is nearest to an address, live or not. */
   Region* nearest(uint64_t address);
@@ -53,7 +53,7 @@ class DeviceMemory {
   std::map<uint64_t, std::unique_ptr<OwnedRegion>> regions_;
   std::map<uint64_t, std::unique_ptr<Region>> host_;
   std::set<DeviceMemory*> peers_;
-  // Of what was freed, only where it was.
+  // Addresses of freed regions, without their content.
   std::map<uint64_t, std::unique_ptr<Region>> freed_;
 };
 

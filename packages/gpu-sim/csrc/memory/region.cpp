@@ -8,7 +8,7 @@
 namespace sim {
 namespace {
 
-// What memory holds before anything is written: a value that shows.
+// The content of memory before anything is written: a recognisable value.
 constexpr int kPoison = 0xA5;
 // Larger memory is not filled with it: that would take the host's.
 constexpr uint64_t kMostPoison = uint64_t{64} << 20;

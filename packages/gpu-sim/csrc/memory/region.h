@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/** One earlier access of a byte. Segment 0 is no access. */
+/** One earlier access of a byte. Segment 0 stands for no access. */
 struct Access {
   uint32_t segment = 0;
   uint32_t where = 0;  // see pack()
@@ -30,7 +30,7 @@ inline uint64_t bytes_apart(uint64_t address, uint64_t base, uint64_t size) {
   return address - base < size ? 0 : address - base - size + 1;
 }
 
-/** Who touched a byte: the last writer, the last reader, and the last one of another warp. */
+/** The last accesses of a byte: its writer, its reader, and the last reader of another warp. */
 struct History {
   Access writer, reader, other;
 };
@@ -46,14 +46,14 @@ struct Region {
   History* history = nullptr;  // none: races are not looked for
   std::string name;
 
-  /** Bytes between an address and the nearest one of these. */
+  /** Bytes between an address and the region. */
   uint64_t distance(uint64_t address) const { return bytes_apart(address, base, size); }
   bool holds(uint64_t address, uint64_t count) const {
     return address - base < size && count <= size - (address - base);
   }
 };
 
-/** Zeroed memory of a size, given back by its destructor; pages that nobody touches cost nothing.
+/** Zeroed memory of a size, given back by its destructor; untouched pages cost nothing.
  */
 class Pages {
  public:

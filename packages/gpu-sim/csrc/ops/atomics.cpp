@@ -63,7 +63,7 @@ struct Small {
   }
 };
 
-/** What was there goes into d, if there is one. */
+/** Writes the previous value to d, if the instruction has one. */
 template <class T, class Op>
 void update(Warp& warp, const Instruction& i, uint32_t mask) {
   if (i.releases) fence(warp, mask, i.own_block);

@@ -173,7 +173,7 @@ void szext(Decoder& decoder) {
 template <bool SignA, bool SignB, int Halves>
 struct Dot {
   static uint32_t run(uint32_t a, uint32_t b, uint32_t c) {
-    // Halves 0: four bytes with four; 1 and 2: two halves of a with two bytes of b.
+    // Mode 0: four bytes with four; 1 and 2: the two 16-bit parts of a with two bytes of b.
     const auto part = [](uint32_t word, uint32_t i, uint32_t bits, bool sign) {
       const uint32_t value = word >> bits * i & ((1u << bits) - 1);
       const bool negative = sign && (value >> (bits - 1) & 1) != 0;

@@ -8,7 +8,7 @@
 namespace sim {
 namespace {
 
-/** What `.rni`, `.rzi`, `.rmi`, `.rpi` and `.rn` … mean for a conversion, in Instruction::choice.
+/** Rounding of a conversion (`.rni`, `.rzi`, `.rmi`, `.rpi`, `.rn` …), in Instruction::choice.
  */
 enum : uint8_t { kRoundingBits = 7, kToWhole = 8, kSaturate = 16, kFlush = 32, kPositive = 64 };
 

@@ -94,7 +94,7 @@ bool is_half(Type type) {
          type.kind == Kind::kBrain;
 }
 
-/** What may stand before the type. */
+/** Modifiers that may stand before the type. */
 struct Modifiers {
   Rounding rounding = Rounding::kNearest;
   bool rounds = false, flush = false, saturate = false;
@@ -108,7 +108,7 @@ Modifiers modifiers(Decoder& decoder) {
 }
 
 void half_or_refuse(Decoder& decoder, std::string_view opcode, Type type, const Modifiers& m) {
-  if (m.rounding != Rounding::kNearest) decoder.refuse("halves are rounded to nearest only");
+  if (m.rounding != Rounding::kNearest) decoder.refuse("half precision is rounded to nearest only");
   decoder.out.acquires = m.flush;
   decoder.out.releases = m.saturate;
   half_arithmetic(decoder, opcode, type);
@@ -228,7 +228,7 @@ void minmax(Decoder& decoder) {
   const Type type = decoder.type();
   if (type.is_integer() && !flush && !nan && !sign) return integer_minmax(decoder, type, G);
   if (is_half(type)) {
-    if (sign) decoder.refuse("'.xorsign' of halves is not supported");
+    if (sign) decoder.refuse("'.xorsign' in half precision is not supported");
     decoder.out.acquires = flush;
     decoder.out.choice = nan;
     return half_arithmetic(decoder, G ? "max" : "min", type);

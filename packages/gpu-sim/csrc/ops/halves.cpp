@@ -27,7 +27,7 @@ const std::map<std::string_view, Operation>& operations() {
       {"add", {[](double a, double b, double) { return a + b; }, 2}},
       {"sub", {[](double a, double b, double) { return a - b; }, 2}},
       {"mul", {[](double a, double b, double) { return a * b; }, 2}},
-      // The product of two halves is exact.
+      // The product of two half-precision values is exact.
       {"fma", {[](double a, double b, double c) { return add_to_odd(a * b, c); }, 3}},
       {"min", {[](double a, double b, double) { return extreme(a, b, false, false); }, 2}},
       {"max", {[](double a, double b, double) { return extreme(a, b, true, false); }, 2}},

@@ -1,4 +1,4 @@
-// mma.sync and ldmatrix: products of small matrices whose elements lie across a warp.
+// mma.sync and ldmatrix: products of small matrices whose elements are distributed over a warp.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ struct Shape {
   int m, n, k;
 };
 
-/** What a product needs to know, packed into Instruction::plus. */
+/** Parameters of a product, packed into Instruction::plus. */
 struct Product {
   Shape shape;
   Element a, b;
@@ -158,7 +158,7 @@ void multiply(Warp& warp, const std::vector<Arrival>& arrivals, uint32_t came) {
                    : p.whole_sum ? static_cast<double>(static_cast<int32_t>(bits))
                    : wide        ? bits_as<double>(bits)
                                  : static_cast<double>(bits_as<float>(static_cast<uint32_t>(bits)));
-      // As a card has it, products are exact and summed in one precision that is wider.
+      // As on a GPU, products are exact and summed in one precision that is wider.
       for (int inner = 0; inner < k; ++inner)
         sum = wide ? std::fma(a[row][inner], b[inner][column], sum)
                    : sum + a[row][inner] * b[inner][column];

@@ -1,4 +1,4 @@
-// mul and mad of integers, with their halves, carries and wide forms.
+// mul and mad of integers: low and high parts, carries and wide forms.
 
 #include "table.h"
 

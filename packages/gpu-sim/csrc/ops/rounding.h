@@ -52,7 +52,7 @@ double in(double value) {
   return value;
 }
 
-/** What a GPU makes of a result: its NaN, no subnormals, within 0 and 1. */
+/** A GPU's treatment of a result: its NaN, flushed subnormals, saturation to [0, 1]. */
 template <bool kFlush, bool kSaturate>
 float out(float value) {
   if (value != value) return kSaturate ? 0.0f : bits_as<float>(uint32_t{0x7fffffff});

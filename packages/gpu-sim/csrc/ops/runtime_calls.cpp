@@ -1,4 +1,4 @@
-// What device code calls that the driver provides: printf and assert.
+// Functions that the driver provides to device code: printf and assert.
 
 #include <cstdio>
 #include <map>

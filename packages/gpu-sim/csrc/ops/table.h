@@ -22,10 +22,10 @@ void add_matrix(Opcodes& table);
 void add_control(Opcodes& table);
 void add_async_copies(Opcodes& table);
 
-/** What a floating-point opcode becomes for f16, bf16 and their pairs. */
+/** Decodes a floating-point opcode for f16, bf16 and their pairs. */
 void half_arithmetic(Decoder& decoder, std::string_view opcode, Type type);
 
-/** What a function does that the driver provides, none where it is not one. */
+/** The action of a function that the driver provides, null for other functions. */
 Action runtime_call(std::string_view name);
 
 /** Integer forms of opcodes that floats have too. */

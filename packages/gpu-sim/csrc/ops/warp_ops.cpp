@@ -1,4 +1,4 @@
-// What the lanes of a warp do together: shfl, vote, match, redux, elect.
+// Operations across the lanes of a warp: shfl, vote, match, redux, elect.
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 
 namespace sim {
 
-/** A place in a list of tokens. What does not fit throws PtxError. */
+/** A position in a list of tokens. Unexpected tokens throw PtxError. */
 class Cursor {
  public:
   explicit Cursor(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}

@@ -112,11 +112,11 @@ class Lexer {
       token.kind = TokenKind::kInteger;
       if (*rest == 'U') ++rest;
     }
-    if (*rest != '\0') throw PtxError(line_, "'" + word + "' is no number");
+    if (*rest != '\0') throw PtxError(line_, "'" + word + "' is not a number");
     place_ = end;
   }
 
-  /** Of a number; in `.align 16.b8` a directive begins there. */
+  /** True for the point of a number; in `.align 16.b8` a directive begins there. */
   bool is_point(size_t place) const {
     if (text_[place] != '.') return false;
     const char next = place + 1 < text_.size() ? text_[place + 1] : '\0';
@@ -136,7 +136,8 @@ class Lexer {
     char* rest = nullptr;
     const uint64_t bits = std::strtoull(word.c_str(), &rest, 16);
     if (word.size() != digits || *rest != '\0')
-      throw PtxError(line_, "'" + std::string(text_.substr(place_, digits + 2)) + "' is no number");
+      throw PtxError(line_,
+                     "'" + std::string(text_.substr(place_, digits + 2)) + "' is not a number");
     place_ += digits + 2;
     token.kind = TokenKind::kFloat;
     token.single = prefix == 'f';

@@ -8,7 +8,7 @@
 
 namespace sim {
 
-/** A text that is no PTX, or uses what the simulator does not know; says where. */
+/** Error about a text that is not PTX, or that uses unsupported features; names the line. */
 class PtxError : public std::runtime_error {
  public:
   PtxError(int at, const std::string& what)

@@ -15,7 +15,7 @@ class ModuleParser {
 
   void run() {
     while (!cursor_.ended()) item();
-    if (module_.version == 0) cursor_.fail("no .version: this is no PTX");
+    if (module_.version == 0) cursor_.fail("no .version: this is not PTX");
   }
 
  private:
@@ -79,11 +79,11 @@ class ModuleParser {
     cursor_.expect(";");
     const auto found = module_.routine_of.find(target);
     if (found == module_.routine_of.end())
-      cursor_.fail("'" + std::string(target) + "' is no function");
+      cursor_.fail("'" + std::string(target) + "' is not a function");
     module_.routine_of[name] = found->second;
   }
 
-  /** What a debugger reads. */
+  /** Skips a section for debuggers. */
   void skip_section() {
     while (!cursor_.peek().is("{")) cursor_.next_or_fail();
     while (!cursor_.take("}")) cursor_.next_or_fail();
@@ -156,7 +156,7 @@ class ModuleParser {
       cursor_.expect(";");
     } else if (!token.is(".noreturn")) {
       cursor_.fail(token, "'" + std::string(token.text) +
-                              "' is no attribute of a function that "
+                              "' is not an attribute of a function that "
                               "the simulator knows");
     }
   }

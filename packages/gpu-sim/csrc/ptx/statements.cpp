@@ -58,7 +58,7 @@ void StatementParser::directive() {
     });
   } else {
     cursor_.fail(token,
-                 "'" + std::string(token.text) + "' is no directive that the simulator knows");
+                 "'" + std::string(token.text) + "' is not a directive that the simulator knows");
   }
 }
 
@@ -203,7 +203,7 @@ Operand StatementParser::simple_operand() {
     made.name = token.text;
     if (cursor_.take("+")) made.bits = static_cast<uint64_t>(cursor_.integer());
   } else {
-    cursor_.fail(token, "'" + std::string(token.text) + "' is no operand");
+    cursor_.fail(token, "'" + std::string(token.text) + "' is not an operand");
   }
   return made;
 }

@@ -41,7 +41,8 @@ constexpr int kMostBraces = 64;
 void value(Cursor& cursor, Variable& variable, uint64_t& place, int braces = 0) {
   if (cursor.take("{")) {
     if (braces == kMostBraces)
-      cursor.fail("initial values lie in more than " + std::to_string(kMostBraces) + " braces");
+      cursor.fail("initial values are nested in more than " + std::to_string(kMostBraces) +
+                  " braces");
     if (cursor.take("}")) return;
     do value(cursor, variable, place, braces + 1);
     while (cursor.take(","));
@@ -66,7 +67,7 @@ void value(Cursor& cursor, Variable& variable, uint64_t& place, int braces = 0) 
     put(variable, place, 0);
     variable.patches.push_back({place++ * variable.type.bytes, symbol, plus, variable.type.bytes});
   } else {
-    cursor.fail(token, "'" + std::string(token.text) + "' is no initial value");
+    cursor.fail(token, "'" + std::string(token.text) + "' is not an initial value");
   }
 }
 
@@ -98,7 +99,7 @@ Variable variable_declaration(Cursor& cursor) {
       while (!cursor.take(")")) cursor.next_or_fail();
     } else if (token.kind == TokenKind::kWord && token.text[0] == '.') {
       made.type = type_named(token.text.substr(1));
-      if (!made.type) cursor.fail(token, "'" + std::string(token.text) + "' is no type");
+      if (!made.type) cursor.fail(token, "'" + std::string(token.text) + "' is not a type");
     } else {
       cursor.fail(token, "a type belongs before '" + std::string(token.text) + "'");
     }

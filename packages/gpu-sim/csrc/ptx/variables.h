@@ -17,7 +17,7 @@ void add_variables(Cursor& cursor, const Variable& declaration,
 /** Read `(.param .u64 a, .param .align 4 .b8 b[16])`. */
 std::vector<Variable> parameters(Cursor& cursor);
 
-/** Whether a word is a state space's name. */
+/** True if a word is the name of a state space. */
 bool is_space(std::string_view word);
 
 }  // namespace sim

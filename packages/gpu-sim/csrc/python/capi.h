@@ -34,8 +34,8 @@ const char* dl_gpu_sim_waits(void);
 
 /**
  * Run a kernel to its end. `sizes` are grid and block, three each; `params` are its parameters as
- * they lie in its memory. It ends early, as one that failed, where another thread sets `stop`.
- * Returns JSON: outcome, output, instructions, findings.
+ * they are stored in its memory. It ends early, as one that failed, where another thread sets
+ * `stop`. Returns JSON: outcome, output, instructions, findings.
  */
 const char* dl_gpu_sim_launch(dl_gpu_sim_module* module, const char* kernel,
                               const unsigned int* sizes, unsigned int dynamic_shared,

@@ -43,7 +43,7 @@ struct Finding {
   std::string text() const;
 };
 
-/** What is found wrong, each once for an instruction; how often is counted. */
+/** Findings, one for each faulty instruction, with a count. */
 class Findings {
  public:
   /** True: it is a new one, and what it says will be kept. */

@@ -103,7 +103,7 @@ bool aligned(Warp& warp, const Instruction& here, uint32_t lane, Space space, ui
              uint32_t bytes, Purpose purpose) {
   if ((address & (bytes - 1)) == 0) return true;
   warp.launch.report(Fault::kMisaligned, warp, lane, here, address, [&] {
-    return said(purpose, bytes, space, address) + ", which is no multiple of " +
+    return said(purpose, bytes, space, address) + ", which is not a multiple of " +
            std::to_string(bytes);
   });
   warp.launch.fail(Outcome::kMisaligned, false);

@@ -5,7 +5,7 @@
 
 namespace sim {
 
-/** What is known of other warps of a launch: for each, the time up to which all is seen. */
+/** Vector clock of a launch (Lamport 1978): for each warp, the time up to which all is seen. */
 using Clocks = std::unordered_map<uint64_t, uint32_t>;
 
 inline uint64_t clock_key(uint32_t block, uint32_t warp) { return uint64_t{block} << 5 | warp; }

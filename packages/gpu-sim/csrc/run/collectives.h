@@ -4,7 +4,7 @@
 
 namespace sim {
 
-/** What a block's barrier makes of its threads' predicates: Instruction::choice. */
+/** Reduction of the threads' predicates by a block's barrier: Instruction::choice. */
 enum : uint8_t { kCountTrue = 0, kAllTrue = 1, kAnyTrue = 2, kNegatedInput = 4 };
 
 /** One of the groups that came to an operation of the warp together, by several ways maybe. */

@@ -78,7 +78,7 @@ class Launch {
   Region*& last_region(const Instruction& instruction) {
     return last_regions_[static_cast<size_t>(instruction.index) % last_regions_.size()];
   }
-  /** What was released at an address: to all, and by each block to its own warps. */
+  /** Clocks released at an address: to all, and by each block to its own warps. */
   std::unordered_map<uint64_t, Clocks> released, released_in_block;
 
  private:

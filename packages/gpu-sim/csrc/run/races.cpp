@@ -5,7 +5,7 @@
 namespace sim {
 namespace {
 
-/** Whether an earlier access is known to have happened before what a lane does now. */
+/** The order of an earlier access and a lane's current one (happens-before). */
 class Order {
  public:
   Order(const Warp& warp, uint32_t lane)
@@ -155,7 +155,7 @@ void note_access(Warp& warp, const Instruction& here, uint32_t lane, Region& reg
 }
 
 void fence(Warp& warp, uint32_t mask, bool own_block) {
-  // In this order: what is seen here is told on.
+  // In this order: clocks that are acquired here are released, too.
   if (!warp.met.empty()) {
     see(warp, warp.met, own_block);
     if (!own_block) warp.met.clear();

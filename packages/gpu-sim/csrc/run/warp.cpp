@@ -185,7 +185,7 @@ void Warp::run(uint64_t limit) {
       } else {
         const int from = group->at;
         step_control(here, mask);
-        // What ended the launch may not have moved the group: it would do the same again.
+        // A group that ended the launch may not have advanced: it would repeat the instruction.
         if (launch.stopped()) break;
         if (changed_ || group->at >= meeting || group->at < from) {
           // A way back may be a loop that others wait in, or for.

@@ -32,10 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " and nothing was launched on the simulator, or a call that --fail names was never made. Or"
         " list the kernels of FILE, a PTX text, with the instructions that are not supported."
     )
-    parser.add_argument("--devices", type=int, help="how many there are (1)")
-    parser.add_argument("--memory", help="bytes of each, as 512M or 4G (4G)")
-    parser.add_argument("--capability", help="of the devices, as 9.0 (8.0)")
-    parser.add_argument("--seed", type=int, help="of the order of blocks and warps (1)")
+    parser.add_argument("--devices", type=int, help="number of devices (default: 1)")
+    parser.add_argument("--memory", help="memory of each device, such as 512M (default: 4G)")
+    parser.add_argument("--capability", help="compute capability of the devices (default: 8.0)")
+    parser.add_argument(
+        "--seed", type=int, help="seed of the order of blocks and warps (default: 1)"
+    )
     parser.add_argument("--fail", help="calls that fail: cuMemAlloc:3,cuLaunchKernel:1")
     parser.add_argument(
         "rest",
@@ -89,7 +91,7 @@ def run_program(program: Sequence[str], settings: Mapping[str, str]) -> int:
         report = Report.read(sorted(Path(folder).glob("*.json")))
     missing = unchecked(report, environment.get("DL_GPU_SIM_FAIL", ""))
     write_error(summary(report, missing))
-    # What ended by a signal has a negative status.
+    # A program that a signal ended has a negative status.
     if status:
         return status if status > 0 else 128 - status
     if report.findings:
@@ -98,7 +100,7 @@ def run_program(program: Sequence[str], settings: Mapping[str, str]) -> int:
 
 
 def driver_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """What makes the simulator a program's driver, and dl-vendor-cuda's devices those of torch.
+    """Return the variables that make the simulator the CUDA driver of a program.
 
     What the user has set stays as it is: see :func:`conflicts`.
     """
@@ -113,7 +115,7 @@ def driver_variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def conflicts(environ: Mapping[str, str]) -> list[str]:
-    """What the user has set that keeps the program away from the simulator, or is not done."""
+    """List settings of the user that bypass the simulator or have no effect on it."""
     said = []
     driver, vendors = environ.get("DL_CUDA_DRIVER", ""), environ.get("DL_VENDORS", "")
     if driver and Path(driver) != library():
@@ -136,7 +138,7 @@ def conflicts(environ: Mapping[str, str]) -> list[str]:
 
 
 def unchecked(report: Report, failures: str) -> list[str]:
-    """What of the check did not happen, so that its silence says nothing."""
+    """List the parts of the check that did not happen, so that their silence means nothing."""
     said = []
     if not report.calls:
         said.append("NOTHING WAS CHECKED: no call of the simulator's driver was seen")
@@ -153,7 +155,7 @@ def unchecked(report: Report, failures: str) -> list[str]:
 
 
 def summary(report: Report, missing: Sequence[str] = ()) -> str:
-    """What was found, for a person, and what was not checked."""
+    """Format the findings, and what was not checked."""
     lines = [str(each) for each in report.findings[:MOST_SHOWN]]
     if len(report.findings) > MOST_SHOWN:
         lines.append(f"... and {len(report.findings) - MOST_SHOWN} more")
@@ -184,7 +186,7 @@ def list_kernels(path: Path) -> int:
         return 1
     except UnicodeDecodeError:
         write_error(
-            f"dl gpu-sim: {path}: this is no PTX, which is a text: it may be machine code, a cubin"
+            f"dl gpu-sim: {path}: this is not PTX, which is a text: it may be machine code, a cubin"
             " or a fat binary; nvcc -ptx makes PTX\n"
         )
         return 1

@@ -18,20 +18,20 @@ from .settings import read
 
 
 class PtxError(ValueError):
-    """A text that is no PTX, or has what the simulator does not know; names the line."""
+    """A text that is not PTX, or that uses unsupported features; the message names the line."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is known of a kernel without running it."""
+    """Properties of a kernel that are known without running it."""
 
     name: str
     registers: int
-    """Of PTX, which are more than a card needs."""
+    """Registers of the PTX text; a GPU needs fewer."""
     shared: int
     """Bytes of shared memory that it declares."""
     dynamic_shared: bool
-    """Whether the launch gives it more."""
+    """True if the launch gives it more shared memory."""
     local: int
     """Bytes of local memory of a thread."""
     instructions: int
@@ -44,17 +44,17 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Result:
-    """What a launch did beside its work."""
+    """Outcome of a launch."""
 
     outcome: str
-    """``done``, or what a card would stop it for: ``illegal address``, ``timeout``, …"""
+    """``done``, or the error that would stop it on a GPU: ``illegal address``, ``timeout``, …"""
     output: str
-    """What the kernel printed."""
+    """Output of the kernel."""
     findings: tuple[Finding, ...]
     same_value_writes: int
     """Races in which all write what is there already."""
     instructions: int
-    """Of warps."""
+    """Number of instructions, counted per warp."""
 
 
 class Module:
@@ -132,7 +132,7 @@ class Module:
         of the parameter, Python's floats as float32 or float64 by that width.
 
         :param grid: blocks, one to three sizes; ``block``: threads of each, likewise.
-        :param dynamic_shared: bytes of shared memory beside what the kernel declares.
+        :param dynamic_shared: bytes of shared memory in addition to what the kernel declares.
         :param cooperative: all blocks run at once.
         :param seed: of the order of blocks and warps; default: ``DL_GPU_SIM_SEED``, or 1.
         :param steps: instructions of warps after which the kernel counts as endless; default:
@@ -175,7 +175,7 @@ class Module:
             ):
                 where = f"parameter {position} of '{name}'"
                 if isinstance(value, np.ndarray):
-                    address = self._put(module, where, value, position not in uninitialised)
+                    address = self._upload(module, where, value, position not in uninitialised)
                     placed.append((value, address))
                     if count != 8:
                         raise LaunchError(f"[launch] {where} has {count} bytes, got an array")
@@ -243,7 +243,9 @@ class Module:
             raise LaunchError(f"[launch] {''.join(failed)}")
         return told[0]
 
-    def _put(self, module: Any, where: str, array: np.ndarray[Any, Any], initialised: bool) -> int:
+    def _upload(
+        self, module: Any, where: str, array: np.ndarray[Any, Any], initialised: bool
+    ) -> int:
         check_array(where, array)
         data = self._ffi.from_buffer(array) if initialised else self._ffi.NULL
         address = self._library.dl_gpu_sim_put(module, data, array.nbytes)

@@ -15,7 +15,7 @@ Argument = np.ndarray[Any, Any] | np.generic | int | float | bool
 MOST_GRID = (2**31 - 1, 65535, 65535)
 MOST_BLOCK = (1024, 1024, 64)
 MOST_THREADS = 1024
-"""Of a block."""
+"""Largest number of threads in a block."""
 MOST_SHARED = 166912
 """Bytes of a block."""
 
@@ -25,7 +25,7 @@ class LaunchError(ValueError):
 
 
 def sizes_of(name: str, grid: Size, block: Size) -> list[int]:
-    """Three sizes of the grid and three of the block, within a card's limits.
+    """Return three sizes of the grid and three of the block, within a GPU's limits.
 
     :raises LaunchError: they are none, or too large.
     """
@@ -68,13 +68,13 @@ def whole(name: str, what: str, given: object, most: int) -> int:
         number = -1
     if not 0 <= number <= most:
         raise LaunchError(
-            f"[launch] '{name}': {what} {given!r} is no whole number from 0 to {most}"
+            f"[launch] '{name}': {what} {given!r} is not a whole number from 0 to {most}"
         )
     return number
 
 
 def check_array(where: str, array: np.ndarray[Any, Any]) -> None:
-    """Whether the device can have a copy of it.
+    """Check that the device can have a copy of an array.
 
     :raises LaunchError: it cannot.
     """
@@ -85,7 +85,7 @@ def check_array(where: str, array: np.ndarray[Any, Any]) -> None:
 
 
 def scalar(where: str, value: object, count: int) -> bytes:
-    """A parameter of ``count`` bytes, as it lies in memory.
+    """Return a parameter of ``count`` bytes, as it is stored in memory.
 
     :raises LaunchError: the value is none of that width.
     """

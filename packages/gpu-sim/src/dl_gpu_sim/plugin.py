@@ -1,4 +1,4 @@
-"""What dl-gpu-sim adds to ``dl``. Imports no torch."""
+"""Plugin of dl-gpu-sim for ``dl``. Imports no torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was found wrong, in Python."""
+"""Findings of the simulator, in Python."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Finding:
     source: str
     """``file:line`` where the PTX was compiled with ``-lineinfo``, else empty."""
     line: int
-    """Of the PTX, from 1."""
+    """Line of the PTX, from 1."""
     block: tuple[int, int, int]
     thread: tuple[int, int, int]
     address: int
@@ -53,14 +53,14 @@ class Finding:
 
 @dataclass
 class Report:
-    """What the processes of a program did and what was found in them."""
+    """Report on the processes of a program: their calls and findings."""
 
     findings: list[Finding] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     calls: dict[str, int] = field(default_factory=dict)
     launches: dict[str, int] = field(default_factory=dict)
     waits: dict[str, int] = field(default_factory=dict)
-    """How often the host waited, by the driver's call; ``synchronisations`` is all of these."""
+    """How often the host waited, by the driver's call; ``synchronisations`` is their sum."""
     synchronisations: int = 0
     polls: int = 0
     """Questions whether something has ended, where it had not."""

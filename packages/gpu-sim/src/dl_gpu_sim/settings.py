@@ -1,4 +1,4 @@
-"""What the variables ``DL_GPU_SIM_...`` ask for, as the library reads them."""
+"""Settings in the variables ``DL_GPU_SIM_...``, as the library reads them."""
 
 from __future__ import annotations
 
