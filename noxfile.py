@@ -45,8 +45,6 @@ BUILD = ROOT / "build"
 TORCH = "torch==2.13.0"
 # The torch releases that dl-core is built for, see `torch-matrix`.
 RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.toml")
-# The wheels that the main job needs; what they are built with and run on comes along.
-MAIN_JOB = ("dl-core", "dl-vendor-cpu")
 TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
 # Frameworks that dl-integrations is tested with, about 30 MB; TRAIN has transformers.
 FRAMEWORKS = ("accelerate", "lightning")
@@ -136,6 +134,20 @@ def vendors() -> dict[str, Metadata]:
     return found
 
 
+def reference_vendor() -> str:
+    """Return the name of the vendor whose device every machine has, by ``tool.dl.reference``."""
+    for name in vendors():
+        metadata = nox.project.load_toml(ROOT / "packages" / f"vendor-{name}" / "pyproject.toml")
+        if metadata.get("tool", {}).get("dl", {}).get("reference"):
+            return name
+    raise LookupError("no packages/vendor-*/pyproject.toml says tool.dl.reference = true")
+
+
+def main_job() -> tuple[str, str]:
+    """Return the wheels that the main job needs, but those that they need themselves."""
+    return "dl-core", vendors()[reference_vendor()]["name"]
+
+
 def libraries(names: Iterable[str] = ()) -> list[str]:
     """Return the extras of these vendor wheels (default: of all), but those for tests.
 
@@ -215,21 +227,21 @@ def remove_our_packages(session: nox.Session) -> None:
 def train_build(session: nox.Session) -> None:
     """Build the wheels that the main job needs, a quarter of all."""
     python = python_of(session, "toolchain")
-    session.run(python, "-m", "tools.build_wheels", *MAIN_JOB, external=True)
+    session.run(python, "-m", "tools.build_wheels", *main_job(), external=True)
 
 
 @nox.session(name="train-environment", requires=["train-build"], default=False)
 def train_environment(session: nox.Session) -> None:
     """The environment of the main job: its wheels, torch and what trains, but no other wheel."""
     stamp = session.env_dir / "stamp"
-    names = tuple(name.replace("-", "_") + "-" for name in (*MAIN_JOB, "dl-diopi-proto"))
+    names = tuple(name.replace("-", "_") + "-" for name in (*main_job(), "dl-diopi-proto"))
     needed = [path for path in wheels() if path.name.startswith(names)]
     if is_current(whole_environment(session), wheels()) or is_current(stamp, needed):
         session.log("the wheels of the main job are installed already")
         return
     stamp.unlink(missing_ok=True)
     remove_our_packages(session)
-    session.install(*CONSTRAINTS, TORCH, *map(str, needed), *libraries(MAIN_JOB), *TRAIN)
+    session.install(*CONSTRAINTS, TORCH, *map(str, needed), *libraries(main_job()), *TRAIN)
     stamp.write_text(state_of(needed))
 
 
@@ -286,7 +298,7 @@ def tests(session: nox.Session) -> None:
     if wheels_for_tests:
         options = ("--quiet", "--no-deps", "--no-index", "--target", str(plugins))
         session.run(python, "-m", "pip", "install", *options, *wheels_for_tests, external=True)
-    patterns = ("packages/*/tests", "tests/plugins/*/tests")
+    patterns = ("packages/*/tests", "packages/compat/*/tests", "tests/plugins/*/tests")
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
     rest = [folder for folder in folders if folder not in (*TORCH_FREE, *ALSO_WITHOUT_TORCH)]
     env = {"PYTHONPATH": str(plugins)}
@@ -437,8 +449,9 @@ def fuzz_operators(session: nox.Session) -> None:
     """Compare 100,000 random operator calls with torch's CPU; `-- --seed S` for another session."""
     report = str(BUILD / "fuzz" / "operators.json")
     python = python_of(session, "environment")
-    demand_device(session, python, "cpu")
-    env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": "cpu", "OMP_NUM_THREADS": "1"}
+    vendor = reference_vendor()
+    demand_device(session, python, vendor)
+    env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, "OMP_NUM_THREADS": "1"}
     command = (python, "-m", "operator_fuzz", "--json", report)
     session.run(*command, *session.posargs, env=env, external=True)
 
@@ -563,7 +576,7 @@ def source_path(*patterns: str) -> tuple[list[str], dict[str, str]]:
 def generate(session: nox.Session) -> None:
     """Regenerate the generated files, after an edit of the schema or of core's table."""
     python = python_of(session, "toolchain")
-    _, env = source_path("packages/*/src")
+    _, env = source_path("packages/*/src", "packages/compat/*/src")
     # Signatures are frozen before anything is made from them; those that are there never change.
     for arguments in ((*GENERATORS[0], "--freeze"), *GENERATORS):
         session.run(python, *arguments, env=env, external=True)
@@ -574,7 +587,7 @@ def lint(session: nox.Session) -> None:
     """Check formatting, types, generated files, operator families, wording, commit messages."""
     python = python_of(session, "toolchain")
     clang_format = str(Path(python).with_name("clang-format"))
-    sources, env = source_path("packages/*/src", "tests/plugins/*/src")
+    sources, env = source_path("packages/*/src", "packages/compat/*/src", "tests/plugins/*/src")
     commands = {
         "ruff check": (python, "-m", "ruff", "check", "."),
         "ruff format": (python, "-m", "ruff", "format", "--check", "."),

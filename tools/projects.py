@@ -35,7 +35,8 @@ class Project:
 
     Its table ``tool.dl`` says what not every machine has: ``device-compiler`` is the program, and
     ``found-by`` a function, as ``module:name``, that raises why there is none. Without it the wheel
-    is left out. ``build-variables`` are those that its setup.py reads.
+    is left out. ``build-variables`` are those that its setup.py reads. Sessions read ``reference``,
+    which is true for the vendor whose device every machine has.
     """
 
     name: str
@@ -90,7 +91,8 @@ class Project:
 def in_build_order() -> list[Project]:
     """Return every project, each after those that it needs to be built."""
     found: dict[str, Project] = {}
-    for pattern, test_only in (("packages/*", False), ("tests/plugins/*", True)):
+    patterns = (("packages/*", False), ("packages/compat/*", False), ("tests/plugins/*", True))
+    for pattern, test_only in patterns:
         for folder in sorted(ROOT.glob(pattern)):
             if (folder / "pyproject.toml").exists():
                 project = Project.read(folder, test_only=test_only)

@@ -14,7 +14,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[2]
-ROW = re.compile(r"^\| \[`(packages/[\w-]+)`\]\((packages/[\w-]+)\) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| \[`(packages/[\w/-]+)`\]\((packages/[\w/-]+)\) \| (.+) \|$", re.MULTILINE)
 
 Row = tuple[str, str, str]
 """The wheel's name, the import, and what it is in one line."""
@@ -33,7 +33,8 @@ def said(text: str) -> dict[str, Row]:
 def declared(root: Path) -> dict[str, Row]:
     """The same from each pyproject.toml."""
     found = {}
-    for path in sorted(root.glob("packages/*/pyproject.toml")):
+    patterns = ("packages/*/pyproject.toml", "packages/compat/*/pyproject.toml")
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
         sources = path.parent / "src"
         (imported,) = {

@@ -19,7 +19,7 @@ def test_hooks_without_a_user_say_so() -> None:
         for each in tree.body
         if isinstance(each, ast.FunctionDef) and each.name.startswith("dl_")
     }
-    sources = (ROOT / "packages").glob("*/src/**/*.py")
+    sources = (ROOT / "packages").glob("**/src/**/*.py")
     used = {name for path in sources for name in CALLED.findall(path.read_text(encoding="utf-8"))}
     assert {"dl_vendor", "dl_cli_commands", "dl_op_tools"} <= used
     assert used <= set(said)

@@ -20,7 +20,8 @@ READMES = ("README.md", "packages/core/README.md")
 
 def projects() -> dict[str, dict[str, Any]]:
     """The [project] tables of the packages, by the names of their wheels."""
-    paths = sorted(ROOT.glob("packages/*/pyproject.toml"))
+    folders = ("packages/*", "packages/compat/*")
+    paths = [x for folder in folders for x in sorted(ROOT.glob(f"{folder}/pyproject.toml"))]
     tables = [tomllib.loads(path.read_text())["project"] for path in paths]
     return {table["name"]: table for table in tables}
 

@@ -99,6 +99,8 @@ def committed(below: list[str]) -> list[str]:
 def part_of(path: str) -> str:
     """Return the package or folder that a file is counted with."""
     parts = Path(path).parts
+    if parts[:2] == ("packages", "compat"):
+        return "packages/compat"
     return "/".join(parts[:2]) if parts[0] in ("packages", "tests") and len(parts) > 2 else parts[0]
 
 

@@ -20,7 +20,7 @@ import mskpp
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler"
 )
-EXAMPLE = Path(__file__).parents[3] / "examples" / "tune_mskpp"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "tune_mskpp"
 SCRIPT = '"${CXX:-c++}" -O1 -fPIC -shared -x c++ "$1" -o "$2"\n'
 KERNEL = """\
 struct Pair { int first; float second; };

@@ -23,7 +23,7 @@ import kcg
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler"
 )
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 EXAMPLE = ROOT / "examples" / "tune_kcg"
 names, gemm, measuring, injector, files = (
     importlib.import_module(f"kcg.{name}")

@@ -19,7 +19,7 @@ import kcg
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler"
 )
-EXAMPLE = Path(__file__).parents[3] / "examples" / "tune_kcg"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "tune_kcg"
 CALLS = {"bert": 8 * 2, "gpt2": 6 * 2 + 1, "llama2": 9 * 2 + 1}
 """Products of a run: of two layers, and the last one."""
 RUNS = 6
