@@ -150,6 +150,13 @@ def test_the_operator_of_the_thread_with_the_signal_is_named(trail: Trail) -> No
     found = trail.dead(CRASHED, notes)
     assert found is not None
     assert found.text() == "killed by SIGSEGV while aten.exp.default(float32[3]) ran"
+    # A launcher then killed another rank, whatever that ran.
+    rank = folder_of(trail) / "1.crumbs"
+    rank.write_bytes((folder_of(trail) / f"{os.getpid()}.crumbs").read_bytes())
+    found = trail.dead(1, [*notes, *started(1)])
+    assert found is not None and found.name == "aten.exp.default"
+    assert found.text().startswith(f"process {os.getpid()} was killed (Segmentation fault) while")
+    rank.unlink()
     # A thread of native code died: what the others ran is innocent.
     fatal.write_text("Fatal Python error: Aborted\n\nThread 0x1 (most recent call first):")
     assert trail.dead(128 + signal.SIGABRT, notes) is None

@@ -86,15 +86,18 @@ class Trail:
         if status == TIMED_OUT:
             return next(self._stuck(), None)
         lost = set(unended(notes))
-        found: list[DeadOperator] = []
+        crashed: list[DeadOperator] = []
+        ended: list[DeadOperator] = []
         for crumb in running(self._folder):
             thread = self._fatal_thread(crumb.process)
             if thread is not None:
                 # A signal was raised in one thread; what others ran is innocent.
                 if thread == crumb.thread:
-                    found.append(DeadOperator(crumb, self._how(crumb.process, status)))
+                    crashed.append(DeadOperator(crumb, self._how(crumb.process, status)))
             elif crumb.process in lost and status not in _FROM_OUTSIDE:
-                found.append(DeadOperator(crumb, _ended(status)))
+                ended.append(DeadOperator(crumb, _ended(status)))
+        # A launcher kills the other ranks after one of them has crashed.
+        found = crashed or ended
         names = {each.name for each in found}
         return found[0] if len(names) == 1 else None
 
