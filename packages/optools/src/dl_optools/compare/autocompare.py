@@ -244,7 +244,7 @@ class OpAutoCompare(SampledTool):
         begun = self._clock()
         try:
             if overload:
-                result, checked = self._checks.overload(call, tensors)
+                result, checked = self._checks.overload(call, tensors, first=pick is Pick.NEW)
             else:
                 result, checked = self._checks.function(call, tensors, size)
             checked.extra = pick is not Pick.NEW

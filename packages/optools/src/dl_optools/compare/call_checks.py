@@ -14,6 +14,7 @@ from dl_optools.call import OpCall
 from dl_optools.compare.background import Background
 from dl_optools.compare.call_comparison import CheckedCall
 from dl_optools.compare.host_copies import HostArguments, copied
+from dl_optools.compare.overwritten import overwritten
 from dl_optools.compare.results import AutoCompareResults
 from dl_optools.compare.subjects import (
     FunctionSubject,
@@ -62,13 +63,22 @@ class CallChecks:
         """Wait for no gradients any more."""
         self._watches.detach()
 
-    def overload(self, call: OpCall, tensors: list[torch.Tensor]) -> tuple[Any, CheckedCall]:
-        """Run an overload."""
+    def overload(
+        self, call: OpCall, tensors: list[torch.Tensor], *, first: bool
+    ) -> tuple[Any, CheckedCall]:
+        """Run an overload.
+
+        :param first: of its signature: arguments that it may not write to are compared, too.
+        """
         host = HostArguments(call, self.device, self._recorded)
         result = call.proceed()
         overload = cast("Overload[Any, Any]", call.function)
-        found = answers_of(signature(overload), result, call.args, call.kwargs)
-        return result, self._checked(call, OverloadSubject(overload), host, result, found, tensors)
+        facts = signature(overload)
+        found = answers_of(facts, result, call.args, call.kwargs)
+        checked = self._checked(call, OverloadSubject(overload), host, result, found, tensors)
+        if first:
+            checked.overwritten = overwritten(facts, (call.args, call.kwargs), host.tree)
+        return result, checked
 
     def function(
         self, call: OpCall, tensors: list[torch.Tensor], size: int

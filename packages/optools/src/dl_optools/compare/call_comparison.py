@@ -25,6 +25,7 @@ class CheckedCall:
     :ivar stack: the program's Python stack, innermost line first; empty in backward.
     :ivar record: what a bundle of the call needs besides; None where nobody asked for one.
     :ivar extra: its signature was compared before.
+    :ivar overwritten: arguments that it changed, and may not.
     """
 
     number: int
@@ -39,6 +40,7 @@ class CheckedCall:
     stack: tuple[Any, ...] = ()
     record: CallRecord | None = None
     extra: bool = False
+    overwritten: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,9 @@ def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
         reason = str(error)
     except Exception as error:  # noqa: BLE001 - a tool that observes never stops the program
         reason = f"{type(error).__name__}: {error}"
+    if call.overwritten:
+        # That needs no reference.
+        parts, reason = [*parts, *map(_overwritten, call.overwritten)], ""
     return CallComparison(
         call.number,
         call.name,
@@ -76,6 +79,11 @@ def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
         reason,
         tuple(judgement.unjudged),
     )
+
+
+def _overwritten(name: str) -> OutputComparison:
+    detail = f"argument {name}: the call changed it, and the operator does not write to it"
+    return OutputComparison(f"argument {name}", False, math.inf, detail=detail)
 
 
 class _Judgement(References):
