@@ -26,6 +26,7 @@ DEFINED: dict[str, Callable[[], Any]] = {
     "aten.flip.default": lambda: X.flip(0),
     "aten.index_select.default": lambda: X.index_select(0, torch.tensor([1, 0])),
     "aten.mul.Tensor": lambda: X * -1,
+    "aten.threshold.default": lambda: torch.nn.functional.threshold(X, 0.5, -0.0),
     "aten.neg.default": lambda: -X,
     "aten.round.default": lambda: X.round(),
     "aten.sin.default": lambda: X.sin(),
@@ -58,8 +59,25 @@ def test_signs_of_zeros_that_nothing_defines_accuse_nobody() -> None:
         "aten.gelu.default": lambda: torch.nn.functional.gelu(X - 20),
         "aten.maximum.default": lambda: torch.maximum(X, -X),
         "aten.mm.default": lambda: torch.zeros(2, 2) @ torch.zeros(2, 2),
-        "aten.relu.default": lambda: X.relu(),
+        "aten.relu.default": lambda: X[:3].relu(),
         "aten.sum.default": lambda: X[:2].sum(),
     }
     for name, call in calls.items():
         assert compared(call, name, turned).results.guilty == []
+
+
+@pytest.mark.parametrize("name", ["relu", "tril", "clamp"])
+def test_zeros_in_place_of_other_numbers_are_positive(name: str) -> None:
+    """A product with a mask makes negative zeros of negative numbers."""
+    calls = {
+        "relu": (lambda: X.relu()),
+        "tril": (lambda: (X[2:6].view(2, 2) - 5).tril()),
+        "clamp": (lambda: X.clamp(0, 1)),
+    }
+
+    def masked(x: torch.Tensor) -> torch.Tensor:
+        return torch.where(x == 0, -0.0, x)
+
+    overload = f"aten.{name}.default"
+    assert compared(calls[name]).results.guilty == []
+    assert compared(calls[name], overload, masked).results.guilty == [overload]

@@ -1,4 +1,4 @@
-"""Signs of zeros, where moves, IEEE 754 or Annex F of the C standard define them.
+"""Signs of zeros, where moves, constants, IEEE 754 or Annex F of the C standard define them.
 
 Elsewhere the sign of a zero is an accident of the algorithm: of which equal number ``max`` returns,
 how a sum begins, how a product underflows in the middle of a formula.
@@ -64,10 +64,24 @@ ODD = frozenset(
 )
 """Functions that are a signed zero at a signed zero (ISO/IEC 9899, F.10)."""
 
+CONSTANT = {
+    "clamp": "self",
+    "clamp_max": "self",
+    "clamp_min": "self",
+    "hardtanh": "self",
+    "relu": "self",
+    "threshold": "self",
+    "threshold_backward": "grad_output",
+    "tril": "self",
+    "triu": "self",
+}
+"""They put a constant in place of elements of this argument: where those are not zero themselves,
+zeros have the sign of the constant."""
+
 
 def is_signed(name: str) -> bool:
     """Return True if an operator's zeros have signs that it decides."""
-    return name in MOVES or name in ARITHMETIC or name in ODD
+    return name in MOVES or name in ARITHMETIC or name in ODD or name in CONSTANT
 
 
 def lost_signs(name: str, bound: Mapping[str, Any], got: torch.Tensor, peer: torch.Tensor) -> str:
@@ -81,11 +95,12 @@ def lost_signs(name: str, bound: Mapping[str, Any], got: torch.Tensor, peer: tor
     if bound.get("rounding_mode") or bound.get("decimals") or bound.get("alpha", 1) != 1:
         return ""
     zeros = (got == 0) & (peer == 0)
-    if name in ODD:
-        source = bound.get("self")
+    if name in ODD or name in CONSTANT:
+        source = bound.get(CONSTANT.get(name, "self"))
         if not isinstance(source, torch.Tensor) or source.shape != got.shape:
             return ""
-        zeros &= (source == 0) & (source.signbit() == peer.signbit())
+        kept = (source == 0) & (source.signbit() == peer.signbit())
+        zeros &= kept if name in ODD else source != 0
     lost = zeros & (got.signbit() != peer.signbit())
     count = int(lost.sum())
     if not count:
