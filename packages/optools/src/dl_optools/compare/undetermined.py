@@ -105,7 +105,7 @@ def _move_arguments(tree: Tree, step: float, pattern: int) -> Tree:
     def move(tensor: torch.Tensor) -> torch.Tensor:
         signs = torch.randint(0, 2, tensor.shape, generator=generator) * 2 - 1
         with torch.no_grad():
-            return tensor.mul_(1 + way * signs)
+            return tensor.mul_(1 + way * signs.to(tensor.dtype))
 
     copy = Relocation(tree, dtypes=WIDER)
     for flat in copy.parts():
