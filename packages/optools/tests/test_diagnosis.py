@@ -14,10 +14,11 @@ import torch
 
 from dl_optools.bisect.starting import Starter
 from dl_optools.bisect.verdict import Criteria, CriterionError
-from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty, diagnose
+from dl_optools.diagnosis.coverage import Coverage
+from dl_optools.diagnosis.diagnosis import Diagnosis, Guilty, diagnose
 from dl_optools.diagnosis.names import PROBE
 from dl_optools.diagnosis.runs import Run, Runner
-from dl_optools.diagnosis.telling import html, power, text, verdict, workaround
+from dl_optools.diagnosis.telling import CHECKED, html, power, text, verdict, workaround
 from dl_optools.diagnosis.twice import apart
 from dl_optools.launching.launch import DEVICE_VARIABLE, REPORT
 from dl_optools.launching.reports import Report, note_report
@@ -111,8 +112,8 @@ def a_run(*wrong: str, status: int = 0, output: str = "") -> Run:
         "calls": 1,
         "checked": 1,
         "signatures": 1,
-        **{x: {} for x in ("dropped", "operators", "failures", "bundles")},
-        "not_comparable": [],
+        **{x: {} for x in ("dropped", "operators", "failures", "bundles", "partly")},
+        **{x: [] for x in ("not_comparable", "unjudged")},
     }
     reports = [Report("probe", 1, "", probe), Report("compare", 1, "", compare)]
     return Run(status, output, Path("log"), [], [REPORT + json.dumps(asdict(x)) for x in reports])
@@ -129,26 +130,52 @@ def test_who_is_accused_first_hides_nobody(tmp_path: Path, quick: bool) -> None:
 
 
 def a_diagnosis(**values: Any) -> Diagnosis:
-    coverage = Coverage({"aten.mm.default": 8, "aten.x.default": 2}, {"aten.mm.default": 8})
+    calls = {"aten.mm.default": 8, "aten.x.default": 2}
+    coverage = Coverage(calls, {"aten.mm.default": 8})
     coverage.gaps = ["aten.x.default: 2 calls <without> a reference"]
     return Diagnosis(["python", "train.py"], Path("folder"), coverage=coverage, **values)
 
 
 def test_what_is_said() -> None:
     found = a_diagnosis(guilty=[Guilty("aten.mm.default", ["far off"], alone=True)])
-    assert verdict(found) == "aten.mm.default is wrong on this device."
+    assert verdict(found).startswith("aten.mm.default is wrong on this device. 8 of 10 calls")
     told = text(found, Path("page.html"))
     assert workaround(found)[0] in told and "is wrong again" in told and "not checked" in told
     assert r"--list 'aten\.mm\.default' -- python train.py" in told
     page = html(found)
     assert "far off" in page and "&lt;without&gt;" in page and "http" not in page
-    nothing = a_diagnosis()
-    assert verdict(nothing) == "No operator was found to be wrong."
-    assert "80.0% of 10 calls" in power(nothing.coverage)
-    assert escape(power(nothing.coverage)) in html(nothing)
-    # 8 calls that are right: of a fault in 31 % of them one would have been seen, 95 times of 100.
-    assert "in 31% of" in power(nothing.coverage)
     assert verdict(a_diagnosis(unable="no tool ran")) == "Nothing can be said: no tool ran."
+
+
+def test_what_checked_means_is_said() -> None:
+    some = a_diagnosis()
+    assert verdict(some) == (
+        "No operator was found to be wrong. 8 of 10 calls were checked. "
+        "Not checked, or not in all results: aten.x.default (2)."
+    )
+    assert "8 of 10 calls checked (80.0%)" in power(some.coverage)
+    assert "one in the others not" in power(some.coverage)
+    for told in (text(some, None), html(some)):
+        assert escape(CHECKED) in told or CHECKED in told
+    whole = a_diagnosis()
+    whole.coverage.checked["aten.x.default"] = 2
+    assert verdict(whole) == "No operator was found to be wrong. All 10 calls were checked."
+    assert "An error in any of them would have been seen." in power(whole.coverage)
+    # Two right calls say little of other runs, and that is said of these.
+    assert "Other runs may fail by chance" in power(whole.coverage)
+    assert "at most 78% at the fewest of 2" in power(whole.coverage)
+    # A call with a result that has no reference is not checked.
+    whole.coverage.partly["aten.mm.default"] = 3
+    assert verdict(whole).endswith("Not checked, or not in all results: aten.mm.default (3).")
+    assert "70.0%" in power(whole.coverage)
+
+
+def test_operators_that_are_not_checked_are_named_with_the_most_calls_first() -> None:
+    many = a_diagnosis()
+    many.coverage.calls = {f"aten.op{at}.default": at for at in range(1, 10)}
+    said = verdict(many)
+    assert "aten.op9.default (9), aten.op8.default (8)" in said
+    assert said.endswith("aten.op4.default (4) and 3 other operators.")
 
 
 def test_no_fallback_is_offered_that_cannot_work() -> None:
@@ -204,6 +231,7 @@ def test_a_diagnosis_that_is_stopped_says_what_it_has(
 ) -> None:
     """Ctrl-C in the second run: the first one counts."""
     found = {"calls": 3, "checked": 2, "signatures": 2, "dropped": {}, "not_comparable": []}
+    found |= {"partly": {}, "unjudged": []}
     of_mm = {"checked": 2, "failed": 1, "units": 9.0}
     compared = {
         **found,

@@ -80,6 +80,7 @@ class AutoCompareResults:
     :ivar dropped: calls whose turn had come, but for which there was no room.
     :ivar not_comparable: ``(operator, reason)`` and how often.
     :ivar unjudged: ``(operator, what)`` and how often: results of compared calls without reference.
+    :ivar partly: by operator, compared calls with such a result.
     :ivar failures: wrong calls, in the order of being found.
     :ivar bundles: of the first wrong call, by operator.
     :ivar no_bundle: why there is none, by operator.
@@ -97,6 +98,7 @@ class AutoCompareResults:
         self.dropped: Counter[str] = Counter()
         self.not_comparable: Counter[tuple[str, str]] = Counter()
         self.unjudged: Counter[tuple[str, str]] = Counter()
+        self.partly: Counter[str] = Counter()
         self.failures: list[CallComparison] = []
         self.operators: dict[str, OperatorSummary] = {}
         self.bundles: dict[str, Path] = {}
@@ -110,6 +112,7 @@ class AutoCompareResults:
                 self.not_comparable[found.name, found.reason] += 1
                 return False
             self.checked += 1
+            self.partly[found.name] += bool(found.unjudged)
             for what in found.unjudged:
                 self.unjudged[found.name, what] += 1
             summary = self.operators.setdefault(found.name, OperatorSummary(found.name))
@@ -203,6 +206,7 @@ class AutoCompareResults:
             "coverage": self.coverage() if self.picks else "",
             "dropped": dict(self.dropped),
             "not_comparable": [[*key, count] for key, count in self.not_comparable.items()],
+            "partly": {name: count for name, count in self.partly.items() if count},
             "unjudged": [[*key, count] for key, count in self.unjudged.items()],
             "seen": dict(self.seen),
             "operators": {

@@ -18,12 +18,13 @@ from pathlib import Path
 
 from dl_optools.bisect.verdict import Criteria
 from dl_optools.compare.compare_page import merged, number
+from dl_optools.diagnosis.coverage import Coverage, coverage_of
 from dl_optools.diagnosis.deaths import MOST, aside, confirm
 from dl_optools.diagnosis.graphs import check_graphs
 from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
-from dl_optools.diagnosis.runs import Run, Runner, merged_counts
+from dl_optools.diagnosis.runs import Run, Runner
 from dl_optools.launching.launch import DEVICE_VARIABLE, TIMED_OUT, describe_status, exact
-from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
+from dl_optools.launching.unseen_notes import unseen_of
 
 LAST_LINES = 12
 """Of a program that fails, shown."""
@@ -47,32 +48,6 @@ class Guilty:
     alone: bool | None = None
     script: Path | None = None
     returns: bool = True
-
-
-@dataclass
-class Coverage:
-    """What was looked at.
-
-    :ivar calls: of overloads that compute, by name, on the device; :ivar checked: of these,
-        comparisons or tests of draws; :ivar dtypes: of their first tensors.
-    :ivar signatures: operators with shapes, strides, dtypes and flags.
-    :ivar unseen: calls on the device in forked processes, where nobody looked.
-    :ivar gaps: what could not be checked, a line each.
-    """
-
-    calls: dict[str, int] = field(default_factory=dict)
-    checked: dict[str, int] = field(default_factory=dict)
-    dtypes: dict[str, list[str]] = field(default_factory=dict)
-    signatures: int = 0
-    unseen: int = 0
-    gaps: list[str] = field(default_factory=list)
-
-    @property
-    def share(self) -> float:
-        """Of calls that were checked, 0 to 1."""
-        total = sum(self.calls.values()) + self.unseen
-        done = sum(min(self.checked.get(x, 0), count) for x, count in self.calls.items())
-        return done / total if total else 0.0
 
 
 @dataclass
@@ -185,7 +160,7 @@ def diagnose(
         found.guilty.append(Guilty(graphs.dead.name, [told], returns=False))
         found.compiled.add(graphs.dead.name)
     found.ranks = len(first.reports("compare"))
-    found.coverage = _coverage(runs)
+    found.coverage = coverage_of(runs)
     if not found.guilty and found.coverage.unseen > sum(found.coverage.calls.values()):
         found.unable = "; ".join(x.text() for x in unseen_of(first.notes))
     found.notes += _notes(runs)
@@ -307,46 +282,6 @@ def _bundle(run: Run, name: str) -> Path | None:
         if name in each.found["bundles"]:
             return Path(each.found["bundles"][name])
     return None
-
-
-def _coverage(runs: list[Run]) -> Coverage:
-    found = Coverage()
-    first = runs[0]
-    probes, compares = first.reports(PROBE), first.reports("compare")
-    found.calls = merged_counts(probes, "calls")
-    for each in probes:
-        for name, dtypes in each.found["dtypes"].items():
-            found.dtypes[name] = sorted({*found.dtypes.get(name, ()), *dtypes})
-    found.signatures = sum(x.found["signatures"] for x in compares)
-    for run in runs:
-        checked = merged_counts(run.reports(PROBE), "drawn")
-        for each in run.reports("compare"):
-            for name, one in each.found["operators"].items():
-                checked[name] = checked.get(name, 0) + one["checked"]
-        for name, count in checked.items():
-            found.checked[name] = max(found.checked.get(name, 0), count)
-    found.unseen = unseen_calls(first.notes, "compare")
-    found.gaps += [x.text() for x in unseen_of(first.notes)]
-    unknown = merged_counts(probes, "unknown")
-    for name, count in unknown.items():
-        found.gaps.append(f"{name}: {count} calls draw from a distribution that is not known here")
-    # A run that was stopped has none.
-    last = runs[-1].reports("compare") or compares
-    reasons: dict[tuple[str, str], int] = {}
-    for each in last:
-        for name, reason, count in each.found["not_comparable"]:
-            reasons[name, reason] = reasons.get((name, reason), 0) + count
-    found.gaps += [
-        f"{name}: {count} calls without a reference: {reason}"
-        for (name, reason), count in reasons.items()
-    ]
-    dropped = merged_counts(last, "dropped")
-    found.gaps += [f"{name}: {n} calls not checked for want of room" for name, n in dropped.items()]
-    known = {*found.checked, *unknown, *(name for name, _ in reasons)}
-    rest = [name for name in found.calls if name not in known]
-    if rest:
-        found.gaps.append(f"never judged: {', '.join(sorted(rest))}")
-    return found
 
 
 def _notes(runs: list[Run]) -> list[str]:

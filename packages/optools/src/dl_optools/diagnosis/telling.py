@@ -7,10 +7,13 @@ from pathlib import Path
 
 from dl_core.pages import page
 from dl_core.pages.page import Cell
-from dl_optools.diagnosis.diagnosis import Coverage, Diagnosis, Guilty
+from dl_optools.diagnosis.coverage import Coverage
+from dl_optools.diagnosis.diagnosis import Diagnosis, Guilty
 from dl_optools.launching.launch import describe_status, exact
 
 SHOWN = 12
+NAMED = 6
+"""Operators that the verdict names as not checked."""
 
 
 def verdict(found: Diagnosis) -> str:
@@ -50,36 +53,59 @@ def failure(found: Diagnosis) -> list[str]:
 
 
 def _rest(found: Diagnosis) -> str:
-    """Why that may not be all."""
-    unchecked = f" Not checked: {found.unchecked}." if found.unchecked else ""
+    """Return what the verdict does not cover, as further sentences of it."""
+    coverage = found.coverage
+    parts = []
     if found.stopped:
-        return " It was stopped before every call was looked at."
-    if not found.sampled:
-        return unchecked
-    share = f"{found.coverage.share:.0%} of all calls were looked at"
-    return (
-        f" What is wrong at times only may be missed: {share}; without --quick every one is."
-        f"{unchecked}"
-    )
+        parts.append("It was stopped before every call was looked at.")
+    missed = coverage.missed
+    if coverage.total and not missed and not coverage.unseen:
+        parts.append(f"All {coverage.total} calls were checked.")
+    elif coverage.total:
+        parts.append(f"{coverage.done} of {coverage.total} calls were checked.")
+        if found.sampled:
+            parts.append("A fault at times only may be missed; without --quick all are checked.")
+        elif missed:
+            named = [f"{name} ({count})" for name, count in list(missed.items())[:NAMED]]
+            more = f" and {len(missed) - NAMED} other operators" if len(missed) > NAMED else ""
+            parts.append(f"Not checked, or not in all results: {', '.join(named)}{more}.")
+    if found.unchecked:
+        parts.append(f"Not checked: {found.unchecked}.")
+    return "".join(f" {part}" for part in parts)
+
+
+CHECKED = (
+    "checked: each result of a call, what it writes, and that it leaves other arguments alone. "
+    "Results are compared with the CPU's float64 within the rounding bound, or held against their "
+    "definition; draws are tested for their distribution, for rows and calls that repeat, and for "
+    "the generator's state. Not checked are times, memory, errors within the bound, and shapes and "
+    "values that this program does not have."
+)
 
 
 def power(coverage: Coverage) -> str:
-    """What would have been seen."""
-    counts = [count for count in coverage.checked.values() if count]
+    """Return what the checked calls say of this run, and of others."""
+    counts = sorted(filter(None, map(coverage.complete, coverage.calls)))
     if not counts:
         return "No call was checked."
-    fewest = min(counts)
-    total = sum(coverage.calls.values()) + coverage.unseen
-    share = 1 - 0.05 ** (1 / fewest)
-    middle = sorted(counts)[len(counts) // 2]
-    typical = 1 - 0.05 ** (1 / middle)
-    return (
-        f"{len(counts)} operators in {coverage.signatures} signatures, {coverage.share:.1%} of "
-        f"{total} calls checked. An error above the rounding bound in "
-        f"{typical:.0%} of an operator's calls would have been seen with 95 % probability at the "
-        f"median of {middle} checked calls an operator, in {share:.0%} at the fewest of {fewest}; "
-        "errors within the bound, and shapes and values that this program has not, are not seen."
+    fewest, middle = counts[0], counts[len(counts) // 2]
+    seen = (
+        "An error in any of them would have been seen."
+        if coverage.done == coverage.total
+        else "An error in any of the checked calls would have been seen, one in the others not."
     )
+    return (
+        f"{coverage.done} of {coverage.total} calls checked ({coverage.share:.1%}), of "
+        f"{len(counts)} operators in {coverage.signatures} signatures. {seen} Other runs may fail "
+        "by chance where this one did not: at 95 % confidence, an operator whose calls were all "
+        f"right fails in at most {_rate(middle)} of its calls at the median of {middle} checked "
+        f"calls an operator, and in at most {_rate(fewest)} at the fewest of {fewest}."
+    )
+
+
+def _rate(count: int) -> str:
+    """Return the largest failure rate that so many right calls leave likely (Clopper, Pearson)."""
+    return f"{1 - 0.05 ** (1 / count):.0%}"
 
 
 def workaround(found: Diagnosis) -> list[str]:
@@ -136,7 +162,7 @@ def text(found: Diagnosis, html: Path | None) -> str:
     if found.guilty:
         lines += ["until it is mended:", *(f"  {line}" for line in workaround(found))]
     elif not found.unable:
-        lines.append(f"  {power(found.coverage)}")
+        lines += [f"  {power(found.coverage)}", f"  {CHECKED}"]
     lines += [f"  {line}" for note in found.notes for line in note.splitlines()]
     lines += failure(found)
     gaps = found.coverage.gaps
@@ -161,7 +187,7 @@ def html(found: Diagnosis) -> str:
         page.tiles(
             [
                 (str(len(found.guilty)), "wrong operators"),
-                (str(len(coverage.checked)), "operators checked"),
+                (str(sum(map(bool, map(coverage.complete, coverage.calls)))), "operators checked"),
                 (f"{coverage.share:.1%}", "of calls checked"),
                 (str(coverage.signatures), "signatures"),
             ]
@@ -185,7 +211,10 @@ def html(found: Diagnosis) -> str:
         sections.append(page.section("Beside that", "Facts that convict nobody.", told))
     if not found.unable:
         gaps = [page.preformatted("\n".join(coverage.gaps))] if coverage.gaps else []
-        sections.append(page.section("What was checked", power(coverage), *gaps, _table(coverage)))
+        said = page.paragraph(CHECKED)
+        sections.append(
+            page.section("What was checked", power(coverage), said, *gaps, _table(coverage))
+        )
     return page.page(verdict(found), sections)
 
 
@@ -207,7 +236,7 @@ def _table(coverage: Coverage) -> str:
             name,
             ", ".join(coverage.dtypes.get(name, ())),
             (str(calls), calls),
-            (str(coverage.checked.get(name, 0)), coverage.checked.get(name, 0)),
+            (str(coverage.complete(name)), coverage.complete(name)),
         ]
         for name, calls in sorted(coverage.calls.items())
     ]
