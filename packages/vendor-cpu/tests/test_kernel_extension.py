@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -474,6 +475,53 @@ def test_a_folder_of_another_user_is_not_used(tmp_path: Path) -> None:
     done = compile_twice(DL_CPU_KERNEL_CACHE=str(foreign))
     assert done.stdout.split() == ["False", "False"]
     assert "belongs to user 12345" in done.stderr
+
+
+def test_a_cache_that_cannot_be_written_is_done_without_and_reported_once() -> None:
+    # A folder of this user in which no process, not even root's, can make a file.
+    done = compile_twice(DL_CPU_KERNEL_CACHE="/proc/self/task")
+    assert done.stdout.split() == ["False", "False"]
+    assert done.stderr.count("kernels are not kept in /proc/self/task: ") == 1
+    assert "DL_CPU_KERNEL_CACHE names another folder, or says off" in done.stderr
+
+
+def test_kernels_are_compiled_elsewhere_where_the_usual_folder_takes_no_files(
+    folder: Path, tmp_path: Path
+) -> None:
+    for unusable in ("/proc/self/task", str(tmp_path / "none")):
+        shutil.rmtree(folder, ignore_errors=True)
+        done = compile_twice(DL_CPU_KERNEL_CACHE=str(folder), TMPDIR=unusable)
+        assert done.stdout.split() == ["False", "True"] and done.stderr == ""
+
+
+def test_a_compiler_that_finds_no_room_gets_another_folder(folder: Path, tmp_path: Path) -> None:
+    full, real = tmp_path / "full", shutil.which("c++") or shutil.which("g++")
+    full.mkdir()
+    compiler = tmp_path / "c++"
+    compiler.write_text(
+        f'#!/bin/sh\ncase "$TMPDIR" in {full}/*) echo "cc1plus: No space left on device" >&2;'
+        f' exit 1;; esac\nexec {real} "$@"\n'
+    )
+    compiler.chmod(0o755)
+    done = compile_twice(
+        DL_CPU_KERNEL_CACHE=str(folder), TMPDIR=str(full), DL_CPU_CXX=str(compiler)
+    )
+    assert done.stdout.split() == ["False", "True"] and done.stderr == ""
+    assert list(full.iterdir()) == []
+
+
+def test_a_lock_that_stays_held_is_reported_and_not_waited_for(folder: Path) -> None:
+    folder.mkdir(mode=0o700)
+    held = []
+    for number in range(256):
+        held.append(os.open(folder / f"lock-{number:02x}", os.O_RDWR | os.O_CREAT, 0o600))
+        fcntl.flock(held[-1], fcntl.LOCK_EX)
+    done = compile_twice(DL_CPU_KERNEL_CACHE=str(folder), DL_CPU_KERNEL_CACHE_WAIT="0.2")
+    for descriptor in held:
+        os.close(descriptor)
+    assert done.stdout.split() == ["False", "True"], "it is kept all the same"
+    assert "waiting up to 0.2 seconds for it (DL_CPU_KERNEL_CACHE_WAIT)" in done.stderr
+    assert "is still held: the kernel is compiled without waiting" in done.stderr
 
 
 def test_the_cache_can_be_turned_off_and_has_its_place(tmp_path: Path) -> None:

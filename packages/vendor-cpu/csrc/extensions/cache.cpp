@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <memory>
 #include <string_view>
+#include <thread>
 
 #include "extensions/sha256.h"
 
@@ -22,6 +25,10 @@ constexpr char kMagic[] = "dl kernel cache 1\n";
 constexpr size_t kDigest = 64;
 constexpr off_t kLargest = off_t{1} << 30;
 constexpr time_t kDay = 86400;
+constexpr char kWayOut[] = "; DL_CPU_KERNEL_CACHE names another folder, or says off";
+constexpr double kWaitSeconds = 30;
+constexpr double kSilentSeconds = 2;
+constexpr auto kLookAgain = std::chrono::milliseconds(20);
 
 bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
@@ -41,6 +48,13 @@ uint64_t most_bytes() {
   const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
   const bool good = !text.empty() && *end == '\0' && text[0] != '-' && value <= (1u << 20);
   return (good ? value : 512) << 20;
+}
+
+double wait_seconds() {
+  const std::string text = setting("DL_CPU_KERNEL_CACHE_WAIT");
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && value >= 0 && value <= 86400 ? value : kWaitSeconds;
 }
 
 // Why a file or folder is not this user's alone, as the end of a sentence; empty if it is.
@@ -112,8 +126,7 @@ std::string usable_folder(const std::function<void(const std::string&)>& warn) {
     folder += "/dl/kernels";
   }
   const auto refuse = [&](const std::string& why) {
-    warn("kernels are not kept in " + folder + ": it " + why +
-         "; DL_CPU_KERNEL_CACHE names another folder, or says off");
+    warn("kernels are not kept in " + folder + ": it " + why + kWayOut);
     return std::string();
   };
   if (folder[0] != '/') return refuse("is not an absolute path");
@@ -128,8 +141,8 @@ std::string usable_folder(const std::function<void(const std::string&)>& warn) {
 
 }  // namespace
 
-KernelCache::KernelCache(const std::function<void(const std::string&)>& warn)
-    : folder_(usable_folder(warn)), most_bytes_(most_bytes()) {}
+KernelCache::KernelCache(std::function<void(const std::string&)> warn)
+    : warn_(std::move(warn)), folder_(usable_folder(warn_)), most_bytes_(most_bytes()) {}
 
 std::optional<Kept> KernelCache::find(const std::string& key,
                                       const std::function<void(const std::string&)>& warn) const {
@@ -170,20 +183,47 @@ void KernelCache::keep(const std::string& key, const Kept& kept,
     const TemporaryFolder work(folder_);
     const std::string fresh = work.path() + "/entry";
     write_file(fresh, kMagic + digest_of(key, payload) + payload);
-    if (rename(fresh.c_str(), path_of(key).c_str()) == 0) prune();
-  } catch (...) {
+    const std::string path = path_of(key);
+    if (rename(fresh.c_str(), path.c_str()) != 0)
+      throw FolderError(DL_ERROR, path + " cannot be written: " + std::strerror(errno));
+    prune();
+  } catch (const FolderError& error) {
     // It is compiled again the next time.
+    warn_("kernels are not kept in " + folder_ + ": " + error.what() + kWayOut);
+  } catch (...) {
+    // Out of memory: the same, without a message.
   }
 }
 
-Descriptor KernelCache::lock(const std::string& key) const {
+Descriptor KernelCache::lock(const std::string& key,
+                             const std::function<void(const std::string&)>& inform) const {
   if (folder_.empty()) return Descriptor();
-  // One file for many keys: nobody has to remove it.
+  // One file serves many keys and stays.
   const std::string path = folder_ + "/lock-" + key.substr(0, 2);
-  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  while (file && flock(file.get(), LOCK_EX) != 0 && errno == EINTR) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  Descriptor file(open(path.c_str(), kFlags, 0600));
+  if (!file || flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (errno != EWOULDBLOCK && errno != EINTR) return Descriptor();
+  const double seconds = wait_seconds();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto waited = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  // Processes that begin together often wait for a moment, which is not worth a message.
+  bool informed = false;
+  while (waited() < seconds) {
+    std::this_thread::sleep_for(kLookAgain);
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+    if (informed || waited() < std::min(kSilentSeconds, seconds / 2)) continue;
+    informed = true;
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", seconds);
+    inform("another process or thread holds " + path +
+           " while it compiles a kernel: waiting up to " + text +
+           " seconds for it (DL_CPU_KERNEL_CACHE_WAIT)");
   }
-  return file;
+  inform(path + " is still held: the kernel is compiled without waiting for it any longer");
+  return Descriptor();
 }
 
 void KernelCache::prune() const {

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "dl/kit/status.h"
 #include "extensions/cpu_kernel.h"
 #include "extensions/file.h"
 #include "extensions/process.h"
@@ -211,6 +210,15 @@ std::vector<std::string> architecture_options() {
   return options;
 }
 
+// Return true if a compiler that failed could not write its files.
+bool has_no_room(const std::string& said) {
+  // As strerror names ENOSPC, EDQUOT, EROFS and EFBIG in the compiler's locale, which is C.
+  constexpr std::string_view kCauses[] = {"No space left on device", "Disk quota exceeded",
+                                          "Read-only file system", "File too large"};
+  return std::any_of(std::begin(kCauses), std::end(kCauses),
+                     [&](std::string_view cause) { return said.find(cause) != std::string::npos; });
+}
+
 // The compiler's processes for one source, one after the other.
 class Run {
  public:
@@ -233,6 +241,8 @@ class Run {
       throw kit::Error(DL_ERROR, text, nullptr, said_);
     }
     if (finished.good) return;
+    if (has_no_room(said_))
+      throw FolderError(DL_ERROR, "the compiler cannot write", nullptr, said_);
     for (const std::string& word : words) said_ += (&word == &words.front() ? "\n" : " ") + word;
     replace_all(said_, folder_ + "/", "");
     throw kit::Error(DL_INVALID_ARGUMENT, source_.name + " does not compile", nullptr, said_);
@@ -322,7 +332,9 @@ std::string compilation_identity(const Compiler& compiler) {
          file_identity(compiler.path);
 }
 
-Compiled compile(const Compiler& compiler, const Source& source, const std::string& workplace) {
+namespace {
+
+Compiled compile_in(const Compiler& compiler, const Source& source, const std::string& workplace) {
   const TemporaryFolder folder(workplace);
   const std::string root = folder.path() + "/", include = root + "include/";
   const auto put = [&](const std::string& name, const std::string& text) {
@@ -352,6 +364,19 @@ Compiled compile(const Compiler& compiler, const Source& source, const std::stri
     throw kit::Error(DL_ERROR, "the compiler made no library", nullptr, run.said());
   return {std::move(*made), run.said(), files_of_rule(read_file(rule).value_or(""), root),
           usage_by_name(read_file(root + "kernel.su").value_or(""))};
+}
+
+}  // namespace
+
+Compiled compile(const Compiler& compiler, const Source& source,
+                 const std::vector<std::string>& workplaces) {
+  for (size_t i = 0;; ++i) {
+    try {
+      return compile_in(compiler, source, workplaces[i]);
+    } catch (const FolderError&) {
+      if (i + 1 == workplaces.size()) throw;
+    }
+  }
 }
 
 }  // namespace dl::cpu

@@ -40,8 +40,10 @@ struct Compiled {
 // What distinguishes one compilation from another, apart from the source.
 std::string compilation_identity(const Compiler& compiler);
 
-// Compiles in a new folder in `workplace`. Throws Error, with the log.
-Compiled compile(const Compiler& compiler, const Source& source, const std::string& workplace);
+// Compiles in a new folder in the first of the workplaces that has room for it. Throws Error, with
+// the log.
+Compiled compile(const Compiler& compiler, const Source& source,
+                 const std::vector<std::string>& workplaces);
 
 }  // namespace dl::cpu
 

@@ -10,14 +10,13 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "dl/kit/status.h"
 #include "dl/trust.hpp"
 
 namespace dl::cpu {
 
 TemporaryFolder::TemporaryFolder(const std::string& parent) : path_(parent + "/work-XXXXXX") {
   if (mkdtemp(path_.data()) == nullptr) {
-    throw kit::Error(DL_ERROR, "no folder can be made in " + parent + ": " + std::strerror(errno));
+    throw FolderError(DL_ERROR, "no folder can be made in " + parent + ": " + std::strerror(errno));
   }
 }
 
@@ -61,7 +60,7 @@ std::optional<std::string> read_file(int descriptor) {
 }
 
 std::optional<std::string> read_file(const std::string& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   return file ? read_file(file.get()) : std::nullopt;
 }
 
@@ -73,7 +72,7 @@ void write_file(const std::string& path, std::string_view bytes) {
     if (count > 0) bytes.remove_prefix(static_cast<size_t>(count));
   }
   if (!file || !bytes.empty())
-    throw kit::Error(DL_ERROR, path + " cannot be written: " + std::strerror(errno));
+    throw FolderError(DL_ERROR, path + " cannot be written: " + std::strerror(errno));
 }
 
 bool make_folders(const std::string& path) {

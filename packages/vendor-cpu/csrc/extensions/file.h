@@ -8,7 +8,15 @@
 #include <string>
 #include <string_view>
 
+#include "dl/kit/status.h"
+
 namespace dl::cpu {
+
+// A folder cannot be written to: it is read-only, full, or belongs to another user.
+class FolderError : public kit::Error {
+ public:
+  using kit::Error::Error;
+};
 
 // An open descriptor, closed with it.
 class Descriptor {
@@ -40,7 +48,7 @@ class Descriptor {
 // A folder of this user alone, removed with all that is in it.
 class TemporaryFolder {
  public:
-  // Makes it in `parent`. Throws Error.
+  // Makes it in `parent`. Throws FolderError.
   explicit TemporaryFolder(const std::string& parent);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
@@ -63,7 +71,7 @@ bool trusted(const std::string& path);
 // Nothing, where there is no such file, or it cannot be read.
 std::optional<std::string> read_file(int descriptor);
 std::optional<std::string> read_file(const std::string& path);
-// Writes a new file that this user alone can read. Throws Error.
+// Writes a new file that this user alone can read. Throws FolderError.
 void write_file(const std::string& path, std::string_view bytes);
 // Makes a folder and those above it, for this user alone; whether it is there now.
 bool make_folders(const std::string& path);

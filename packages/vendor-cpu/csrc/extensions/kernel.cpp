@@ -41,11 +41,11 @@ void warn(dl_vendor_t* vendor, const std::string& message) {
     host->log(host, DL_LOG_WARNING, message.c_str());
 }
 
-// One says why it cannot be used the first time only.
+// Why the cache cannot be used is reported once in a process.
 KernelCache cache_of(dl_vendor_t* vendor) {
-  static std::atomic<bool> told{false};
-  return KernelCache([&](const std::string& message) {
-    if (!told.exchange(true)) warn(vendor, message);
+  static std::atomic<bool> reported{false};
+  return KernelCache([vendor](const std::string& message) {
+    if (!reported.exchange(true)) warn(vendor, message);
   });
 }
 
@@ -98,9 +98,22 @@ std::string key_of(const Compiler& compiler, const Source& source) {
   return hexadecimal(sum.finish());
 }
 
-std::string temporary_folder() {
+// Folders to compile in, in the order in which they are tried. The cache is the last: where it is
+// read-only or full, kernels are compiled all the same.
+std::vector<std::string> workplaces(const KernelCache& cache) {
+  std::vector<std::string> found;
   const char* chosen = std::getenv("TMPDIR");
-  return chosen != nullptr && chosen[0] == '/' ? chosen : "/tmp";
+  for (const std::string& folder :
+       {std::string(chosen == nullptr ? "" : chosen), std::string("/tmp"), cache.folder()}) {
+    if (!folder.empty() && trusted(folder) &&
+        std::find(found.begin(), found.end(), folder) == found.end())
+      found.push_back(folder);
+  }
+  if (found.empty())
+    throw kit::Error(
+        DL_UNAVAILABLE,
+        "others can write to all folders to compile in; set TMPDIR to one of your own");
+  return found;
 }
 
 dl_status_t* compile(dl_vendor_t* vendor, int32_t device, const dl_kernel_source_t* given,
@@ -116,7 +129,7 @@ dl_status_t* compile(dl_vendor_t* vendor, int32_t device, const dl_kernel_source
       *code = code_of(std::move(*kept), true);
       return;
     }
-    const Descriptor lock = cache.lock(key);
+    const Descriptor lock = cache.lock(key, refused);
     // Another one may have compiled it while this one waited.
     if (lock) {
       if (auto kept = cache.find(key, [](const std::string&) {})) {
@@ -124,9 +137,7 @@ dl_status_t* compile(dl_vendor_t* vendor, int32_t device, const dl_kernel_source
         return;
       }
     }
-    const std::string& folder = cache.folder();
-    Compiled compiled =
-        dl::cpu::compile(compiler, source, folder.empty() ? temporary_folder() : folder);
+    Compiled compiled = dl::cpu::compile(compiler, source, workplaces(cache));
     Kept made{packed_code(std::move(compiled.library), compiled.stack_usage),
               std::move(compiled.log)};
     cache.keep(key, made, compiled.dependencies);
