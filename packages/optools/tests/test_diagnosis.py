@@ -103,7 +103,7 @@ def a_run(*wrong: str, status: int = 0, output: str = "") -> Run:
     """Whose probe finds these operators wrong."""
     probe = {
         "calls": {"aten.mm.default": 1},
-        **{x: {} for x in ("dtypes", "repeated", "unequal", "drawn", "unknown")},
+        **{x: {} for x in ("dtypes", "repeated", "unequal", "drawn", "unknown", "inside")},
         "wrong": dict.fromkeys(wrong, "far off"),
         "device": "cpu",
         "only_on_device": [],
@@ -121,12 +121,12 @@ def a_run(*wrong: str, status: int = 0, output: str = "") -> Run:
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_who_is_accused_first_hides_nobody(tmp_path: Path, quick: bool) -> None:
-    runner = Scripted(tmp_path, a_run("a"), a_run("a", "b"))
+    runner = Scripted(tmp_path, a_run("a.a"), a_run("a.a", "a.b"), a_run())
     said: list[str] = []
     found = diagnose(cast("Runner", runner), said.append, quick=quick)
-    assert [x.name for x in found.guilty] == ["a", "b"]
+    assert [x.name for x in found.guilty] == ["a.a", "a.b"]
     assert ("OP_PROBE_LIST" in runner.asked[1]) is quick
-    assert said[1] == f"run 2: every call of {'a' if quick else 'all operators'}\n"
+    assert said[1] == f"run 2: every call of {'a.a' if quick else 'all operators'}\n"
 
 
 def a_diagnosis(**values: Any) -> Diagnosis:

@@ -21,7 +21,8 @@ from dl_optools.compare.compare_page import merged, number
 from dl_optools.diagnosis.coverage import Coverage, coverage_of
 from dl_optools.diagnosis.deaths import MOST, aside, confirm
 from dl_optools.diagnosis.graphs import check_graphs
-from dl_optools.diagnosis.names import EVERY_VARIABLE, PROBE
+from dl_optools.diagnosis.inside import base, causes
+from dl_optools.diagnosis.names import EVERY_VARIABLE, INSIDE_VARIABLE, PROBE
 from dl_optools.diagnosis.runs import Run, Runner
 from dl_optools.launching.launch import DEVICE_VARIABLE, TIMED_OUT, describe_status, exact
 from dl_optools.launching.unseen_notes import unseen_of
@@ -59,6 +60,7 @@ class Diagnosis:
     :ivar devices: types of the devices whose operators were looked at.
     :ivar accelerated: one of them is no CPU, or was asked for.
     :ivar only_on_device: operators that the CPU cannot compute instead.
+    :ivar affected: operators that are wrong because they run a guilty one inside.
     :ivar notes: facts beside the verdict: what is not reproducible bit by bit, nan and inf.
     :ivar unable: why nothing can be said; empty where something can.
     :ivar ranks: processes that called operators.
@@ -77,6 +79,7 @@ class Diagnosis:
     accelerated: bool = True
     only_on_device: set[str] = field(default_factory=set)
     guilty: list[Guilty] = field(default_factory=list)
+    affected: list[Guilty] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
     notes: list[str] = field(default_factory=list)
     unable: str = ""
@@ -159,6 +162,7 @@ def diagnose(
         told = f"the program was {graphs.dead.text()}, and so in another run"
         found.guilty.append(Guilty(graphs.dead.name, [told], returns=False))
         found.compiled.add(graphs.dead.name)
+    _find_causes(runner, found, say)
     found.ranks = len(first.reports("compare"))
     found.coverage = coverage_of(runs)
     if not found.guilty and found.coverage.unseen > sum(found.coverage.calls.values()):
@@ -217,6 +221,24 @@ def _add_dead(
     if dead.crumb.only_on_device:
         found.only_on_device.add(dead.name)
     return dead.name
+
+
+def _find_causes(runner: Runner, found: Diagnosis, say: Callable[[str], object]) -> None:
+    """Find the wrong operators that run another wrong one inside."""
+    wrong = [x.name for x in found.guilty if x.returns and x.name not in found.compiled]
+    if len(wrong) < 2 or runner.stopped:
+        return
+    say("one more run: which of the wrong operators run another one inside\n")
+    run = runner.run(PROBE, **{"OP_PROBE_LIST": exact(wrong), INSIDE_VARIABLE: "1"})
+    inside: dict[str, set[str]] = {}
+    for each in run.reports(PROBE):
+        for name, names in each.found["inside"].items():
+            inside.setdefault(name, set()).update(names)
+    for name, cause in causes(wrong, inside).items():
+        one = next(x for x in found.guilty if x.name == name)
+        found.guilty.remove(one)
+        one.evidence.insert(0, f"it runs {base(cause)} inside, as {cause} does")
+        found.affected.append(one)
 
 
 def _ending(output: str) -> list[str]:

@@ -13,8 +13,9 @@ from dl_core.torch_backend.judging.schema import Overload, Signature, signature
 from dl_optools.call import OpCall
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.diagnosis.draws import DrawChecks
+from dl_optools.diagnosis.inside import run_and_record
 from dl_optools.diagnosis.masked import RRELU
-from dl_optools.diagnosis.names import EVERY_VARIABLE
+from dl_optools.diagnosis.names import EVERY_VARIABLE, INSIDE_VARIABLE
 from dl_optools.diagnosis.twice import apart, differing
 from dl_optools.environment import environment
 from dl_optools.names import Level
@@ -41,6 +42,8 @@ class OpProbe(Tool):
     def opened(self) -> None:
         every = read(environment(), EVERY_VARIABLE, at_least(1), DEFAULT_EVERY, CALLS)
         self._sampler = SignatureSampler(every)
+        self._only_inside = environment().get(INSIDE_VARIABLE) == "1"
+        self.inside: dict[str, set[str]] = {}
         self._lock = threading.RLock()
         self.calls: Counter[str] = Counter()
         self.dtypes: dict[str, set[str]] = {}
@@ -68,6 +71,8 @@ class OpProbe(Tool):
             self.dtypes.setdefault(call.name, set()).add(dtype_name(tensors[0].dtype))
         if only_on_device(overload):
             self._only_on_device.add(call.name)
+        if self._only_inside:
+            return self._record_inside(call)
         pick = self._sampler.pick(call)
         if draws(overload, call.args, call.kwargs):
             return self._test_draws(call, overload, facts, repeat=pick is not Pick.SKIP)
@@ -75,6 +80,13 @@ class OpProbe(Tool):
             return call.proceed()
         result = call.proceed()
         self._compare(call, result, call.proceed())
+        return result
+
+    def _record_inside(self, call: OpCall) -> Any:
+        with self._lock:
+            if call.name in self.inside:
+                return call.proceed()
+            result, self.inside[call.name] = run_and_record(call.proceed)
         return result
 
     # Twice the same
@@ -128,6 +140,7 @@ class OpProbe(Tool):
             "drawn": dict(self.drawn),
             "unknown": dict(self.unknown),
             "wrong": self.wrong,
+            "inside": {name: sorted(x) for name, x in self.inside.items()},
             "only_on_device": sorted(self._only_on_device),
             "device": self.device,
             "compilers": compilers(),

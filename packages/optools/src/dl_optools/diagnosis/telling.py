@@ -110,9 +110,10 @@ def _rate(count: int) -> str:
 
 def workaround(found: Diagnosis) -> list[str]:
     """How to go on without what is wrong: a command, and words for what it cannot help."""
-    stuck = [x.name for x in found.guilty if x.name in found.only_on_device]
+    wrong = [*found.guilty, *found.affected]
+    stuck = [x.name for x in wrong if x.name in found.only_on_device]
     kept = found.only_on_device | found.compiled
-    names = exact(x.name for x in found.guilty if x.name not in kept)
+    names = exact(x.name for x in wrong if x.name not in kept)
     lines = (
         [
             f"dl tool fallback --level dispatch --list {shlex.quote(names)} -- "
@@ -159,6 +160,8 @@ def text(found: Diagnosis, html: Path | None) -> str:
             lines += [f"  {part}" for part in line.splitlines()]
         if each.script is not None:
             lines.append(f"  reproduce: python {each.script}")
+    for each in found.affected:
+        lines += [f"wrong because of it: {each.name}", f"  {each.evidence[0]}"]
     if found.guilty:
         lines += ["until it is mended:", *(f"  {line}" for line in workaround(found))]
     elif not found.unable:
@@ -196,6 +199,9 @@ def html(found: Diagnosis) -> str:
     for each in found.guilty:
         evidence = page.preformatted("\n".join(_evidence(each)))
         sections.append(page.section(each.name, "What shows it.", evidence, *_script(each)))
+    for each in found.affected:
+        evidence = page.preformatted("\n".join(each.evidence))
+        sections.append(page.section(each.name, "Wrong because of what it runs inside.", evidence))
     if found.guilty:
         words = "The program with these operators on the CPU, and all others on the device."
         sections.append(

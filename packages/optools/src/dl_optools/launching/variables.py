@@ -13,6 +13,7 @@ KNOWN = (
     *_LISTS,
     *(f"OP_{tool}_EVERY" for tool in ("TIME_MEASURE", "OBSERVE", "PROBE")),
     *(f"OP_{tool}_BUDGET" for tool in ("TIME_MEASURE", "OBSERVE", "AUTOCOMPARE")),
+    "OP_PROBE_INSIDE",
     "OP_TIME_MEASURE_TRACE",
     *(f"OP_CAPTURE_{end}" for end in ("MEMORY", "DISK", "WHEN_FULL")),
     "OP_DTYPE_CAST_DICT",

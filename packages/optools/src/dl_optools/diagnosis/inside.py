@@ -1,0 +1,51 @@
+"""Operators that run other operators inside, as a dropout runs a product.
+
+A wrong product makes the dropout wrong, too: the product is to blame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from typing import Any
+
+PREFIX = "aten::"
+
+
+def run_and_record(run: Callable[[], Any]) -> tuple[Any, set[str]]:
+    """Run a call, and return its result with the names of the operators that ran inside.
+
+    Without names where the program is profiled: a process has one profiler.
+    """
+    from torch._C._autograd import _profiler_enabled
+    from torch.autograd.profiler import profile
+
+    if _profiler_enabled():
+        return run(), set()
+    with profile(use_cpu=True) as profiler:
+        result = run()
+    names = {each.name for each in profiler.function_events}
+    return result, {name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX)}
+
+
+def base(name: str) -> str:
+    """Return ``mul`` for ``aten._foreach_mul_.Scalar`` and for ``mul_``."""
+    own = name.split(".")[1] if name.startswith("aten.") else name
+    own = own.removeprefix("_foreach_")
+    return own if own.startswith("__") else own.removesuffix("_")
+
+
+def causes(wrong: Sequence[str], inside: Mapping[str, Set[str]]) -> dict[str, str]:
+    """Return the wrong operators that run another wrong one inside, each with that one.
+
+    :param wrong: names of operators that were found to be wrong.
+    :param inside: names of the operators that run inside, by operator.
+    """
+    parts = {name: {base(x) for x in inside.get(name, ())} - {base(name)} for name in wrong}
+    found = {}
+    for name in wrong:
+        cause = next(
+            (x for x in wrong if base(x) in parts[name] and base(name) not in parts[x]), None
+        )
+        if cause is not None:
+            found[name] = cause
+    return found
