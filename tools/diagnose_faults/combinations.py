@@ -17,7 +17,7 @@ from tools.diagnose_faults.table import Fault
 
 SITES = Path(__file__).with_name("sites.yaml")
 CONDITIONS = (
-    *("always", "nth", "rare", "shape", "dtype", "big", "range", "thread", "backward"),
+    *("always", "nth", "later", "rare", "shape", "dtype", "big", "range", "thread", "backward"),
     "compiled",
 )
 NUMERIC = (

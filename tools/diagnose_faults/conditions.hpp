@@ -50,6 +50,7 @@ inline bool holds(const std::string& condition, const Call& call, const Elements
   // "range" holds for elements of a result, which are known once it is computed.
   if (condition == "always" || condition == "range") return true;
   if (condition == "nth") return call.number == 5;
+  if (condition == "later") return call.number >= 5;
   if (condition == "rare") return call.number % 33 == 17;
   if (condition == "shape") return result.shape() != call.first;
   if (condition == "dtype") return result.dtype() == diopi_dtype_bfloat16;

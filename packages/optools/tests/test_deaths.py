@@ -101,7 +101,7 @@ def test_the_operator_of_a_crash_in_backward_is_named(starter: Starter, tmp_path
 
 
 def test_the_operator_of_a_hang_is_named(starter: Starter, tmp_path: Path) -> None:
-    found = diagnosed(starter, tmp_path, "aten.gelu.default hang main", hang=2.0)
+    found = diagnosed(starter, tmp_path, "aten.gelu.default hang main", hang=1.0)
     assert [x.name for x in found.guilty] == ["aten.gelu.default"]
     assert "stopped after" in found.guilty[0].evidence[0]
 
