@@ -6,8 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
+
+from diopi_proto.text import printable
 
 from .kernel import TunableKernel
 from .runners.database import StoredTrial
@@ -52,12 +55,13 @@ class Display:
         elif trial.ratio > self._best:
             self._best = trial.ratio
             self._line(f"{count:4}  {trial.ratio:.3f} x  {shown(trial.config)}")
-        failed = ", ".join(f"{n} {reason}" for reason, n in self._failed.most_common())
+        reasons = self._failed.most_common()
+        failed = ", ".join(f"{n} {escape(printable(reason))}" for reason, n in reasons)
         description = f"best {self._best:.3f} x" + (f" (failed: {failed})" if failed else "")
         self._progress.update(self._task, completed=count, description=description)
 
     def _line(self, text: str) -> None:
-        self._progress.console.print(Text(text), soft_wrap=True)
+        self._progress.console.print(Text(printable(text)), soft_wrap=True)
 
     def close(self) -> None:
         """End the bar."""

@@ -87,7 +87,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
     :raises TensorFileError: it is no file of this format, or damaged.
     :raises OSError: it cannot be read.
     """
-    if not path.is_file():
+    if not path.exists():
         raise TensorFileError("there is no such file")
     # Tensors take memory when they are used: what follows the header may be of any size.
     with open_regular(path) as file:

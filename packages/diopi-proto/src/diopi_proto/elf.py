@@ -13,6 +13,8 @@ from functools import lru_cache
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
+from .foreign_file import open_regular
+
 _MACHINES = {
     3: "x86",
     8: "mips",
@@ -105,7 +107,7 @@ def read_identity(path: str | Path) -> ElfIdentity:
     :raises ElfError: no ELF file.
     :raises OSError: the file cannot be read.
     """
-    with Path(path).open("rb") as file:
+    with open_regular(path) as file:
         return _identity(file.read(20), Path(path))
 
 
@@ -126,7 +128,7 @@ def read_elf(path: str | Path) -> ElfFile:
     if identity.bits != 64:
         raise ElfError(f"{path} is an ELF file for {identity}; only 64-bit files can be read")
     # Only what is looked at is read: the size of a file is no measure of its content.
-    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+    with open_regular(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         try:
             return _Reader(content, identity, path).read()
         except ElfError:

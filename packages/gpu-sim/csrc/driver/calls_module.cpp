@@ -1,5 +1,7 @@
 // Modules, libraries, functions and what is known of them.
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -181,6 +183,9 @@ DL_EXPORT CUresult CUDAAPI cuModuleLoadDataEx(CUmodule* module, const void* imag
 DL_EXPORT CUresult CUDAAPI cuModuleLoad(CUmodule* module, const char* path) {
   DL_ENTER("cuModuleLoad");
   if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // A device may have no end, and opening a FIFO waits for another process.
+  struct stat status;
+  if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return CUDA_ERROR_FILE_NOT_FOUND;
   std::ifstream file(path, std::ios::binary);
   if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
   const std::string image{std::istreambuf_iterator<char>(file), {}};

@@ -332,6 +332,8 @@ def main(call: Call, script: str, bench: bool) -> None:
         reason = str(error).partition("\n")[0]
         parser.error(f"{arguments.device} is not here, name another device: {reason}")
     tensors = Path(script).with_suffix(".safetensors")
+    if not tensors.is_file():
+        parser.error(f"{tensors} is not a file; it belongs to this script")
     memory = load_file(tensors)
     first = run(call, memory, device)
     if bench:

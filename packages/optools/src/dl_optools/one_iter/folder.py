@@ -191,7 +191,7 @@ class Reader:
                 raise KeyError("a record names a tensor that is not there")
             shards = {int(x["shard"]) for x in self._tensors.values()}
             self._dtypes = {k: _dtype(x["dtype"]) for k, x in self._tensors.items()}
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise OneIterError(f"{path} is damaged: {error}") from None
         self.facts = document
         self._by_key = {record.key: record for record in self.records}
