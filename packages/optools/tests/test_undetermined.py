@@ -104,11 +104,18 @@ def fused(change: Callable[[Any], Any] = lambda x: x) -> Callable[..., Any]:
     return compute
 
 
+def recomputed(found: Any) -> Any:
+    """Gradients of a device that adds scores in another order: weights of nan, infinity or 0."""
+    return tuple(None if x is None else x * math.nan for x in found) if len(found) == 4 else found
+
+
 @pytest.mark.parametrize("scale", [1e4, 1e10, 1e15, 1e18, 1e19, 1e25])
 def test_attention_whose_scores_lose_all_digits_accuses_no_device(scale: float) -> None:
     tool = compared(attend(scale), ".*", instead=fused())
     assert tool.results.guilty == []
     assert tool.results.checked and not tool.results.not_comparable
+    tool = compared(attend(scale), ".*", instead=fused(recomputed))
+    assert tool.results.guilty == [] and tool.results.unjudged
 
     def work() -> None:
         torch.manual_seed(1)
@@ -165,3 +172,17 @@ def test_a_gradient_that_cancels_in_float64_accuses_nobody() -> None:
     assert compared(work, name, one_rounding).results.guilty == []
     wrong = compared(work, name, lambda result: (result[0] + 1e-13, *result[1:]))
     assert wrong.results.guilty == [name]
+
+
+def test_a_product_whose_terms_overflow_in_another_order_accuses_nobody() -> None:
+    """3e38 - 3e38 + 1e38 is 1e38 or infinity, as terms come in."""
+    left = torch.tensor([[3e19, 3e19, -3e19, 1e19]])
+    right = torch.tensor([[1e19], [1e19], [1e19], [1e19]])
+    name = "aten.mm.default"
+
+    def overflow(func: Any, args: Any, kwargs: Any) -> Any:
+        return torch.full_like(func(*args, **kwargs), math.inf)
+
+    assert compared(lambda: left @ right, name, instead=overflow).results.guilty == []
+    small = compared(lambda: (left / 10) @ right, name, instead=overflow)
+    assert small.results.guilty == [name]

@@ -29,7 +29,7 @@ def defined(name: str, bound: Bound, at: int, got: Tensor, want: Any) -> Defined
     :param want: the reference's answer.
     """
     definition = DEFINITIONS.get((name, at))
-    return None if definition is None else definition(bound, got, want)
+    return None if definition is None else definition({**bound, "at": at}, got, want)
 
 
 def _everywhere(value: Tensor) -> Defined:
@@ -128,6 +128,34 @@ def _sees_a_key(bound: Bound) -> Tensor:
     return rows
 
 
+ROUNDED_AWAY = 1 / 16
+"""Absolute error of a score from which on the weights of a row are not determined."""
+
+
+def _gradient(bound: Bound, got: Tensor, want: Any) -> Defined | None:
+    """Return a gradient of attention, without rows whose weights the scores do not determine.
+
+    The weights are ``exp(score - sum)`` of numbers that were rounded: where their last digit is a
+    large part of 1, any weights are as right as others. Gradients of queries have rows of their
+    own; those of keys, values and masks add up over the rows of a head.
+    """
+    query, key = bound["query"], bound["key"]
+    if not isinstance(want, Tensor) or got.shape != want.shape or query.dim() != 4:
+        return None
+    eps = torch.finfo(torch.float64 if query.dtype is torch.float64 else torch.float32).eps
+    factor = bound.get("scale") or 1 / math.sqrt(query.size(-1))
+    keys = key.double().abs().repeat_interleave(query.size(1) // max(key.size(1), 1), 1)
+    size = (query.double().abs() @ keys.transpose(-2, -1)).amax(-1) * abs(factor)
+    sure = size * eps < ROUNDED_AWAY
+    if want.shape == query.shape and want.shape[:3] == sure.shape and bound["at"] == 0:
+        return want, sure.unsqueeze(-1).expand(want.shape)
+    whole = bool(sure.all())
+    if want.dim() == 4 and want.size(0) == query.size(0) and want.size(1) in (1, query.size(1)):
+        heads = sure.all(-1) if want.size(1) > 1 else sure.flatten(1).all(-1, keepdim=True)
+        return want, heads[:, :, None, None].expand(want.shape)
+    return want, torch.full(want.shape, whole)
+
+
 def _workspace(bound: Bound, got: Tensor, want: Any) -> Defined | None:
     """Activated gates of a recurrent cell, in the format of torch's own devices."""
     same = isinstance(want, Tensor) and got.shape == want.shape
@@ -152,6 +180,7 @@ DEFINITIONS: dict[tuple[str, int], Callable[[Bound, Tensor, Any], Defined | None
     ("_thnn_fused_lstm_cell", 2): _workspace,
     ("log_sigmoid_forward", 1): _buffer,
     **{(name, 1): _log_sum for name in _ATTENTION},
+    **{(f"{name}_backward", at): _gradient for name in _ATTENTION for at in range(4)},
     **{
         (name, at): definition
         for name in ("_embedding_bag", "_embedding_bag_forward_only")

@@ -192,9 +192,8 @@ class _Judgement(References):
         self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
     ) -> torch.Tensor | None:
         """The result with the reference's value where its dtype determines none; None: it does."""
-        free = undetermined(
-            self.subject.run, self.call.tree, at, got, want, self._peer_of(at, got), rule
-        )
+        peer, sums = self._peer_of(at, got), self._sums(at)
+        free = undetermined(self.subject.run, self.call.tree, at, got, want, peer, rule, sums)
         count = int(free.sum())
         if not count:
             return None
@@ -214,6 +213,8 @@ class _Judgement(References):
         if own is None:
             return None
         value, known = own
+        if name.endswith("_backward") and not bool(known.all()):
+            self.unjudged.append(f"{label}: {dtype_name(got.dtype)} has no digit of some scores")
         if not bool(known.any()):
             return OutputComparison(label, True, 0.0)
         if value.shape == got.shape:
@@ -231,6 +232,9 @@ class _Judgement(References):
         if said and isinstance(self.subject, OverloadSubject):
             returns = self.subject.overload._schema.returns
             name = returns[at].name if at < len(returns) else None
+            mask = self.bound.get("output_mask") or self.bound.get("grad_input_mask")
+            if mask is not None and at < len(mask) and not mask[at]:
+                return
             # The state of a generator that draws nothing.
             if name in UNDEFINED_OUTPUTS:
                 return

@@ -2,6 +2,7 @@
 
 - The CPU's own result in the same dtype is nan or infinity where the reference is finite: sums or
   products on the way exceed the dtype's range.
+- The absolute values of what is added up exceed the range, and the result is nan or infinity.
 - The CPU has no correct digit there, and squares of the arguments leave the range: another order
   of the same operations may give nan, infinity, zero or the right number.
 - Arguments that move by one rounding move the reference further than the device is off, or to nan
@@ -40,12 +41,14 @@ def undetermined(
     want: torch.Tensor,
     peer: torch.Tensor | None,
     rule: Rule,
+    sums: torch.Tensor | None = None,
 ) -> torch.Tensor:
     """Return which elements of a result have no one right value in its dtype.
 
     :param run: gives the reference's answers; it may write to the arguments.
     :param at: which of the answers it is.
     :param peer: the CPU's result in the same dtype; None: it has none.
+    :param sums: of the absolute values of what is added up, where it is known.
     """
     nothing = torch.zeros(got.shape, dtype=torch.bool)
     computed = rule.op_class not in (OpClass.EXACT, OpClass.ROUNDING)
@@ -53,8 +56,11 @@ def undetermined(
         return nothing
     known = want.isfinite() & (want.abs() <= torch.finfo(got.dtype).max)
     found = nothing
+    if sums is not None and sums.shape == got.shape:
+        # Another order of the same terms leaves the range.
+        found = known & ~got.isfinite() & ~(sums <= torch.finfo(got.dtype).max)
     if peer is not None:
-        found = known & ~peer.isfinite()
+        found = found | (known & ~peer.isfinite())
         if _leaves_range(tree, got.dtype):
             found |= known & ((peer.double() - want).abs() > want.abs() / 2)
             found |= ~known & ~want.isnan() & ~peer.isfinite() & ~got.isfinite()
