@@ -159,16 +159,21 @@ def test_several_operators_that_die_are_named_one_after_the_other(tmp_path: Path
     assert found.guilty[1].evidence[1] == "with it on the CPU the program ends well"
 
 
-class Model:
-    """Runs of a program in which one operator on the device dies."""
+OPERATORS = ("aten.exp.default", "aten.mm.default")
 
-    def __init__(self, name: str, *, always: bool = False) -> None:
-        self.name, self.always = name, always
+
+class Model:
+    """Runs of a program in which one operator on the device dies, or makes the metric wrong."""
+
+    def __init__(self, name: str, *, always: bool = False, dies: bool = True) -> None:
+        self.name, self.always, self.dies = name, always, dies
 
     def _outcome(self, on_device: Elements) -> Outcome:
         if self.always or self.name in on_device:
-            return Outcome(139, "", ("aten.exp.default", "aten.mm.default"), dead=dead(self.name))
-        return Outcome(0, "loss 1.5", ("aten.exp.default", "aten.mm.default"))
+            if not self.dies:
+                return Outcome(0, "loss 1.6", OPERATORS)
+            return Outcome(139, "", OPERATORS, dead=dead(self.name))
+        return Outcome(0, "loss 1.5", OPERATORS)
 
     def collect(self, log: Path) -> Outcome:
         return self._outcome(frozenset([self.name]))
@@ -195,6 +200,14 @@ def test_a_bisection_says_which_operator_ran(tmp_path: Path) -> None:
     assert state.runs[0].died_in == "aten.mm.default(float32[2])"
     # Calls that returned were right, and do not acquit an operator of those that did not.
     assert not search.is_numerical()
+
+
+def test_the_state_of_an_acquittal_blames_no_operator(tmp_path: Path) -> None:
+    search = bisection(Model("aten.mm.default", dies=False), tmp_path, [])
+    assert search.find().groups == (("aten.mm.default",),)
+    assert search.is_numerical()
+    search.acquit()
+    assert State.load(tmp_path / "state.json").verdict == []
 
 
 def test_a_bisection_names_what_cannot_fall_back(tmp_path: Path) -> None:

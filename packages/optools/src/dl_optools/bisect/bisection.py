@@ -151,6 +151,11 @@ class Bisection:
             for run in map(self._alone, self.state.verdict or [])
         )
 
+    def acquit(self) -> None:
+        """Write into the state that no operator is to blame, as the command reports."""
+        self.state.verdict = []
+        self.state.save(self.path)
+
     def _is_near(self, run: Run) -> bool:
         return self._criteria.tensor is not None or (
             run.metric is not None and math.isfinite(run.metric)

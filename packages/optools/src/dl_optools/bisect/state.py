@@ -44,7 +44,8 @@ class State:
     """See :mod:`.bisect.state`.
 
     :ivar operators: that the program uses, in the order of their first calls.
-    :ivar verdict: groups of guilty operators; None while the search goes on.
+    :ivar verdict: groups of guilty operators, empty if none is to blame; None while the search goes
+        on.
     """
 
     command: list[str]

@@ -128,9 +128,7 @@ def _run(arguments: argparse.Namespace) -> int:
         and bisection.is_numerical()
         and acquitted(bundles, state.device, environment())
     ):
-        # The file must say what the command says.
-        state.verdict = []
-        state.save(path)
+        bisection.acquit()
         write_error(f"dl bisect: {told(' and '.join(found.elements), bundles)}\n")
         return 1
     write_output(verdict(bisection, found, bundles))

@@ -163,6 +163,7 @@ def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Crit
         and bisection.is_numerical()
         and acquitted(bundles, device, runner.environ)
     ):
+        bisection.acquit()
         names = " and ".join(name for group in groups for name in group)
         found.notes.append(f"bisection: {told(names, bundles)}")
         return
