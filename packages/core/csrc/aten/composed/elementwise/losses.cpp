@@ -63,15 +63,17 @@ struct Labels {
 
 Labels labels_of(const Tensor& self, const Tensor& target) {
   const bool batched = self.dim() == 2;
-  TORCH_CHECK(self.dim() <= 2 && self.numel() > 0,
+  TORCH_CHECK(self.dim() <= 2 && (self.numel() > 0 || (batched && self.size(1) > 0)),
               "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ",
               self.sizes());
   TORCH_CHECK(target.sizes() == self.sizes(), "inconsistent target size: ", target.sizes(),
               " for input of size: ", self.sizes());
   const int64_t classes = batched ? self.size(1) : self.numel();
   const Tensor input = self.reshape({-1, classes}), labels = target.reshape({-1, classes});
-  TORCH_CHECK(labels.amax().item<int64_t>() < classes, "argument #2 'target' is out of range");
-  TORCH_CHECK(labels.neg().amax().item<int64_t>() <= 1, "argument #2 'target' is out of range");
+  if (labels.numel() > 0) {
+    TORCH_CHECK(labels.amax().item<int64_t>() < classes, "argument #2 'target' is out of range");
+    TORCH_CHECK(labels.neg().amax().item<int64_t>() <= 1, "argument #2 'target' is out of range");
+  }
   const Tensor valid = labels.lt(0).to(at::kLong).cumsum(1).eq(0);
   const Tensor numbers = at::ones({classes}, labels.options()).cumsum(0).sub_(1);
   const Tensor named = labels.unsqueeze(2).eq(numbers).logical_and_(valid.unsqueeze(2));

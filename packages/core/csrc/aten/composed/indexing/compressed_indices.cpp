@@ -30,7 +30,7 @@ at::Tensor row_starts(const at::Tensor& rows, int64_t size, bool out_int32) {
 // [2, nnz]: the row and the column of each element; with `transpose` in the other order.
 at::Tensor coordinates(const at::Tensor& starts, const at::Tensor& columns, bool out_int32,
                        bool transpose) {
-  if (starts.dim() != 1 || columns.dim() != 1) {
+  if (starts.dim() != 1 || columns.dim() != 1 || starts.numel() == 0) {
     return on_cpu<"_convert_indices_from_csr_to_coo", decltype(coordinates)>(starts, columns,
                                                                              out_int32, transpose);
   }

@@ -13,11 +13,12 @@
 namespace dl::core::composed {
 namespace {
 
-// One element of each sample at least; torch has the words for what does not fit.
+// One class at least; torch has the words for what does not fit. A batch without samples, for which
+// torch's CPU returns memory that nothing was written to, has a mean of NaN as of other losses.
 bool takes(const Tensor& self, const Tensor& target, const Scalar& p, const OptionalTensor& weight,
            int64_t reduction) {
   if ((self.scalar_type() != at::kFloat && self.scalar_type() != at::kDouble) || self.dim() < 1 ||
-      self.dim() > 2 || self.numel() == 0 || target.device() != self.device() ||
+      self.dim() > 2 || self.size(-1) == 0 || target.device() != self.device() ||
       target.scalar_type() != at::kLong || (!p.equal(1) && !p.equal(2)) || reduction < 0 ||
       reduction > 2)
     return false;
