@@ -83,7 +83,9 @@ inline bool spoil(const Elements& out, const Elements& input, const std::string&
     const std::vector<double> values = all();
     each([&](double, int64_t i) { return values[static_cast<size_t>((i + 1) % n)]; });
   }
-  if (action == "drop-tail") each([&](double x, int64_t i) { return i >= n - tail ? 0.0 : x; });
+  // A sixteenth at least: single elements may be zero as it is.
+  const int64_t dropped = std::max(tail, n / 16);
+  if (action == "drop-tail") each([&](double x, int64_t i) { return i >= n - dropped ? 0.0 : x; });
   if (action == "tail") each([&](double x, int64_t i) { return i >= n - tail ? x / 2 + 0.1 : x; });
   if (action == "one") put(n / 2, out.get(n / 2) * 1.5 + 0.05 * largest);
   if (action == "next") put(n / 2, out.get(n / 2) + 1);
