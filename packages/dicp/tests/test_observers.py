@@ -18,7 +18,7 @@ from dl_core.torch_backend.graph_observers import (
 
 
 @pytest.fixture
-def seen() -> Iterator[list[tuple[str, GraphModule, Compile]]]:
+def graphs() -> Iterator[list[tuple[str, GraphModule, Compile]]]:
     found: list[tuple[str, GraphModule, Compile]] = []
 
     def observe(module: GraphModule, kind: str, call: GraphCall, part: Compile) -> GraphCall:
@@ -36,14 +36,14 @@ def seen() -> Iterator[list[tuple[str, GraphModule, Compile]]]:
 
 
 def test_an_observer_stands_in_for_a_graph(
-    seen: list[tuple[str, GraphModule, Compile]],
+    graphs: list[tuple[str, GraphModule, Compile]],
 ) -> None:
     torch._dynamo.reset()
     x = torch.ones(3, device="dl")
     run = torch.compile(lambda x: x.sin() + 1, backend="dl")
     expected = 2 * (x.sin() + 1)
     assert all(torch.equal(run(x), expected) for _ in range(3))
-    ((kind, module, part),) = seen
+    ((kind, module, part),) = graphs
     assert kind == "inference"
     # A part is compiled as it is: its first call records it, and later ones run it as a graph.
     alone = part(module)

@@ -39,7 +39,7 @@ def dl(
     if mode not in (None, "default"):
         raise ValueError(f"[dl] the backend has no mode {mode!r}; leave it out")
     if not isinstance(options or {}, Mapping):
-        raise ValueError(f"[dl] options={options!r} is no dictionary of options by name")
+        raise ValueError(f"[dl] options={options!r} is not a dictionary of options by name")
     known = {each.name for each in dataclasses.fields(Options)}
     unknown = sorted(map(str, set(options or {}) - known))
     if unknown:
