@@ -65,6 +65,7 @@ def test_what_is_left_out_is_said() -> None:
         instead=filled(math.nan),
     )
     assert any("overflows" in what for _, what in tool.results.unjudged)
+    assert "1 checked but for a part: output 0: float32 itself overflows" in tool.results.text()
 
 
 def attend(scale: float, dtype: torch.dtype = torch.float32) -> Callable[[], None]:

@@ -153,6 +153,8 @@ class AutoCompareResults:
             lines.append(f"  {self.dropped.total()} calls were not checked for want of room")
         for (name, reason), count in self.not_comparable.most_common(10):
             lines.append(f"  {name}: {count} without a reference: {reason}")
+        for (name, what), count in self.unjudged.most_common(10):
+            lines.append(f"  {name}: {count} checked but for a part: {what}")
         # Those that are right would hide those that are not.
         shown = [x for x in self.operators.values() if x.failed] or [*self.operators.values()]
         rows = [
