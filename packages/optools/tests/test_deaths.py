@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from dl_optools.bisect.search import Elements
 from dl_optools.bisect.starting import Starter
 from dl_optools.bisect.state import State
 from dl_optools.bisect.verdict import Criteria
-from dl_optools.breadcrumbs.crumb_file import RUNNING, Crumb
+from dl_optools.breadcrumbs.crumb_file import RUNNING, Crumb, CrumbWriter
+from dl_optools.breadcrumbs.names import FOLDER_VARIABLE
 from dl_optools.breadcrumbs.trail import DeadOperator
 from dl_optools.diagnosis.diagnosis import Diagnosis, diagnose
 from dl_optools.diagnosis.runs import Run, Runner
@@ -110,6 +112,36 @@ def test_who_is_killed_from_outside_is_not_accused(starter: Starter, tmp_path: P
     found = diagnosed(starter, tmp_path, "aten.gelu.default leave main")
     assert found.guilty == []
     assert "killed by SIGKILL" in found.unable
+
+
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have runs be stopped by Ctrl-C after a minute in one operator."""
+
+    def start(_: Starter, variables: dict[str, str], log: Path, is_stuck: object) -> int:
+        writer = CrumbWriter(Path(variables[FOLDER_VARIABLE]))
+        slot = writer.take()
+        with monkeypatch.context() as patch:
+            past = time.monotonic_ns() - 60 * 10**9
+            patch.setattr("time.monotonic_ns", lambda: past)
+            writer.begin(slot.at, "aten.mm.default(float32[2, 2], float32[2, 2])")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Starter, "start", start)
+
+
+def test_a_run_that_is_stopped_names_the_operator_it_was_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt(monkeypatch)
+    runner = Runner(["python", "x.py"], {}, tmp_path, None)
+    found = diagnose(runner, lambda _: None)
+    assert found.guilty == [] and runner.stopped == 130
+    assert found.unable.startswith("it was stopped in its first run, after 60 s while aten.mm")
+    said: list[str] = []
+    search = ProgramRunner(["python", "x.py"], "dispatch", None, {}, say=said.append)
+    with pytest.raises(KeyboardInterrupt):
+        search.run(frozenset(), tmp_path / "run.log")
+    assert said[0].startswith("the run was stopped after 60 s while aten.mm.default(")
 
 
 def dead(

@@ -50,7 +50,7 @@ class ProgramRunner:
         fork: bool = True,
         say: Say = lambda text: None,
     ) -> None:
-        self._timeout, self._hang = timeout, hang
+        self._timeout, self._hang, self._say = timeout, hang, say
         self._command = list(command)
         self._environ = {**environ, LEVEL_VARIABLE: level}
         if device is not None:
@@ -114,6 +114,10 @@ class ProgramRunner:
                 status = self._starter.start(variables, log, trail.is_stuck)
             except subprocess.TimeoutExpired:
                 status, timed_out = TIMED_OUT, True
+            except KeyboardInterrupt:
+                if (stopped := trail.interrupted()) is not None:
+                    self._say(f"the run was {stopped.text()}\n")
+                raise
             except OSError as error:
                 raise BisectError(f"{self._command[0]}: {error.strerror or error}") from None
             lines = notes.lines()

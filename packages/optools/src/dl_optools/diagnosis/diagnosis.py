@@ -125,7 +125,7 @@ def diagnose(
     if runner.stopped:
         found.unable, found.stopped = "it was stopped in its first run", True
         if first.dead is not None:
-            found.unable += f", {first.dead.text()}"
+            found.unable += f", {first.dead.text().removeprefix('stopped ')}"
         return found
     if first.raised and first.status and not found.guilty:
         found.notes.append(f"the last operator that raised an error: {first.raised}")
