@@ -44,7 +44,7 @@ def test_the_winner_is_written_and_the_source_can_be_tuned_again(
     assert tune("apply", study(path, "faster"), source, *words, "--database", path) == 0
     assert output.read_text() == TUNED
     assert source.read_text() == (SOURCE if elsewhere else TUNED)
-    if not elsewhere:  # it has the values now, which is no change of others
+    if not elsewhere:  # it has the values now, which is not another change
         assert tune("apply", study(path, "faster"), source, "--database", path) == 0
         assert source.read_text() == TUNED
     assert f"{output}: TILE=16" in capsys.readouterr().out

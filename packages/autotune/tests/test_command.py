@@ -172,7 +172,7 @@ def test_a_command_that_is_interrupted_says_so(
         ["apply", "3f2a", "k.cpp"],
         ["export", "3f2a", "t4.json"],
         ["forget", "3f2a"],
-        ["export-wheel", "card"],
+        ["export-wheel", "gpu"],
     ],
 )
 def test_who_only_reads_makes_no_database(

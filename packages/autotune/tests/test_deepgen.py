@@ -102,14 +102,14 @@ def test_files_with_the_older_names_are_the_same_space(tmp_path: Path) -> None:
     [
         ('{"M_SIZE": [64], "M_SIZE": [32]}', r"M_SIZE is there twice, as \[64\] and \[32\]: keep"),
         ("{", "cannot be read"),
-        ("[]", "is no JSON object"),
+        ("[]", "is not a JSON object"),
         ('{"Br": [32]}', "parameters of attention"),
         ('{"M_SIZE": [64]}', "lacks BLOCK_SIZE_M, "),
         (json.dumps(listed(COLOUR=[1])), "not known: COLOUR"),
         (json.dumps(listed(M_SIZE=64)), "M_SIZE is 64: give a list"),  # type: ignore[arg-type]
         (json.dumps(listed(M_SIZE=[True])), "give a list of integers"),
         (json.dumps(listed(M_SIZE=[])), "give a list of integers"),
-        (json.dumps(listed(M_SIZE=[0])), "0 is no such size"),
+        (json.dumps(listed(M_SIZE=[0])), "0 is not a valid size"),
         (json.dumps(listed(M_SIZE=[64, 64])), "64 is given twice"),
         (json.dumps(listed(DATATYPE_B=[2])), "DATATYPE_B.*float32"),
     ],

@@ -1,4 +1,4 @@
-"""What a person writes of a kernel: each mistake is one error that names the field."""
+"""Descriptions of kernels: each mistake is one error that names the field."""
 
 from __future__ import annotations
 

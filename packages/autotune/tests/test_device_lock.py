@@ -80,7 +80,7 @@ def test_ranks_of_a_job_wait_and_pass_on_what_was_found(holder: Holder, waits: A
     with DeviceLock("cpu", 0) as second:
         assert holder.wait() == 0
         assert (second.answer("mm"), second.answer("bmm")) == ("openblas", None)
-    # Who did not wait for anybody hears of nothing: it may ask on purpose.
+    # A process that did not wait gets no answer: it may ask on purpose.
     with DeviceLock("cpu", 0) as third:
         assert third.answer("mm") is None
 

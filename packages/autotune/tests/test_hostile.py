@@ -62,7 +62,7 @@ SAID: dict[int, tuple[str, tuple[str, ...]]] = {
 
 
 def judged(trial: StoredTrial) -> str:
-    """What is not as it should be of a trial; nothing where all is."""
+    """Return what is wrong with a trial; empty if nothing is."""
     invalidity, messages = SAID[int(str(trial.config["DEED"]))]
     if trial.invalidity == invalidity and any(each in trial.message for each in messages):
         return ""

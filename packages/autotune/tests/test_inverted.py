@@ -83,7 +83,7 @@ def test_a_function_that_asks_again_after_its_end_is_ended_again() -> None:
     assert inverted.step() == 0
     inverted.close()
     assert not inverted.thread.is_alive()
-    # What it asked after that was put to nobody, and each time it was told.
+    # Later questions reached no caller, and each of them raised the error.
     assert ended == [0, 1, 2]
 
 

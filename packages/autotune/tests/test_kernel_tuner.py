@@ -40,7 +40,7 @@ def installed() -> None:
 
 
 def evaluated(name: str, seed: int, count: int = 40) -> list[int]:
-    """What a search evaluates; its thread has ended then."""
+    """Return the points that a search evaluates; its thread has ended then."""
     threads = threading.active_count()
     strategy = make_strategy(f"kernel-tuner:{name}", LARGE, seed=seed, evaluations=count)
     found = [o.point for o in search(strategy, answer, Budget(evaluations=count))]
@@ -51,7 +51,7 @@ def evaluated(name: str, seed: int, count: int = 40) -> list[int]:
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("name", NAMES)
 def test_each_strategy_follows_from_its_seed_alone(name: str) -> None:
-    # What an import draws is not of the search.
+    # Random numbers that an import draws are not part of the search.
     make_strategy(f"kernel-tuner:{name}", LARGE, seed=0)
     random.seed(5)
     np.random.seed(5)

@@ -72,7 +72,7 @@ def test_a_killed_tuner_loses_at_most_one_evaluation(
         assert len(lost) <= 1, f"{lost} were begun and are not kept"
         kept = now
     assert len(set(kept)) == len(kept)
-    # Whatever was lost was made up for: only the last one may be missing.
+    # Lost trials were repeated: only the last one may be missing.
     missing = set(begun(log)) - set(kept)
     assert len(missing) <= 1, f"{missing} were not tried again"
     # Or else nothing was shown.

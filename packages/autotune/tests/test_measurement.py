@@ -57,7 +57,7 @@ def test_a_machine_that_slows_down_does_not_change_the_ratio() -> None:
     settings = RaceSettings(precision=0.0)
     found = race(machine.kernel(1.1e-3), machine.kernel(1e-3), settings, seed=1)
     assert 1.1 in found.interval
-    # What a baseline that was measured once would have said.
+    # The ratio to a baseline that was measured once.
     first = sorted(found.baseline[:9])[4]
     late = sorted(found.candidate[-9:])[4]
     assert first / late < 0.7

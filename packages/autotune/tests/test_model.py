@@ -52,7 +52,7 @@ def tune(call: Call, vendor: str, database: Database, plan: OperatorPlan) -> Tun
 def tuned(
     monkeypatch: pytest.MonkeyPatch, database: Database, ends: dict[str, list[int]]
 ) -> model.TunedModel:
-    """Of a program that ends so, in turn, without choices and with them."""
+    """Run a program that ends with these statuses, alternating without choices and with them."""
 
     def run(_: object, variables: dict[str, str]) -> ProgramRun:
         return ProgramRun(1.0, ends[variables["DL_TUNING"]].pop(0), "loss 1.5")
@@ -96,7 +96,7 @@ def test_what_was_chosen_is_taken_back_where_it_ends_otherwise(
 ) -> None:
     with pytest.raises(TuningError, match=message):
         tuned(monkeypatch, database, {"off": off, "on": on})
-    # What an earlier run chose is there again, with what it claimed.
+    # The choices of an earlier run are restored, with its claim.
     assert database.choices() == [EARLIER]
     known, new = database.studies()
     assert database.claimed(known) == CLAIMED
@@ -126,6 +126,6 @@ def test_the_words_of_a_process_that_fails_are_its_last_that_say_something(
 
 def test_a_whole_run_that_prints_as_1_000_is_no_change() -> None:
     found = model.TunedModel((), 0, Interval(1.001, 1.0004, 1.002), "")
-    assert "program no significant change" in model.told(found)
+    assert "program no significant change" in model.format_model(found)
     better = dataclasses.replace(found, whole=Interval(1.002, 1.0006, 1.003))
-    assert "program faster" in model.told(better)
+    assert "program faster" in model.format_model(better)

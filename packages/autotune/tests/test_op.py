@@ -19,14 +19,14 @@ from dl_autotune.operators.call import check_dtype, function_of
     [
         (
             ["mm", "--dtype", "float99"],
-            "--dtype 'float99' is no dtype .*; there are bfloat16, bool,",
+            "--dtype 'float99' is not a dtype .*; available are bfloat16, bool,",
         ),
-        (["mm", "--dtype", "tensor"], "--dtype 'tensor' is no dtype"),
-        (["mm", "--dtype", "quint8"], "--dtype 'quint8' is no dtype"),
+        (["mm", "--dtype", "tensor"], "--dtype 'tensor' is not a dtype"),
+        (["mm", "--dtype", "quint8"], "--dtype 'quint8' is not a dtype"),
         (["mm", "--shapes", "2x2147483649"], "--shapes 2x2147483649 has more than 2,147,483,648"),
         (["mm", "--shapes", "65536x65536"], "--shapes 65536x65536 has more than"),
         (["mm", "--shapes", "0x" + "9" * 5000], "--shapes 0x9999.* has more than"),
-        (["mm", "--shapes", "2x\u0663"], "is no shape like 64x128"),
+        (["mm", "--shapes", "2x\u0663"], "is not a shape like 64x128"),
         (["load"], "no operator 'load' of tensors; give one like mm"),
         (["save"], "no operator 'save' of tensors"),
         (["zeros"], "no operator 'zeros' of tensors"),

@@ -30,7 +30,7 @@ class Trial:
 
 
 class Study:
-    """What a study answers, with a record of what it was told."""
+    """Fake study that records the reported values."""
 
     def __init__(self, sampler: random.Random) -> None:
         self._rng = sampler
@@ -63,7 +63,7 @@ def test_each_valid_point_is_proposed_once_and_told() -> None:
     outcomes = search(strategy, evaluate, Budget(evaluations=1000))
     assert sorted(outcome.point for outcome in outcomes) == list(range(SPACE.size))
     told = strategy._study.told
-    # What is not valid, and what failed, is told as failed; all else with its value.
+    # Invalid and failed points are reported as failed; all others with their values.
     assert {state for value, state in told if value is None} == {"fail"}
     values = {value for value, state in told if state is None}
     assert values and values <= {float(o.value) for o in outcomes if o.value is not None}

@@ -62,7 +62,7 @@ def cluster(folder: Path) -> Iterator[OnRay]:
         yield made
 
 
-def gone(processes: list[int]) -> None:
+def wait_for_end(processes: list[int]) -> None:
     """Wait until processes have ended, given as descriptors."""
     for each in processes:
         assert select.select([each], [], [], 60)[0] == [each]
@@ -106,11 +106,11 @@ def test_a_machine_that_is_lost_is_started_again_and_holds_its_device(cluster: O
         with pytest.raises(WorkerError, match="the machine was lost") as lost:
             worker.call(("echo", 1), 60)
         assert lost.value.reason == "crash"
-        gone([old])
+        wait_for_end([old])
         assert worker.call(("echo", 2), 60) == 2
         with pytest.raises(TuningError, match="being tuned by process"):
             DeviceLock("cpu", 7).__enter__()
-    # Held by nobody any more, as soon as the process has ended.
+    # The lock is free as soon as the process has ended.
     with cluster.lock("cpu", 7):
         pass
 
@@ -179,7 +179,7 @@ def test_a_tuner_that_is_stopped_leaves_no_process(
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    # The first candidate is told when it is kept; the others are not done then.
+    # The first candidate is reported when it is stored; the others are not done then.
     while "MODE=1" not in (line := process.stderr.readline()):
         assert line, "it ended by itself"
     started = children_of(process.pid)
@@ -195,7 +195,7 @@ def test_a_tuner_that_is_stopped_leaves_no_process(
     assert status == (130 if how is signal.SIGINT else -how)
     # Two hosts, and a guard and a worker below each at least.
     assert len(ends) >= 6
-    gone(ends)
+    wait_for_end(ends)
     database = Database(path)
     (study,) = database.studies()
     assert database.trials(study)[0].config == {"MODE": 1}

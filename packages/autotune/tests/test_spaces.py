@@ -155,30 +155,30 @@ def failing_resource(tile: int) -> float:
         (lambda: SearchSpace({"a": [float("inf")]}), "parameter a: inf is not finite"),
         (
             lambda: SearchSpace({"a": "abc"}),
-            r"parameter a: 'abc' is no list of values; write \['abc'\]",
+            r"parameter a: 'abc' is not a list of values; write \['abc'\]",
         ),
-        (lambda: SearchSpace({"a": 5}), "parameter a: 5 is no list of values"),  # type: ignore[dict-item]
+        (lambda: SearchSpace({"a": 5}), "parameter a: 5 is not a list of values"),  # type: ignore[dict-item]
         (lambda: SearchSpace({"a": [[1]]}), r"parameter a: \[1\] is neither"),  # type: ignore[list-item]
-        (lambda: SearchSpace(["a"]), "'a' is no Parameter"),  # type: ignore[list-item]
-        (lambda: SearchSpace("a"), "'a' is no mapping"),  # type: ignore[arg-type]
-        (lambda: SearchSpace(5), "5 is no mapping"),  # type: ignore[arg-type]
+        (lambda: SearchSpace(["a"]), "'a' is not a Parameter"),  # type: ignore[list-item]
+        (lambda: SearchSpace("a"), "'a' is not a mapping"),  # type: ignore[arg-type]
+        (lambda: SearchSpace(5), "5 is not a mapping"),  # type: ignore[arg-type]
         (lambda: SearchSpace({"a": [1]}, 5), "constraints is 5: give a list"),  # type: ignore[arg-type]
         (lambda: SearchSpace({"a": [1]}, [5]), "constraint 5 is neither"),  # type: ignore[list-item]
         (lambda: SearchSpace.of_configs([{"a": [1]}]), "parameter a: values have to be"),  # type: ignore[dict-item]
-        (lambda: SearchSpace({"a": [1]}).point({"a": [1]}), r"parameter a: \[1\] is no single"),  # type: ignore[dict-item]
+        (lambda: SearchSpace({"a": [1]}).point({"a": [1]}), r"parameter a: \[1\] is not a single"),  # type: ignore[dict-item]
         (lambda: SearchSpace({"a": [1]}).point({"a": 1, "b": 2}), "parameters a: 'b' is surplus"),
         (lambda: SearchSpace({"a": [1]}).point({"b": 2}), "a: it lacks a and 'b' is surplus"),
         (lambda: SearchSpace({"a": [2]}, ["9**9**a**9 > 0"]), "failed for a=2: OverflowError: 9"),
         (lambda: SearchSpace({"a": [2]}, ["pow(9, pow(9, 9)) > a"]), "387420489 is too large"),
         (lambda: SearchSpace({"a": [2]}, ["1 << 9**9**a > 0"]), "is too large"),
         (lambda: SearchSpace({"a": [2]}, ["len('x' * 10**9) > a"]), "are too many"),
-        (lambda: SearchSpace({"a": [1]}, ["a = 1"]), "'a = 1' is no expression"),
+        (lambda: SearchSpace({"a": [1]}, ["a = 1"]), "'a = 1' is not an expression"),
         (lambda: SearchSpace({"a": [1]}, ["a.real > 0"]), "Attribute is not allowed"),
         (lambda: SearchSpace({"a": [1]}, ["open(a)"]), "may call only abs"),
         (lambda: SearchSpace({"a": [1]}, ["1 > 0"]), "names no parameter"),
-        (lambda: SearchSpace({"a": [1]}, ["a > b"]), "a > b names b, which is no parameter"),
+        (lambda: SearchSpace({"a": [1]}, ["a > b"]), "a > b names b, which is not a parameter"),
         (lambda: SearchSpace({"a": [1]}, [lambda *x: True]), "use plain parameters"),
-        (lambda: SearchSpace({"a": [1, 2]}, ["a > 2"]), "constraint a > 2 leaves none"),
+        (lambda: SearchSpace({"a": [1, 2]}, ["a > 2"]), "constraint a > 2 leaves no configuration"),
         (
             lambda: SearchSpace({"a": [1, 2], "b": [1, 2]}, ["a > b", "b > a - 0"]),
             "no configuration is valid",

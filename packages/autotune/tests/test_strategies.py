@@ -27,7 +27,7 @@ LARGE = SearchSpace(
 
 
 def slowness(point: int) -> float | None:
-    """Of a kernel whose best tile is 64 by 32, with much that does not run at all."""
+    """Time of a kernel whose best tile is 64 by 32; many configurations do not run."""
     c = {k: v for k, v in LARGE.config(point).items() if not isinstance(v, str)}
     if c["tile_m"] * c["tile_n"] * c["lanes"] > 16384:
         return None
@@ -134,16 +134,16 @@ def test_a_huge_space_is_searched_without_being_listed() -> None:
 @pytest.mark.parametrize(
     ("outcome", "message"),
     [
-        (Outcome(1, math.nan), "value of .*nan.* is no positive, finite number"),
-        (Outcome(1, math.inf), "inf.* is no positive"),
-        (Outcome(1, 0.0), r"value=0\.0.* is no positive"),
-        (Outcome(1, -2.0), r"value=-2\.0.* is no positive"),
-        (Outcome(1, "fast"), "'fast'.* is no positive"),  # type: ignore[arg-type]
+        (Outcome(1, math.nan), "value of .*nan.* is not a positive, finite number"),
+        (Outcome(1, math.inf), "inf.* is not a positive"),
+        (Outcome(1, 0.0), r"value=0\.0.* is not a positive"),
+        (Outcome(1, -2.0), r"value=-2\.0.* is not a positive"),
+        (Outcome(1, "fast"), "'fast'.* is not a positive"),  # type: ignore[arg-type]
         (Outcome(-1, 1.0), "point=-1.* is of no point of the space"),
         (Outcome(SMALL.size, 1.0), f"an integer of 0 to {SMALL.size - 1}"),
         (Outcome(1.0, 1.0), r"point=1\.0.* is of no point"),  # type: ignore[arg-type]
         (Outcome(True, 1.0), "point=True.* is of no point"),
-        ((1, 2.0), r"\(1, 2\.0\) is no answer: give an Outcome"),
+        ((1, 2.0), r"\(1, 2\.0\) is not an answer: give an Outcome"),
     ],
 )
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -162,8 +162,8 @@ def test_an_answer_that_is_none_is_refused(name: str, outcome: Outcome, message:
         (lambda points: [Outcome(p, 1.0) for p in points[1:]], "no answer for points 0:"),
         (lambda points: [Outcome(p, 1.0) for p in points] * 2, "point 0, which it was not asked"),
         (lambda points: [Outcome(20, 1.0)], "answers point 20, which it was not asked for"),
-        (lambda points: [1.0 for _ in points], r"evaluate gives 1\.0, which is no Outcome"),
-        (lambda points: [Outcome(p, math.nan) for p in points], "is no positive"),
+        (lambda points: [1.0 for _ in points], r"evaluate gives 1\.0, which is not an Outcome"),
+        (lambda points: [Outcome(p, math.nan) for p in points], "is not a positive"),
     ],
 )
 def test_a_search_refuses_what_answers_nothing_or_something_else(

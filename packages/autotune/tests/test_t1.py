@@ -32,9 +32,9 @@ def test_parameters_and_conditions_become_a_space(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('"Type": "int", ', '"Name": "z", ', "key Name is there twice"),
-        ("[8, 16, 32]", "range(9)", r"values of parameter x, 'range\(9\)', are no list"),
-        ("x * y <=", "x * z <=", r"names z, which is no parameter.*t1\.json"),
-        ("<= 32", "<= 1", r"leaves none.*t1\.json"),
+        ("[8, 16, 32]", "range(9)", r"values of parameter x, 'range\(9\)', are not a list"),
+        ("x * y <=", "x * z <=", r"names z, which is not a parameter.*t1\.json"),
+        ("<= 32", "<= 1", r"leaves no configuration.*t1\.json"),
         ("TuningParameters", "Parameters", "is not a T1 file: KeyError"),
         ("}}", "", "is not a T1 file"),
     ],

@@ -123,7 +123,7 @@ def test_two_tuners_do_not_share_a_device(folder: Path) -> None:
             'default={"MODE": 3}',
             r"default {'MODE': 3} cannot be run: .*SEGV",
         ),
-        ('default={"MODE": 0}', 'default={"MODE": 9}', r"default {'MODE': 9} is no valid"),
+        ('default={"MODE": 0}', 'default={"MODE": 9}', r"default {'MODE': 9} is not a valid"),
         ('"MODE": range', '"OTHER": range', r"twice\.cpp: key OTHER has no marker"),
         ("range(7)", "[]", "there are no values"),
         ('outputs=["b"]', "outputs=[]", "no output is named"),
@@ -183,8 +183,8 @@ def test_a_strategy_with_a_thread_leaves_none_behind(folder: Path, tmp_path: Pat
 
 
 def test_a_vendor_that_is_not_there_is_named(folder: Path) -> None:
-    made = Tuner(Target(KERNEL, "nobody"), Database(folder / "other.sqlite"))
-    with pytest.raises(TuningError, match=r"no vendor nobody; installed are .*cpu"):
+    made = Tuner(Target(KERNEL, "unknown"), Database(folder / "other.sqlite"))
+    with pytest.raises(TuningError, match=r"no vendor unknown; installed are .*cpu"):
         made.run()
 
 
@@ -206,7 +206,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(folder: Path, tmp_path: Path)
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    # The first candidate that beats nothing is still the best so far, and is told when it is kept.
+    # The first candidate that beats nothing is the best so far, and is reported when it is stored.
     lines = iter(process.stderr.readline, "")
     told = [line for line in (next(lines), next(lines)) if line]
     workers = [os.pidfd_open(pid) for pid in children_of(process.pid)]

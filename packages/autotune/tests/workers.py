@@ -74,12 +74,12 @@ def bomb(count: int) -> None:
 
 
 def allocate(count: int) -> int:
-    """Take bytes of memory that is nobody else's."""
+    """Take bytes of private memory."""
     return len(bytearray(count))
 
 
 def share(count: int) -> None:
-    """Take bytes of memory that processes share, which is no data of a process, and touch them."""
+    """Take bytes of shared memory, which is not data of one process, and touch them."""
     memory = mmap.mmap(-1, count)
     for at in range(0, count, mmap.PAGESIZE):
         memory[at] = 1

@@ -3,7 +3,7 @@
 ``strategies`` propose, ``runners`` execute, ``observers`` measure, ``toolchains`` compile; a
 strategy sees a :class:`SearchSpace` and numbers, never a device.
 
-Importing it imports none of them, because `import torch` asks every plugin what it adds.
+Importing the package imports no part, because `import torch` asks every plugin what it adds.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from .spaces.markers import substitute
 
 
 def _has(text: str, claim: StoredClaim) -> bool:
-    """Whether a source has the values of the winner already."""
+    """Return True if a source has the values of the winner already."""
     try:
         return substitute(text, claim.config, keep_markers=True).split() == text.split()
     except MarkerError:
@@ -50,7 +50,7 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
         written = read_regular(source, SOURCE_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TuningError(f"[tune] {source} cannot be read: {error}") from error
-    # What was tuned is the text with the line ends that Python reads; the file keeps its own.
+    # The tuned text has the line ends that Python reads; the file keeps its own.
     text, ends = _plain(written)
     if _has(text, claim):
         tuned = text

@@ -26,14 +26,14 @@ from .runners.tuner import Plan, Tuned, Tuner
 from .show import find, show_studies
 from .spaces import Config
 from .strategies import DEFAULT, OPTIONAL, STRATEGIES, Budget
-from .terminal import Display, shown
+from .terminal import Display, format_values
 
 STATUS_ARGUMENTS, STATUS_STOPPED = 2, 130
 _READING = ("show", "report", "apply", "export", "forget", "export-wheel")
 _STOPPED = {
     "kernel": "What was measured is kept; the same command goes on",
-    "op": "Nothing was chosen; the same command begins anew",
-    "model": "What was chosen for calls until now is kept; the same command begins anew",
+    "op": "Nothing was chosen; the same command starts again",
+    "model": "What was chosen for calls until now is kept; the same command starts again",
 }
 
 
@@ -48,15 +48,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         " where it was stopped, and returns what it found once it is done.",
     )
     kernel.add_argument("file", type=Path, metavar="FILE", help="the Python file")
-    kernel.add_argument("--vendor", default="cpu", help="whose device compiles and runs it (cpu)")
-    kernel.add_argument("--device", type=int, default=0, help="of the vendor (0)")
+    kernel.add_argument("--vendor", default="cpu", help="vendor to run on (default: cpu)")
+    kernel.add_argument("--device", type=int, default=0, help="device of the vendor (default: 0)")
     kernel.add_argument("--evaluations", type=int, help="candidates to evaluate (60)")
-    kernel.add_argument("--seconds", type=float, help="of searching; the last races come on top")
+    kernel.add_argument("--seconds", type=float, help="time limit of the search")
     known = ", ".join((*STRATEGIES, *OPTIONAL))
     kernel.add_argument("--strategy", default=DEFAULT, metavar="NAME", help=f"one of {known}")
-    kernel.add_argument("--seed", type=int, default=0, help="of inputs, order and strategy (0)")
+    kernel.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
     kernel.add_argument(
-        "--caches", choices=CACHES, default="warm", help="what a launch finds there"
+        "--caches", choices=CACHES, default="warm", help="state of the caches at a launch"
     )
     kernel.add_argument("--workers", type=int, default=2, help="compilers at a time (2)")
     kernel.add_argument(
@@ -65,24 +65,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="run workers on the machines of a Ray cluster: its address, auto, or local",
     )
     kernel.add_argument(
-        "--processes", type=int, default=5, help="in which the winner is raced at the end (5)"
+        "--processes", type=int, default=5, help="processes of the final race (default: 5)"
     )
     kernel.add_argument(
         "--limit",
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="after which a candidate is given up, with its checks and its race (60)",
+        help="time limit of a candidate, its checks and its race (default: 60)",
     )
     kernel.add_argument(
-        "--memory", type=int, metavar="MIB", help="that a candidate may use (half of the machine)"
+        "--memory", type=int, metavar="MIB", help="memory limit per candidate (default: half)"
     )
     kernel.add_argument("--again", action="store_true", help="search on though there is a verdict")
     kernel.add_argument(
         "--report", type=Path, metavar="FILE", help="write a page for the browser at the end"
     )
     operators = configure_operators(commands)
-    show = commands.add_parser("show", help="what was tuned; or the trials of one study")
+    show = commands.add_parser("show", help="show all studies, or the trials of one study")
     show.add_argument("study", nargs="?", help="the beginning of its key")
     show.add_argument("--all", action="store_true", help="all its trials, not the ten fastest")
     report = commands.add_parser("report", help="write a study as a page for the browser")
@@ -216,8 +216,8 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
         )
     return (
         f"study   {tuned.study.key}, {tuned.evaluated} configurations; failed: {causes}\n"
-        f"default {shown(default)}\n"
-        f"best    {shown(tuned.config)}\n"
+        f"default {format_values(default)}\n"
+        f"best    {format_values(tuned.config)}\n"
         f"verdict {tuned.claim} ({how})\n"
     )
 
@@ -239,7 +239,7 @@ def apply_winner(arguments: argparse.Namespace, study: Study, database: Database
     claim = database.claimed(study)
     apply(study, claim, arguments.source, output)
     assert claim is not None
-    write_output(f"{output}: {shown(claim.config)}\n")
+    write_output(f"{output}: {format_values(claim.config)}\n")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong by what a caller gave, as against a candidate that fails: that is a trial."""
+"""Errors about what a caller passed. A candidate that fails is not an error, but a trial."""
 
 from __future__ import annotations
 

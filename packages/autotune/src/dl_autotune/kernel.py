@@ -1,4 +1,4 @@
-"""What a person writes of a kernel to have it tuned: source, parameters, inputs, what is right."""
+"""Description of a tunable kernel: source, parameters, inputs and expected outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .spaces.parameter import plain
 Array = NDArray[Any]
 Argument = Array | np.generic
 Arguments = Mapping[str, Argument]
-"""Of one launch, in the order of the kernel's parameters: arrays, and numpy scalars."""
+"""Arguments of one launch, in the order of the kernel's parameters: arrays, and numpy scalars."""
 Shape = Mapping[str, int]
 _DIMENSIONS = 3
 
@@ -51,7 +51,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Expected:
-    """What an output has to be.
+    """Expected value of an output.
 
     :ivar values: in float64, from the same inputs; as they are where the output is of integers.
     :ivar op_class: how the result may differ, see :class:`diopi_proto.tolerance.OpClass`.
@@ -130,7 +130,7 @@ class TunableKernel:
             raise KernelError(f"[kernel] {self.source} cannot be read: {error}") from error
 
     def check(self) -> None:
-        """Whether source, space and default fit, before anything is compiled.
+        """Check that source, space and default fit, before anything is compiled.
 
         :raises KernelError: the default is not valid, or no output is named.
         :raises MarkerError: markers and parameters differ.
@@ -138,14 +138,14 @@ class TunableKernel:
         check_keys(find_markers(self.text(), self.source.name), self.space.names, self.source.name)
         if self.space.point(self.default) is None:
             raise KernelError(
-                f"[kernel] the default {dict(self.default)!r} is no valid configuration of the"
-                " space: give one that is, since it is what candidates have to beat"
+                f"[kernel] the default {dict(self.default)!r} is not a valid configuration of"
+                " the space: give a valid one, since candidates have to beat it"
             )
         if not self.outputs:
             raise KernelError("[kernel] no output is named, so that no result could be judged")
 
     def identity(self) -> dict[str, Any]:
-        """What makes trials comparable, as far as the kernel goes."""
+        """Return the kernel's part of the identity by which trials are comparable."""
         digest = hashlib.sha256(self.text().encode()).hexdigest()
         return {
             "kernel": self.source.name,

@@ -1,4 +1,4 @@
-"""What dl-autotune adds to ``dl``. Imports no torch."""
+"""Plugin of dl-autotune for ``dl``. Imports no torch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dl_cli_commands() -> Sequence[Command]:
 
 @hookimpl
 def dl_tuned_databases() -> Sequence[Contribution]:
-    """What was tuned on this machine, by its user and for all who use this environment."""
+    """Databases of choices: the user's own, and the one of this environment."""
     from dl_core.contributions import Contribution
 
     from .layers import site_database, user_database
@@ -38,7 +38,7 @@ def dl_tuned_databases() -> Sequence[Contribution]:
 
 @hookimpl
 def dl_op_tools() -> Sequence[Contribution]:
-    """What ``dl tune model`` watches a program with."""
+    """Op tool by which ``dl tune model`` records a program's calls."""
     from dl_core.contributions import Contribution
 
     def load() -> object:

@@ -7,7 +7,7 @@ from diopi_proto.text import write_output
 from .errors import TuningError
 from .observers import Verdict
 from .runners.database import Database, StoredClaim, StoredTrial, Study
-from .terminal import shown
+from .terminal import format_values
 
 _MOST_TRIALS = 10
 
@@ -41,11 +41,11 @@ def _line(study: Study, database: Database) -> str:
         if claimed.races:
             said += f": {claimed.ratio:.3f} x [{claimed.low:.3f}, {claimed.high:.3f}]"
         if found.get("kernel") != "operator":
-            said += f", {shown(claimed.config)}"
+            said += f", {format_values(claimed.config)}"
         elif claimed.verdict == Verdict.FASTER.value:
             chosen = (f"{key.partition(':')[0]}={each}" for key, each in claimed.config.items())
             said += f", {', '.join(chosen)}"
-    shape = f" ({shown(found['shape'])})" if "shape" in found else ""
+    shape = f" ({format_values(found['shape'])})" if "shape" in found else ""
     count = len(database.trials(study))
     return (
         f"{study.key}  {found.get('kernel')}:{found.get('function')}{shape} on"
@@ -56,8 +56,8 @@ def _line(study: Study, database: Database) -> str:
 def _trial(trial: StoredTrial) -> str:
     if trial.ratio is None:
         first = trial.message.strip().partition("\n")[0]
-        return f"{trial.invalidity}: {first[:100]}, {shown(trial.config)}"
-    return f"{trial.ratio:.3f} x [{trial.low:.3f}, {trial.high:.3f}], {shown(trial.config)}"
+        return f"{trial.invalidity}: {first[:100]}, {format_values(trial.config)}"
+    return f"{trial.ratio:.3f} x [{trial.low:.3f}, {trial.high:.3f}], {format_values(trial.config)}"
 
 
 def find(key: str, database: Database) -> Study:

@@ -1,4 +1,4 @@
-"""What a person sees of a tuning run: a bar with the best so far on a terminal, lines elsewhere."""
+"""Display of a tuning run: a bar with the best so far on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .kernel import TunableKernel
 from .runners.database import StoredTrial
 
 
-def shown(values: Mapping[str, object]) -> str:
+def format_values(values: Mapping[str, object]) -> str:
     """A configuration or a shape in one line."""
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
@@ -45,7 +45,7 @@ class Display:
         """Say what is tuned."""
         self._line(
             f"{kernel.source.name}: {kernel.space.size:,} configurations, default"
-            f" {shown(kernel.default)}"
+            f" {format_values(kernel.default)}"
         )
 
     def trial(self, trial: StoredTrial, count: int) -> None:
@@ -54,7 +54,7 @@ class Display:
             self._failed[trial.invalidity] += 1
         elif trial.ratio > self._best:
             self._best = trial.ratio
-            self._line(f"{count:4}  {trial.ratio:.3f} x  {shown(trial.config)}")
+            self._line(f"{count:4}  {trial.ratio:.3f} x  {format_values(trial.config)}")
         reasons = self._failed.most_common()
         failed = ", ".join(f"{n} {escape(printable(reason))}" for reason, n in reasons)
         description = f"best {self._best:.3f} x" + (f" (failed: {failed})" if failed else "")

@@ -13,7 +13,7 @@ from pathlib import Path
 from dl_autotune import SearchSpace
 
 FEW = {(0, 0), (5, 0), (14, 5), (12, 1)}
-"""What is tried where not all are."""
+"""Candidates that are tried where the list is not run whole."""
 ENDLESS = (7, 8, 9, 23)
 """Deeds that end when time is up, which makes them dear: from two launches on."""
 

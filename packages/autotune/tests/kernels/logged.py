@@ -14,7 +14,7 @@ _last = [0]
 
 
 def launch(config: Any, shape: Any) -> Launch:
-    """One block; what is the default is no candidate."""
+    """One block; the default is not a candidate."""
     if config["NUMBER"] not in (0, _last[0]):
         _last[0] = config["NUMBER"]
         with Path(os.environ["DL_TEST_LOG"]).open("a") as file:

@@ -1,4 +1,4 @@
-"""What measures: paired races of a baseline and a candidate, and what may be said after them."""
+"""Measurement: paired races of a baseline and a candidate, and the claims they support."""
 
 from __future__ import annotations
 

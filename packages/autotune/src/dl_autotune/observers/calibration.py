@@ -11,9 +11,9 @@ from .warmup import Run
 
 @dataclass(frozen=True)
 class Calibration:
-    """What races of a callable against itself came to.
+    """Result of races of a callable against itself.
 
-    :ivar noise: the share by which every interval has to be widened so that all of those
+    :ivar noise: the share by which every interval has to be widened so that all the
         intervals contain 1; below 0.01 where the machine is quiet.
     :ivar races: how many there were.
     """

@@ -16,7 +16,7 @@ from .race import Race
 
 
 class Verdict(str, enum.Enum):
-    """Of a candidate against the baseline."""
+    """Verdict on a candidate against the baseline."""
 
     FASTER = "faster"
     SLOWER = "slower"

@@ -13,9 +13,9 @@ from .quantile import normal_quantile, t_quantile
 
 _RESAMPLES = 2000
 _TRIMMED = 0.2
-"""The share of blocks at each end that do not count: a block that was interrupted is no news."""
+"""Share of blocks at each end that do not count, because they may have been interrupted."""
 _LEAST = 0.0005
-"""Beside 1 of an end, for a claim: less than that is printed as 1.000."""
+"""Least distance of an end from 1 for a claim: less is printed as 1.000."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class Interval:
 
     @property
     def faster(self) -> bool:
-        """Whether all of it is above 1, also as it is printed."""
+        """True if the whole interval is above 1, also as printed."""
         return self.low > 1 + _LEAST
 
     @property
     def slower(self) -> bool:
-        """Whether all of it is below 1, also as it is printed."""
+        """True if the whole interval is below 1, also as printed."""
         return self.high < 1 - _LEAST
 
     def __contains__(self, ratio: float) -> bool:

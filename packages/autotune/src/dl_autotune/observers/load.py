@@ -28,7 +28,7 @@ def processors_in_use(seconds: float = 0.25) -> float:
 
 
 def _ticks() -> tuple[int, int] | None:
-    """Of all processors together: idle ones, and all."""
+    """Return the idle ticks and all ticks, summed over processors."""
     try:
         first = _STAT.read_text(encoding="ascii").partition("\n")[0].split()[1:]
     except OSError:

@@ -1,7 +1,7 @@
 """A race: baseline and candidate in paired blocks of random order, until enough is known.
 
 Whatever slows the machine down for longer than a block slows both down, and the ratio of the two
-stays. A baseline that was measured once, at another time, is no baseline.
+stays. A baseline that was measured once, at another time, is not a baseline.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class RaceSettings:
         error, so that looking often finds no more winners by chance.
     :ivar repeats: runs of each side in a block, of which the median counts.
     :ivar confidence: of the whole race.
-    :ivar precision: an interval this narrow, as a share, ends the race though nobody has won.
+    :ivar precision: an interval this narrow, as a share, ends the race without a winner.
     :ivar hopeless: a candidate whose ratio is surely below this ends the race.
     :ivar seconds: of measured time, after which the next look is the last.
     """
@@ -37,7 +37,7 @@ class RaceSettings:
 
 @dataclass(frozen=True)
 class Race:
-    """What came of a race.
+    """Result of a race.
 
     :ivar interval: of the ratio of times, baseline by candidate.
     :ivar baseline: seconds of every run that counted.

@@ -33,8 +33,8 @@ class Call:
     threads: int | None = None
 
     def __str__(self) -> str:
-        values = [_shown(value) for value in self.arguments]
-        values += [f"{name}={_shown(value)}" for name, value in self.keywords.items()]
+        values = [_format(value) for value in self.arguments]
+        values += [f"{name}={_format(value)}" for name, value in self.keywords.items()]
         call = f"{self.operator.removeprefix('aten::')}({', '.join(values)})"
         if self.threads is None:
             return call
@@ -87,7 +87,7 @@ def _described(value: Any) -> Any:
 
 
 def function_of(operator: str) -> Callable[..., Any]:
-    """What to call.
+    """Return the function of an operator's name.
 
     :raises TuningError: torch has no operator or function of tensors of that name.
     """
@@ -110,7 +110,7 @@ def function_of(operator: str) -> Callable[..., Any]:
 
 
 def _takes_tensors(found: Any) -> bool:
-    """Whether something of torch's is an operator, or a function that calls some."""
+    """Return True for an operator of torch, or a function that calls operators."""
     if isinstance(found, torch._ops.OpOverloadPacket):
         return any(_takes_tensors(getattr(found, name)) for name in found.overloads())
     if isinstance(found, torch._ops.OpOverload):
@@ -125,14 +125,14 @@ def _takes_tensors(found: Any) -> bool:
 
 
 def check_dtype(name: str) -> None:
-    """Whether tensors of a dtype can be made of numbers.
+    """Check that tensors of a dtype can be made from numbers.
 
     :raises ArgumentsError: they cannot, or torch has no such dtype.
     """
     found = {str(each).removeprefix("torch.") for each in _dtypes()}
     if name not in found:
         raise ArgumentsError(
-            f"[tune] --dtype {name!r} is no dtype of torch's that numbers are made of; there are"
+            f"[tune] --dtype {name!r} is not a dtype that torch makes from numbers; available are"
             f" {', '.join(sorted(found))}"
         )
 
@@ -149,8 +149,8 @@ def _dtypes() -> list[torch.dtype]:
     return numbers
 
 
-def made(call: Call, *, seed: int) -> tuple[list[Any], dict[str, Any]]:
-    """Arguments on the device: seeded normal numbers in the layouts that were described."""
+def build_arguments(call: Call, *, seed: int) -> tuple[list[Any], dict[str, Any]]:
+    """Return arguments on the device: seeded normal numbers in the layouts that were described."""
     generator = torch.Generator().manual_seed(seed)
 
     def make(value: Any) -> Any:
@@ -176,7 +176,7 @@ def made(call: Call, *, seed: int) -> tuple[list[Any], dict[str, Any]]:
     return [make(value) for value in call.arguments], keywords
 
 
-def _shown(value: Any) -> str:
+def _format(value: Any) -> str:
     if isinstance(value, dict):
         return f"{value['dtype']}[{'x'.join(map(str, value['shape']))}]"
     return str(value)

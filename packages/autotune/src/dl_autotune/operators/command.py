@@ -57,7 +57,7 @@ def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
         "export-wheel",
         help="make a wheel of what was chosen, for others with the same device",
     )
-    wheel.add_argument("device", help="what the device is called: the wheel is dl-tuned-DEVICE")
+    wheel.add_argument("device", help="name of the device; the wheel is dl-tuned-DEVICE")
     wheel.add_argument(
         "--output",
         type=Path,
@@ -65,7 +65,7 @@ def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
         metavar="FOLDER",
         help="folder of the wheel (default: .)",
     )
-    wheel.add_argument("--version", default="0.1.0", help="of the wheel (0.1.0)")
+    wheel.add_argument("--version", default="0.1.0", help="version of the wheel (default: 0.1.0)")
     add_force(wheel)
     return [op, model, wheel]
 
@@ -73,9 +73,15 @@ def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
 def _configure_op(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("operator", metavar="OPERATOR", help="mm, conv2d, aten::addmm, ...")
     parser.add_argument(
-        "--shapes", nargs="+", required=True, metavar="SHAPE", help="of its tensors: 64x128 128x32"
+        "--shapes",
+        nargs="+",
+        required=True,
+        metavar="SHAPE",
+        help="shape of each tensor",
     )
-    parser.add_argument("--dtype", default="float32", help="of all of them (float32)")
+    parser.add_argument(
+        "--dtype", default="float32", help="dtype of the tensors (default: float32)"
+    )
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="another argument"
     )
@@ -83,12 +89,15 @@ def _configure_op(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_plan(parser: argparse.ArgumentParser, *, seconds: float) -> None:
-    parser.add_argument("--vendor", default="cpu", help="whose implementations (cpu)")
+    parser.add_argument("--vendor", default="cpu", help="vendor to tune (default: cpu)")
     parser.add_argument(
-        "--seconds", type=float, default=seconds, help=f"of searching ({seconds:g})"
+        "--seconds",
+        type=float,
+        default=seconds,
+        help=f"time limit of the search (default: {seconds:g})",
     )
-    parser.add_argument("--processes", type=int, default=3, help="that race in the end (3)")
-    parser.add_argument("--seed", type=int, default=0, help="of inputs and order (0)")
+    parser.add_argument("--processes", type=int, default=3, help="final processes (default: 3)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of inputs and order (default: 0)")
 
 
 def tune_op(arguments: argparse.Namespace, database: Database) -> int:
@@ -108,7 +117,7 @@ def tune_op(arguments: argparse.Namespace, database: Database) -> int:
     with DeviceLock(arguments.vendor, 0) as lock:
         found = lock.answer(question)
         if found is None:
-            found = told(tune_call(call, arguments.vendor, database, plan))
+            found = format_call(tune_call(call, arguments.vendor, database, plan))
             lock.leave(question, found)
         else:
             found += "found   by another rank of this job\n"
@@ -127,7 +136,7 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
             "[tune] a rank of a job cannot tune its program alone: start the job from the tuner, as"
             " dl tune model -- torchrun --nproc-per-node=2 train.py"
         )
-    from .model import program_of, told, tune_model
+    from .model import format_model, program_of, tune_model
 
     def say(line: str) -> None:
         write_error(f"dl tune: {line}\n")
@@ -135,7 +144,7 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
     command = program_of(arguments.program)
     with DeviceLock(arguments.vendor, 0):
         tuned = tune_model(command, arguments.vendor, database, plan, runs=arguments.runs, say=say)
-    write_output(told(tuned))
+    write_output(format_model(tuned))
     return 0
 
 
@@ -185,15 +194,15 @@ def demand_processes(count: int) -> None:
         )
 
 
-def told(tuned: TunedCall) -> str:
-    """What came of a call, in lines."""
+def format_call(tuned: TunedCall) -> str:
+    """Format the result of a call as lines."""
     lines = [f"call    {tuned.call}", f"on      {tuned.identity}"]
     for key, choices in tuned.keys.items():
         lines.append(f"choices {key.partition(':')[0]}: {', '.join(choices)}")
     lines += [f"refused {choice}: {reason}" for choice, reason in tuned.refused]
     for key, choice in tuned.chosen.items():
         lines.append(f"chosen  {key.partition(':')[0]}: {choice}")
-    if warning := load_told(tuned.in_use):
+    if warning := format_load_warning(tuned.in_use):
         lines.append(f"warning {warning}")
     if not any(len(choices) > 1 for choices in tuned.keys.values()):
         lines.append("verdict there is nothing to choose between for this call")
@@ -204,8 +213,8 @@ def told(tuned: TunedCall) -> str:
     return "\n".join(lines) + "\n"
 
 
-def load_told(in_use: float) -> str:
-    """What to say of processors that others used; empty: nothing."""
+def format_load_warning(in_use: float) -> str:
+    """Format a warning about processors that other processes used; empty without one."""
     if in_use < BUSY:
         return ""
     return (
@@ -216,7 +225,7 @@ def load_told(in_use: float) -> str:
 
 def _shape(text: str) -> list[int]:
     if not re.fullmatch(r"[0-9]+(x[0-9]+)*", text):
-        raise ArgumentsError(f"[tune] --shapes {text!r} is no shape like 64x128")
+        raise ArgumentsError(f"[tune] --shapes {text!r} is not a shape like 64x128")
     # Python reads no number of thousands of digits.
     sizes = [int(size[:20]) for size in text.split("x")]
     if max(sizes) > _LARGEST or math.prod(sizes) > _LARGEST:

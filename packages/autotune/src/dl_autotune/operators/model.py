@@ -16,7 +16,7 @@ from ..errors import ArgumentsError, TuningError
 from ..observers.interval import Interval, bootstrap
 from ..runners.database import Database
 from .call import Call
-from .command import load_told
+from .command import format_load_warning
 from .plan import OperatorPlan
 from .program import ProgramRun, run
 from .recording import FOLDER, recorded
@@ -24,7 +24,7 @@ from .tuner import TunedCall, take_back, tune_call
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _LEAST_SHARE = 0.005
-"""Of the program's time in operators; a call with less is not worth its tuning."""
+"""Share of the program's time in operators below which a call is not tuned."""
 
 
 class EndedOtherwiseError(TuningError):
@@ -33,7 +33,7 @@ class EndedOtherwiseError(TuningError):
 
 @dataclass(frozen=True)
 class TunedModel:
-    """What came of a program.
+    """Result of tuning a program.
 
     :ivar calls: those that were tuned, by the time they took in the program.
     :ivar left: calls with choices that the budget did not reach.
@@ -121,7 +121,7 @@ def compare(
 ) -> tuple[Interval, str]:
     """Pairs of whole runs in random order, without and with what was chosen.
 
-    :raises EndedOtherwiseError: one of them fails, as the run that was recorded did not.
+    :raises EndedOtherwiseError: a run fails, although the recorded one did not.
     """
     rng = random.Random(seed)
     ratios: list[float] = []
@@ -164,8 +164,8 @@ def _masked(text: str) -> str:
     return _NUMBER.sub("#", text)
 
 
-def told(tuned: TunedModel) -> str:
-    """What came of it, in lines."""
+def format_model(tuned: TunedModel) -> str:
+    """Format the result as lines."""
     chosen = sum(bool(each.chosen) for each in tuned.calls)
     whole = tuned.whole
     verdict = "no significant change"
@@ -176,7 +176,7 @@ def told(tuned: TunedModel) -> str:
     kept = ""
     if chosen and verdict != "faster":
         kept = "choices are kept, as each call is faster: dl tune show, dl tune forget\n"
-    warning = load_told(tuned.in_use)
+    warning = format_load_warning(tuned.in_use)
     return (
         f"calls   {len(tuned.calls)} tuned, {chosen} with another implementation, {tuned.left} left"
         " by the budget\n"

@@ -19,7 +19,7 @@ class ProgramRun:
     """One run of the program.
 
     :ivar seconds: from start to end, by the wall clock.
-    :ivar output: bytes that are no UTF-8 are there as surrogates, so that they can be compared.
+    :ivar output: bytes that are not UTF-8 are kept as surrogates, so that they can be compared.
     """
 
     seconds: float
@@ -33,7 +33,7 @@ def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
     :raises TuningError: it cannot be started.
     """
     ours, theirs = socket.socketpair()
-    # What a person keeps beside a program is not to be taken for a module of the guard.
+    # A user's file next to the program must not be imported as a module of the guard.
     code = (
         f"import sys; sys.path[:] = {sys.path!r}\n"
         f"from {__package__}.program_guard import main; main()"
@@ -49,7 +49,7 @@ def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
             )
         try:
             output, _ = guard.communicate()
-            told = _told(ours)
+            told = _receive(ours)
         finally:
             # Whatever ends this run, it is what ends the program.
             ours.close()
@@ -62,7 +62,7 @@ def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
     return ProgramRun(told["seconds"], told["status"], text)
 
 
-def _told(control: socket.socket) -> dict[str, Any]:
+def _receive(control: socket.socket) -> dict[str, Any]:
     said = b""
     while data := control.recv(1 << 16):
         said += data

@@ -32,7 +32,7 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class TunedCall:
-    """What came of a call.
+    """Result of tuning a call.
 
     :ivar keys: its choice points, with the names of what may be chosen there.
     :ivar chosen: by key; empty where the usual choice stays.
@@ -47,13 +47,13 @@ class TunedCall:
     claimed: Claim | None
     refused: tuple[tuple[str, str], ...]
     seconds: float = field(default=0.0)
-    """Of one call as it was before."""
+    """Seconds of one call before tuning."""
     in_use: float = field(default=0.0)
     """Processors that others kept busy when it was tuned."""
     study: Study | None = field(default=None)
     """Where it is kept; None where there is nothing to choose between."""
     before: StoredClaim | None = field(default=None)
-    """What an earlier run claimed of it."""
+    """Claim of an earlier run."""
 
 
 def ask_child(job: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +190,7 @@ def take_back(
 
 
 def _has_one(choice: str) -> bool:
-    """Whether an implementation takes one thread where it could have more."""
+    """Return True if an implementation uses one thread where more are possible."""
     return choice.endswith("/1")
 
 

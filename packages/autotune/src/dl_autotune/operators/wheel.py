@@ -51,9 +51,9 @@ def export_wheel(
     :raises OutputError: the wheel is there already, or cannot be written.
     """
     if not _NAME.match(device):
-        raise ArgumentsError(f"[tune] {device!r} is no name of a device like epyc-9004 or a100")
+        raise ArgumentsError(f"[tune] {device!r} is not a device name like epyc-9004 or a100")
     if not re.fullmatch(r"\d+(\.\d+)*", version):
-        raise ArgumentsError(f"[tune] {version!r} is no version like 0.1.0")
+        raise ArgumentsError(f"[tune] {version!r} is not a version like 0.1.0")
     if not choices:
         raise TuningError("[tune] no operator was tuned yet: dl tune op or dl tune model does it")
     module = f"dl_tuned_{device.replace('-', '_')}"

@@ -24,7 +24,7 @@ from ..errors import TuningError
 from ..observers.calibration import Calibration
 from ..observers.race import Race, RaceSettings, race
 from ..runners.reaper import end_with_parent
-from .call import Call, function_of, made
+from .call import Call, build_arguments, function_of
 
 _SHORTEST = 2e-4
 """Seconds that a timed run takes at least, so that the clock does not matter."""
@@ -47,13 +47,13 @@ class Subject:
         if found is None:
             raise TuningError(
                 f"[tune] vendor {vendor} does not offer the choices extension (dl/choices.h), so"
-                " that there is nothing to choose between"
+                " nothing can be chosen"
             )
         self.choices: Choices = found
         if call.threads is not None:
             torch.set_num_threads(call.threads)
         self._function = function_of(call.operator)
-        self._args, self._kwargs = made(call, seed=seed)
+        self._args, self._kwargs = build_arguments(call, seed=seed)
         try:
             self.run()
             self.choices.record()
@@ -84,7 +84,7 @@ class Subject:
         return once
 
     def wrong(self, table: Mapping[ChoiceKey, str]) -> str:
-        """What is wrong with the results under a table; empty if nothing is."""
+        """Return what is wrong with the results under a table; empty if they are right."""
         self.choices.install(table)
         try:
             with autocompare(".*") as report:
@@ -116,7 +116,7 @@ def search(subject: Subject, settings: RaceSettings, seed: int, seconds: float) 
                 continue
             result = race(usual, subject.timed(table), settings, seed=seed)
             interval = result.interval
-            trial |= {"invalidity": "correct", **_told(result)}
+            trial |= {"invalidity": "correct", **_as_answer(result)}
             if interval.low > 1 + noise and interval.ratio > fastest:
                 fastest, best[str(record.key)] = interval.ratio, choice
     keys = [_key(record) for record in subject.records]
@@ -127,7 +127,7 @@ def _key(record: ChoiceRecord) -> dict[str, Any]:
     return {"key": str(record.key), "choices": list(record.choices)}
 
 
-def _told(result: Race) -> dict[str, Any]:
+def _as_answer(result: Race) -> dict[str, Any]:
     interval = result.interval
     return {
         "ratio": interval.ratio,
@@ -153,7 +153,7 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
     result = race(
         subject.timed({}), subject.timed(table), RaceSettings(seconds=_LONGEST_RACE), seed=seed
     )
-    return {"identity": identity, **_told(result)}
+    return {"identity": identity, **_as_answer(result)}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What a study found, as a page for the browser."""
+"""Report of a study as a page for the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parameters matter, alone and in pairs: the shares of variance that a forest sees in them.
+"""Importance of parameters, alone and in pairs: their shares of variance in a forest's view.
 
 Trees learn the logarithm of the ratios that were measured. Over all combinations of the values
 that were tried, a parameter's share is the variance of the mean at each of its values; a pair's is
@@ -38,7 +38,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Importance:
-    """What a forest has learned.
+    """Result of a forest.
 
     :ivar values: that were tried, by parameter, in order.
     :ivar alone: shares of the variance by parameter, 0 to 1, the greatest first.
@@ -54,7 +54,7 @@ class Importance:
 
 
 def importance(trials: Sequence[StoredTrial], seed: int = 0) -> Importance | None:
-    """What matters among the trials that were timed; None where they are too few, or all alike."""
+    """Return the importance of parameters; None where timed trials are too few, or all equal."""
     from sklearn.ensemble import ExtraTreesRegressor
 
     timed = [trial for trial in trials if trial.ratio is not None]

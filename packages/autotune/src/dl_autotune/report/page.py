@@ -13,7 +13,7 @@ from dl_core.pages.page import Cell
 from dl_core.pages.samples import Samples, samples
 
 from ..runners.database import StoredClaim, StoredTrial, Study
-from ..terminal import shown
+from ..terminal import format_values
 from .importance import LEAST, Importance, importance
 
 _MOST_FINALISTS = 8
@@ -24,7 +24,9 @@ _BINS = 14
 def study_page(study: Study, trials: Sequence[StoredTrial], claim: StoredClaim | None) -> str:
     """The text of the page."""
     found = study.identity
-    title = f"{found.get('kernel')}: {found.get('function')} ({shown(found.get('shape', {}))})"
+    title = (
+        f"{found.get('kernel')}: {found.get('function')} ({format_values(found.get('shape', {}))})"
+    )
     notes = [
         f"{name}: {_text(value)}"
         for name, value in found.items()
@@ -45,7 +47,7 @@ def study_page(study: Study, trials: Sequence[StoredTrial], claim: StoredClaim |
 
 def _text(value: object) -> str:
     if isinstance(value, dict):
-        return shown(value)
+        return format_values(value)
     if isinstance(value, list):
         return " ".join(map(str, value)) or "none"
     return str(value)
@@ -73,7 +75,7 @@ def _verdict(claim: StoredClaim | None, default: dict[str, object]) -> str:
     if claim is None:
         text = "The search has not ended. The same command goes on with it."
         return page.section("Verdict", text)
-    lines = f"default  {shown(default)}\nbest     {shown(claim.config)}"
+    lines = f"default  {format_values(default)}\nbest     {format_values(claim.config)}"
     text = (
         "Each row is a race in a process of its own, which selected nothing; each point is the"
         " ratio of a pair of blocks, default by candidate, above 1 where the candidate is faster."
@@ -183,7 +185,7 @@ def _finalists(timed: Sequence[StoredTrial]) -> str:
         interval = (trial.low, trial.ratio, trial.high)
         said = f"{trial.ratio:.3f} x"
         rows.append(Samples(f"no. {number}", _samples(trial), interval, said))
-        configs.append(f"no. {number}  {shown(trial.config)}")
+        configs.append(f"no. {number}  {format_values(trial.config)}")
     return page.section(
         "Finalists",
         "The best of the search. Points are runs of the candidate, each as the median of the"
@@ -209,7 +211,8 @@ def _rejected(trials: Sequence[StoredTrial]) -> str:
         svg.Bar(reason, [(count, "backward")], str(count)) for reason, count in counts.most_common()
     ]
     rows: list[list[Cell]] = [
-        [trial.invalidity, shown(trial.config), trial.message.strip()[:400]] for trial in failed
+        [trial.invalidity, format_values(trial.config), trial.message.strip()[:400]]
+        for trial in failed
     ]
     return page.section(
         "Rejected",

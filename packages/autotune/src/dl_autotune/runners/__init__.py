@@ -1,1 +1,1 @@
-"""What executes: workers that may be lost, the database of trials, and the run as a whole."""
+"""Execution: workers that may be lost, the database of trials, and the run as a whole."""

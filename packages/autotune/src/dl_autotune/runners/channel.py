@@ -18,7 +18,7 @@ _WATCH_SECONDS = 0.5
 
 
 class GarbageError(Exception):
-    """What came is no message."""
+    """Received bytes are not a message."""
 
 
 class Channel:

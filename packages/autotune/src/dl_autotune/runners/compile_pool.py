@@ -72,7 +72,7 @@ class CompilePool:
         """End all processes; what is not compiled yet is dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._stop_all()
-        # A thread that was about to call has started its worker anew, and has ended now.
+        # A thread that was about to call has restarted its worker, and has ended now.
         self._threads.shutdown(wait=True)
         self._stop_all()
 

@@ -1,4 +1,4 @@
-"""Whether a candidate is right: asked before it is timed, on inputs that are not kind to it."""
+"""Check of a candidate's results on difficult inputs, before it is timed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def seeded_arguments(kernel: TunableKernel, shape: Shape, seed: int) -> dict[str
             )
     for name in kernel.outputs:
         if not isinstance(made.get(name), np.ndarray):
-            raise KernelError(f"[kernel] output {name} is no array among {', '.join(made)}")
+            raise KernelError(f"[kernel] output {name} is not an array among {', '.join(made)}")
     return made
 
 
@@ -145,8 +145,10 @@ def _expected(kernel: TunableKernel, arguments: Arguments) -> Mapping[str, Expec
 
 
 def _unwritable(value: Any) -> Any:
-    """What whoever gets it cannot change: the kernel is to get it as it was made. A copy, since
-    torch writes to arrays that are read-only."""
+    """Return a copy that the receiver cannot change: the kernel gets the original values.
+
+    Torch writes even to read-only arrays.
+    """
     if not isinstance(value, np.ndarray):
         return value
     copy = value.copy(order="K")
@@ -155,7 +157,7 @@ def _unwritable(value: Any) -> Any:
 
 
 def _unwritten(array: NDArray[Any]) -> NDArray[Any]:
-    """The shape and dtype of an array with contents that are no result."""
+    """The shape and dtype of an array with contents that are not a result."""
     if array.dtype.kind == "f":
         return np.full_like(array, np.nan)
     return np.full_like(array, 85)

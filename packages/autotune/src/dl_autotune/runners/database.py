@@ -70,7 +70,7 @@ _COLUMNS = {
     "claims": {"study", "config", "verdict"},
     "choices": {"identity", "key", "choice"},
 }
-"""By which a table is known as one of these."""
+"""Columns that identify the tables of this package."""
 
 
 class Database:
@@ -86,7 +86,7 @@ class Database:
         self.path = path
         self._deadline: Deadline | None = None
         self._warned: set[str] = set()
-        with self._told():
+        with self._naming_the_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             check_file(path)
             fixed = path.is_file() and not os.access(path.parent, os.W_OK)
@@ -107,7 +107,7 @@ class Database:
             self._connection.execute(f"PRAGMA user_version={VERSION}")
 
     def _demand_ours(self) -> None:
-        """Whether the file has no tables yet, or those of this package: others are not touched."""
+        """Check that the file has no tables yet, or those of this package."""
         found = ordinary_tables(self._connection)
         foreign = [t for t, columns in found.items() if not columns >= _COLUMNS.get(t, {""})]
         if foreign:
@@ -117,8 +117,8 @@ class Database:
             )
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        """Say of what goes wrong which file it is and what can be done."""
+    def _naming_the_file(self) -> Iterator[None]:
+        """Name the file, and a remedy, in errors."""
         deadline = (
             contextlib.nullcontext() if self._deadline is None else self._deadline.statement()
         )
@@ -160,7 +160,7 @@ class Database:
         """The study of an identity, made where there is none."""
         text = json.dumps(identity, sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()[:12]
-        with self._told():
+        with self._naming_the_file():
             # The key belongs to this text alone, so that a damaged one is repaired.
             self._connection.execute(
                 "INSERT INTO studies (key, identity) VALUES (?, ?) ON CONFLICT (key) DO UPDATE"
@@ -180,7 +180,7 @@ class Database:
 
     def studies(self) -> list[Study]:
         """All studies, the oldest first."""
-        with self._told():
+        with self._naming_the_file():
             rows = self._connection.execute(
                 "SELECT id, key, identity, created FROM studies ORDER BY id"
             ).fetchall()
@@ -188,7 +188,7 @@ class Database:
 
     def record(self, study: Study, trial: StoredTrial) -> None:
         """Keep a trial; it is on the disk when this returns."""
-        with self._told():
+        with self._naming_the_file():
             self._connection.execute(
                 "INSERT OR REPLACE INTO trials (study, number, config, invalidity, message, ratio,"
                 " low, high, baseline, candidate) VALUES (?, (SELECT COUNT(*) FROM trials WHERE"
@@ -209,7 +209,7 @@ class Database:
 
     def trials(self, study: Study) -> list[StoredTrial]:
         """The trials of a study, in the order they were made."""
-        with self._told():
+        with self._naming_the_file():
             rows = self._connection.execute(
                 "SELECT config, invalidity, message, ratio, low, high, baseline, candidate"
                 " FROM trials WHERE study = ? ORDER BY number",
@@ -222,7 +222,7 @@ class Database:
 
     def claim(self, study: Study, made: StoredClaim) -> None:
         """Keep what is claimed of a study, in place of what was."""
-        with self._told():
+        with self._naming_the_file():
             self._connection.execute(
                 "INSERT OR REPLACE INTO claims (study, config, verdict, ratio, low, high, noise,"
                 " races) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -239,8 +239,8 @@ class Database:
             )
 
     def claimed(self, study: Study) -> StoredClaim | None:
-        """What is claimed of a study."""
-        with self._told():
+        """Return the claim of a study."""
+        with self._naming_the_file():
             row = self._connection.execute(
                 "SELECT config, verdict, ratio, low, high, noise, races FROM claims"
                 " WHERE study = ?",
@@ -251,7 +251,7 @@ class Database:
 
     def choose(self, made: StoredChoice) -> None:
         """Keep a choice, in place of the one that its key had."""
-        with self._told():
+        with self._naming_the_file():
             self._connection.execute(
                 "INSERT OR REPLACE INTO choices (identity, key, choice, operator, ratio, low, high)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -260,7 +260,7 @@ class Database:
 
     def unchoose(self, identity: str, keys: Iterable[str]) -> None:
         """Drop what was chosen for keys: the vendor's usual choice is as good."""
-        with self._told():
+        with self._naming_the_file():
             self._connection.executemany(
                 "DELETE FROM choices WHERE identity = ? AND key = ?",
                 [(identity, key) for key in keys],
@@ -268,7 +268,7 @@ class Database:
 
     def choices(self) -> list[StoredChoice]:
         """All that was chosen, the oldest first."""
-        with self._told():
+        with self._naming_the_file():
             rows = self._connection.execute(
                 "SELECT identity, key, choice, operator, ratio, low, high FROM choices"
                 " ORDER BY finished, key"
@@ -277,7 +277,7 @@ class Database:
 
     def forget(self, study: Study) -> None:
         """Drop a study with all that belongs to it, what it chose among it."""
-        with self._told():
+        with self._naming_the_file():
             self._connection.execute(
                 "DELETE FROM choices WHERE identity = ? AND operator = ?",
                 (study.identity.get("device"), study.identity.get("function")),

@@ -1,4 +1,4 @@
-"""What a person wrote of a kernel, called: whatever it does is an error that names it."""
+"""Calls of functions in a kernel's file: whatever they raise is an error that names them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHOWN = 80
 
 
 def called(what: str, function: Callable[..., Any], *given: Any) -> Any:
-    """What a function of the kernel's file returns.
+    """Return the result of a function of the kernel's file.
 
     :param what: that it is, for messages.
     :raises KernelError: it raised, or wanted to end the process.

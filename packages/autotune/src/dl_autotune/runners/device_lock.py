@@ -17,7 +17,7 @@ _log = logging.getLogger("dl_autotune")
 
 
 def in_job() -> bool:
-    """Whether this is one of several ranks of a job, by what torchrun tells them."""
+    """Return True in one of several ranks of a job, by the variables of torchrun."""
     size = os.environ.get("WORLD_SIZE", "")
     return size.isdecimal() and int(size) > 1
 
@@ -37,7 +37,7 @@ class DeviceLock:
 
     def __enter__(self) -> DeviceLock:
         """
-        :raises TuningError: another process holds it, and this is no rank of a job.
+        :raises TuningError: another process holds it, and this is not a rank of a job.
         """
         self._file = self._path.open("a+")
         try:
@@ -52,7 +52,7 @@ class DeviceLock:
         self._file.close()
 
     def answer(self, question: str) -> str | None:
-        """What the process that was waited for has found, if it was asked the same."""
+        """Return the answer of the process that was waited for, if its question was the same."""
         return self._left.get(question)
 
     def leave(self, question: str, answer: str) -> None:

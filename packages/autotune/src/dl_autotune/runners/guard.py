@@ -21,7 +21,7 @@ from .serve import serve
 
 _PRIORITY = -5
 _KEPT_BYTES = 2000
-"""Of the end of what a worker printed: the last words of what crashed."""
+"""Bytes that are kept from the end of a worker's output: the last words before a crash."""
 
 
 @dataclass(frozen=True)

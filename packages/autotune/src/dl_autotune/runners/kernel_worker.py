@@ -1,4 +1,4 @@
-"""What a worker does of a tuning run: compile a configuration, judge it, race it."""
+"""Work of a tuning run's child process: compile a configuration, check it, race it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .timing import timed_launches
 
 @dataclass(frozen=True)
 class Target:
-    """What a worker needs to know to begin; sent to its process.
+    """Parameters of a worker, sent to its process.
 
     :ivar path: the Python file of the kernel.
     :ivar caches: one of :data:`dl_autotune.runners.timing.CACHES`.
@@ -107,7 +107,7 @@ class KernelWorker:
             return self._calibrate(request)
         if isinstance(request, Evaluate):
             return self._evaluate(request)
-        raise TuningError(f"[worker] {request!r} is no request")
+        raise TuningError(f"[worker] {request!r} is not a request")
 
     def _compile(self, config: Config) -> bytes | Rejected:
         source = substitute(self._text, config, self._kernel.source.name)

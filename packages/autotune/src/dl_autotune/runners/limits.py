@@ -1,4 +1,4 @@
-"""How much of the machine a worker may take: a candidate that takes all of it is a failed trial."""
+"""Resource limits of a worker: a candidate that takes the whole machine is a failed trial."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def enough_to_start() -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """Of a worker and all that it starts.
+    """Limits of a worker and of all that it starts.
 
     :ivar memory: bytes; of data for each process, and of resident memory for all together.
-    :ivar processes: beside the worker itself.
+    :ivar processes: number of processes in addition to the worker itself.
     :ivar printed: bytes on its standard output and error.
     :ivar file: bytes of the largest file that it may write.
     """
@@ -63,7 +63,7 @@ class Limits:
             Path("/proc/self/oom_score_adj").write_text("1000")
 
     def exceeded(self, found: list[Process]) -> str | None:
-        """What a worker and all below it have too much of; None while nothing."""
+        """Return the exceeded limit of a worker and its children; None if none is exceeded."""
         if len(found) > self.processes + 1:
             return f"it started {len(found) - 1} processes, and {self.processes} are allowed"
         used = sum(each.resident for each in found)

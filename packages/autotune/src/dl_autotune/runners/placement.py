@@ -14,7 +14,7 @@ from .worker import Worker
 
 
 class Caller(Protocol):
-    """What a tuner knows of a worker: see :class:`.worker.Worker`."""
+    """Interface of a worker for the tuner: see :class:`.worker.Worker`."""
 
     def call(self, request: Any, seconds: float) -> Any:
         """The handler's answer.
@@ -36,7 +36,7 @@ class Placement(ABC):
     """Makes workers, and holds the device that they measure on; a context in which they run."""
 
     several = False
-    """Whether compilers may run on other machines than the one that measures."""
+    """True if compilers may run on other machines than the one that measures."""
 
     def __enter__(self) -> Placement:
         """Be ready."""

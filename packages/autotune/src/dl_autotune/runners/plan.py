@@ -1,4 +1,4 @@
-"""What a tuning run is told, and what it comes to."""
+"""Plan and result of a tuning run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a run came to.
+    """Result of a run.
 
     :ivar claim: about `config` against the kernel's default.
     :ivar evaluated: configurations of the study, of all its runs.

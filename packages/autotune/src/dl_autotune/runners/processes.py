@@ -31,7 +31,7 @@ class Process:
 
 
 def processes() -> list[Process]:
-    """All that there are, in no order."""
+    """Return all processes, in no order."""
     found = []
     for folder in os.scandir("/proc"):
         if not folder.name.isdecimal():

@@ -1,7 +1,7 @@
 """Workers on the machines of a Ray cluster; needs the package ray.
 
 Ray says which machine, starts a process there - an actor - and notices its end. In that process
-are the workers of one machine, as they are here: below guards, with limits, and beside them the
+are the workers of one machine, as they are here: below guards, with limits, together with the
 device's lock. The database stays with the tuner.
 """
 
@@ -54,7 +54,7 @@ class Host:
     def call(
         self, name: str, make: Callable[[], Worker], request: Any, seconds: float
     ) -> tuple[str | None, Any]:
-        """What a worker answers, after None; or the reason of its failure, and the message."""
+        """Return None and a worker's answer, or the reason of its failure and the message."""
         worker = self._workers.get(name)
         if worker is None:
             worker = self._workers[name] = make()
@@ -135,7 +135,7 @@ class Machine:
             # The end of a traceback.
             raise WorkerError("error", str(error).strip().rpartition("\n")[2]) from error
         except BaseException:
-            # The call may go on there, and nobody waits for it any more.
+            # The call may go on there, but no caller waits for it.
             self.end()
             raise
         if reason is not None:

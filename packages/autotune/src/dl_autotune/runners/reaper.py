@@ -1,4 +1,4 @@
-"""What a guard needs: the system gives it all that is left below it, and it ends them."""
+"""Subreaper of a guard: it receives all orphaned descendants and ends them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker process runs: it answers requests, one after the other, until it is ended."""
+"""Main loop of a worker process: it answers requests, one after the other, until it is ended."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def _answer(channel: Channel) -> None:
     worker = os.getpid()
     try:
         handler: Handler = channel.receive()()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is told to the other side
-        channel.send((False, _said(error)))
+    except Exception as error:  # noqa: BLE001 - any error is sent to the other side
+        channel.send((False, _as_sent(error)))
         return
     channel.send((True, worker))
     while True:
@@ -50,17 +50,17 @@ def _answer(channel: Channel) -> None:
         try:
             answer = (number, True, handler(request))
         except Exception as error:  # noqa: BLE001 - as above
-            answer = (number, False, _said(error))
+            answer = (number, False, _as_sent(error))
         if os.getpid() != worker:
             # A candidate forked, and this is the copy.
             return
         try:
             channel.send(answer)
         except (pickle.PicklingError, TypeError, AttributeError) as error:
-            channel.send((number, False, _said(error)))
+            channel.send((number, False, _as_sent(error)))
 
 
-def _said(error: Exception) -> str:
+def _as_sent(error: Exception) -> str:
     if isinstance(error, TuningError):
         return str(error)
     return "".join(traceback.format_exception_only(error)).strip()

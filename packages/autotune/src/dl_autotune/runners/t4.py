@@ -14,8 +14,8 @@ SCHEMA_VERSION = "1.0.0"
 def as_t4(study: Study, trials: Sequence[StoredTrial]) -> dict[str, Any]:
     """Return a T4 document: the default configuration and every trial, in milliseconds.
 
-    The default's runs are those beside all candidates. Each candidate has its own share of them
-    under ``baseline_runtimes``, which T4 does not define: a time says little without them.
+    The default's runs are those measured with the candidates. Each candidate has its own share
+    under ``baseline_runtimes``, which T4 does not define: a time says little without it.
     """
     results = [_result(trial) for trial in trials]
     default = study.identity.get("default")

@@ -18,8 +18,8 @@ from .correctness import Launcher, seeded_arguments
 from .description import launch_of
 
 CACHES = ("warm", "rotate", "flush")
-"""What a launch finds in the caches: the arguments of the one before; other arguments of the same
-shape, in turn; nothing, because as much memory as no cache has was written before."""
+"""State of the caches at a launch: warm with the same arguments; rotating over other arguments of
+the same shape; flushed by writing more memory than any cache has."""
 _COPIES = 4
 _FLUSHED_BYTES = 64 << 20
 _SHORTEST = 2e-4

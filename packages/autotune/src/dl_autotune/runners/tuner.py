@@ -79,8 +79,10 @@ class Tuner:
             return self._claim(study, pool, default, calibration)
 
     def _wants_more(self, evaluated: int) -> bool:
-        """Whether the plan has evaluations for more than there is; what ended with its time or its
-        space would end there again."""
+        """Return True if the plan has more evaluations than a study.
+
+        A study that ended with its time or its space would end there again.
+        """
         wanted = self.plan.budget.evaluations
         if wanted is None or self.plan.budget.seconds is not None:
             return False
@@ -216,7 +218,7 @@ class Tuner:
                 return Rejected("timeout", f"{error}, its limit: --limit gives it more or less")
             return Rejected("runtime", str(error))
         if isinstance(answer, Rejected):
-            # What is wrong may have written anywhere: nothing is measured beside it any more.
+            # A wrong kernel may have written anywhere: its process measures nothing more.
             worker.stop()
         assert isinstance(answer, (Race, Rejected))
         return answer
@@ -235,14 +237,14 @@ class Tuner:
         for trial in finalists:
             found = self._race_again(pool, trial.config, default, 1)
             raced += [(race.interval.ratio, trial.config) for race in found]
-        # Of what fails when it is run again, nothing is claimed.
+        # Nothing is claimed for a candidate that fails when it is run again.
         winner, races = self.kernel.default, list[Race]()
         if raced:
             _, fastest = max(raced, key=lambda each: each[0])
             again = self._race_again(pool, fastest, default, self.plan.final_processes)
             if len(again) == self.plan.final_processes:
                 winner, races = fastest, again
-        return self._kept(study, winner, races, calibration, len(trials), len(finalists))
+        return self._reuse(study, winner, races, calibration, len(trials), len(finalists))
 
     def _race_again(
         self, pool: CompilePool, config: Config, default: bytes, processes: int
@@ -264,7 +266,7 @@ class Tuner:
         """It ended when it was searched for; the last races are longer."""
         return max(_PATIENCE, self.plan.evaluation_seconds)
 
-    def _kept(
+    def _reuse(
         self,
         study: Study,
         config: Config,

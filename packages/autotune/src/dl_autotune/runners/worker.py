@@ -26,7 +26,7 @@ _ENDING_SECONDS = 10.0
 _REPORT_SECONDS = 2.0
 """For which the guard is asked how it ended; a worker that only closed its pipes has not."""
 _NEARLY = 0.8
-"""Of the memory that is allowed: whoever had so much and crashed, crashed for that."""
+"""Share of the memory limit above which a crash is blamed on memory."""
 
 
 class WorkerError(TuningError):
@@ -41,7 +41,7 @@ class WorkerError(TuningError):
 
 
 def _lacks_memory(error: WorkerError) -> bool:
-    """Whether it may be for want of memory that a worker did not start."""
+    """Return True if a worker may have failed to start for lack of memory."""
     words = ("MemoryError", "allocate memory", "map segment")
     return error.reason != "error" or any(word in str(error) for word in words)
 
@@ -109,7 +109,7 @@ class Worker:
                 raise WorkerError("crash", message) from error
             if isinstance(error, EOFError | OSError):
                 reason = "limit" if ending and ending.too_much else "crash"
-                raise WorkerError(reason, self._told(ending)) from error
+                raise WorkerError(reason, self._describe(ending)) from error
             raise
 
     def _start(self) -> Channel:
@@ -158,7 +158,7 @@ class Worker:
             raise WorkerError("limit", too_much)
 
     def _ending(self) -> Ending | None:
-        """What the guard says of the end; None if the process has not ended."""
+        """Return the guard's report of the end; None if the process has not ended."""
         control, said = self._control, b""
         if control is None:
             return None
@@ -172,7 +172,7 @@ class Worker:
             return Ending(0, 0, too_much="something ended the process that guards the worker")
         return Ending(**json.loads(said))
 
-    def _told(self, ending: Ending | None) -> str:
+    def _describe(self, ending: Ending | None) -> str:
         if ending is None:
             return "the process closed its pipes and ran on"
         if ending.too_much:

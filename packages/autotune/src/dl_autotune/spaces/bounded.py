@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 _BITS = 4096
-"""Of the largest integer that a power or a shift may give."""
+"""Bits of the largest integer that a power or a shift may give."""
 _LONGEST = 4096
 """Elements of the longest text or list that a product may give."""
 
@@ -16,14 +16,14 @@ def power(base: Any, exponent: Any, *modulus: Any) -> Any:
     """``pow``, where the result is not larger than any use has for it."""
     whole = isinstance(base, int) and isinstance(exponent, int)
     if whole and not modulus and exponent > 0 and abs(base) > 1:
-        _demand(base.bit_length() * exponent, f"{_told(base)} ** {_told(exponent)}")
+        _demand(base.bit_length() * exponent, f"{_format(base)} ** {_format(exponent)}")
     return pow(base, exponent, *modulus)
 
 
 def shift(value: Any, by: Any) -> Any:
     """``value << by``, bounded as a power is."""
     if isinstance(value, int) and isinstance(by, int) and value and by > 0:
-        _demand(value.bit_length() + by, f"{_told(value)} << {_told(by)}")
+        _demand(value.bit_length() + by, f"{_format(value)} << {_format(by)}")
     return value << by
 
 
@@ -32,7 +32,7 @@ def product(left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         listed = isinstance(one, (str, bytes, list, tuple)) and isinstance(other, int)
         if listed and len(one) * other > _LONGEST:
-            raise OverflowError(f"{len(one)} elements times {_told(other)} are too many")
+            raise OverflowError(f"{len(one)} elements times {_format(other)} are too many")
     return left * right
 
 
@@ -41,7 +41,7 @@ def _demand(bits: int, what: str) -> None:
         raise OverflowError(f"{what} is too large: results of up to {_BITS} bits are calculated")
 
 
-def _told(value: int) -> str:
+def _format(value: int) -> str:
     return str(value) if value.bit_length() <= 64 else f"(an integer of {value.bit_length()} bits)"
 
 
@@ -55,7 +55,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = dict(_NAMES.values())
 
 
 def _has_list(node: ast.BinOp) -> bool:
-    """Whether it is a product of a text or a list that is written there."""
+    """Return True for a product with a literal text or list."""
     return any(
         isinstance(each, (ast.List, ast.Tuple))
         or (isinstance(each, ast.Constant) and isinstance(each.value, (str, bytes)))

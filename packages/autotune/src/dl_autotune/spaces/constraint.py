@@ -27,7 +27,7 @@ FUNCTIONS = (
     "round",
     "sum",
 )
-"""What an expression may call."""
+"""Functions that an expression may call."""
 _ALLOWED = (
     ast.Expression, ast.BoolOp, ast.boolop, ast.BinOp, ast.operator, ast.UnaryOp, ast.unaryop,
     ast.Compare, ast.cmpop, ast.IfExp, ast.Call, ast.Constant, ast.Name, ast.Load, ast.Tuple,
@@ -81,7 +81,9 @@ class Constraint:
         try:
             tree = ast.parse(text.strip(), mode="eval")
         except SyntaxError as error:
-            raise SpaceError(f"[space] constraint {text!r} is no expression: {error.msg}") from None
+            raise SpaceError(
+                f"[space] constraint {text!r} is not an expression: {error.msg}"
+            ) from None
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         names: list[str] = []
         for node in ast.walk(tree):

@@ -74,7 +74,7 @@ RULES: Mapping[str, str] = {
         "256 registers of a thread"
     ),
 }
-"""What holds of every configuration that is tried, and why."""
+"""Rules that every configuration satisfies, each with its reason."""
 _CONSTRAINTS = tuple(map(Constraint.of, RULES))
 
 
@@ -85,7 +85,7 @@ def read_deepgen(path: Path) -> SearchSpace:
     ``BATCH_SIZE`` are parameters, mostly of one value.
 
     :raises SpaceError: it cannot be read, has a key twice or one that is not known, lacks one, a
-        value is no list of integers, it is of another dtype than float32, or the rules leave
+        value is not a list of integers, it is of another dtype than float32, or the rules leave
         nothing; names the file.
     """
 
@@ -107,7 +107,7 @@ def read_deepgen(path: Path) -> SearchSpace:
     except (OSError, ValueError) as error:
         raise SpaceError(f"[space] {path} cannot be read: {error}") from error
     if not isinstance(document, dict):
-        raise SpaceError(f"[space] {path} is no JSON object of lists")
+        raise SpaceError(f"[space] {path} is not a JSON object of lists")
     try:
         return gemm_space(document)
     except SpaceError as error:
@@ -148,7 +148,7 @@ def gemm_space(values: Mapping[str, Sequence[int]]) -> SearchSpace:
         if key.startswith("DATATYPE") and set(listed) != {_FLOAT32}:
             raise SpaceError(f"[space] {key} is {listed!r}: only [{_FLOAT32}], float32, is known")
         if 0 in listed and not key.startswith(_MAY_BE_NONE):
-            raise SpaceError(f"[space] {key} is {listed!r}: 0 is no such size")
+            raise SpaceError(f"[space] {key} is {listed!r}: 0 is not a valid size")
     return SearchSpace(
         {key: values[key] for key in KEYS},
         _CONSTRAINTS,
@@ -171,7 +171,7 @@ def _integer(value: object) -> bool:
 
 
 def broken_rules(config: Config) -> list[str]:
-    """What a configuration breaks, in words; nothing if it is valid."""
+    """Return the rules that a configuration breaks, in words."""
     return [
         f"{rule.text} ({RULES[rule.text]})"
         for rule in _CONSTRAINTS

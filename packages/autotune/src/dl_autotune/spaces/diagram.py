@@ -20,7 +20,7 @@ from .constraint import Constraint
 from .parameter import Parameter
 
 Positions = NDArray[np.int32]
-"""Of values in their parameters: shape (configurations, parameters)."""
+"""Indices of values in their parameters: shape (configurations, parameters)."""
 MOST_EDGES = 20_000_000
 """Beyond it, building would take more than about a gigabyte."""
 
@@ -30,7 +30,7 @@ class _Level:
     first: NDArray[np.int64]
     """Where the edges of each state begin; one more than there are states."""
     value: Positions
-    """Of each edge."""
+    """Index of the value of each edge."""
     target: NDArray[np.int64]
     """The state of the next level that each edge leads to."""
     before: NDArray[np.int64]
@@ -110,7 +110,7 @@ def _order(parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -
         return float(np.prod([len(parameters[i].values) for i in scope if i not in order] or [1]))
 
     while scopes:
-        # What shares the most with those chosen comes next, so that few states stay open.
+        # The scope that shares the most with the chosen ones comes next: few states stay open.
         scope = min(scopes, key=lambda s: (cost(s), -len(set(s) & set(order))))
         scopes.remove(scope)
         order += sorted({i for i in scope if i not in order}, key=lambda i: (-_uses(i, scopes), i))
@@ -122,7 +122,7 @@ def _uses(parameter: int, scopes: Sequence[Sequence[int]]) -> int:
 
 
 class _Edges(NamedTuple):
-    """Of a level, sorted by source state and value."""
+    """Edges of a level, sorted by source state and value."""
 
     states: int
     source: NDArray[np.int64]
@@ -163,7 +163,7 @@ def _build(
                 if not len(source):
                     raise SpaceError(
                         f"[space] no configuration is valid: constraint {constraint.text} leaves"
-                        " none of those that the constraints before it allow"
+                        " no configuration that the constraints before it allow"
                     )
         needed = {i for scope, at in zip(scopes, closing, strict=True) if at > depth for i in scope}
         rest = [i for i in known if i in needed]

@@ -117,7 +117,7 @@ def _table(parameter: Parameter) -> Features:
 
 
 def _has_alignment(parameter: Parameter) -> bool:
-    """Whether there are more than two integers, and others than powers of two."""
+    """Return True for more than two integers that are not all powers of two."""
     values = parameter.values
     integers = all(isinstance(v, int) and not isinstance(v, bool) for v in values)
     return (

@@ -57,8 +57,8 @@ def find_markers(source: str, name: str = "kernel") -> list[Marker]:
         if found is None:
             if _looks_like_one(line.rstrip()):
                 raise MarkerError(
-                    f"[markers] {where}: {line.strip()!r} is no marker; it ends with '// tunable'"
-                    " or '// tunable: NAME'"
+                    f"[markers] {where}: {line.strip()!r} is not a marker; it ends with"
+                    " '// tunable' or '// tunable: NAME'"
                 )
             continue
         marker = _marker(where, number, line, found)
@@ -130,7 +130,7 @@ def substitute(
 
 
 def check_keys(markers: Sequence[Marker], keys: Sequence[str], name: str = "kernel") -> None:
-    """Whether markers and parameters are the same.
+    """Check that markers and parameters are the same.
 
     :raises MarkerError: they are not.
     """
@@ -144,7 +144,7 @@ def check_keys(markers: Sequence[Marker], keys: Sequence[str], name: str = "kern
     for marker in markers:
         if marker.key not in keys:
             raise MarkerError(
-                f"[markers] {name}:{marker.line}: key {marker.key} is marked, but is no parameter;"
+                f"[markers] {name}:{marker.line}: key {marker.key} is marked, but not a parameter;"
                 f" there are {', '.join(keys)}"
             )
 

@@ -26,8 +26,8 @@ class Parameter:
     """One dimension of a search space.
 
     :ivar name: an identifier, since constraints name it in Python.
-    :ivar values: numbers, texts or truth values; the order is the caller's.
-    :raises SpaceError: the name is no identifier, or the values are none, double, or of a type
+    :ivar values: numbers, texts or booleans; the order is the caller's.
+    :raises SpaceError: the name is not an identifier, or the values are none, double, or of a type
         that a database could not keep.
     """
 
@@ -39,8 +39,8 @@ class Parameter:
             raise SpaceError(f"[space] parameter {name!r}: the name is not an identifier")
         if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
             raise SpaceError(
-                f"[space] parameter {name}: {values!r} is no list of values; write [{values!r}] if"
-                " it is the only one"
+                f"[space] parameter {name}: {values!r} is not a list of values; write [{values!r}]"
+                " if it is the only one"
             )
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", tuple(map(plain, values)))
@@ -60,12 +60,12 @@ class Parameter:
 
     @property
     def numeric(self) -> bool:
-        """Whether all values are numbers, so that more and less mean something."""
+        """True if all values are numbers, so that they have an order."""
         return all(isinstance(value, (int, float)) for value in self.values)
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the values span a scale of ratios, as tile sizes do: positive, a factor of 4
+        """True if the values span a scale of ratios, as tile sizes do: positive, a factor of 4
         or more from end to end.
         """
         if not self.numeric:

@@ -62,11 +62,13 @@ class SearchSpace:
         if isinstance(parameters, Mapping):
             parameters = [Parameter(name, values) for name, values in parameters.items()]
         if not isinstance(parameters, Iterable) or isinstance(parameters, (str, bytes)):
-            raise SpaceError(f"[space] {parameters!r} is no mapping of parameters to their values")
+            raise SpaceError(f"[space] {parameters!r} is not a mapping of parameters to values")
         self.parameters = tuple(parameters)
         for each in self.parameters:
             if not isinstance(each, Parameter):
-                raise SpaceError(f"[space] {each!r} is no Parameter: give Parameter(name, values)")
+                raise SpaceError(
+                    f"[space] {each!r} is not a Parameter: give Parameter(name, values)"
+                )
         self.names = tuple(p.name for p in self.parameters)
         if not self.names:
             raise SpaceError("[space] there are no parameters")
@@ -81,7 +83,7 @@ class SearchSpace:
         for name in names:
             if name not in self.names:
                 raise SpaceError(
-                    f"[space] {what} names {name}, which is no parameter; there are"
+                    f"[space] {what} names {name}, which is not a parameter; available are"
                     f" {', '.join(self.names)}"
                 )
 
@@ -159,7 +161,9 @@ class SearchSpace:
         row = []
         for name, places in zip(self.names, self._places, strict=True):
             if not isinstance(config[name], Hashable):
-                raise SpaceError(f"[space] parameter {name}: {config[name]!r} is no single value")
+                raise SpaceError(
+                    f"[space] parameter {name}: {config[name]!r} is not a single value"
+                )
             if config[name] not in places:
                 return None
             row.append(places[config[name]])
@@ -204,7 +208,7 @@ class SearchSpace:
 
     @cached_property
     def features(self) -> FeatureTable:
-        """What a model learns from: see :class:`FeatureTable`."""
+        """Return the features for a model: see :class:`FeatureTable`."""
         return FeatureTable(self.parameters, self.resources)
 
 

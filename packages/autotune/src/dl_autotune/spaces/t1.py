@@ -51,7 +51,7 @@ def _parameter(path: Path, declared: dict[str, Any]) -> Parameter:
             values = ast.literal_eval(values)
         except (SyntaxError, ValueError):
             raise SpaceError(
-                f"[space] {path}: the values of parameter {name}, {values!r}, are no list of"
+                f"[space] {path}: the values of parameter {name}, {values!r}, are not a list of"
                 " constants; write them out"
             ) from None
     return Parameter(name, values)

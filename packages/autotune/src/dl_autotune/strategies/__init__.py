@@ -1,4 +1,4 @@
-"""What proposes: strategies that see a space and numbers, and never a device."""
+"""Strategies: they propose points of a space and see measured values, but never a device."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
 }
 
 OPTIONAL = ("optuna", "kernel-tuner:NAME")
-"""Of other projects, where they are installed: extras of this wheel. NAME is one of Kernel Tuner's,
+"""Strategies of other projects, extras of this wheel. NAME is a strategy of Kernel Tuner,
 such as genetic_algorithm.
 """
 
@@ -51,7 +51,7 @@ __all__ = [
 
 
 def check_strategy(name: str) -> None:
-    """Whether there is a strategy of a name, before anything is done for it.
+    """Check that a strategy is available, before any work.
 
     :raises TuningError: there is none, or what it needs is not installed.
     """

@@ -20,7 +20,7 @@ class Exhaustive(Strategy):
         """The next ones."""
         found: list[int] = []
         while len(found) < count and self._next < self.space.size:
-            if not self.seen(self._next):
+            if not self.was_proposed(self._next):
                 found.append(self._next)
             self._next += 1
         return found

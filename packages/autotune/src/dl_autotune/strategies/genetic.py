@@ -40,6 +40,6 @@ class Genetic(Strategy):
                     child[at] = self.random.randrange(len(parameter.values))
             children.append(child)
         for point in self.space.points(np.array(children)).tolist():
-            if point >= 0 and not self.seen(point):
+            if point >= 0 and not self.was_proposed(point):
                 return int(point)
         return self.fresh(1)[0]

@@ -19,7 +19,7 @@ _DRAWN = 8
 """Random points for each place to begin at, of which the model chooses."""
 _RIDGE = 0.3
 _VALUES = 64
-"""Of a parameter, that the model tells apart."""
+"""Number of values of a parameter that the model distinguishes."""
 
 
 class GuidedClimbing(HillClimbing):
@@ -40,7 +40,7 @@ class GuidedClimbing(HillClimbing):
         found: list[int] = []
         while self._filling and len(found) < count:
             point = self._filling.pop()
-            if not self.seen(point):
+            if not self.was_proposed(point):
                 found.append(point)
         if found:
             return found
@@ -62,7 +62,7 @@ class GuidedClimbing(HillClimbing):
         times = np.array([np.nan if v is None else v for v in self.values.values()], dtype=float)
         if np.nanmin(times) > 0:
             times = np.log(times)
-        # What failed is as bad as the worst.
+        # A failed point counts as the worst one.
         times = np.where(np.isnan(times), np.nanmax(times), times)
         given, asked = self._values_of(known), self._values_of(points)
         weights = np.linalg.solve(

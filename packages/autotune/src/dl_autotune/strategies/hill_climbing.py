@@ -14,8 +14,8 @@ _RESTART = 4
 class HillClimbing(Strategy):
     """First-improvement climbing over the change of one parameter, with random restarts.
 
-    :param beside: a strategy that this one climbs for: what that has proposed is not proposed
-        again, and its start is the start of the first climb.
+    :param beside: a strategy that this one climbs for: its proposals are not repeated, and its
+        start is the start of the first climb.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class HillClimbing(Strategy):
         found: list[int] = []
         while self._around and len(found) < count:
             point = self._around.pop()
-            if not self.seen(point):
+            if not self.was_proposed(point):
                 found.append(point)
         return found
 

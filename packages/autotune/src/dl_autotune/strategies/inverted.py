@@ -13,17 +13,17 @@ from typing import Generic, TypeVar
 Question = TypeVar("Question")
 
 _UNWIND_SECONDS = 5.0
-"""For which a thread that was told to end is waited for: it may be in code that is not Python."""
+"""Time to wait for a thread that is asked to end: it may be in code that is not Python."""
 
 
 class EndedError(BaseException):
-    """Raised in the function when nobody asks it any more. No :class:`Exception`, so that what
+    """Raised in the function when its caller is gone. Not an :class:`Exception`, so that what
     catches all errors does not catch it.
     """
 
 
 class Inverted(Generic[Question]):
-    """Runs `function(ask)` up to its next `ask(question)`, and no further until it is told to.
+    """Runs `function(ask)` up to its next `ask(question)`, and no further until it is resumed.
 
     Either the caller of :meth:`step` runs or the function does, never both. The thread ends with
     the function, by :meth:`close`, when a step takes too long, or when this object is dropped.
@@ -73,7 +73,7 @@ class Inverted(Generic[Question]):
 
     def _interrupt(self) -> None:
         """Raise in a function that does not come to its next question."""
-        # Of cffi's calls none holds the interpreter's lock, which this one needs.
+        # cffi releases the interpreter's lock during calls, and this call needs it.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(self.thread.ident or 0), ctypes.py_object(EndedError)
         )

@@ -17,13 +17,13 @@ from .inverted import EndedError, Inverted
 from .strategy import Outcome, Strategy
 
 PREFIX = "kernel-tuner:"
-"""What the names of these strategies begin with, here."""
+"""Prefix of the names of these strategies."""
 _LARGEST = 250_000
 """Configurations: Kernel Tuner lists all of a space."""
 _CIRCLES = 2000
 """Evaluations in a row that repeat what is known, after which a strategy is at its end."""
 _RUNS = 3
-"""Of a strategy that finds nothing new, before random points are taken."""
+"""Runs of a strategy that finds nothing new, before random points are taken."""
 _SECONDS = 10.0
 _UNSCHEDULED = ("brute_force",)
 """Strategies that refuse to be told how many evaluations there will be."""
@@ -32,7 +32,7 @@ _UNSCHEDULED = ("brute_force",)
 class KernelTuner(Strategy):
     """A strategy of Kernel Tuner, which calls what evaluates; here it waits for each answer.
 
-    It sees the values of the parameters and no time but what is told. What is known already is
+    It sees the values of the parameters and no time but what is reported. What is known already is
     answered at once. When it ends, or only repeats itself, it begins again; when it finds nothing
     new then, or does not come to its next question at all, random points are proposed.
 
@@ -76,14 +76,14 @@ class KernelTuner(Strategy):
         self._state = _Shared.seeded(self._seed)
 
     def propose(self, count: int) -> list[int]:
-        """What the strategy wants to know next; none while it waits for other answers."""
+        """Return the points that the strategy asks for next; none while it waits for answers."""
         for _ in range(_RUNS):
             if self._missing or self._failed:
                 break
             self._advance()
         if not self._missing:
             return self.fresh(count)
-        found = [point for point in self._batch if not self.seen(point)]
+        found = [point for point in self._batch if not self.was_proposed(point)]
         self._batch = found[count:]
         return found[:count]
 
@@ -92,9 +92,7 @@ class KernelTuner(Strategy):
         self._missing.discard(outcome.point)
 
     def close(self) -> None:
-        """End the thread. Who asks again gets a strategy that begins anew, and to which all that
-        was told is known.
-        """
+        """End the thread. A later question starts the strategy again, with all reported values."""
         if self._run is not None:
             self._run.close()
         self._begin()
@@ -141,7 +139,7 @@ class KernelTuner(Strategy):
 
 
 class _Shared:
-    """What a strategy shares with the whole process, kept apart: random numbers, and the output."""
+    """Isolation of state that a strategy shares with the process: random numbers and output."""
 
     def __init__(self, numbers: Any, array_numbers: Any) -> None:
         self._states = (numbers, array_numbers)
@@ -211,7 +209,7 @@ def _listed(space: SearchSpace) -> Any:
 
 
 def _options(name: str, listed: Any, given: dict[str, int], evaluations: int, seed: int) -> Any:
-    """What a strategy is told of the task."""
+    """Return the options that describe the task to a strategy."""
     from kernel_tuner.interface import Options
     from kernel_tuner.util import TuningBudget
 
@@ -250,11 +248,11 @@ def _runner(listed: Any, known: dict[int, float | None], ask: Callable[[list[int
             self._repeated = 0
 
         def get_device_info(self) -> Any:
-            """Of no device: what it may run at a time plays no part in a space that is listed."""
+            """Return a dummy device: its limits do not matter for a listed space."""
             return self.dev
 
         def get_environment(self, tuning_options: Any) -> dict[str, Any]:
-            """Of nothing."""
+            """Return an empty environment."""
             return {}
 
         def run(self, parameter_space: Sequence[Any], tuning_options: Any) -> list[Any]:

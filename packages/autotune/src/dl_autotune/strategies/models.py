@@ -1,4 +1,4 @@
-"""What a surrogate is made of: a forest, a smooth process, and a judge of what does not run."""
+"""Models of a surrogate: a forest, a Gaussian process, and a classifier of failures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Values = NDArray[np.float64]
 _TREES = 30
 _STEPS = 15
 _REFIT = 1.5
-"""The process learns its scales anew when there is this much more to learn from."""
+"""The process fits its scales again when the data has grown by this factor."""
 
 
 class Forest:

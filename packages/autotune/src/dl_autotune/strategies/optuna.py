@@ -9,7 +9,7 @@ from ..spaces import SearchSpace
 from .strategy import Outcome, Strategy
 
 _TRIES = 20
-"""Of a sampler for one point: it knows no constraints, and proposes a point more than once."""
+"""Tries of a sampler for one point: it ignores constraints, and repeats points."""
 
 
 def optuna_itself() -> Any:
@@ -30,8 +30,8 @@ class OptunaSampler(Strategy):
     """A sampler of Optuna, by default its tree-structured Parzen estimator.
 
     It sees the parameters as categories, or as places on a scale where they are numbers. What it
-    proposes that is not valid is told to it as failed, without a budget for it; after some tries
-    the next point is a random one.
+    proposes that is not valid is reported to it as failed, without a budget for it; after some
+    tries the next point is a random one.
 
     :param sampler: makes one from a seed; None: ``TPESampler``.
     :raises TuningError: optuna is not installed.
@@ -47,14 +47,14 @@ class OptunaSampler(Strategy):
         self._asked: dict[int, Any] = {}
 
     def propose(self, count: int) -> list[int]:
-        """What the sampler takes for good."""
+        """Return the points that the sampler proposes."""
         found: list[int] = []
         for _ in range(count * _TRIES):
             if len(found) == count:
                 return found
             trial = self._study.ask()
             point = self._point(trial)
-            if point is None or self.seen(point) or point in self._asked:
+            if point is None or self.was_proposed(point) or point in self._asked:
                 self._study.tell(trial, state=self._failed)
                 continue
             self._asked[point] = trial

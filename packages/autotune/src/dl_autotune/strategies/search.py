@@ -63,14 +63,14 @@ def search(
 
 
 def _answered(evaluate: Evaluate, points: Sequence[int]) -> Iterator[Outcome]:
-    """What comes for points, as long as it is one answer for each."""
+    """Yield the answers for points, as long as each point has one answer."""
     open_ = list(points)
     given = evaluate(points)
     if not isinstance(given, Iterable):
         raise TuningError(f"[search] evaluate gives {given!r} for points: give Outcomes")
     for outcome in given:
         if not isinstance(outcome, Outcome):
-            raise TuningError(f"[search] evaluate gives {outcome!r}, which is no Outcome")
+            raise TuningError(f"[search] evaluate gives {outcome!r}, which is not an Outcome")
         if outcome.point not in open_:
             raise TuningError(
                 f"[search] evaluate answers point {outcome.point!r}, which it was not asked for, or"

@@ -1,4 +1,4 @@
-"""What a strategy is: it is asked for points of a space, and told how good they were."""
+"""Interface of a strategy: it proposes points of a space and receives their values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TRIES = 20
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a point: less is better; None if it failed."""
+    """Value of a point: less is better; None if it failed."""
 
     point: int
     value: float | None
@@ -37,7 +37,7 @@ class Strategy(ABC):
         self.space = space
         self.random = random.Random(seed)
         self.values: dict[int, float | None] = {}
-        """What was told, by point."""
+        """Reported values, by point."""
         self._proposed: set[int] = set()
 
     def ask(self, count: int = 1) -> list[int]:
@@ -55,7 +55,7 @@ class Strategy(ABC):
     def tell(self, outcomes: Iterable[Outcome]) -> None:
         """Answers, in any order; also of points that were never asked for.
 
-        :raises TuningError: one is of no point of the space, or its value is no positive number.
+        :raises TuningError: an outcome is for no point of the space, or its value is not positive.
         """
         for outcome in outcomes:
             self._check(outcome)
@@ -65,7 +65,9 @@ class Strategy(ABC):
 
     def _check(self, outcome: Outcome) -> None:
         if not isinstance(outcome, Outcome):
-            raise TuningError(f"[search] {outcome!r} is no answer: give an Outcome(point, value)")
+            raise TuningError(
+                f"[search] {outcome!r} is not an answer: give an Outcome(point, value)"
+            )
         point, value = outcome.point, outcome.value
         whole = isinstance(point, Integral) and not isinstance(point, bool)
         if not whole or not 0 <= point < self.space.size:
@@ -76,8 +78,8 @@ class Strategy(ABC):
         number = isinstance(value, Real) and not isinstance(value, bool)
         if value is not None and not (number and 0 < value < math.inf):
             raise TuningError(
-                f"[search] the value of {outcome!r} is no positive, finite number: give what is"
-                " less for what is better, such as seconds, and None for what failed"
+                f"[search] the value of {outcome!r} is not a positive, finite number: give a"
+                " smaller one for what is better, such as seconds, and None for a failure"
             )
 
     @abstractmethod
@@ -92,8 +94,8 @@ class Strategy(ABC):
     def learn(self, outcome: Outcome) -> None:  # noqa: B027 - many need no more than `values`
         """Take in one answer; it is in `values` already."""
 
-    def seen(self, point: int) -> bool:
-        """Whether it was proposed, and so will not be again."""
+    def was_proposed(self, point: int) -> bool:
+        """Return True for a point that was proposed already."""
         return point in self._proposed
 
     def fresh(self, count: int) -> list[int]:
@@ -105,7 +107,7 @@ class Strategy(ABC):
             point = self.random.randrange(self.space.size)
             if point not in self._proposed:
                 found[point] = None
-        # Nearly all is proposed, so that few are left and the set is no larger than the space.
+        # Few points are left, so the set is not larger than the space.
         left = np.ones(self.space.size, dtype=bool)
         left[list(self._proposed)] = False
         left[list(found)] = False

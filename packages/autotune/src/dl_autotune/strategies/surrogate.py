@@ -17,7 +17,7 @@ from .strategy import Outcome, Strategy
 _START = 10
 _START_POOL = 1000
 _POOL = 1500
-"""Random candidates that the models look at, beside the neighbours of the best."""
+"""Random candidates that the models score, in addition to the neighbours of the best."""
 _BEST = 5
 _LIKELY = 0.3
 """Candidates less likely to run than this are left out, while there are others."""
@@ -39,7 +39,7 @@ class Surrogate(Strategy):
         self._process = Process()
         self._climber = HillClimbing(space, seed=self.random.randrange(2**31), beside=self)
         self._climbs: set[int] = set(self._start)
-        """The points that the climber is told of: the start, and its own."""
+        """Points whose values the climber receives: the start, and its own."""
         self._turns: Iterator[Rule | None] = itertools.cycle(RULES)
 
     def propose(self, count: int) -> list[int]:
@@ -47,7 +47,7 @@ class Surrogate(Strategy):
         found: list[int] = []
         while self._start and len(found) < count:
             found.append(self._start.pop())
-        found = [point for point in found if not self.seen(point)]
+        found = [point for point in found if not self.was_proposed(point)]
         if found:
             return found
         if sum(value is not None for value in self.values.values()) < 3:
@@ -73,12 +73,14 @@ class Surrogate(Strategy):
         """Points to choose from: random ones, and the neighbours of the best."""
         found = dict.fromkeys(self.fresh(_POOL))
         for point in self.ranked()[:_BEST]:
-            found.update((p, None) for p in self.space.neighbours(point) if not self.seen(p))
+            found.update(
+                (p, None) for p in self.space.neighbours(point) if not self.was_proposed(p)
+            )
         return list(found)
 
 
 class View:
-    """What the models say of candidates, after all that was told so far."""
+    """Predictions of the models for candidates, after all reported values."""
 
     def __init__(self, strategy: Surrogate) -> None:
         space, rng = strategy.space, strategy.random
@@ -127,25 +129,25 @@ Rule = Callable[[View], Values]
 
 
 def improve(view: View) -> Values:
-    """What the smooth model expects to be the greatest improvement."""
+    """Score by the expected improvement of the smooth model."""
     return -expected_improvement(view.smooth, view.unsure, view.best)
 
 
 def gamble(view: View) -> Values:
-    """What is best in one tree, drawn by lot: a guess that fits what is known."""
+    """Score by one random tree: a guess that fits the data."""
     tree: Values = view.forest.draws[view.draw(len(view.forest.draws))]
     return tree
 
 
 def refine(view: View) -> Values:
-    """What both models take for best beside the best ones, with some credit for being unsure."""
+    """Score by both models near the best points, with some credit for uncertainty."""
     mean = (view.smooth + view.forest.mean) / 2
     unsure = np.sqrt((view.unsure**2 + view.forest.spread**2) / 2)
     return np.where(view.around, mean - 0.5 * unsure, np.inf)
 
 
 def gamble_nearby(view: View) -> Values:
-    """A gamble beside the best ones."""
+    """Score by a gamble near the best points."""
     return np.where(view.around, gamble(view), np.inf)
 
 

@@ -1,4 +1,4 @@
-"""What compiles a candidate and launches it on a device."""
+"""Toolchains: they compile a candidate and launch it on a device."""
 
 from __future__ import annotations
 

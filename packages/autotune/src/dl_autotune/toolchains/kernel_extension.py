@@ -37,7 +37,7 @@ class DeviceBuffer:
         return np.asarray(self.tensor.numpy())
 
     def intact(self) -> bool:
-        """Whether nothing wrote around it."""
+        """Return True if the guard bands are unchanged."""
         there = _bytes(np.asarray(self._memory.numpy()))
         size = len(self._around)
         return bool((there[:size] == self._around).all() and (there[-size:] == self._around).all())
@@ -107,7 +107,7 @@ class KernelExtension:
 
 
 def descriptor_of(vendor: str) -> VendorDescriptor:
-    """What an installed vendor says of itself.
+    """Return the descriptor of an installed vendor.
 
     :raises TuningError: there is none of that name.
     """

@@ -1,4 +1,4 @@
-"""What compiles and launches: one interface for all devices."""
+"""Interface of a toolchain: compilation and launches, for all devices."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Buffer(Protocol):
     """An array on the device, between guard bands."""
 
     def read(self) -> Array:
-        """What is in it."""
+        """Return the content."""
 
     def intact(self) -> bool:
-        """Whether the guard bands are as they were."""
+        """Return True if the guard bands are unchanged."""
 
 
 class Toolchain(Protocol):
     """Compiles for one device and launches on it."""
 
     def identity(self) -> Mapping[str, str]:
-        """What trials depend on: vendor and release, device, architecture, compiler."""
+        """Return what trials depend on: vendor and release, device, architecture, compiler."""
 
     def compile(self, source: str, name: str, options: Sequence[str], seconds: float) -> bytes:
         """Code that :meth:`load` takes, in this process or another.
