@@ -1,1 +1,1 @@
-"""Programs of this repository's sessions; none of them is part of a wheel."""
+"""Programs of this repository's sessions, which are not part of a wheel."""

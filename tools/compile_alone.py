@@ -23,7 +23,7 @@ FLAGS = ("-fsyntax-only", "-std=c++20", "-fopenmp", "-Wall", "-Wno-unused-local-
 
 
 def problem(path: Path) -> str:
-    """What the compiler says of a file; empty if it accepts it."""
+    """Return the compiler's errors about a file; empty if it accepts the file."""
     folders = (SOURCES, diopi_proto.include_dir(), *include_paths(), sysconfig.get_path("include"))
     command = (get_cxx_compiler(), *FLAGS, *(f"-I{folder}" for folder in folders), str(path))
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -33,7 +33,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"drawn: one in {parts} of the cases of each function, by commit {commit_seed(ROOT)}"
 
 
-# After the folders' own choices: what they left out is no case.
+# After the folders' own choices: what they left out is not a case.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     parts: int = config.getoption("--one-of")
@@ -67,6 +67,6 @@ def _function(item: pytest.Item) -> str:
 
 
 def _undrawn(names: list[str], parts: int, seed: str) -> list[str]:
-    """What does not run: all but one in so many."""
+    """Return the cases that do not run: all but one in ``parts``."""
     order = sorted(names, key=lambda name: hashlib.blake2b(f"{seed} {name}".encode()).digest())
     return order[-(-len(order) // parts) :]

@@ -27,7 +27,7 @@ TIERS = {
 
 @dataclass(frozen=True)
 class Figures:
-    """What is told of one vendor.
+    """Figures of one vendor.
 
     :ivar operators: of the contract, all that there are.
     :ivar present: those that some case of the suite could call.
@@ -52,7 +52,7 @@ def figures(vendor: str, operators: int, suite: Any, coverage: Any) -> Figures:
     """
     status: dict[str, set[str]] = {}
     for case in suite["cases"]:
-        # What is checked of devices, memory and streams is no operator.
+        # Checks of devices, memory and streams are not operators.
         if case["operator"] != "runtime":
             status.setdefault(case["operator"], set()).add(case["status"])
     if len(status) < operators:

@@ -17,7 +17,7 @@ from diopi_proto.build import compile_library
 
 SANITIZERS = "-fsanitize=address,undefined,float-cast-overflow"
 FLAGS = (SANITIZERS, "-fno-omit-frame-pointer", "-O1", "-g1")
-# Python frees little at its end; that is no leak of the library's. Tests ask for too much memory,
+# Python frees little at its end; that is not a leak of the library. Tests ask for too much memory,
 # and the sanitizer's own does not let them limit what there is.
 ADDRESS = "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=8192"
 UNDEFINED = "print_stacktrace=1:halt_on_error=0"

@@ -289,7 +289,7 @@ def carried_by(name: str) -> None:
 
 
 def split_groups() -> None:
-    """What a mesh makes of a group that is bound to its device."""
+    """Split a group that is bound to its device, as a mesh does."""
     world = dist.distributed_c10d._get_default_group()
     world.bound_device_id = torch.device(DEVICE, 0)
     try:

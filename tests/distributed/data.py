@@ -66,7 +66,7 @@ FOLDS: dict[str, Callable[[list[torch.Tensor]], torch.Tensor]] = {
 
 
 def folded(parts: list[torch.Tensor], operation: str) -> torch.Tensor:
-    """What a reduction gives, computed in float64 or int64 and rounded once."""
+    """Return a reduction, computed in float64 or int64 and rounded once."""
     dtype = parts[0].dtype
     wide = torch.float64 if dtype.is_floating_point else torch.int64
     if dtype.is_complex:

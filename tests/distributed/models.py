@@ -230,7 +230,7 @@ def fsdp1() -> Weights:
 
 
 def sync_batch_norm() -> None:
-    """As one batch norm of both halves, forward and backward, in float64."""
+    """Compare with one batch norm of both parts of the batch, forward and backward, in float64."""
     generator = torch.Generator().manual_seed(3)
     data = torch.randn(6, 4, 5, generator=generator, dtype=torch.float64)
     weights = torch.randn(6, 4, 5, generator=generator, dtype=torch.float64)

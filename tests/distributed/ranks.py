@@ -69,7 +69,7 @@ class Ranks:
         """Call ``module.function`` of this folder on every rank; returns what each has returned.
 
         :raises RankError: it has failed on a rank, ended it, or not come back. The ranks are
-            started anew then.
+            restarted then.
         """
         for pipe in self._pipes:
             pipe.send((program, arguments))

@@ -1,4 +1,4 @@
-"""What ranks agree on: ranks are threads here, and their tables are made up."""
+"""Agreement of ranks: ranks are threads here, and their tables are synthetic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LONG, SHORT = timedelta(seconds=30), timedelta(milliseconds=20)
 class Rank:
     """A rank with one device."""
 
-    def __init__(self, own: Mapping[str, str] | None = None, device: str = "card") -> None:
+    def __init__(self, own: Mapping[str, str] | None = None, device: str = "gpu") -> None:
         self.own, self.device = Layers(dict(own or {})), device
         self.off, self.refuses, self.alters = False, False, False
         self.table: dict[str, str] | None = None
@@ -52,8 +52,8 @@ def agreed(ranks: Sequence[Rank], store: dist.Store | None = None) -> list[Agree
 @pytest.mark.parametrize(
     ("own", "used", "by"),
     [
-        ((FAST, SLOW, None), FAST, {"card": 0}),
-        ((None, SLOW, FAST), SLOW, {"card": 1}),
+        ((FAST, SLOW, None), FAST, {"gpu": 0}),
+        ((None, SLOW, FAST), SLOW, {"gpu": 1}),
         ((None, None, None), {}, {}),
     ],
 )
@@ -72,7 +72,7 @@ def test_other_devices_keep_what_is_theirs(caplog: pytest.LogCaptureFixture) -> 
     one, two, three, four, five = agreed(ranks)
     assert [rank.table for rank in ranks] == [FAST, SLOW, SLOW, FAST, {}]
     assert one.digest == four.digest != two.digest == three.digest
-    assert five.entries == 0 and five.ranks == {"card": 0, "other": 2}
+    assert five.entries == 0 and five.ranks == {"gpu": 0, "other": 2}
     (said,) = caplog.messages
     assert said.startswith("devices differ, and so do tuned choices. ranks 0, 3: 1 of rank 0 (")
     assert "ranks 1, 2: 1 of rank 2" in said and "rank 4: no tuned choices, on third" in said
@@ -83,7 +83,7 @@ def test_other_devices_keep_what_is_theirs(caplog: pytest.LogCaptureFixture) -> 
     [
         ("unreadable", "rank 1: my.sqlite: disk I/O error"),
         ("refuses", "rank 1: ValueError: no such choice"),
-        ("alters", "ranks 0, 1 hold different ones: card"),
+        ("alters", "ranks 0, 1 hold different ones: gpu"),
         ("off", r"rank 1 leaves them out \(DL_TUNING=off\), and not all do"),
     ],
 )

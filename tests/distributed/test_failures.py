@@ -1,4 +1,4 @@
-"""What goes wrong is said on the ranks that are left: no hang, no crash."""
+"""Failures are reported on the remaining ranks: no hang, no crash."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A small model, a few steps of training, and how far from float64 they may end.
 
 The bound of each weight is that of ``tests/models/rule.py``: four times the spread of right float32
-runs on the CPU - the whole batch at once, and its two halves with their gradients averaged, which
+runs on the CPU - the whole batch at once, and its two parts with their gradients averaged, which
 is what two ranks do - and the rounding of the last sum at the tensor's own norm.
 """
 
@@ -61,7 +61,7 @@ def train(trained: nn.Module, data: torch.Tensor, target: torch.Tensor, steps: i
 
 
 def weights_of(trained: nn.Module) -> Weights:
-    """On the CPU; of a sharded parameter, all of it."""
+    """Return the weights on the CPU; sharded parameters are gathered."""
     found = {}
     for name, value in trained.state_dict().items():
         whole = value.full_tensor() if hasattr(value, "full_tensor") else value
@@ -72,7 +72,7 @@ def weights_of(trained: nn.Module) -> Weights:
 def single_run(dtype: torch.dtype, halves: bool = False, rounded: bool = False) -> Weights:
     """The same training in one process on the CPU.
 
-    :param halves: each half of the batch by itself, as two ranks do.
+    :param halves: both parts of the batch by themselves, as two ranks do.
     :param rounded: forward and backward in bfloat16, as mixed precision does.
     """
     trained = model(dtype=dtype)

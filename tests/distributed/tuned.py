@@ -44,7 +44,7 @@ def used() -> tuple[str, dict[str, int]]:
 
 
 def agreed(seconds: float = 30) -> tuple[Any, list[str], str, dict[str, int]]:
-    """What was agreed on, and said of it, and what is then used."""
+    """Return the agreement, the messages about it, and the choices that are used then."""
     said: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""What core writes by hand for an operator of the contract carries the name of its family.
+"""Hand-written code of core for an operator of the contract has the name of its family.
 
 Composed operators that the contract lacks are in groups of their own choosing: they have no family.
 """
@@ -28,7 +28,7 @@ def served_operators() -> dict[str, set[str]]:
 
 
 def misplaced_forms(folder: Path) -> list[str]:
-    """What is wrong with the names of the files in a folder, a sentence for each."""
+    """List the wrong file names in a folder, a sentence for each."""
     schema, served, wrong = schema_families(), served_operators(), []
     for path in sorted(folder.rglob("*.cpp")):
         family, text = family_of_file(path.stem), path.read_text(encoding="utf-8")

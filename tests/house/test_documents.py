@@ -20,7 +20,7 @@ Row = tuple[str, str, str]
 """The wheel's name, the import, and what it is in one line."""
 
 
-def said(text: str) -> dict[str, Row]:
+def read_table(text: str) -> dict[str, Row]:
     """The rows of README's table, by folder."""
     found = {}
     for shown, folder, rest in ROW.findall(text):
@@ -47,7 +47,7 @@ def declared(root: Path) -> dict[str, Row]:
 
 
 def test_packages_are_told_as_they_declare_themselves() -> None:
-    assert said((ROOT / "README.md").read_text(encoding="utf-8")) == declared(ROOT)
+    assert read_table((ROOT / "README.md").read_text(encoding="utf-8")) == declared(ROOT)
 
 
 def test_every_vendor_is_a_package() -> None:
@@ -63,9 +63,9 @@ def test_a_row_that_differs_is_noticed(tmp_path: Path) -> None:
     (package / "pyproject.toml").write_text('[project]\nname = "dl-toy"\ndescription = "A toy"\n')
     folder = "[`packages/vendor-toy`](packages/vendor-toy)"
     right = f"| {folder} | dl-toy | `dl_vendor_toy` | A toy | never |"
-    assert said(right) == declared(tmp_path)
+    assert read_table(right) == declared(tmp_path)
     for part in ("A toy", "dl-toy", "`dl_vendor_toy`"):
-        assert said(right.replace(part, "other")) != declared(tmp_path)
+        assert read_table(right.replace(part, "other")) != declared(tmp_path)
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
@@ -82,7 +82,7 @@ def test_paths_that_are_named_are_there(document: str) -> None:
 
 
 def test_sessions_name_no_vendor() -> None:
-    """They find them in packages/vendor-*: a new one changes no file beside its own."""
+    """Sessions find vendors in packages/vendor-*: a new one changes no file but its own."""
     text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
     for path in ROOT.glob("packages/vendor-*/pyproject.toml"):
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]

@@ -47,7 +47,7 @@ def kernel_families() -> dict[str, str]:
 
 
 def misplaced(schema: Mapping[str, str], places: Mapping[str, str], what: str) -> list[str]:
-    """What is wrong with the places of operators, a sentence for each."""
+    """List the operators in wrong files, a sentence for each."""
     wrong = []
     for name, family in sorted(places.items()):
         if name not in schema:

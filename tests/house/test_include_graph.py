@@ -1,4 +1,4 @@
-"""The rooms of core's C++: a file includes nothing of a room above its own."""
+"""Layers of core's C++: a file includes nothing of a layer above its own."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def room_of(path: str) -> str:
 
 
 def named(room: str) -> str | None:
-    """What rooms.yaml calls a room: itself, or a pattern."""
+    """Return the entry of rooms.yaml for a layer: its name, or a pattern."""
     return next((name for name in ROOMS if fnmatch.fnmatchcase(room, name)), None)
 
 
@@ -44,7 +44,7 @@ def is_allowed(edge: Edge) -> bool:
 def test_every_file_is_in_a_room() -> None:
     files = [path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.*")]
     strangers = [f for f in files if f != "rooms.yaml" and named(room_of(f)) is None]
-    assert not strangers, f"rooms.yaml names no room of {strangers}"
+    assert not strangers, f"rooms.yaml has no entry for {strangers}"
 
 
 @pytest.mark.parametrize("edge", sorted(includes()), ids=" includes ".join)

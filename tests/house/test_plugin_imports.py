@@ -1,4 +1,4 @@
-"""What a plugin imports when it is loaded is a cost of every `import torch`."""
+"""Imports of a plugin at load time, which are a cost of every `import torch`."""
 
 from __future__ import annotations
 

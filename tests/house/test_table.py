@@ -30,7 +30,7 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def generate() -> Any:
-    """The generator, which is no package: it stands beside what it generates."""
+    """Return the generator, which is not a package: it is next to what it generates."""
     sys.path.insert(0, str(CODEGEN))
     try:
         import generate
@@ -46,7 +46,7 @@ def table(generate: Any) -> Any:
 
 
 def mistakes(generate: Any, table: Any, folder: Path, *rows: object, file: str = "") -> list[str]:
-    """What is said of a table of these entries."""
+    """Return the errors about a table of these entries."""
     (folder / (file or "max_pooling.yaml")).write_text(yaml.safe_dump(list(rows)))
     try:
         generate.wrappers(table, folder)
@@ -79,7 +79,7 @@ def changed(key: str, old: object, new: object) -> dict[str, Any]:
         ({**GOOD, "call": {"diopiMaxPool2dBackwards": []}}, "call", "'diopiMaxPool2dBackward'?"),
         ({**GOOD, "call": {"diopiMaxPool2dBackward": ["out"]}}, "call", "takes 9 values"),
         (changed("call", "plan.kernel", "plan.kernels"), "call", "did you mean 'plan.kernel'?"),
-        (changed("call", "plan.kernel", "plan.list(0)"), "call", "'plan.list(0)' is no value"),
+        (changed("call", "plan.kernel", "plan.list(0)"), "call", "'plan.list(0)' is not a value"),
         (changed("call", "grad_output", "grad_outputs"), "call", "did you mean 'grad_output'?"),
         (changed("call", "ceil_mode", "!ceil_mode"), "call", "did you mean 'ceil_mode'?"),
         (

@@ -18,7 +18,7 @@ CORE = Path(__file__).parents[2] / "packages" / "core"
 TABLE = CORE / "codegen" / "table"
 ATEN = CORE / "csrc" / "aten"
 FAMILIES = sorted(path.stem for path in TABLE.glob("*.yaml"))
-# What the plans of several families share, whatever the operator: and plans of operators that
+# Parts that the plans of several families share, whatever the operator: and plans of operators that
 # belong together, though the contract has a family for each way of computing them.
 SHARED = {
     *("plan", "checks", "complex_number", "conditions", "elementwise", "output_plan"),
@@ -30,7 +30,7 @@ Rows = Mapping[str, list[dict[str, Any]]]
 
 
 def rows() -> Rows:
-    """What the table says, by family."""
+    """Return the rows of the table, by family."""
     return {name: yaml.safe_load((TABLE / f"{name}.yaml").read_text()) for name in FAMILIES}
 
 

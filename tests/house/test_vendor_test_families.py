@@ -1,4 +1,4 @@
-"""Tests of an operator lie in files of its family: `test_<family>.py`, `test_<family>_<part>.py`.
+"""Tests of an operator are in files of its family: `test_<family>.py`, `test_<family>_<part>.py`.
 
 So that whoever changes an operator knows what to run. The reference vendor's tests are those that
 hold the numbers.
@@ -18,7 +18,7 @@ OF_NO_FAMILY = {
     # Every operator in turn, or a loop that many share.
     *("test_bad_arguments", "test_bfloat16", "test_bool_bytes", "test_calls"),
     *("test_complex_functions", "test_promotion", "test_shapes"),
-    # The library, the plugin and what they offer beside operators.
+    # The library, the plugin and what they offer besides operators.
     *("test_choices", "test_constants", "test_diopi_impl", "test_kernel_arguments"),
     *("test_kernel_extension", "test_libraries", "test_library", "test_openblas", "test_plugin"),
     "test_runtime",
@@ -35,7 +35,7 @@ def operators_by_short_name() -> dict[str, set[str]]:
 
 
 def names_in(path: Path) -> set[str]:
-    """What a test calls, or has in a table of operators: `op.Add(...)`, `"Add"`."""
+    """Return the operators that a test calls, or has in a table: `op.Add(...)`, `"Add"`."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute):
@@ -47,7 +47,7 @@ def names_in(path: Path) -> set[str]:
 
 
 def misplaced_tests(folder: Path) -> list[str]:
-    """What is wrong with the names of the files in a folder of tests, a sentence for each."""
+    """List the wrong file names in a folder of tests, a sentence for each."""
     schema, known, wrong = schema_families(), operators_by_short_name(), []
     for path in sorted(folder.glob("test_*.py")):
         if path.stem in OF_NO_FAMILY:

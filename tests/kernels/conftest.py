@@ -1,6 +1,6 @@
 """The emulated GPU as a vendor, which is built once for all tests.
 
-Compilers take minutes for all its families, so that a part of them is built: those that these tests
+Compilers take minutes for all its families, so that a part is built: those that these tests
 call, and of the others one in twelve, by the commit. ``DL_TEST_SAMPLE=1`` builds all.
 """
 
@@ -39,10 +39,10 @@ def everything() -> bool:
 def sampled() -> list[str]:
     seed = commit_seed(Path(__file__).parent)
 
-    def drawn(family: str) -> bool:
+    def is_sampled(family: str) -> bool:
         return hashlib.sha256(f"{seed} {family}".encode()).digest()[0] % ONE_OF == 0
 
-    return with_used(name for name in families() if name in CALLED or drawn(name))
+    return with_used(name for name in families() if name in CALLED or is_sampled(name))
 
 
 @pytest.fixture(scope="session")

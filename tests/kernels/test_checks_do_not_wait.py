@@ -94,8 +94,8 @@ class Call:
         return Generator(1)
 
 
-# What is wrong is in the middle, so that threads of a block and of others come by, and twice, so
-# that which one is told is no accident.
+# The wrong value is in the middle, so that threads of its block and of others pass it, and occurs
+# twice, so that the reported one is not an accident.
 MANY = [0, 1, 2] * 30 + [5, -7, BIG] + [2] * 70
 
 
@@ -162,9 +162,7 @@ CASES: dict[str, Callable[[Call], Any]] = {
         "BCELoss", c.of(0.0), c.of(0.5, 1.5), c.of(1.0, 0.0), None, MEAN
     ),
     "bernoulli": lambda c: c("Bernoulli", c.floats(4), c.of(0.5, 1.5, np.nan, -1.0), c.generator()),
-    "bernoulli of what is no number": lambda c: c(
-        "BernoulliInp", c.of(0.5, np.nan, np.inf), c.generator()
-    ),
+    "bernoulli of NaN": lambda c: c("BernoulliInp", c.of(0.5, np.nan, np.inf), c.generator()),
     "normal": lambda c: c(
         "NormalScalarTensor", c.floats(3), 0.0, c.of(1.0, -0.25, -2.0), c.generator()
     ),
@@ -225,7 +223,7 @@ CASES: dict[str, Callable[[Call], Any]] = {
 }
 
 
-def said_by(call: Callable[[], Any]) -> tuple[str, str]:
+def error_of(call: Callable[[], Any]) -> tuple[str, str]:
     with pytest.raises(OperatorError) as caught:
         call()
     return caught.value.operator, caught.value.reason
@@ -241,7 +239,7 @@ def test_the_call_returns_and_who_waits_is_told_what_a_cpu_tells(
     kept = call(Call(gpu, stream=stream, synchronize=False))
     assert fetches.count() == 0, "the call waited"
     other.synchronize()
-    assert said_by(stream.synchronize) == said_by(lambda: call(Call(cpu)))
+    assert error_of(stream.synchronize) == error_of(lambda: call(Call(cpu)))
     stream.synchronize()
     gpu.synchronize()
     del kept
@@ -251,18 +249,18 @@ def test_the_call_returns_and_who_waits_is_told_what_a_cpu_tells(
 def test_without_a_word_the_call_waits_and_fails(
     gpu: Vendor, cpu: Vendor, library: Path, case: str
 ) -> None:
-    """Which shows, too, that a check that waits would be noticed above."""
+    """A check that waits would be noticed above, as this shows, too."""
     fetches = Fetches(library)
     with without_words():
-        said = said_by(lambda: CASES[case](Call(gpu, synchronize=False)))
+        said = error_of(lambda: CASES[case](Call(gpu, synchronize=False)))
     assert fetches.count() > 0
-    assert said == said_by(lambda: CASES[case](Call(cpu)))
+    assert said == error_of(lambda: CASES[case](Call(cpu)))
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_is_written_but_the_outputs(gpu: Vendor, case: str) -> None:
     gpu.guard_calls()
-    said_by(lambda: CASES[case](Call(gpu)))
+    error_of(lambda: CASES[case](Call(gpu)))
 
 
 def test_two_streams_at_once_have_their_own_errors(gpu: Vendor, library: Path) -> None:
@@ -277,7 +275,7 @@ def test_two_streams_at_once_have_their_own_errors(gpu: Vendor, library: Path) -
     assert fetches.count() == 0
     streams[1].synchronize()
     for stream in (streams[2], streams[0]):
-        operator, reason = said_by(stream.synchronize)
+        operator, reason = error_of(stream.synchronize)
         assert operator == "diopiDiv" and "integer division by zero" in reason
     gpu.synchronize()
 
@@ -294,7 +292,7 @@ def test_where_there_is_nothing_to_read_the_call_fails_at_once(gpu: Vendor, name
         "Index": (nothing, [index]),
         "ScatterInp": (nothing, 0, out, index, ""),
     }
-    assert said_by(lambda: call(name, *arguments[name]))[0] == f"diopi{name}"
+    assert error_of(lambda: call(name, *arguments[name]))[0] == f"diopi{name}"
 
 
 def test_good_data_gives_what_it_gives_on_a_cpu(gpu: Vendor, cpu: Vendor, library: Path) -> None:

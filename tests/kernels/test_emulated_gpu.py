@@ -40,7 +40,7 @@ def test_every_operator_is_there(library: Path, built: list[str]) -> None:
 
 
 def test_every_operator_that_is_compiled_is_listed(library: Path, built: list[str]) -> None:
-    """What the sources say, which is read without a compiler, is what a compiler makes of them."""
+    """The list that is read from the sources without a compiler is what a compiler builds."""
     command = ["nm", "--defined-only", "-C", str(library)]
     symbols = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     compiled = set(re.findall(r" T dl::kernels::v1::((?:diopi|dlop)\w+)\(", symbols, re.I))
@@ -58,13 +58,13 @@ OWN = {
     "test_runtime.py",
 }
 
-# What units whose accesses are watched do knowingly: a part of the message, and of the kernel.
+# Known findings of units whose accesses are watched: a part of the message, and of the kernel.
 # Which of several elements replaces one that their indices name together is open.
 KNOWN_FINDINGS = (("race: ", "dl::kernels::v1::ReplaceOp>"),)
 
 
 def findings(path: Path) -> list[str]:
-    """What the emulation said, three lines each, but for what is known."""
+    """Return the emulation's findings, three lines each, without the known ones."""
     if not path.exists():
         return []
     said = re.split(r"^(?=emulated GPU: )", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -153,7 +153,7 @@ def test_result_does_not_depend_on_the_order_of_threads(library: Path) -> None:
 def test_logarithm_of_a_softmax_near_one_keeps_its_digits(
     library: Path, dtype: str, shape: tuple[int, ...], dim: int
 ) -> None:
-    """In rows held in registers, columns, long rows, and rows whose elements lie apart."""
+    """Rows held in registers, columns, long rows, and strided rows."""
     x = np.random.default_rng(1).standard_normal(shape).astype(dtype)
     top = x.argmax(axis=dim, keepdims=True)
     np.put_along_axis(x, top, 8 if shape[dim] < 100 else 16, dim)

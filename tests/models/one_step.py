@@ -88,7 +88,7 @@ class Step:
             return self.run(dtype=torch.float64)
 
     def update(self, gradients: Results) -> Results:
-        """What the optimizer makes of ``gradients`` in float64: ``updated NAME`` for each weight.
+        """Return the optimizer's update for ``gradients`` in float64: ``updated NAME`` per weight.
 
         Names of weights that share their memory each get an entry.
         """
@@ -146,7 +146,7 @@ WITHOUT_PROMOTION = frozenset(
         torch.ops.aten.nll_loss2d_backward.default,
     }
 )
-"""Operators that take no weights of classes in float32 beside values in float64."""
+"""Operators that take no weights of classes in float32 with values in float64."""
 
 
 def is_float64(value: Any) -> bool:

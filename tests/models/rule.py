@@ -120,7 +120,7 @@ class Rule:
 
     @property
     def names(self) -> list[str]:
-        """What a step has to come with."""
+        """Return the names that a step has to provide."""
         return list(self._reference)
 
     def judge(self, results: Results) -> list[Judgement]:
@@ -160,7 +160,7 @@ class Rule:
     def relative_error_of_output(self) -> float:
         """The largest error that ``output`` may have, in units of its root mean square.
 
-        The output lies at the end of the longest way forward: what comes before it is off by less.
+        The output is at the end of the longest way forward: earlier results are off by less.
         """
         output = self._reference["output"]
         return self._allowed("output", output, math.inf) / float(output.square().mean().sqrt())
@@ -184,7 +184,7 @@ class Rule:
         elif not got.is_floating_point():
             yield Judgement(name, "same", float((got != wanted).sum()), 0.0)
         elif not got.isfinite().all():
-            yield Judgement(name, "same", math.inf, 0.0, ": not all of it is finite")
+            yield Judgement(name, "same", math.inf, 0.0, ": not all elements are finite")
         elif name in self._before:
             if own is not None:
                 rounding = self._step_rounding(name, own)
@@ -213,7 +213,7 @@ class Rule:
         return SPREAD_MULTIPLE * spread + float(bound)
 
     def _step_rounding(self, name: str, after: torch.Tensor) -> torch.Tensor:
-        """What a step to ``after`` may be off by, given its gradient: elementwise, in float32."""
+        """Return the elementwise bound of the error in a float32 step to ``after``."""
         before, reached = self._before[name].numpy(), after.numpy()
         magnitude = np.abs(before) + np.abs(reached - before)
         bound = allowed_error(

@@ -2,7 +2,7 @@
 
     python -m models.simulated NAME FILE
 
-The process says by its environment which vendor that is: DL_VENDORS, and the driver of a card.
+The process says by its environment which vendor that is: DL_VENDORS, and the driver of a GPU.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ CASES = [
 
 
 def numbers(dtype: torch.dtype) -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
-    """Weights and the gradients of each step: float32 values, some of them 0."""
+    """Weights and the gradients of each step: float32 values, some are 0."""
     generator = torch.Generator().manual_seed(0)
     weights = [torch.randn(shape, generator=generator).to(dtype) for shape in SHAPES]
     gradients = [
@@ -99,7 +99,7 @@ def test_optimizer_steps_are_within_rounding(name: str, loop: str, where: str) -
 def test_wrong_optimizer_is_found(
     name: str, wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the first step does not show, a later one does."""
+    """A later step shows what the first step does not."""
     kind, options = OPTIMIZERS[name]
     cpu = torch.device("cpu")
     reference = path(name, cpu, torch.float64)

@@ -36,7 +36,7 @@ def modules(model: nn.Module, kind: type[nn.Module]) -> Iterable[nn.Module]:
 @pytest.mark.parametrize("name", [*STEPS, "mlp", "tagger"])
 @pytest.mark.parametrize("part", ["gradient of", "updated"])
 def test_one_wrong_element_is_found_in_each_tensor(name: str, part: str) -> None:
-    """A thousandth of an average element too much, in one place of each tensor."""
+    """One element of each tensor is a thousandth of an average element too large."""
     step = step_of(name)
     results, changed = step.run(), set()
     for key, values in results.items():

@@ -1,5 +1,5 @@
-"""Models trained through the host code of dl-vendor-cuda and dl-vendor-rocm, on drivers that are
-played: dl-gpu-sim's, and that of a dl-vendor-rocm which is built for simulated cards.
+"""Models trained through the host code of dl-vendor-cuda and dl-vendor-rocm, on fake
+drivers: dl-gpu-sim's, and that of a dl-vendor-rocm which is built for simulated GPUs.
 
 A step is as exact as the CPU's, runs as natively as on dl's CPU, and the host waits for nothing
 within it but what the model itself asks for.
@@ -53,11 +53,11 @@ DRIVERS = {
     "cuda": ("DL_CUDA_DRIVER", driver_of_cuda),
     "rocm": ("DL_ROCM_DRIVER", driver_of_rocm),
 }
-"""By vendor: the variable that names a driver, and where one is that takes no card."""
+"""By vendor: the variable that names a driver, and the path of a driver that needs no GPU."""
 
 
 def on_vendor(name: str, folder: Path, **variables: str) -> dict[str, Any]:
-    """What ``simulated.py`` wrote down."""
+    """Return the results of ``simulated.py``."""
     file = folder / f"{name}-{variables['DL_VENDORS']}.pt"
     command = [sys.executable, "-m", "models.simulated", name, str(file)]
     done = subprocess.run(

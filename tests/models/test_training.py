@@ -1,4 +1,4 @@
-"""What training scripts use around a model: compilation, checkpoints, loaders, saving, scaling."""
+"""Features of training scripts: compilation, checkpoints, loaders, saving, loss scaling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of each function's cases a part runs, and at least one."""
+"""A part of each function's cases runs, and at least one case."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(folder: Path, *options: str) -> str:
 
 
 def test_one_in_so_many_cases_runs(suite: Path) -> None:
-    # 100 -> 34, 2 -> 1 and 12 -> 4, and what is no case.
+    # 100 -> 34, 2 -> 1 and 12 -> 4, and the test without cases.
     first = run(suite, "--one-of=3")
     assert "1 failed, 39 passed, 75 deselected" in first
     assert len(re.findall(r"test_few\[\d+\] PASSED", first)) == 1

@@ -1,4 +1,4 @@
-"""README's figures follow from the reports, and from all of them."""
+"""README's figures follow from the reports, and from every report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read out of machine code: listings, hot paths, files, and the verdict on a report."""
+"""Reading of machine code: listings, hot paths, files, and the verdict on a report."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_a_build_has_what_its_families_use(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_text_that_is_gone_names_the_mutation(tmp_path: Path) -> None:
     for changes, said in (
-        ({"find": "a line that nobody wrote"}, "0 times"),
+        ({"find": "a line that does not exist"}, "0 times"),
         ({"find": "#include"}, "times, and once is wanted"),
         ({"file": "gpu/gone.h"}, "there is no gpu/gone.h"),
     ):
@@ -59,7 +59,7 @@ def test_a_text_that_is_gone_names_the_mutation(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("put:", "puts:"), "puts is no key"),
+        (("put:", "puts:"), "puts is not a key"),
         (("  family: sort\n", ""), "family is missing"),
         (("  why:", "  #"), "wants a `why`"),
     ],

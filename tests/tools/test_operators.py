@@ -1,4 +1,4 @@
-"""Which operator calls the main job counts, and the share it makes of them."""
+"""Operator calls that the main job counts, and their native share."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_views_metadata_allocation_and_copies_do_not_count(overload: str) -> Non
 
 
 def test_operator_of_another_library_counts() -> None:
-    assert computes("somebody::fused_norm")
+    assert computes("other::fused_norm")
 
 
 def test_share_is_by_calls_and_by_time() -> None:

@@ -1,4 +1,4 @@
-"""What passed in one environment is left out in another one, and nothing else is."""
+"""Tests that passed in one environment are left out in another one, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What README.md, .ci/run and the examples promise about each other."""
+"""Promises of README.md, .ci/run and the examples about each other."""
 
 from __future__ import annotations
 

@@ -78,7 +78,10 @@ def test_tests_that_all_releases_ran_are_counted() -> None:
         (row(diagnosis=Diagnosis([], [])), "no device is visible"),
         (row(refusals=("dl doctor finds nothing wrong",)), "dl doctor finds nothing wrong"),
         (row(outcomes={"OpInfo": Outcome(["one"], {}, ["two"])}), "OpInfo: 1 failed"),
-        (row(outcomes={"models": Outcome([], {}, [])}), "models: 0 failed, the first is no test"),
+        (
+            row(outcomes={"models": Outcome([], {}, [])}),
+            "models: 0 failed, the first is not a test",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_release_is_said(wrong: report.Row, said: str) -> None:

@@ -44,7 +44,7 @@ class Call:
         return {"output": output.detach(), **{f"gradient of {name}": g for name, g in found}}
 
     def problems(self, got: Tensors, device: torch.device) -> list[str]:
-        """What is wrong with a run's results on ``device``, against the CPU's and float64's."""
+        """Return what is wrong with a run's results on ``device``, against the CPU and float64."""
         cpu, exact = self.run(), self.run(dtype=torch.float64)
         assert got.keys() == cpu.keys()
         found = []

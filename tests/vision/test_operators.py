@@ -89,7 +89,7 @@ def test_a_wrong_element_is_noticed(name: str, device: torch.device) -> None:
         assert problem.startswith(f"{wrong}: ")
 
 
-def kept_one_by_one(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> list[int]:
+def suppress_one_by_one(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> list[int]:
     """Non-maximum suppression as its definition has it."""
     kept: list[int] = []
     for candidate in scores.argsort(descending=True).tolist():
@@ -106,7 +106,7 @@ def test_nms_keeps_the_best_of_those_that_overlap(threshold: float, device: torc
     torch.dl.reset_fallback_stats()
     kept = torchvision.ops.nms(candidates.to(device), scores.to(device), threshold)
     assert kept.device.type == device.type and "torchvision::nms" in torch.dl.fallback_stats()
-    want = kept_one_by_one(candidates, scores, threshold)
+    want = suppress_one_by_one(candidates, scores, threshold)
     assert kept.tolist() == want and 1 < len(want) < 60
 
 
@@ -121,6 +121,6 @@ def test_nms_of_several_classes_keeps_them_apart(device: torch.device) -> None:
         for each in range(3)
         for number in (classes == each)
         .nonzero()
-        .squeeze(1)[kept_one_by_one(candidates[classes == each], scores[classes == each], 0.3)]
+        .squeeze(1)[suppress_one_by_one(candidates[classes == each], scores[classes == each], 0.3)]
     ]
     assert sorted(kept.tolist()) == sorted(want)

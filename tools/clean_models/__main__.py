@@ -27,7 +27,7 @@ WAYS = ("free", "forced", "bisect")
 
 
 def one_iter(name: str, mode: str, device: str, forced: bool, folder: Path) -> str:
-    """What a step on the device is accused of; empty if nothing."""
+    """Return the accusations against a step on the device; empty without any."""
     training = Training(name, mode, "cpu")
     with OneIter(training.model, folder / "trusted", rank=0):
         training.step()
@@ -50,7 +50,7 @@ def one_iter(name: str, mode: str, device: str, forced: bool, folder: Path) -> s
 
 
 def bisect(name: str, mode: str, device: str, folder: Path) -> str:
-    """Which operators a search for what makes the loss wrong convicts; empty if none."""
+    """Return the operators that a bisection of a wrong loss blames; empty if none."""
     command = [sys.executable, str(PROGRAM), name, mode]
     criteria = Criteria(metric="loss").as_json()
     state = State(command, "dispatch", device, criteria, str(folder / "runs"))

@@ -1,1 +1,1 @@
-"""What the machine code of GPU kernels tells without a GPU, ours beside torch's: ``gpu-code``."""
+"""Comparison of the machine code of our GPU kernels with torch's, without a GPU: ``gpu-code``."""

@@ -141,7 +141,7 @@ def main() -> int:
 
 
 def line(row: Comparison) -> str:
-    """What is shown of a pair while it is worked on."""
+    """Format the progress line of a pair."""
     ours, torch = row.ours or {}, row.torch or {}
     ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
     return (

@@ -13,7 +13,7 @@ from pathlib import Path
 from tools.gpu_code.listing import Instruction, functions
 
 USAGE = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+)")
-# Of compute capability 9.0.
+# Limits of compute capability 9.0.
 REGISTERS, WARPS, BLOCKS, SHARED = 65536, 64, 32, 228 * 1024
 RESERVED_SHARED = 1024  # of each block
 MAX_THREADS = 5  # the attribute with a kernel's launch bounds
@@ -38,7 +38,7 @@ def program(name: str) -> str:
 
 
 def run(command: list[str], folder: Path | None = None) -> str:
-    """What a tool writes, started in a folder.
+    """Return the output of a tool, started in a folder.
 
     :raises RuntimeError: it failed; with what it said.
     """
@@ -86,7 +86,7 @@ def sections(image: bytes) -> Iterator[tuple[str, bytes]]:
     :raises ValueError: it is none.
     """
     if image[:5] != b"\x7fELF\x02":
-        raise ValueError("this is no 64-bit ELF file")
+        raise ValueError("this is not a 64-bit ELF file")
     (table,) = struct.unpack_from("<Q", image, 40)
     size, count, names = struct.unpack_from("<HHH", image, 58)
     heads = [struct.unpack_from("<IIQQQQ", image, table + k * size) for k in range(count)]

@@ -66,9 +66,11 @@ def figures(kernel: Kernel, name: str, unit: Unit) -> Figures | None:
 
 
 def best(found: Iterable[Figures], unit: Unit) -> Figures | None:
-    """Of several kernels for one pair the one for large dense operands: with the widest accesses,
-    where elements are told by them, and of these the one with the fewest instructions for an
-    element."""
+    """Return the kernel of a pair for large dense operands.
+
+    It has the widest accesses, where elements are counted by them, and then the fewest instructions
+    for an element.
+    """
 
     def rank(figure: Figures) -> tuple[int, float]:
         wide = 0 if unit.what == "multiply-adds" else max(figure.load, figure.store)

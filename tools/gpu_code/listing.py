@@ -45,7 +45,7 @@ class Instruction:
 
     @property
     def falls_through(self) -> bool:
-        """Whether the next instruction may run after this one."""
+        """Return True if the next instruction may run after this one."""
         if not self.jumps or self.predicate not in ("", "PT", "UPT"):
             return True
         # Some branches have their condition among the operands.

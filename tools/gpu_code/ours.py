@@ -80,6 +80,6 @@ def spills(said: str) -> dict[str, int]:
 
 
 def assembler() -> str:
-    """ptxas, which lies beside nvcc or is in PATH."""
+    """Return ptxas, which is next to nvcc or in PATH."""
     beside = Path(nvcc()[-1]).with_name("ptxas")
     return str(beside) if beside.exists() else program("ptxas")

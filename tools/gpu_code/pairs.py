@@ -1,5 +1,4 @@
-"""Which of our kernels is held against which of torch's: for an operator and a dtype, patterns of
-their names.
+"""Pairs of our kernels and torch's: for an operator and a dtype, patterns of their names.
 
 Patterns are searched in names without namespaces: those of ours start as
 ``item_kernel<ElementwiseItem<AddOp<float>, float, float, float> >``, those of torch's as
@@ -40,7 +39,7 @@ BYTES = {
 }
 COMPUTE = {**OURS, "float16": "float", "bfloat16": "float", "bool": "bool"}
 FLOATS = ("float32", "float16", "bfloat16")
-# Of how many bytes are elements that are only moved.
+# Types of elements that are only moved, by their bytes.
 BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
 # The classes whose hot paths have to move 16 bytes at a time, 8 where elements have two.
 VECTOR_CLASSES = ("elementwise", "copy", "activation", "compare", "optimiser", "random")
@@ -455,7 +454,7 @@ def _indexes() -> Iterator[Pair]:
 
 def _products() -> Iterator[Pair]:
     each = Unit("multiply-adds")
-    # cuBLAS's other kernels are packed in a way of its own, so that those of half types are
+    # cuBLAS's other kernels are packed in a way of its own, so that those of half precision are
     # torch's, for nested tensors.
     gemms = {
         "float32": (CUBLAS, r"^sgemm_largek_lds64<"),
@@ -470,7 +469,7 @@ def _products() -> Iterator[Pair]:
     }
     for dtype, theirs in gemms.items():
         own = OURS[dtype]
-        # Of float32 the one that computes in it: the other rounds to TF32.
+        # For float32, the kernel that computes in it: the other rounds to TF32.
         kernel = "simt" if dtype == "float32" else "tensor"
         ours = ("part_gemm", rf"^{kernel}_product_kernel<{own}, ")
         yield Pair("matmul", dtype, "product", ours, theirs, each)

@@ -38,7 +38,7 @@ REDUCTIONS = ("RED", "ATOMG", "ATOM", "REDG")
 
 @dataclass(frozen=True)
 class Unit:
-    """What tells how many elements a way has.
+    """Unit by which the elements of a path are counted.
 
     :ivar what: "stored" or "loaded" bytes of global memory, "multiply-adds", or "added": elements
         that atomic additions change.
@@ -54,7 +54,7 @@ class Unit:
             amount = instruction.bytes if instruction.name in STORES else 0
         elif self.what == "loaded":
             amount = instruction.bytes if instruction.name in LOADS else 0
-            # What goes straight to shared memory.
+            # Loads straight to shared memory.
             amount += instruction.bytes if instruction.name == "LDGSTS" else 0
         elif self.what == "added":
             amount = 1 if instruction.name in REDUCTIONS else 0
@@ -95,7 +95,7 @@ class HotPath:
         return len(self.instructions) / self.elements
 
     def widest(self, names: tuple[str, ...]) -> int:
-        """The most bytes that one of these instructions moves for a thread; 0 without any."""
+        """The most bytes that such an instruction moves for a thread; 0 without any."""
         return max((x.bytes for x in self.instructions if x.name in names), default=0)
 
     def count(self, names: tuple[str, ...]) -> int:
@@ -245,7 +245,7 @@ def _cheapest(
         if start in found[k].next if inside is not None else _ends(found[k]):
             ends.append((cost[k], k))
         for after in _forward(found, sets, k, inside):
-            # What a way that is no loop in the strict sense leads back to stays out.
+            # The target of a backward branch that is not a natural loop stays out.
             if position[after] <= position[k]:
                 continue
             if after not in cost or cost[k] < cost[after]:

@@ -1,4 +1,4 @@
-"""The report: a row for each pair, ours beside torch's and beside what ours was before."""
+"""Report with a row for each pair: our kernel, torch's, and our previous one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from tools.gpu_code.pairs import Pair
 
-# What an elementwise kernel may take of what torch's takes.
+# Largest ratio of an elementwise kernel's instructions to those of torch's.
 MOST_OF_TORCH = 1.15
 MARGIN = 1.02  # within which a figure counts as unchanged
 
@@ -34,7 +34,7 @@ class Comparison:
 
 
 def problems(rows: Iterable[Comparison], spills: Mapping[str, int]) -> list[str]:
-    """What the session fails for: spills, and narrow accesses where wide ones are possible."""
+    """Return the failures of the session: spills, and narrow accesses where wide are possible."""
     found = [f"{name} spills {count} bytes" for name, count in sorted(spills.items())]
     for row in rows:
         pair, ours = row.pair, row.ours
@@ -50,7 +50,7 @@ def problems(rows: Iterable[Comparison], spills: Mapping[str, int]) -> list[str]
 
 
 def changes(rows: Iterable[Comparison], previous: Mapping[str, Row]) -> list[str]:
-    """What differs from the committed report."""
+    """Return the differences from the committed report."""
     found = []
     for row in rows:
         key = row.pair.key

@@ -82,7 +82,7 @@ def find(wanted: Iterable[Pair], files: Iterable[Path]) -> dict[str, Figures]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--folder", type=Path, help="where machine code is kept for the next run")
+    parser.add_argument("--folder", type=Path, help="folder that caches machine code")
     parser.add_argument("--only", default="", help="pairs that match; the others keep theirs")
     options = parser.parse_args()
     chosen = [pair for pair in pairs() if re.search(options.only, pair.key)]

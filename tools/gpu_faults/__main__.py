@@ -36,7 +36,7 @@ def chosen(options: argparse.Namespace) -> list[Mutation]:
 
 
 def clean(build: Build, mutations: Sequence[Mutation], right: judge.Outcome) -> list[str]:
-    """What is wrong with kernels as they are, in the cases of these mutations."""
+    """Return the errors of unchanged kernels in the cases of these mutations."""
     cases = sorted({each.case for each in mutations})
     outcome = judge.run(build.plain(), build.name, cases, [HEADERS])
     failures = [f"as they are: {each}" for each in outcome.findings]
@@ -61,10 +61,10 @@ def try_one(build: Build, one: Mutation, right: judge.Outcome) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.gpu_faults", description=__doc__)
-    parser.add_argument("names", nargs="*", help="of mutations; all by default")
+    parser.add_argument("names", nargs="*", help="names of mutations (default: all)")
     parser.add_argument("--half", action="append", choices=HALVES, help="only this one")
-    parser.add_argument("--sample", type=int, help="some of them, drawn by lot")
-    parser.add_argument("--seed", default="0", help="of the sample")
+    parser.add_argument("--sample", type=int, help="number of random mutations to run")
+    parser.add_argument("--seed", default="0", help="seed of the sample (default: 0)")
     parser.add_argument("--list", action="store_true", help="print the names, and end")
     options = parser.parse_args(arguments)
     options.half = options.half or list(HALVES)

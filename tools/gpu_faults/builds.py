@@ -42,11 +42,11 @@ class Build(ABC):
 
     @abstractmethod
     def command(self, source: Path) -> list[str]:
-        """What compiles a source, without folders of headers, source and object."""
+        """Return the compiler command without folders of headers, source and object."""
 
     @abstractmethod
     def sources(self) -> Sequence[Path]:
-        """What there is beside the units of the families."""
+        """Return the sources other than the units of the families."""
 
     def link_command(self) -> list[str]:
         return [*host_compiler(), "-shared", "-Wl,-z,defs"]
@@ -66,7 +66,7 @@ class Build(ABC):
         return write_units(folder, suffix=self.suffix, only=self.families, gpu=True)
 
     def plain(self) -> Path:
-        """The library of the kernels as they are, built where there is none of these sources."""
+        """The library of the kernels as they are, built unless it exists for these sources."""
         self.base = self.folder / self.digest()
         library = self.base / "libplain.so"
         if not library.exists():
@@ -93,7 +93,7 @@ class Build(ABC):
         return self.base / "objects" / f"{source.parent.name}_{source.stem}.o"
 
     def link(self, library: Path, instead: dict[Path, Path]) -> None:
-        # Of functions that several objects have, the linker takes the first: those of the fault,
+        # The linker takes the first of several definitions: those of the fault,
         # then those of the families.
         objects = sorted(
             (self.base / "objects").glob("*.o"), key=lambda x: ("units" not in x.stem, x)
@@ -104,7 +104,7 @@ class Build(ABC):
         fresh.replace(library)
 
     def digest(self) -> str:
-        """Of all that the library is made from."""
+        """Return a hash of all that the library is made from."""
         state = hashlib.sha256(repr((self.families, self.command(Path("x.cu")))).encode())
         for folder in (*self.includes(), *{source.parent for source in self.sources()}):
             for path in sorted(folder.rglob("*")):

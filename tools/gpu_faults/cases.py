@@ -1,6 +1,6 @@
 """Calls that show a fault: each makes tensors, calls an operator and gives its results.
 
-The same calls run on the simulated card, on the emulated GPU and on the CPU vendor, which says what
+The same calls run on the simulated GPU, on the emulated GPU and on the CPU vendor, which says what
 is right. They are as small as their fault allows.
 """
 

@@ -22,7 +22,7 @@ def main(library: str, names: list[str]) -> None:
                 results = [tensor.numpy() for tensor in CASES[name](Make(vendor))]
                 vendor.synchronize()
                 said["results"] = [[str(x.dtype), x.shape, x.tobytes().hex()] for x in results]
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is told
+            except Exception as error:  # noqa: BLE001 - any error is reported
                 said["error"] = f"{type(error).__name__}: {error}"
             print(json.dumps(said), flush=True)
 

@@ -1,4 +1,4 @@
-"""What a library does in some calls: what the checks of a half found, and what came out."""
+"""Behaviour of a library in some calls: findings of the checks, and results."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Finding:
 
 @dataclass
 class Outcome:
-    """Of one process."""
+    """Outcome of one process."""
 
     findings: list[Finding] = field(default_factory=list)
     results: dict[str, list[np.ndarray]] = field(default_factory=dict)

@@ -21,7 +21,7 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Expected:
-    """What one half has to find."""
+    """Findings that one half has to make."""
 
     finding: str
     kernel: str = ""
@@ -82,7 +82,7 @@ def read(path: Path = TABLE) -> list[Mutation]:
 def _mutation(entry: dict[str, Any]) -> Mutation:
     name = entry.get("name", "?")
     if unknown := sorted(set(entry) - _KEYS):
-        raise TableError(f"{name}: {unknown[0]} is no key of a mutation")
+        raise TableError(f"{name}: {unknown[0]} is not a key of a mutation")
     expected = {half: Expected(**entry[half]) for half in HALVES if half in entry}
     if not expected or (len(expected) < len(HALVES)) != ("why" in entry):
         raise TableError(f"{name}: a half that is left out, and no other, wants a `why`")

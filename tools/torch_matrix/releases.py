@@ -1,4 +1,4 @@
-"""Which torch releases dl-core is built for."""
+"""Torch releases that dl-core is built for."""
 
 from __future__ import annotations
 

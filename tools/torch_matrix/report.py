@@ -1,4 +1,4 @@
-"""What the matrix found, as JSON and as the table of README.md."""
+"""Results of the matrix, as JSON and as the table of README.md."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Row:
     outcomes: Mapping[str, Outcome]
 
     def problems(self) -> list[str]:
-        """What keeps this release from being supported; empty if nothing does."""
+        """Return what keeps this release from being supported; empty if it is supported."""
         found = [*self.diagnosis.problems, *self.refusals]
         if not self.diagnosis.vendors:
             found.append("no device is visible")

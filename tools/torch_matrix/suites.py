@@ -43,7 +43,7 @@ def on_test_vendor(plugins: Path) -> Suite:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a suite.
+    """Outcome of a suite.
 
     :ivar passed: names of tests that passed and are on no list of known failures.
     :ivar known: names of tests whose subject fails, with the cause that the list gives.
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """Whether all that is not listed passed, and anything did."""
+        """True if all tests passed that are not listed, and any test did."""
         return not self.failed and bool(self.passed)
 
     def as_json(self) -> dict[str, object]:
@@ -115,5 +115,5 @@ def run(suite: Suite, environment: Environment, folder: Path) -> Outcome:
 
 
 def same_selection(outcomes: Sequence[Outcome]) -> int:
-    """How many tests all of them ran."""
+    """Return the number of tests that all suites ran."""
     return len(set.intersection(*(outcome.tests for outcome in outcomes))) if outcomes else 0

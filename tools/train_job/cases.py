@@ -1,4 +1,4 @@
-"""What is trained: a case is one example in one precision."""
+"""Cases of training: a case is one example in one precision."""
 
 from __future__ import annotations
 

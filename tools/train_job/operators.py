@@ -1,4 +1,4 @@
-"""Which operator calls count as computation, and the native share of those."""
+"""Operator calls that count as computation, and their native share."""
 
 from __future__ import annotations
 

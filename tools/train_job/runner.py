@@ -21,7 +21,7 @@ class TrainJobError(RuntimeError):
 
 @dataclass(frozen=True)
 class Curve:
-    """What one training measured: losses and seconds of each step, memory in bytes."""
+    """Measurements of one training: losses and seconds of each step, memory in bytes."""
 
     losses: list[float]
     step_seconds: list[float]

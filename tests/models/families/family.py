@@ -1,4 +1,4 @@
-"""What a model family is: a small model of its kind, a batch, and a loss.
+"""A model family: a small model of its kind, a batch, and a loss.
 
 A family is data. Everything random is drawn on the CPU from a fixed seed before the step, so that
 dl and the CPU compute the same function of the same numbers; dropout and its like are off.

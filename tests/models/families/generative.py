@@ -87,7 +87,7 @@ def noisy() -> Batch:
 
 
 def denoise(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """What noise is there, after a schedule of linear variances."""
+    """Predict the noise, after a schedule of linear variances."""
     noise, times = batch["noise"], batch["times"]
     variances = torch.linspace(1e-4, 0.1, STEPS, device=noise.device)
     kept = (1 - variances).cumprod(0)[times].to(noise.dtype)[:, None, None, None]

@@ -1,4 +1,4 @@
-"""What the table says of one family: one step judged against the CPU, ten steps, what ran where."""
+"""Facts about one family: one step judged against the CPU, ten steps, and where operators ran."""
 
 from __future__ import annotations
 

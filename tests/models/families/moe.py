@@ -15,7 +15,7 @@ LATENT = {
     "qk_rope_head_dim": 4,
     "v_head_dim": 8,
 }
-# One layer of all words, then layers whose experts are chosen, beside one for all.
+# One dense layer, then layers of routed experts with one shared expert.
 SHARED = {
     "first_k_dense_replace": 1,
     "moe_intermediate_size": 16,

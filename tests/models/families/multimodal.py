@@ -65,7 +65,7 @@ def by_patches(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tens
     return found.loss, found.logits
 
 
-def asked() -> Batch:
+def questions() -> Batch:
     """Questions about images, with an answer of some classes."""
     return {
         "input_ids": words(),
@@ -74,7 +74,7 @@ def asked() -> Batch:
     }
 
 
-def told() -> Batch:
+def captions() -> Batch:
     """Images and texts on them."""
     tokens = words()
     return {"input_ids": tokens, "labels": tokens, "pixel_values": images()}
@@ -212,13 +212,13 @@ FAMILIES = [
             max_image_length=-1,
             num_labels=CLASSES,
         ),
-        asked,
+        questions,
         by_its_own_loss,
     ),
     Family(
         "GIT",
         pretrained("GitForCausalLM", **SIZE, intermediate_size=48, vision_config=PATCHES),
-        told,
+        captions,
         by_its_own_loss,
     ),
 ]

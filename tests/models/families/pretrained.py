@@ -64,7 +64,7 @@ def toward_target(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.T
 
 
 def first_output(found: Any) -> torch.Tensor:
-    """The first tensor of numbers among the outputs that is no loss."""
+    """The first tensor of numbers among the outputs that is not a loss."""
     for name, value in found.items():
         if isinstance(value, torch.Tensor) and value.ndim and not name.endswith("loss"):
             return value

@@ -1,7 +1,7 @@
 """Record the table of model families: ``python -m models.families.record`` in tests/.
 
-Runs all of them on dl:0, which DL_VENDORS chooses, and writes ``tests/models.json`` of the vendor's
-package and ``packages/core/docs/models.md``. Look at the differences before committing them.
+Runs all families on dl:0, which DL_VENDORS chooses, and writes ``tests/models.json`` of the
+vendor's package and ``packages/core/docs/models.md``. Look at the differences before you commit.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .page import NAME, PAGE, Recorded, page, recorded
 from .run import line, run_families
 
 DIGITS = 4
-"""What is kept of a number: more would change with every processor."""
+"""Digits of a recorded number: more would change with every processor."""
 
 
 def entry(result: Result) -> dict[str, Any]:
-    """What is recorded of one family."""
+    """Return the record of one family."""
     if result.facts is None:
         return {"problem": result.problem}
     return {name: _rounded(value) for name, value in result.facts.items()}

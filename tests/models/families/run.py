@@ -26,7 +26,7 @@ def run_families(jobs: int, select: str | None = None) -> list[Result]:
 
 
 def line(result: Result) -> str:
-    """What a run says of one family."""
+    """Format the result of one family as a line."""
     told = "nothing measured"
     if result.facts:
         told = (

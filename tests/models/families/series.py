@@ -63,7 +63,7 @@ def channels() -> Batch:
 
 
 def decisions() -> Batch:
-    """What was seen, done and gained, and what should have been done."""
+    """Return states, actions and rewards, and the right actions."""
     steps = 6
     return {
         "states": torch.randn(ROWS, steps, 5),

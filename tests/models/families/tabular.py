@@ -39,7 +39,7 @@ class Recommender(nn.Module):
 
 
 def visits() -> Batch:
-    """What visitors looked at, and whether they came again."""
+    """Return the items that visitors viewed, and a label of their return."""
     return {
         "bags": torch.randint(ITEMS, (FIELDS, ROWS, 4)),
         "numbers": torch.randn(ROWS, FEATURES),
@@ -86,7 +86,7 @@ def near_and_far() -> Batch:
 
 
 def by_distance(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """What is similar has to be nearer (triplets)."""
+    """Return a triplet loss: similar items have to be nearer."""
     places = functional.normalize(model(torch.cat([batch["one"], batch["like"], batch["other"]])))
     one, like, other = places.chunk(3)
     return functional.triplet_margin_loss(one, like, other, margin=1.0), places

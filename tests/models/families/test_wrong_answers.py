@@ -78,7 +78,7 @@ def on_dl(change: Callable[[nn.Module], Any]) -> Callable[[Family], Family]:
 
 
 def test_perturbed_gradient_is_found(device: torch.device) -> None:
-    """Of one weight in the middle, by a thousandth of its largest element, in one place."""
+    """One element of a weight's gradient is off by a thousandth of its largest element."""
 
     def perturb(gradient: torch.Tensor) -> torch.Tensor:
         gradient = gradient.clone()

@@ -11,7 +11,7 @@ from .pretrained import by_its_own_loss, pretrained
 from .vision import PATCHES
 
 FRAMES = 4
-# Of 4 x 4 patches in each pair of frames.
+# Number of 4 x 4 patches in all pairs of frames.
 PLACES = 16 * FRAMES // 2
 
 
