@@ -25,8 +25,6 @@ WITHOUT_VALUES = UNINITIALISED | {"_make_dep_token"}
 ANY_STRIDES = frozenset(
     {
         "_scaled_dot_product_flash_attention_for_cpu",
-        "argwhere",
-        "nonzero",
         "scaled_dot_product_attention",
     }
 )

@@ -33,6 +33,12 @@ at::Tensor arranged(const at::Tensor& tensor, c10::MemoryFormat format) {
   return tensor.contiguous(format);
 }
 
+at::Tensor arranged_by_columns(const at::Tensor& matrix) {
+  const int64_t strides[2] = {1, matrix.size(0)};
+  if (matrix.strides() == at::IntArrayRef(strides)) return matrix;
+  return matrix.t().contiguous().t().as_strided(matrix.sizes(), strides);
+}
+
 at::Tensor arranged_as_indexed(const at::Tensor& result, const at::Tensor& self,
                                at::TensorList indices) {
   if (has_standard_strides(self.unsafeGetTensorImpl()) || result.numel() == 0) return result;

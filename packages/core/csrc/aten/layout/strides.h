@@ -25,6 +25,9 @@ at::DimVector strides_of(c10::IntArrayRef sizes, c10::MemoryFormat format);
 at::Tensor arranged(const at::Tensor& tensor,
                     c10::MemoryFormat format = c10::MemoryFormat::Contiguous);
 
+// A matrix with each column in a row of memory.
+at::Tensor arranged_by_columns(const at::Tensor& matrix);
+
 // As a result of torch's indexing: dimensions of `self` that are not indexed keep their order in
 // memory. `indices` has an undefined tensor for each of them.
 at::Tensor arranged_as_indexed(const at::Tensor& result, const at::Tensor& self,

@@ -6,9 +6,10 @@
 
 namespace dl::core::plans {
 
-bool vendor_sized(OutputPlan& plan, const Tensor& self) {
+bool vendor_sized_positions(OutputPlan& plan, const Tensor& self) {
   if (!alike(self)) return false;
   plan.start(self);
+  plan.take_by_columns();
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "aten/layout/resize_output.h"
+#include "aten/layout/strides.h"
 #include "memory/new_tensor.h"
 
 namespace dl::core {
@@ -58,6 +59,10 @@ bool OutputPlan::make_outputs(GivenOutputs given) {
   }
   for (; i < specs_.size(); ++i) made_.push_back(made(specs_[i]));
   return true;
+}
+
+void OutputPlan::set_output(at::Tensor made) {
+  made_.push_back(taken_by_columns_ ? arranged_by_columns(made) : std::move(made));
 }
 
 }  // namespace dl::core

@@ -41,7 +41,11 @@ class OutputPlan {
   // Allocates the outputs, or resizes the given ones; false when a given one has another dtype or
   // device. Outputs beyond the given ones are the call's own.
   bool make_outputs(GivenOutputs given);
-  void set_output(at::Tensor made) { made_.push_back(std::move(made)); }
+  // The matrix that the vendor is going to allocate is by columns in torch; a vendor may have it by
+  // rows.
+  void take_by_columns() { taken_by_columns_ = true; }
+  // Takes an output that the vendor has allocated.
+  void set_output(at::Tensor made);
 
   int device() const { return device_; }
   const DimVector& sizes(size_t index) const { return specs_[index].sizes; }
@@ -60,6 +64,7 @@ class OutputPlan {
   at::Tensor made(const Spec& spec) const;
 
   int device_ = -1;
+  bool taken_by_columns_ = false;
   DimVector strides_;
   c10::SmallVector<Spec, 3> specs_;
   c10::SmallVector<at::Tensor, 3> made_;

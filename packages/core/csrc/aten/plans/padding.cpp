@@ -1,5 +1,7 @@
 #include "aten/plans/padding.h"
 
+#include <algorithm>
+
 #include "aten/plans/checks.h"
 #include "aten/plans/stored_number.h"
 
@@ -35,6 +37,9 @@ bool padded_with(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
   if (!alike(self) || pad.size() % 2 != 0 || static_cast<int64_t>(pad.size()) > 2 * ndim)
     return false;
   if (!stored_number(self.scalar_type(), value)) return false;
+  // Torch clones a window then, in the order that the window has in memory.
+  const bool cuts = std::all_of(pad.begin(), pad.end(), [](int64_t width) { return width <= 0; });
+  if (cuts) return false;
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   for (size_t k = 0; k < pad.size(); k += 2) {
     int64_t& size = sizes[ndim - 1 - static_cast<int64_t>(k / 2)];

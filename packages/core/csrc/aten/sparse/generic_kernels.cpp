@@ -8,7 +8,6 @@
 
 #include "aten/fallback/boxed_arguments.h"
 #include "aten/kernel/composed.h"
-#include "aten/sparse/coo.h"
 #include "calls/call_counts.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
@@ -44,17 +43,6 @@ void serve(torch::Library& library, std::initializer_list<const char*> overloads
   for (const char* overload : overloads) {
     library.impl(overload, torch::CppFunction::makeFromBoxedFunction<&call_generic<key>>());
   }
-}
-
-// The nonzero of a vendor leaves the indices of an element side by side, torch's own those of a
-// dimension. Kernels of torch's CPU (2.13) take the latter for granted: of products of two sparse
-// tensors, for one.
-void call_to_sparse(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  call_generic<c10::DispatchKey::CPU>(op, stack);
-  const at::Tensor made = stack->back().toTensor();
-  if (made.layout() != at::kSparse || made._indices().is_contiguous()) return;
-  stack->back() =
-      make_coo(made._indices().contiguous(), made._values(), made.sizes(), made.is_coalesced());
 }
 
 // Functions that keep zeros zero: of the values. The functional, in-place and out= forms.
@@ -177,10 +165,8 @@ TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
 
 // Sparse tensors out of dense ones.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  for (const char* overload : {"_to_sparse", "_to_sparse.sparse_dim"})
-    library.impl(overload, torch::CppFunction::makeFromBoxedFunction<&call_to_sparse>());
-  serve<c10::DispatchKey::CPU>(
-      library, {"_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"});
+  serve<c10::DispatchKey::CPU>(library, {"_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr",
+                                         "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"});
 }
 
 }  // namespace dl::core

@@ -13,7 +13,7 @@ bool nonzero_native(OutputPlan& plan, const at::Tensor & self) {
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiNonzero);
   if (function == nullptr) return false;
-  if (!plans::vendor_sized(plan, self)) return false;
+  if (!plans::vendor_sized_positions(plan, self)) return false;
   NativeCall call(nonzero_site, device_index);
   diopiTensorHandle_t required = nullptr;
   if (!call.run("diopiNonzero", function, &required, TensorHandle(self).get())) return false;
