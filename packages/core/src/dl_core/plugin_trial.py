@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from diopi_proto.text import printable
+from dl_core.import_path import TrustedPath
 
 _CODE = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -24,6 +25,9 @@ _CODE = (
 )
 _END = b"\0end"
 _LONGEST_NAME = 1 << 16
+_ENDLESS = 1e6
+_STARTING = 60.0
+"""Seconds for the interpreter and dl-core to start, which are not the plugins'."""
 
 
 def troublemakers(disable: Sequence[str], seconds: float) -> Mapping[str, str]:
@@ -42,7 +46,8 @@ def troublemakers(disable: Sequence[str], seconds: float) -> Mapping[str, str]:
 
 def _try(disable: Sequence[str], seconds: float) -> tuple[str, str] | None:
     """One child; the name of the culprit and what it did, or None if there is none to name."""
-    path = json.dumps([entry for entry in sys.path if isinstance(entry, str)])
+    with TrustedPath() as trusted:
+        path = json.dumps(trusted)
     reader, writer = os.pipe()
     command = [sys.executable, "-I", "-c", _CODE, path, json.dumps([*disable]), str(writer)]
     try:
@@ -81,7 +86,7 @@ def _listen(reader: int, seconds: float) -> tuple[str | None, bool]:
     content = b""
     poll = select.poll()
     poll.register(reader, select.POLLIN)
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + _STARTING + seconds
     while (left := deadline - time.monotonic()) > 0:
         if not poll.poll(left * 1000):
             continue
@@ -110,7 +115,8 @@ def child() -> None:
     def named(name: str) -> None:
         os.write(writer, name.encode(errors="replace") + b"\n")
 
-    manager = PluginManager(disable, before=named)
+    # The deadline is the parent's.
+    manager = PluginManager(disable, _ENDLESS, before=named)
     manager.load()
     for record, descriptor in manager.vendors():
         manager.present(record, descriptor)
