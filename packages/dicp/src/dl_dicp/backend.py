@@ -15,6 +15,7 @@ from .compiled import CompiledGraph
 from .decompositions import DECOMPOSITIONS
 from .engines.registry import INDUCTOR
 from .folding.graph import compiled
+from .identities import return_arguments
 from .inplace import write_in_place
 from .options import Options
 from .whole_operators import whole_operators
@@ -48,6 +49,7 @@ def dl(
         )
     chosen = Options(**dict(options or {}))
     remarks: list[str] = []
+    return_arguments(module)
     if chosen.engine == INDUCTOR:
         from .inductor.compiling import by_inductor
         from .inductor.reasons import DeclinedError, tell

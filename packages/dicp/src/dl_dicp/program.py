@@ -89,7 +89,8 @@ class Program:
         ]
         results = tree_flatten(trace.output)[0]
         self.unread = {i for i, x in enumerate(results) if isinstance(x, Opaque) and x.unread}
-        self._output = [self._result(each) for each in results]
+        self._output = list(self._pick_results(results))
+        self._repeated = list(trace.repeated.items())
         tail: list[Any] = [None] * (trace.slots - self._count)
         for slot, value in trace.constants.items():
             tail[slot - self._count] = value
@@ -121,7 +122,10 @@ class Program:
         values = [*arguments, *self._tail, sizes]
         for step in self._steps if steps is None else steps:
             step(values)
-        return [pick(values) for pick in self._output]
+        results = [pick(values) for pick in self._output]
+        for place, earlier in self._repeated:
+            results[place] = results[earlier]
+        return results
 
     def doubtful(self) -> set[int]:
         """The arguments that its calls may write to, and the graph of torch does not."""
@@ -225,6 +229,18 @@ class Program:
 
         return pick
 
+    def _pick_results(self, results: Sequence[Any]) -> Iterator[Pick]:
+        """What the caller gets. Two results that look alike and share memory are two objects, as
+        in eager mode: whoever resizes one of them leaves the other as it was."""
+        seen: set[Ref] = set()
+        for place, wanted in enumerate(results):
+            pick = self._result(wanted)
+            made = isinstance(wanted, Ref) and wanted.block.given is None
+            if made and place not in self._trace.repeated:
+                pick = _another(pick) if wanted in seen else pick
+                seen.add(wanted)
+            yield pick
+
     def _result(self, wanted: Any) -> Pick:
         """What the caller gets, who may write to it: a constant of the host is new in each run."""
         constant = wanted.constant if isinstance(wanted, Opaque) and wanted.slot < 0 else None
@@ -278,6 +294,11 @@ class Program:
         if isinstance(size, int):
             return lambda _: size
         return lambda values: evaluate(size.json, dict(zip(self._names, values[-1], strict=True)))
+
+
+def _another(pick: Pick) -> Pick:
+    """Pick another tensor object of the same memory."""
+    return lambda values: pick(values).detach()
 
 
 def _varies(value: object) -> bool:

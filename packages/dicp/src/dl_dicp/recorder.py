@@ -68,6 +68,7 @@ class Recorder:
                     result = self._look_up(node.args[0], self._values)
                     if failure is None:
                         self._trace.output = self._look_up(node.args[0], self._refs)
+                        self._trace.repeated = _repeated(tree_flatten(result)[0])
                 else:
                     failure = self._call(node, failure)
                 for dead in last.get(node, ()):
@@ -286,6 +287,18 @@ class Recorder:
                 leaves if constant else None,
             )
         )
+
+
+def _repeated(results: Sequence[Any]) -> dict[int, int]:
+    """Return the positions of tensors that stand earlier among the results, with that position."""
+    first: dict[int, int] = {}
+    out = {}
+    for place, value in enumerate(results):
+        if isinstance(value, torch.Tensor):
+            earlier = first.setdefault(id(value), place)
+            if earlier != place:
+                out[place] = earlier
+    return out
 
 
 def _last_uses(module: GraphModule) -> dict[Node, list[Node]]:

@@ -76,6 +76,8 @@ class Trace:
     :ivar slots: how many values a run has: its arguments, constants, and what steps make.
     :ivar constants: values that are the same in every run, by slot.
     :ivar output: the results, with :class:`Ref` and :class:`Opaque` in the place of values.
+    :ivar repeated: results that are one object in eager mode: the position of each result in
+        ``output`` that repeats an earlier one, with the position of the latter.
     :ivar nodes: the same of the results of each node, by its name, one after the other; gone when
         it was folded.
     """
@@ -86,6 +88,7 @@ class Trace:
     constants: dict[int, Any] = field(default_factory=dict)
     steps: list[Lowered | Host] = field(default_factory=list)
     output: Any = None
+    repeated: dict[int, int] = field(default_factory=dict)
     nodes: dict[str, list[Any]] = field(default_factory=dict)
 
     def next_slot(self) -> int:

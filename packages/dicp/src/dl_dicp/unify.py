@@ -37,6 +37,8 @@ def unify(one: Trace, other: Trace, fit: Fit) -> Trace:
         made.constants[slot] = constant
     made.steps = [same.step(*pair) for pair in zip(one.steps, other.steps, strict=True)]
     made.output = same.tree(one.output, other.output)
+    _check(one.repeated == other.repeated, "other results that are one object")
+    made.repeated = one.repeated
     for name in one.nodes.keys() & other.nodes.keys():
         pairs = zip(one.nodes[name], other.nodes[name], strict=False)
         made.nodes[name] = [same.result(*pair) for pair in pairs]
