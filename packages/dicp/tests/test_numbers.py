@@ -75,6 +75,14 @@ def test_beside_a_tensor_without_dimensions_a_number_does_not_decide(
         assert given.dtype == wanted.dtype and torch.equal(given.cpu(), wanted.cpu())
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64], ids=str)
+@pytest.mark.parametrize("number", [0.0, 2])
+def test_a_number_next_to_tensors_without_dimensions_is_in_the_graph(
+    number: float, dtype: torch.dtype
+) -> None:
+    check(lambda x: torch.tensor(number) + x.sum(), torch.arange(6, device="dl").to(dtype))
+
+
 def test_masked_fill_with_a_number_of_another_dtype() -> None:
     x = torch.randn(5, 7).to("dl")
     check(lambda x: x.masked_fill(x > 0, torch.tensor(7)), x)

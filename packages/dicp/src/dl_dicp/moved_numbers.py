@@ -24,14 +24,15 @@ def moved_numbers(
     """Copies of the numbers among an operator's arguments, by the node that each is in.
 
     Empty if it does not work element by element, writes to an argument, or has no argument of the
-    device with dimensions, beside which it is no matter where a number is.
+    device, next to which it does not matter where a number is.
     """
     tags = getattr(node.target, "tags", ())
     schema = getattr(node.target, "_schema", None)
     if schema is None or schema.is_mutable or torch.Tag.pointwise not in tags:
         return {}
     given = node.all_input_nodes
-    beside = [values[x] for x in given if isinstance(refs[x], Ref) and refs[x].shape]
+    beside = [values[x] for x in given if isinstance(refs[x], Ref)]
+    beside.sort(key=lambda x: x.dim() == 0)  # those with dimensions decide the dtype
     if not beside:
         return {}
     return {
@@ -42,9 +43,11 @@ def moved_numbers(
 
 
 def _dtype(number: Tensor, beside: list[Tensor]) -> torch.dtype:
-    """The number's own, but for integers beside floats: vendors want them to be alike."""
+    """Return the number's own dtype, or that of floats next to an integer: vendors want them to be
+    alike. A boolean may be a mask and stays one."""
     floats = [x.dtype for x in beside if x.is_floating_point()]
-    return number.dtype if number.is_floating_point() or not floats else floats[0]
+    own = number.is_floating_point() or number.dtype == torch.bool or not floats
+    return number.dtype if own else floats[0]
 
 
 def _is_constant(ref: Any) -> bool:
