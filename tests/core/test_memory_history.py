@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+import torch.cuda._memory_viz
 
 MIB = 1 << 20
 
@@ -71,7 +75,7 @@ def test_blocks_fill_their_segments_and_add_up_to_the_counters() -> None:
 
 
 def test_only_the_last_events_are_kept() -> None:
-    torch.dl._record_memory_history(max_entries=5, stacks="none")
+    torch.dl.memory._record_memory_history(context=None, max_entries=5)
     for _ in range(10):
         torch.empty(100, device="dl")
     assert len(events()) == 5
@@ -88,9 +92,101 @@ def test_what_was_recorded_outlives_the_end_of_recording() -> None:
     assert events() == []
 
 
+def test_the_signatures_are_those_of_torch() -> None:
+    for name in ("_record_memory_history", "_snapshot", "_dump_snapshot"):
+        ours, torchs = (getattr(m, name) for m in (torch.dl.memory, torch.cuda.memory))
+        defaults = [
+            {p.name: p.default for p in inspect.signature(each).parameters.values()}
+            for each in (ours, torchs)
+        ]
+        assert defaults[0] == defaults[1] and defaults[0]
+
+
+def stacks(action: str, **options: Any) -> list[bool]:
+    """Return which events of an action have stacks when a tensor is made and freed."""
+    torch.dl.memory._record_memory_history(clear_history=True, stacks="python", **options)
+    torch.empty(100, device="dl")
+    return [len(e["frames"]) > 0 for e in events() if e["action"] == action]
+
+
+@pytest.mark.parametrize(
+    ("context", "allocated", "freed"),
+    [(None, False, False), ("state", False, False), ("alloc", True, False), ("all", True, True)],
+)
+def test_the_context_says_which_events_have_stacks(
+    context: str | None, allocated: bool, freed: bool
+) -> None:
+    assert stacks("alloc", context=context) == [allocated]
+    assert stacks("free_requested", context=context) == [freed]
+    kept = torch.empty(100, device="dl")
+    (block,) = (
+        b
+        for segment in torch.dl.memory_snapshot()
+        for b in segment["blocks"]
+        if b["address"] == kept.data_ptr() and b["state"] == "active_allocated"
+    )
+    assert bool(block["frames"]) == (context is not None)
+
+
+def test_the_state_alone_has_no_history() -> None:
+    torch.dl.memory._record_memory_history("state", clear_history=True)
+    torch.empty(100, device="dl")
+    assert events() == []
+
+
+def test_skipped_actions_are_not_recorded() -> None:
+    torch.dl.memory._record_memory_history(
+        clear_history=True, skip_actions=["free_requested", "free_completed"]
+    )
+    torch.empty(100, device="dl")
+    assert {e["action"] for e in events()} <= {"alloc", "segment_alloc"} and events()
+
+
+def test_options_can_change_while_events_are_kept() -> None:
+    torch.empty(100, device="dl")
+    before = events()
+    torch.dl.memory._record_memory_history(context=None)
+    assert events() == before != []
+    torch.dl.memory._record_memory_history(clear_history=True)
+    assert events() == []
+
+
+def test_the_older_form_with_booleans_works() -> None:
+    torch.dl.memory._record_memory_history(False)
+    torch.dl.memory._record_memory_history(
+        True, trace_alloc_max_entries=4, trace_alloc_record_context=True
+    )
+    for _ in range(5):
+        torch.empty(100, device="dl")
+    assert len(events()) == 4 and events()[0]["frames"]
+
+
+def test_a_dumped_snapshot_is_read_by_torchs_viewer(tmp_path: Path) -> None:
+    kept = torch.empty(3 * MIB, dtype=torch.uint8, device="dl")
+    torch.empty(100, device="dl")
+    torch.dl.memory._dump_snapshot(str(tmp_path / "memory.pickle"))
+    with (tmp_path / "memory.pickle").open("rb") as file:
+        snapshot = pickle.load(file)
+    viewer = torch.cuda._memory_viz
+    assert "alloc" in {e["action"] for e in snapshot["device_traces"][0]}
+    assert f"{kept.nbytes / MIB:.1f}MiB" in viewer.trace(snapshot)
+    assert "segments:" in viewer.segsum(snapshot)
+    assert "snapshot.pickle" in viewer.trace_plot(snapshot)
+    assert "snapshot.pickle" in viewer.segment_plot(snapshot)
+    lines: list[str] = []
+    viewer.memory(snapshot, format_flamegraph=lines.append)
+    assert "test_a_dumped_snapshot_is_read_by_torchs_viewer" in lines[0]
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
-    [({"stacks": "some"}, "'some' is not one of"), ({"max_entries": 0}, "max_entries=0")],
+    [
+        ({"stacks": "some"}, "stacks='some' is not one of python, all"),
+        ({"context": "some"}, "context='some' is not one of state, alloc, all"),
+        ({"enabled": "some"}, "enabled='some' is not one of state, all"),
+        ({"skip_actions": ["some"]}, "skip_actions='some' is not one of alloc, free_requested"),
+        ({"max_entries": 0}, "max_entries=0"),
+    ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):

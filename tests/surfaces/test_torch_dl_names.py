@@ -42,6 +42,15 @@ def test_every_name_is_there_or_refused(name: str) -> None:
     assert missing({*names, "no_such_name"}) == {"no_such_name"}
 
 
+def test_the_memory_module_has_the_names_of_cudas() -> None:
+    names = set(torch.cuda.memory.__all__)
+    assert len(names) > 25
+    assert {n for n in names if not hasattr(torch.dl.memory, n) and n not in REFUSED} == set()
+    assert all(hasattr(torch.dl.memory, name) for name in torch.dl.memory.__all__)
+    with pytest.raises(AttributeError, match="no private pools"):
+        _ = torch.dl.memory.MemPool
+
+
 def test_nothing_is_refused_that_is_there_or_unknown() -> None:
     assert {name for name in REFUSED if hasattr(torch.dl, name)} == set()
     assert set(REFUSED) <= public(torch.cuda) | public(torch.xpu)

@@ -4,7 +4,11 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/profiler/combined_traceback.h>
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "memory/graph_pools.h"
@@ -60,21 +64,39 @@ const char* state_name(BlockState state) {
   }
 }
 
+// Events by the names of torch.cuda.memory.
+constexpr std::array<std::pair<const char*, MemoryEvent>, 6> kActions = {{
+    {"alloc", MemoryEvent::allocated},
+    {"free_requested", MemoryEvent::freed},
+    {"free_completed", MemoryEvent::reusable},
+    {"segment_alloc", MemoryEvent::segment_allocated},
+    {"segment_free", MemoryEvent::segment_freed},
+    {"oom", MemoryEvent::out_of_memory},
+}};
+
 const char* action_name(MemoryEvent event) {
-  switch (event) {
-    case MemoryEvent::allocated:
-      return "alloc";
-    case MemoryEvent::freed:
-      return "free_requested";
-    case MemoryEvent::reusable:
-      return "free_completed";
-    case MemoryEvent::segment_allocated:
-      return "segment_alloc";
-    case MemoryEvent::segment_freed:
-      return "segment_free";
-    default:
-      return "oom";
+  return std::find_if(kActions.begin(), kActions.end(),
+                      [&](const auto& action) { return action.second == event; })
+      ->first;
+}
+
+// Levels of stacks by the names of torch.cuda.memory; None is `nothing`.
+StacksOf stacks_of(const std::optional<std::string>& context) {
+  if (!context) return StacksOf::nothing;
+  return *context == "state"   ? StacksOf::blocks
+         : *context == "alloc" ? StacksOf::allocations
+                               : StacksOf::all;
+}
+
+void record(size_t entries, const std::string& stacks, const std::optional<std::string>& context,
+            const std::vector<std::string>& skipped, bool clear) {
+  HistoryOptions options{entries, stacks == "all" ? Stacks::all : Stacks::python,
+                         stacks_of(context)};
+  for (const auto& [name, event] : kActions) {
+    if (std::find(skipped.begin(), skipped.end(), name) != skipped.end())
+      options.skipped.push_back(event);
   }
+  record_history(std::move(options), clear);
 }
 
 uintptr_t address(const void* memory) { return reinterpret_cast<uintptr_t>(memory); }
@@ -117,6 +139,7 @@ py::dict trace_entry(const HistoryEntry& recorded, Frames& frames) {
   entry[news.event == MemoryEvent::out_of_memory ? "device_free" : "addr"] = address(news.memory);
   entry["size"] = news.bytes;
   entry["stream"] = news.stream;
+  entry["pool_id"] = py::make_tuple(0, 0);
   entry["time_us"] = recorded.microseconds;
   frames.add(entry, recorded.stack);
   return entry;
@@ -161,14 +184,13 @@ void bind_memory(py::module_& m) {
       py::arg("address"));
   m.def("memory_snapshot", &snapshot,
         "Segments, their blocks, and the recorded history, as torch.cuda.memory._snapshot().");
-  m.def(
-      "record_memory_history",
-      [](size_t entries, const std::string& stacks) {
-        record_history({entries, stacks == "all"      ? Stacks::all
-                                 : stacks == "python" ? Stacks::python
-                                                      : Stacks::none});
-      },
-      py::arg("entries"), py::arg("stacks"));
+  m.def("record_memory_history", &record, py::arg("entries"), py::arg("stacks"), py::arg("context"),
+        py::arg("skipped"), py::arg("clear"));
+  m.def("memory_actions", [] {
+    std::vector<std::string> names;
+    for (const auto& [name, event] : kActions) names.emplace_back(name);
+    return names;
+  });
   m.def("stop_memory_history", &stop_recording);
   m.def(
       "start_memory_check",

@@ -1,5 +1,7 @@
 #include "memory/history.h"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <mutex>
@@ -11,15 +13,25 @@ namespace {
 
 class History final : public MemoryWatcher {
  public:
-  void start(const HistoryOptions& options) {
+  void start(HistoryOptions options, bool clear) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    options_ = options;
-    forget();
+    options_ = std::move(options);
+    stacks_ = options_.stacks;
+    stacks_of_ = options_.stacks_of;
+    if (clear || !is_recording_) forget();
+    while (entries_.size() > options_.entries) entries_.pop_front();
+    is_recording_ = true;
+  }
+
+  void stop() {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    is_recording_ = false;
   }
 
   void notice(const MemoryNews& news) noexcept override {
     try {
-      HistoryEntry entry{news, now(), stack()};
+      const StacksOf stacks_of = stacks_of_;
+      HistoryEntry entry{news, now(), gathers(news.event, stacks_of) ? stack() : nullptr};
       // Frames of Python are released by whoever holds the interpreter's lock: not under ours.
       std::vector<std::shared_ptr<torch::CapturedTraceback>> dropped;
       const std::lock_guard<std::mutex> guard(mutex_);
@@ -31,8 +43,11 @@ class History final : public MemoryWatcher {
           live_.erase(found);
         }
       }
+      const auto& skipped = options_.skipped;
+      if (std::find(skipped.begin(), skipped.end(), news.event) != skipped.end()) return;
+      if (stacks_of == StacksOf::blocks) dropped.push_back(std::move(entry.stack));
       entries_.push_back(std::move(entry));
-      if (entries_.size() > options_.entries) {
+      while (entries_.size() > options_.entries) {
         dropped.push_back(std::move(entries_.front().stack));
         entries_.pop_front();
       }
@@ -62,9 +77,22 @@ class History final : public MemoryWatcher {
         .count();
   }
 
+  static bool gathers(MemoryEvent event, StacksOf stacks_of) {
+    switch (stacks_of) {
+      case StacksOf::nothing:
+        return false;
+      case StacksOf::blocks:
+        return event == MemoryEvent::allocated;
+      case StacksOf::allocations:
+        return event != MemoryEvent::freed && event != MemoryEvent::reusable &&
+               event != MemoryEvent::segment_freed;
+      default:
+        return true;
+    }
+  }
+
   std::shared_ptr<torch::CapturedTraceback> stack() const {
-    if (options_.stacks == Stacks::none) return nullptr;
-    return torch::CapturedTraceback::gather(true, false, options_.stacks == Stacks::all);
+    return torch::CapturedTraceback::gather(true, false, stacks_ == Stacks::all);
   }
 
   void forget() {
@@ -73,7 +101,11 @@ class History final : public MemoryWatcher {
   }
 
   std::mutex mutex_;
-  HistoryOptions options_{0, Stacks::none};
+  HistoryOptions options_{0};
+  bool is_recording_ = false;
+  // Copies of the options that decide before the lock is taken.
+  std::atomic<Stacks> stacks_ = Stacks::all;
+  std::atomic<StacksOf> stacks_of_ = StacksOf::nothing;
   std::deque<HistoryEntry> entries_;
   std::unordered_map<const void*, std::shared_ptr<torch::CapturedTraceback>> live_;
 };
@@ -85,12 +117,15 @@ History& history() {
 
 }  // namespace
 
-void record_history(const HistoryOptions& options) {
-  history().start(options);
+void record_history(HistoryOptions options, bool clear) {
+  history().start(std::move(options), clear);
   add_memory_watcher(&history());
 }
 
-void stop_recording() { remove_memory_watcher(&history()); }
+void stop_recording() {
+  remove_memory_watcher(&history());
+  history().stop();
+}
 
 std::vector<HistoryEntry> history_of(int device) { return history().of(device); }
 

@@ -11,11 +11,17 @@
 
 namespace dl::core {
 
-enum class Stacks { none, python, all };  // all: C++ too
+enum class Stacks { python, all };  // all: C++ frames as well
+
+// Which stacks are kept: none; those of living blocks; those of allocations in the history as well;
+// those of every event.
+enum class StacksOf { nothing, blocks, allocations, all };
 
 struct HistoryOptions {
-  size_t entries;  // the last so many are kept
-  Stacks stacks;
+  size_t entries;  // the most recent events are kept, this many at most
+  Stacks stacks = Stacks::all;
+  StacksOf stacks_of = StacksOf::all;
+  std::vector<MemoryEvent> skipped = {};  // events that do not enter the history
 };
 
 struct HistoryEntry {
@@ -24,9 +30,10 @@ struct HistoryEntry {
   std::shared_ptr<torch::CapturedTraceback> stack;
 };
 
-// Starts anew, with nothing recorded.
-void record_history(const HistoryOptions& options);
-// What is recorded stays until recording starts again.
+// Starts recording, or changes the options of a recording that is running, which keeps its events
+// unless `clear` is true.
+void record_history(HistoryOptions options, bool clear);
+// Recorded events are kept until recording starts again.
 void stop_recording();
 
 // The events of a device, oldest first.

@@ -1,4 +1,4 @@
-"""Memory of a device: what the allocator holds and has held."""
+"""Counters of the allocator: bytes that it holds now, and has held."""
 
 from __future__ import annotations
 

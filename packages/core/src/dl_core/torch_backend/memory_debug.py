@@ -1,4 +1,4 @@
-"""What the allocator did and holds, piece by piece, and what programs do wrong with its memory."""
+"""Raw allocations, limits, and the memory checker."""
 
 from __future__ import annotations
 
@@ -8,50 +8,6 @@ from typing import Any
 from dl_core import _C
 from dl_core.torch_backend import DEVICE
 from dl_core.torch_backend._utils import DeviceLike, existing_index
-
-_DEFAULT_ENTRIES = 100_000
-_STACKS = ("none", "python", "all")
-
-
-def memory_snapshot() -> list[dict[str, Any]]:
-    """The segments of all devices with their blocks, as :func:`torch.cuda.memory_snapshot`."""
-    segments: list[dict[str, Any]] = _C.memory_snapshot()["segments"]
-    return segments
-
-
-def _snapshot() -> dict[str, Any]:
-    """Segments, blocks and the recorded history.
-
-    :returns: keys and meanings are those of ``torch.cuda.memory._snapshot()``: ``segments``,
-        ``device_traces`` (a list for each device) and ``allocator_settings``. Sizes in bytes,
-        times in microseconds since 1970.
-    """
-    return _C.memory_snapshot()
-
-
-def _record_memory_history(
-    enabled: str | bool | None = "all", stacks: str = "all", max_entries: int = _DEFAULT_ENTRIES
-) -> None:
-    """Start to record what the allocator does, with the stacks; None or False stops.
-
-    What was recorded stays in :func:`_snapshot` until recording starts again.
-
-    :param enabled: as in ``torch.cuda.memory._record_memory_history``; all that is not None or
-        False records every event.
-    :param stacks: ``"python"``; ``"all"``: C++ too; ``"none"``.
-    :param max_entries: so many events are kept, the last ones.
-    :raises ValueError: ``stacks`` or ``max_entries`` is none of these.
-    """
-    if not enabled:
-        _C.stop_memory_history()
-        return
-    if stacks not in _STACKS:
-        raise ValueError(
-            f"[_record_memory_history] stacks={stacks!r} is not one of {', '.join(_STACKS)}"
-        )
-    if max_entries < 1:
-        raise ValueError(f"[_record_memory_history] max_entries={max_entries} is below 1")
-    _C.record_memory_history(max_entries, stacks)
 
 
 def caching_allocator_alloc(size: int, device: DeviceLike = None, stream: Any = None) -> int:

@@ -1,11 +1,11 @@
-"""Further names of ``torch.cuda`` about memory, old ones too, in terms of :mod:`.memory`."""
+"""Further names of ``torch.cuda`` for memory, deprecated ones as well."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dl_core.torch_backend._utils import DeviceLike
-from dl_core.torch_backend.memory import (
+from dl_core.torch_backend.memory_counters import (
     max_memory_reserved,
     mem_get_info,
     memory_reserved,

@@ -48,39 +48,38 @@ from dl_core.torch_backend.fallback import (
 )
 from dl_core.torch_backend.legacy import STORAGES, TENSORS, legacy_class
 from dl_core.torch_backend.memory import (
-    empty_cache,
-    max_memory_allocated,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_reserved,
-    memory_stats,
-    memory_summary,
-    reset_accumulated_memory_stats,
-    reset_peak_memory_stats,
+    _dump_snapshot as _dump_snapshot,
 )
-from dl_core.torch_backend.memory_debug import (
+from dl_core.torch_backend.memory import (
     _record_memory_history as _record_memory_history,
 )
-from dl_core.torch_backend.memory_debug import (
+from dl_core.torch_backend.memory import (
     _snapshot as _snapshot,
 )
-from dl_core.torch_backend.memory_debug import (
+from dl_core.torch_backend.memory import (
     caching_allocator_alloc,
     caching_allocator_delete,
     check_memory,
-    get_per_process_memory_fraction,
-    memory_snapshot,
-    set_per_process_memory_fraction,
-)
-from dl_core.torch_backend.memory_names import (
     device_memory_used,
+    empty_cache,
     get_allocator_backend,
+    get_per_process_memory_fraction,
+    max_memory_allocated,
     max_memory_cached,
+    max_memory_reserved,
+    mem_get_info,
+    memory_allocated,
     memory_cached,
+    memory_reserved,
+    memory_snapshot,
+    memory_stats,
     memory_stats_as_nested_dict,
+    memory_summary,
+    reset_accumulated_memory_stats,
     reset_max_memory_allocated,
     reset_max_memory_cached,
+    reset_peak_memory_stats,
+    set_per_process_memory_fraction,
 )
 from dl_core.torch_backend.modes import (
     autocompare,
