@@ -131,6 +131,7 @@ def _let_autograd_finish() -> None:
 def _attach(config: Config) -> list[str]:
     """Give torch what it needs; returns what of the settings cannot be done."""
     from dl_core.torch_backend import (
+        attention_vmap,
         distributed,
         fallback,
         modes,
@@ -148,6 +149,7 @@ def _attach(config: Config) -> list[str]:
     patches.apply()
     process_sharing.register()
     supplied.supply()
+    attention_vmap.register()
     distributed.register(config.distributed)
     atexit.register(_let_autograd_finish)
     fallback.set_fallback_mode(config.fallback)
