@@ -7,6 +7,7 @@ first, a half-imported ``dl_core`` would otherwise be all that torch finds here.
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,11 @@ def autoload() -> None:
     if outcome is not None:
         return
     try:
-        for problem in _attempt().problems:
+        found = _attempt()
+        for problem in found.problems:
             _tell(problem)
+        if found.absence and not _is_worker():
+            _tell(found.absence)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever leaves here breaks `import torch`
@@ -69,6 +73,12 @@ def _attempt() -> Outcome:
         finally:
             _running = False
         return outcome
+
+
+def _is_worker() -> bool:
+    """Return True in a process of multiprocessing, whose parent has given the warning."""
+    module = sys.modules.get("multiprocessing.process")
+    return module is not None and module.parent_process() is not None
 
 
 def _tell(message: str) -> None:

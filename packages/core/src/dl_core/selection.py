@@ -32,6 +32,8 @@ class Plan(NamedTuple):
     """Stop at the first vendor that has a device."""
     reasons: tuple[str, ...]
     problems: tuple[str, ...] = ()
+    torch_first: bool = False
+    """torch has a device of its own here, which comes before those of vendors."""
 
 
 class Choice(NamedTuple):
@@ -66,6 +68,7 @@ def plan(
                 f"The dl device is off because {torch_gpu}: torch's own device comes first. "
                 f"DL_VENDORS turns it on; installed: {_listed(_sorted_names(candidates))}.",
             ),
+            torch_first=True,
         )
     return _plan_default(candidates)
 

@@ -34,6 +34,9 @@ class Outcome(NamedTuple):
     """The ``dl`` device is registered."""
     reasons: Sequence[str]
     problems: Sequence[str]
+    absence: str = ""
+    """A sentence for a program that may ask for the device, where vendors are installed and none
+    of them has one. torch's own error lists its device types, and ``dl`` is not among them."""
 
 
 def prepare(
@@ -74,7 +77,8 @@ def start(environ: Mapping[str, str]) -> Outcome:
     torch = installed.torch_build()
     ready = prepare(environ, torch)
     if not ready.plan.order:
-        return Outcome(False, ready.plan.reasons, ready.problems)
+        reasons = ready.plan.reasons
+        return Outcome(False, reasons, ready.problems, _absence(ready, reasons))
     obstacle = compiled_part_obstacle(torch)
     if obstacle is not None:
         return Outcome(False, ready.plan.reasons, [*ready.problems, obstacle])
@@ -85,8 +89,20 @@ def start(environ: Mapping[str, str]) -> Outcome:
         from dl_core.torch_backend import tuning
 
         tuning.begin(ready.manager, done.loaded, wanted=ready.config.tuning)
-    return Outcome(
-        done.active, [*ready.plan.reasons, *done.reasons], [*ready.problems, *done.problems]
+    reasons = [*ready.plan.reasons, *done.reasons]
+    absence = "" if done.active or done.problems else _absence(ready, reasons)
+    return Outcome(done.active, reasons, [*ready.problems, *done.problems], absence)
+
+
+def _absence(ready: Preparation, reasons: Sequence[str]) -> str:
+    """Say that there is no device, and why; empty where that is no surprise or was said already."""
+    surprising = ready.candidates and ready.config.vendors is None and not ready.plan.torch_first
+    if not surprising or ready.problems:
+        return ""
+    plugins = ",".join(sorted({ready.records[each.name].name for each in ready.candidates}))
+    return (
+        f"there is no dl device, and torch rejects device='dl'. {' '.join(reasons)} `dl doctor` "
+        f"tells more; DL_DISABLE={plugins} turns this warning off."
     )
 
 

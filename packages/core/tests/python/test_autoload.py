@@ -47,9 +47,33 @@ def test_with_absent_devices_torch_is_left_alone(wheels: Wheels) -> None:
     wheels.add_vendor("dl-vendor-x", name="x", present="lambda: False", priority="10")
     wheels.add_vendor("dl-vendor-cpu", name="cpustub", accelerator="False")
     found = report(wheels)
-    assert found["name"] == "privateuseone" and found["warnings"] == []
+    assert found["name"] == "privateuseone" and found["accelerator"] == "None"
     assert "dl_core.manager" in found["loaded"]
     assert not {"dl_core._C", "dl_core.torch_backend"} & set(found["loaded"])
+
+
+def test_a_program_that_asks_for_an_absent_device_is_told_why(wheels: Wheels) -> None:
+    """torch's own error for device="dl" only lists the device types that it knows."""
+    wheels.add_vendor("dl-vendor-x", name="x", present="lambda: False", priority="10")
+    wheels.add_vendor("dl-vendor-cpu", name="cpustub", accelerator="False")
+    done = wheels.run("import torch; torch.empty(1, device='dl')")
+    assert done.returncode == 1
+    warning, _, error = done.stderr.partition("Expected one of cpu")
+    assert error and warning.count("dl-core:") == 1
+    for part in (
+        "there is no dl device",
+        "x is installed but reports no device",
+        "DL_VENDORS=cpustub",
+        "`dl doctor`",
+        "DL_DISABLE=cpustub,x",
+    ):
+        assert part in warning
+
+
+def test_processes_of_multiprocessing_do_not_repeat_the_warning(wheels: Wheels) -> None:
+    wheels.add_vendor("dl-vendor-x", name="x", present="lambda: False", priority="10")
+    worker = "import multiprocessing.process as p; p._parent_process = p; import torch"
+    assert report(wheels, worker)["warnings"] == []
 
 
 @pytest.mark.parametrize(
