@@ -168,6 +168,46 @@ def test_what_cannot_be_mapped_says_so(name: str) -> None:
 
 
 @pytest.mark.usefixtures("cuda")
+@pytest.mark.filterwarnings("ignore:torch.set_default_tensor_type")
+def test_the_default_tensor_type() -> None:
+    try:
+        for given in (torch.cuda.DoubleTensor, "torch.cuda.DoubleTensor"):
+            torch.set_default_tensor_type(given)
+            made = torch.ones(2)
+            assert made.device.type == "dl" and made.dtype == torch.float64
+            torch.set_default_tensor_type(torch.FloatTensor)
+            assert torch.ones(2).device.type == "cpu" and torch.ones(2).dtype == torch.float32
+        with pytest.raises(TypeError, match="only floating-point types"):
+            torch.set_default_tensor_type(torch.cuda.LongTensor)
+        assert torch.ones(2).device.type == "cpu"
+    finally:
+        torch.set_default_device(None)
+        torch.set_default_tensor_type(torch.FloatTensor)
+
+
+@pytest.mark.usefixtures("cuda")
+def test_communication_within_a_process() -> None:
+    x = torch.arange(4.0, device="cuda")
+    comm = torch.cuda.comm
+    assert torch.equal(comm.broadcast(x, devices=[0])[0], x)
+    assert torch.equal(comm.gather(comm.scatter(x, devices=[0]), destination=0), x)
+    assert torch.equal(comm.reduce_add([x], destination=0), x)
+    assert torch.equal(comm.reduce_add_coalesced([[x]], destination=0)[0], x)
+    assert torch.cuda.nccl.version() >= (2, 10) and not torch.cuda.nccl.is_available([x])
+    assert not torch.cuda.tunable.is_enabled()
+
+
+@pytest.mark.usefixtures("cuda")
+def test_a_dump_of_the_memory(tmp_path: Path) -> None:
+    torch.cuda.memory._record_memory_history(max_entries=100)
+    torch.ones(2, device="cuda")
+    torch.cuda.memory._dump_snapshot(str(tmp_path / "memory.pickle"))
+    torch.cuda.memory._record_memory_history(enabled=None)
+    with (tmp_path / "memory.pickle").open("rb") as file:
+        assert pickle.load(file)["device_traces"][0]
+
+
+@pytest.mark.usefixtures("cuda")
 def test_profiler_watches_dl() -> None:
     activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
     with torch.profiler.profile(activities=activities) as profile:

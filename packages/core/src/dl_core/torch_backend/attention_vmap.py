@@ -100,7 +100,8 @@ class _Mapped:
 
     def split(self, tensor: Tensor) -> Tensor:
         """Split a joined batch again."""
-        return tensor.unflatten(0, (self._extent, self._batch))
+        split: Tensor = tensor.unflatten(0, (self._extent, self._batch))
+        return split
 
 
 def _as_mask(grad: Tensor, dims: int, mask: Tensor, dim: int | None) -> Tensor:

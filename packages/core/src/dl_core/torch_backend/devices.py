@@ -88,6 +88,11 @@ class DeviceProperties:
     warp_size: int
     architecture: str
 
+    @property
+    def gcnArchName(self) -> str:  # noqa: N802 - torch's name, which Inductor reads
+        """The architecture."""
+        return self.architecture
+
 
 def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
     """Properties of ``device``, by default the current one."""

@@ -83,8 +83,10 @@ def _record_memory_history(enabled: str | bool | None = "all", *args: Any, **kwa
     :param skip_actions: names of events that are not recorded, such as ``"free_completed"``.
     :raises ValueError: an option has no such value; the message lists the valid ones.
     """
-    form = _of_booleans if isinstance(enabled, bool) else _of_names
-    form(enabled, *args, **kwargs)
+    if isinstance(enabled, bool):
+        _of_booleans(enabled, *args, **kwargs)
+    else:
+        _of_names(enabled, *args, **kwargs)
 
 
 def _of_booleans(

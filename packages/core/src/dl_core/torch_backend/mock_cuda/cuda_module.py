@@ -16,8 +16,15 @@ from dl_core.torch_backend.refused import REFUSED
 
 Row = tuple[Any, str, Any]
 
-_MODULES = ("memory", "random", "streams")
-"""Modules in torch.cuda whose names stand in torch.cuda too."""
+_MODULES = ("graphs", "green_contexts", "memory", "random", "streams")
+"""Modules in torch.cuda whose names are in torch.cuda as well."""
+
+_OF_CUDA_ALONE = ("gds", "nccl", "sparse", "tunable")
+"""Modules in torch.cuda whose public functions need CUDA's libraries: all are refused that are not
+in ``_OTHERS``."""
+
+_NCCL = (2, 10, 0)
+"""The first release of NCCL that has every operation and dtype of dl's own backend."""
 
 
 def _nothing(*_: Any, **__: Any) -> None:
@@ -28,6 +35,16 @@ def _nothing(*_: Any, **__: Any) -> None:
 def _nothing_within(*_: Any, **__: Any) -> Iterator[None]:
     """The same, as a context manager or decorator."""
     yield
+
+
+def _no(*_: Any, **__: Any) -> bool:
+    """Answer whether a library of CUDA's is in use."""
+    return False
+
+
+def _nccl_version() -> tuple[int, int, int]:
+    """Return a version for programs that ask what NCCL can do."""
+    return _NCCL
 
 
 def _call(function: Callable[[], Any], **_: Any) -> None:
@@ -45,8 +62,15 @@ _OTHERS: dict[str, dict[str, Any]] = {
     },
     "torch.cuda._utils": {"_get_device_index": _get_device_index},
     "torch.cuda.memory": {
+        "_dump_snapshot": module._dump_snapshot,
         "_record_memory_history": module._record_memory_history,
         "_snapshot": module._snapshot,
+    },
+    "torch.cuda.nccl": {"is_available": _no, "version": _nccl_version},
+    "torch.cuda.tunable": {
+        "is_enabled": _no,
+        "tuning_is_enabled": _no,
+        "record_untuned_is_enabled": _no,
     },
     "torch.cuda.nvtx": {
         "range_push": _nothing,
@@ -75,6 +99,11 @@ def cuda_module() -> Iterator[Row]:
         for name in torch.cuda.__all__:
             if name in vars(within) and not inspect.ismodule(vars(within)[name]):
                 yield from _rows(within, name, vars(within)[name])
+    for part in _OF_CUDA_ALONE:
+        within = import_module(f"torch.cuda.{part}")
+        for name in _public(within) - _OTHERS.get(within.__name__, {}).keys():
+            yield within, name, _refused(f"{part}.{name}", vars(within)[name], REFUSED[part])
+    import_module("torch.cuda.comm")  # programs use it as an attribute
     for path, given in _OTHERS.items():
         owner = import_module(path)
         for name, value in given.items():
@@ -82,18 +111,27 @@ def cuda_module() -> Iterator[Row]:
                 yield owner, name, module.default_generators if value is None else value
 
 
+def _public(within: ModuleType) -> set[str]:
+    """Return the names of the functions and classes that a module defines for its users."""
+    return {
+        name
+        for name, value in vars(within).items()
+        if name[0] != "_"
+        and callable(value)
+        and getattr(value, "__module__", None) == within.__name__
+    }
+
+
 def _rows(owner: ModuleType, name: str, value: Any) -> Iterator[Row]:
     try:
         yield owner, name, getattr(module, name)
     except AttributeError:
-        yield owner, name, _refused(name, value)
+        yield owner, name, _refused(name, value, REFUSED.get(name, "torch.dl has no such name"))
 
 
-def _refused(name: str, value: Any) -> Any:
-    message = (
-        f"[torch.cuda.{name}] CUDA is mocked by dl, which has none: "
-        f"{REFUSED.get(name, 'torch.dl has no such name')}"
-    )
+def _refused(path: str, value: Any, reason: str) -> Any:
+    message = f"[torch.cuda.{path}] CUDA is mocked by dl, which has none: {reason}"
+    name = path.rpartition(".")[2]
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise NotImplementedError(message)

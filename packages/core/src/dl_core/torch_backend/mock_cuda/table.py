@@ -26,7 +26,7 @@ FACTORIES = """
 
 TRANSLATED: dict[str, str] = {
     "torch": f"""{FACTORIES}
-        set_default_device set_default_tensor_type get_device_module
+        set_default_device get_device_module
         get_autocast_dtype set_autocast_dtype is_autocast_enabled set_autocast_enabled
     """,
     "torch.fft": "fftfreq rfftfreq",
@@ -73,6 +73,7 @@ STAND_INS = ("device", "Generator", "Stream", "Event")
 """Classes of torch that are told a device."""
 
 GIVEN: tuple[tuple[str, str, Any], ...] = (
+    ("torch", "set_default_tensor_type", tensors.set_default_tensor_type),
     ("torch.Tensor", "cuda", tensors.tensor_to_dl),
     ("torch.Tensor", "is_cuda", tensors.is_on_dl),
     ("torch.storage.UntypedStorage", "cuda", tensors.storage_to_dl),

@@ -8,6 +8,7 @@ import torch
 
 from dl_core.torch_backend import DEVICE
 from dl_core.torch_backend._utils import _get_device_index
+from dl_core.torch_backend.legacy import TENSORS, legacy_class
 from dl_core.torch_backend.mock_cuda.names import to_dl
 
 
@@ -37,3 +38,30 @@ def _is_on_dl(self: Any) -> bool:
 
 is_on_dl = property(_is_on_dl)
 """``is_cuda``."""
+
+
+_set_default_tensor_type = torch.set_default_tensor_type
+"""torch's own, which knows no types of dl."""
+
+_is_default_type = False
+"""Whether the default device is dl because of a default tensor type."""
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """``torch.set_default_tensor_type``, for the types of ``torch.cuda`` as well.
+
+    :raises TypeError: it is not a type of floating-point tensors.
+    """
+    global _is_default_type
+    t = to_dl(t)
+    if isinstance(t, str) and t.startswith(f"torch.{DEVICE}."):
+        t = legacy_class(t.rpartition(".")[2]) or t
+    if any(t is legacy_class(name) for name in TENSORS):
+        torch.set_default_dtype(t.dtype)
+        torch.set_default_device(DEVICE)
+        _is_default_type = True
+        return
+    _set_default_tensor_type(t)
+    if _is_default_type:
+        torch.set_default_device(None)
+        _is_default_type = False
