@@ -118,7 +118,8 @@ def _order(x: Tensor) -> list[int] | None:
         return list(range(x.dim()))
     if not all(isinstance(n, int) for n in (*x.shape, *x.stride())):
         return None
-    order = sorted(range(x.dim()), key=lambda dim: (-x.stride(dim), -x.shape[dim]))
+    strides = x.stride()
+    order = sorted(range(x.dim()), key=lambda dim: (-strides[dim], -x.shape[dim]))
     return order if x.permute(order).is_contiguous() else None
 
 
