@@ -3,10 +3,18 @@
 
 #include "aten/plans/plan.h"
 
-namespace dl::core::plans {
+namespace dl::core {
+
+// The first operand with the batch of both.
+struct CdistValues {
+  at::Tensor x1;
+};
+
+namespace plans {
 
 bool distances(OutputPlan& plan, const Tensor& x1, const Tensor& x2, double p);
-bool distances_backward(OutputPlan& plan, const Tensor& grad, const Tensor& x1, const Tensor& x2,
-                        const Tensor& cdist);
+bool distances_backward(OutputPlan& plan, CdistValues& values, const Tensor& grad, const Tensor& x1,
+                        const Tensor& x2, const Tensor& cdist);
 
-}  // namespace dl::core::plans
+}  // namespace plans
+}  // namespace dl::core

@@ -1,5 +1,7 @@
 #include "aten/plans/unfold.h"
 
+#include <ATen/ExpandUtils.h>
+
 #include <array>
 #include <optional>
 
@@ -50,12 +52,24 @@ int64_t cells_of(at::IntArrayRef kernel, int64_t channels) {
 
 }  // namespace
 
-bool unfold_backward(OutputPlan& plan, AxisValues& values, const Tensor& grad,
-                     at::IntArrayRef input_sizes, int64_t dim, int64_t, int64_t) {
+bool unfold_backward(OutputPlan& plan, UnfoldValues& values, const Tensor& grad,
+                     at::IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step) {
   const auto count = static_cast<int64_t>(input_sizes.size());
   if (!alike(grad) || !is_dim_of(dim, count == 0 ? 1 : count)) return false;
-  plan.start(grad);
   values.dim = dim < 0 ? dim + (count == 0 ? 1 : count) : dim;
+  values.grad = grad;
+  if (count > 0) {
+    const int64_t extent = input_sizes[values.dim];
+    if (grad.dim() != count + 1 || step < 1 || size < 0 || size > extent) return false;
+    // As torch's own kernel, which lets the other dimensions broadcast.
+    DimVector sizes(input_sizes.begin(), input_sizes.end());
+    sizes[values.dim] = (extent - size) / step + 1;
+    sizes.push_back(size);
+    if (grad.size(values.dim) != sizes[values.dim] || grad.size(-1) != size) return false;
+    if (!at::is_expandable_to(grad.sizes(), sizes)) return false;
+    values.grad = grad.expand(sizes);
+  }
+  plan.start(grad);
   plan.output(input_sizes, grad.scalar_type());
   return true;
 }

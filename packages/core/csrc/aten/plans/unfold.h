@@ -3,9 +3,17 @@
 
 #include "aten/plans/plan.h"
 
-namespace dl::core::plans {
+namespace dl::core {
 
-bool unfold_backward(OutputPlan& plan, AxisValues& values, const Tensor& grad,
+// The dimension of the windows, and the gradient in the shape that the input has.
+struct UnfoldValues {
+  int64_t dim = 0;
+  at::Tensor grad;
+};
+
+namespace plans {
+
+bool unfold_backward(OutputPlan& plan, UnfoldValues& values, const Tensor& grad,
                      at::IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step);
 bool image_columns(OutputPlan& plan, const Tensor& self, at::IntArrayRef kernel,
                    at::IntArrayRef dilation, at::IntArrayRef padding, at::IntArrayRef stride);
@@ -13,4 +21,5 @@ bool column_image(OutputPlan& plan, const Tensor& self, at::IntArrayRef output_s
                   at::IntArrayRef kernel, at::IntArrayRef dilation, at::IntArrayRef padding,
                   at::IntArrayRef stride);
 
-}  // namespace dl::core::plans
+}  // namespace plans
+}  // namespace dl::core

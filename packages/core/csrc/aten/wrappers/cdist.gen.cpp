@@ -44,11 +44,12 @@ bool _cdist_backward_native(OutputPlan& plan, GivenOutputs given, const at::Tens
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiCdistBackward);
   if (function == nullptr) return false;
-  if (!plans::distances_backward(plan, grad, x1, x2, cdist)) return false;
+  CdistValues values;
+  if (!plans::distances_backward(plan, values, grad, x1, x2, cdist)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(_cdist_backward_site, device_index);
   OutputHandle out0_handle(plan.out(0));
-  return call.run("diopiCdistBackward", function, out0_handle.get(), TensorHandle(grad).get(), TensorHandle(x1).get(), TensorHandle(x2).get(), p, TensorHandle(cdist).get());
+  return call.run("diopiCdistBackward", function, out0_handle.get(), TensorHandle(grad).get(), TensorHandle(values.x1).get(), TensorHandle(x2).get(), p, TensorHandle(cdist).get());
 }
 
 at::Tensor _cdist_backward(const at::Tensor & grad, const at::Tensor & x1, const at::Tensor & x2, double p, const at::Tensor & cdist) {

@@ -13,12 +13,12 @@ bool unfold_backward_native(OutputPlan& plan, GivenOutputs given, const at::Tens
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiUnfoldBackward);
   if (function == nullptr) return false;
-  AxisValues values;
+  UnfoldValues values;
   if (!plans::unfold_backward(plan, values, grad_in, input_sizes, dim, size, step)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(unfold_backward_site, device_index);
   OutputHandle out0_handle(plan.out(0));
-  return call.run("diopiUnfoldBackward", function, out0_handle.get(), TensorHandle(grad_in).get(), to_size(input_sizes), values.dim, size, step);
+  return call.run("diopiUnfoldBackward", function, out0_handle.get(), TensorHandle(values.grad).get(), to_size(input_sizes), values.dim, size, step);
 }
 
 at::Tensor unfold_backward(const at::Tensor & grad_in, at::IntArrayRef input_sizes, int64_t dim, int64_t size, int64_t step) {
