@@ -77,8 +77,8 @@ def start(environ: Mapping[str, str]) -> Outcome:
     torch = installed.torch_build()
     ready = prepare(environ, torch)
     if not ready.plan.order:
-        reasons = ready.plan.reasons
-        return Outcome(False, reasons, ready.problems, _absence(ready, reasons))
+        absence = _absence(ready, ready.plan.reasons)
+        return Outcome(False, ready.plan.reasons, ready.problems, absence)
     obstacle = compiled_part_obstacle(torch)
     if obstacle is not None:
         return Outcome(False, ready.plan.reasons, [*ready.problems, obstacle])
