@@ -31,11 +31,11 @@ COPIES: dict[str, Callable[[Tensor], Tensor]] = {
         )
         + 1
     ),
-    "halves": lambda x: _halves(torch.empty_like(x), x),
+    "two parts": lambda x: _two_parts(torch.empty_like(x), x),
 }
 
 
-def _halves(made: Tensor, x: Tensor) -> Tensor:
+def _two_parts(made: Tensor, x: Tensor) -> Tensor:
     made[:2].copy_(x[2:])
     made[2:].copy_(x[:2])
     return made

@@ -13,7 +13,7 @@ namespace dl::core {
 
 enum class Stacks { python, all };  // all: C++ frames as well
 
-// Which stacks are kept: none; those of living blocks; those of allocations in the history as well;
+// Stacks that are kept: none; those of living blocks; those of allocations in the history as well;
 // those of every event.
 enum class StacksOf { nothing, blocks, allocations, all };
 

@@ -95,13 +95,13 @@ def start(environ: Mapping[str, str]) -> Outcome:
 
 
 def _absence(ready: Preparation, reasons: Sequence[str]) -> str:
-    """Say that there is no device, and why; empty where that is no surprise or was said already."""
+    """Return a warning that the device is missing, and why; empty if that is expected or reported."""
     surprising = ready.candidates and ready.config.vendors is None and not ready.plan.torch_first
     if not surprising or ready.problems:
         return ""
     plugins = ",".join(sorted({ready.records[each.name].name for each in ready.candidates}))
     return (
-        f"there is no dl device, and torch rejects device='dl'. {' '.join(reasons)} `dl doctor` "
+        f"no dl device is available, and torch rejects device='dl'. {' '.join(reasons)} `dl doctor` "
         f"tells more; DL_DISABLE={plugins} turns this warning off."
     )
 

@@ -61,7 +61,7 @@ def test_a_program_that_asks_for_an_absent_device_is_told_why(wheels: Wheels) ->
     warning, _, error = done.stderr.partition("Expected one of cpu")
     assert error and warning.count("dl-core:") == 1
     for part in (
-        "there is no dl device",
+        "no dl device is available",
         "x is installed but reports no device",
         "DL_VENDORS=cpustub",
         "`dl doctor`",

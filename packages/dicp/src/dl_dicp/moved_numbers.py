@@ -31,21 +31,21 @@ def moved_numbers(
     if schema is None or schema.is_mutable or torch.Tag.pointwise not in tags:
         return {}
     given = node.all_input_nodes
-    beside = [values[x] for x in given if isinstance(refs[x], Ref)]
-    beside.sort(key=lambda x: x.dim() == 0)  # those with dimensions decide the dtype
-    if not beside:
+    on_device = [values[x] for x in given if isinstance(refs[x], Ref)]
+    on_device.sort(key=lambda x: x.dim() == 0)  # those with dimensions decide the dtype
+    if not on_device:
         return {}
     return {
-        x: values[x].to(device, _dtype(values[x], beside))
+        x: values[x].to(device, _dtype(values[x], on_device))
         for x in given
         if _is_constant(refs[x]) and is_number(values[x])
     }
 
 
-def _dtype(number: Tensor, beside: list[Tensor]) -> torch.dtype:
+def _dtype(number: Tensor, others: list[Tensor]) -> torch.dtype:
     """Return the number's own dtype, or that of floats next to an integer: vendors want them to be
     alike. A boolean may be a mask and stays one."""
-    floats = [x.dtype for x in beside if x.is_floating_point()]
+    floats = [x.dtype for x in others if x.is_floating_point()]
     own = number.is_floating_point() or number.dtype == torch.bool or not floats
     return number.dtype if own else floats[0]
 

@@ -230,8 +230,8 @@ class Program:
         return pick
 
     def _pick_results(self, results: Sequence[Any]) -> Iterator[Pick]:
-        """What the caller gets. Two results that look alike and share memory are two objects, as
-        in eager mode: whoever resizes one of them leaves the other as it was."""
+        """Yield a function for each result. Results that look alike and share memory are separate
+        objects, as in eager mode: a caller that resizes one leaves the other unchanged."""
         seen: set[Ref] = set()
         for place, wanted in enumerate(results):
             pick = self._result(wanted)

@@ -44,7 +44,7 @@ _set_default_tensor_type = torch.set_default_tensor_type
 """torch's own, which knows no types of dl."""
 
 _is_default_type = False
-"""Whether the default device is dl because of a default tensor type."""
+"""True while a default tensor type makes dl the default device."""
 
 
 def set_default_tensor_type(t: Any) -> None:
