@@ -95,14 +95,14 @@ def start(environ: Mapping[str, str]) -> Outcome:
 
 
 def _absence(ready: Preparation, reasons: Sequence[str]) -> str:
-    """Return a warning that the device is missing, and why; empty if that is expected or reported."""
+    """Return a warning that the device is missing, and why; empty if that is expected or known."""
     surprising = ready.candidates and ready.config.vendors is None and not ready.plan.torch_first
     if not surprising or ready.problems:
         return ""
     plugins = ",".join(sorted({ready.records[each.name].name for each in ready.candidates}))
     return (
-        f"no dl device is available, and torch rejects device='dl'. {' '.join(reasons)} `dl doctor` "
-        f"tells more; DL_DISABLE={plugins} turns this warning off."
+        f"no dl device is available, and torch rejects device='dl'. {' '.join(reasons)} "
+        f"`dl doctor` tells more; DL_DISABLE={plugins} turns this warning off."
     )
 
 
