@@ -73,11 +73,10 @@ class CallChecks:
         host = HostArguments(call, self.device, self._recorded)
         result = call.proceed()
         overload = cast("Overload[Any, Any]", call.function)
-        facts = signature(overload)
-        found = answers_of(facts, result, call.args, call.kwargs)
+        found = answers_of(signature(overload), result, call.args, call.kwargs)
         checked = self._checked(call, OverloadSubject(overload), host, result, found, tensors)
         if first:
-            checked.overwritten = overwritten(facts, (call.args, call.kwargs), host.tree)
+            checked.overwritten = overwritten(overload, (call.args, call.kwargs), host.tree)
         return result, checked
 
     def function(

@@ -8,25 +8,35 @@ from typing import Any
 import torch
 
 from dl_core.torch_backend.judging.comparison import same_values, to_host
-from dl_core.torch_backend.judging.schema import Signature
+from dl_core.torch_backend.judging.op_classes import base_name
+from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.tensors import tensors_of
+
+SCRATCH = frozenset({"dropout_state", "reserve", "reserveSpace", "weight_buf", "workspace"})
+"""Arguments that only the operator's own library reads: a gradient may use them up."""
 
 Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 
-def overwritten(facts: Signature, given: Arguments, before: Arguments) -> tuple[str, ...]:
+def overwritten(
+    overload: Overload[Any, Any], given: Arguments, before: Arguments
+) -> tuple[str, ...]:
     """Return the names of arguments that hold other values than before, and may not.
 
-    Left out is what shares memory with an argument that the operator writes to.
+    Left out is what shares memory with an argument that the operator writes to, or with a result
+    that is a view of it though the schema does not say so (``_unsafe_view``).
 
     :param given: the arguments after the call.
     :param before: copies of them from before the call.
     """
+    if base_name(overload).removeprefix("_").startswith("unsafe"):
+        return ()
+    facts = signature(overload)
     now, then = facts.bind(*given), facts.bind(*before)
     own = {_memory(x) for name in facts.written for x in tensors_of(now.get(name))}
     found = []
     for name, value in now.items():
-        if name in facts.written:
+        if name in facts.written or name in SCRATCH:
             continue
         pairs = zip(tensors_of(value), tensors_of(then.get(name)), strict=False)
         for tensor, copy in pairs:
