@@ -30,6 +30,9 @@ SAID = 2000
 STRAY: dict[str, object] = {"stray": True}
 """For an answer that a worker of ours does not give: the library wrote to where answers go."""
 
+FATAL = "Fatal Python error"
+"""Where faulthandler begins in what a worker left behind."""
+
 LOST = "device lost"
 """In an answer: whether the device worked when the worker started, and not after this case."""
 NO_DEVICE = "no device"
@@ -207,7 +210,10 @@ class Seat:
         hello = worker.receive(STARTING)
         if hello is None or "name" not in hello:
             how = worker.end()
-            said = hello["fatal"] if hello and "fatal" in hello else f"{how}\n{worker.last_words()}"
+            # The stack of Python behind a crash is that of this suite, not of the library.
+            words = worker.last_words().partition(FATAL)[0].strip()
+            crashed = f"{how} while it was loaded" + (f"; it said: {words}" if words else "")
+            said = hello["fatal"] if hello and "fatal" in hello else crashed
             worker.said.close()
             if hello and NO_DEVICE in hello:
                 raise NoDeviceError(f"{self.target.name} has no device here: {hello[NO_DEVICE]}")

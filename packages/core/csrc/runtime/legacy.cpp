@@ -5,10 +5,12 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "contract/operators.gen.h"
+#include "dl/foreign_code.hpp"
 
 namespace dl::core {
 namespace {
@@ -97,12 +99,19 @@ void preload_legacy_runtime() {
 }
 
 dl_vendor_t* make_legacy_instance(void* handle, const std::string& name) {
-  auto* vendor = new LegacyVendor;
+  auto vendor = std::make_unique<LegacyVendor>();
   fill_slots(vendor->slots);
   vendor->name = name;
   vendor->slots.name = vendor->name.c_str();
-  const auto ask = [handle](const char* symbol) -> std::string {
-    const auto function = reinterpret_cast<const char* (*)()>(dlsym(handle, symbol));
+  const auto find = [&](const char* symbol) {
+    void* const found = dlsym(handle, symbol);
+    TORCH_CHECK(found == nullptr || foreign::executable(found), "[dl] the library of vendor ", name,
+                " exports ", symbol, " as data, which cannot be called; ask its maintainers for a ",
+                "release that exports a function");
+    return found;
+  };
+  const auto ask = [&](const char* symbol) -> std::string {
+    const auto function = reinterpret_cast<const char* (*)()>(find(symbol));
     const char* text = function != nullptr ? function() : nullptr;
     return text != nullptr ? text : "";
   };
@@ -111,15 +120,14 @@ dl_vendor_t* make_legacy_instance(void* handle, const std::string& name) {
   vendor->slots.version = vendor->version.c_str();
   // A legacy library carries no fingerprints: its wrapper plugin vouches for the signatures.
   for (size_t i = 0; i < kOpCount; ++i) {
-    if (void* symbol = dlsym(handle, kOpNames[i])) {
+    if (void* symbol = find(kOpNames[i])) {
       vendor->operators.push_back(
           {kOpNames[i], kOpFingerprints[i], reinterpret_cast<dl_function_t>(symbol), 0});
     }
   }
-  vendor->last_error =
-      reinterpret_cast<const char* (*)()>(dlsym(handle, "diopiGetLastErrorString"));
+  vendor->last_error = reinterpret_cast<const char* (*)()>(find("diopiGetLastErrorString"));
   vendor->table = &vendor->slots;
-  return vendor;
+  return vendor.release();
 }
 
 LegacyContextScope::LegacyContextScope(diopiContextHandle_t context) {

@@ -77,7 +77,10 @@ class Trial {
   void ask_legacy(void* library) {
     stage("asked for its name");
     const auto text = [&](const char* name) {
-      const auto function = reinterpret_cast<const char* (*)()>(dlsym(library, name));
+      void* const found = dlsym(library, name);
+      if (found != nullptr && !foreign::executable(found))
+        end_with("defect", std::string(name) + " is" + checked::not_code(found));
+      const auto function = reinterpret_cast<const char* (*)()>(found);
       return quoted_foreign(function != nullptr ? function() : nullptr);
     };
     const std::string name = text("diopiGetVendorName");

@@ -12,6 +12,10 @@ namespace dl::checked {
 inline dl_status_t* open(dl_vendor_entry_v1_t entry, const dl_host_t* host, dl_opened_t* opened) {
   *opened = {};
   return guarded([&]() -> dl_status_t* {
+    if (const void* code = reinterpret_cast<const void*>(entry); !foreign::executable(code)) {
+      std::snprintf(opened->defect, sizeof opened->defect, "is%s", not_code(code).c_str());
+      return nullptr;
+    }
     dl_vendor_t* made = nullptr;
     if (dl_status_t* status = take(entry(host, &made))) return status;
     const std::string broken = why_broken(made);

@@ -72,7 +72,13 @@ inline bool executable(const void* pointer) {
   static std::mutex mutex;
   static Code& code = *new Code;  // what ends after it may still ask
   const std::lock_guard lock(mutex);
-  return pointer != nullptr && code.has(pointer);
+#ifdef __aarch64__
+  constexpr uintptr_t kInstruction = 4;  // bytes, to which all are aligned
+#else
+  constexpr uintptr_t kInstruction = 1;
+#endif
+  return pointer != nullptr && reinterpret_cast<uintptr_t>(pointer) % kInstruction == 0 &&
+         code.has(pointer);
 }
 
 #pragma GCC visibility pop

@@ -8,6 +8,7 @@ and 5, and in the gABI's page on GNU hash tables.
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from mmap import ACCESS_READ, mmap
@@ -32,8 +33,10 @@ _PT_LOAD, _PT_DYNAMIC = 1, 2
 _DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ = 1, 4, 5, 6, 10
 _DT_SONAME, _DT_RPATH, _DT_RUNPATH, _DT_GNU_HASH = 14, 15, 29, 0x6FFFFEF5
 _SHT_DYNSYM = 11
+_PF_X = 1
 _BINDINGS = {0: "LOCAL", 1: "GLOBAL", 2: "WEAK", 10: "UNIQUE"}
 _KINDS = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 6: "TLS", 10: "IFUNC"}
+_CALLABLE = ("NOTYPE", "FUNC", "IFUNC")
 _HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 _LONGEST_NAMES = 1 << 26
 """Characters of all names together; entries may share theirs, so the file's size is no bound."""
@@ -69,6 +72,8 @@ class Symbol:
     """``FUNC``, ``OBJECT``, ``TLS``, ``IFUNC``, ``NOTYPE``, or a number."""
     defined: bool
     hidden: bool
+    code: bool
+    """A function, or a symbol without a type, in a segment that is mapped as code."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,14 @@ class ElfFile:
         """Names that other libraries can bind to."""
         return frozenset(
             s.name for s in self.symbols if s.defined and not s.hidden and s.binding != "LOCAL"
+        )
+
+    @property
+    def data(self) -> frozenset[str]:
+        """Exported names that cannot be called: objects, and what is outside of the code."""
+        names = self.exported
+        return frozenset(
+            s.name for s in self.symbols if s.defined and not s.code and s.name in names
         )
 
     @property
@@ -145,6 +158,17 @@ def _identity(head: bytes, path: Path) -> ElfIdentity:
     return ElfIdentity(bits=32 * head[4], little_endian=little, machine=machine)
 
 
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return ranges of numbers in order, with those that overlap as one."""
+    made: list[tuple[int, int]] = []
+    for start, end in sorted(ranges):
+        if made and start <= made[-1][1]:
+            made[-1] = (made[-1][0], max(end, made[-1][1]))
+        else:
+            made.append((start, end))
+    return made
+
+
 class _Reader:
     def __init__(self, content: mmap, identity: ElfIdentity, path: Path) -> None:
         self._content = content
@@ -153,6 +177,7 @@ class _Reader:
         self._order = "<" if identity.little_endian else ">"
         self._room = _LONGEST_NAMES
         self._segments: list[tuple[int, int, int]] = []  # virtual address, file offset, bytes
+        self._code: list[tuple[int, int]] = []  # virtual addresses from and to, apart and in order
 
     def read(self) -> ElfFile:
         dynamic = self._dynamic()
@@ -181,11 +206,15 @@ class _Reader:
         size, count = self._unpack("HH", 54)
         position = None
         for index in range(count):
-            kind, _, offset, address, _, in_file = self._unpack("IIQQQQ", headers + index * size)
+            header = headers + index * size
+            kind, flags, offset, address, _, in_file = self._unpack("IIQQQQ", header)
             if kind == _PT_LOAD:
                 self._segments.append((address, offset, in_file))
+                if flags & _PF_X:
+                    self._code.append((address, address + in_file))
             elif kind == _PT_DYNAMIC:
                 position = offset
+        self._code = _joined(self._code)
         if position is None:
             raise ElfError(f"{self._path} has no dynamic section: it is not a shared library")
         entries: list[tuple[int, int]] = []
@@ -202,18 +231,24 @@ class _Reader:
                 return address - start + offset
         raise ElfError(f"{self._path}: address {address:#x} is in no segment of the file")
 
+    def _is_code(self, address: int) -> bool:
+        index = bisect_right(self._code, (address, 1 << 64)) - 1
+        return index >= 0 and address < self._code[index][1]
+
     def _symbols(self, values: dict[int, int], names: bytes) -> tuple[Symbol, ...]:
         table = self._offset(values[_DT_SYMTAB])
         symbols = []
         for index in range(1, self._symbol_count(values)):
-            name, info, other, section = self._unpack("IBBH", table + index * 24)
+            name, info, other, section, value = self._unpack("IBBHQ", table + index * 24)
+            kind = _KINDS.get(info & 15, str(info & 15))
             symbols.append(
                 Symbol(
                     name=self._text(names, name),
                     binding=_BINDINGS.get(info >> 4, str(info >> 4)),
-                    kind=_KINDS.get(info & 15, str(info & 15)),
+                    kind=kind,
                     defined=section != 0,
                     hidden=(other & 3) in _HIDDEN,
+                    code=kind in _CALLABLE and self._is_code(value),
                 )
             )
         return tuple(symbols)

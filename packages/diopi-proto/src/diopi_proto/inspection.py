@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from .schema import load
 from .trust import why_untrusted
 from .vendorbuild.rules import ENTRY_SYMBOL
 
+LEGACY_NAMES = frozenset({"diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString"})
+"""Functions without operands that a library in DIOPI's own style may export."""
+
 _FRAMEWORKS = ("libtorch*", "libc10*", "libpython*")
 _VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d{1,9})", re.ASCII)
 
@@ -20,7 +24,7 @@ def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
     """Check from the file alone whether a library can be loaded as a vendor.
 
     :raises VendorLoadError: missing, damaged, for another machine, linked to torch or Python, with
-        an rpath that others can write to, or without what a vendor exports.
+        an rpath that others can write to, without what a vendor exports, or with data in its place.
     :raises AbiMismatchError: it exports another major version of the vendor interface.
     """
     if not path.is_file():
@@ -48,7 +52,21 @@ def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
         _check_legacy(elf)
     else:
         _check_entry(elf)
+    _check_code(elf, LEGACY_NAMES | load().keys() if legacy else {ENTRY_SYMBOL})
     return elf
+
+
+def _check_code(elf: ElfFile, called: Set[str]) -> None:
+    """Refuse a library whose exported symbols of these names are not functions."""
+    data = sorted(elf.data & called)
+    if not data:
+        return
+    name = data[0]
+    more = f" and {len(data) - 1} more names" if len(data) > 1 else ""
+    raise VendorLoadError(
+        f"vendor library {elf.path} exports {name}{more} as data, which cannot be called; "
+        f"export a function of that name, as the headers of dl-diopi-proto declare it."
+    )
 
 
 def _check_rpath(elf: ElfFile) -> None:

@@ -15,6 +15,7 @@ from .._native import text
 from .._paths import runtime_library
 from ..elf import ElfFile
 from ..errors import OutOfMemoryError, VendorLoadError
+from ..inspection import LEGACY_NAMES
 from ..schema import Operator, load
 from .cabi import constants, ffi
 from .hosttable import HostTable
@@ -54,8 +55,7 @@ class LegacyInstance(Instance):
         self._exported = elf.exported & load().keys()
         self._strings: dict[str, CData] = {
             name: ffi.cast("const char*(*)(void)", ffi.addressof(library, name))
-            for name in ("diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString")
-            if name in elf.exported
+            for name in LEGACY_NAMES & elf.exported
         }
         self.name = self._string("diopiGetVendorName") or elf.path.stem
         self.version = self._string("diopiGetImplVersion")
