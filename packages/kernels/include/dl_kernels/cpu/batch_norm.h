@@ -10,6 +10,7 @@
 #include "dl_kernels/cpu/launch.h"
 #include "dl_kernels/norm/batch_norm_terms.h"
 #include "dl_kernels/norm/channels.h"
+#include "dl_kernels/norm/scaled_norm.h"
 
 DL_KERNELS_BEGIN
 
@@ -61,6 +62,7 @@ struct BatchNormRow {
   const T* in;
   C* mean;
   C* variance;  // of the population: divided by the count
+  C* invstd;
   bool training;
   BatchParameters<C> parameters;
   ChannelShape shape;
@@ -85,8 +87,19 @@ struct BatchNormRow {
       });
       mean[c] = center;
       variance[c] = static_cast<C>(squares / count);
+      invstd[c] = parameters.invstd(variance[c]);
+      // A variance may be infinite in C, and its reciprocal root is not.
+      if (!sum_is_exact(variance[c] + parameters.eps)) {
+        const ChannelShape& all = shape;
+        const auto value = [&all, x, c](int64_t i) {
+          const int64_t s = i / all.positions, at = i % all.positions;
+          return cast<C>(x[(s * all.channels + c) * all.positions + at]);
+        };
+        scaled_statistics(block, all.count(), value, true, parameters.eps, mean + c, invstd + c);
+      }
     }
-    const Affine<C> to = parameters.affine(c, mean[c], variance[c]);
+    const C r = training ? invstd[c] : parameters.invstd(variance[c]);
+    const Affine<C> to = parameters.affine(c, mean[c], r);
     each_sample(shape, c, [&](int64_t at) {
       block.map(shape.positions,
                 [=](int64_t i) { y[at + i] = cast<T>(cast<C>(x[at + i]) * to.scale + to.shift); });
@@ -127,11 +140,11 @@ struct BatchBackwardRow {
 // Whether it was done: not where channels lie side by side.
 template <class T, class C>
 bool batch_norm_by_channel(const Launch& launch, T* out, const T* in, C* mean, C* variance,
-                           bool training, const BatchParameters<C>& parameters,
+                           C* invstd, bool training, const BatchParameters<C>& parameters,
                            const ChannelShape& shape) {
   if (shape.positions < 2) return false;
   rows(launch, shape.channels, shape.count() * 3,
-       BatchNormRow<T>{out, in, mean, variance, training, parameters, shape});
+       BatchNormRow<T>{out, in, mean, variance, invstd, training, parameters, shape});
   return true;
 }
 

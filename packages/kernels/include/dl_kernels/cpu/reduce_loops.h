@@ -63,6 +63,19 @@ template <class R>
 inline constexpr bool kWidens =
     std::is_same_v<typename R::Acc, float> && std::is_same_v<typename R::Wide, double>;
 
+// Reducers of powers, whose sums in Acc may leave its range: is_exact says whether one has, and
+// exact_sum adds up again what it came from, by the magnitudes in double.
+template <class R, class = void>
+struct ChecksRange : std::false_type {};
+template <class R>
+struct ChecksRange<R, std::void_t<decltype(&R::is_exact)>> : std::true_type {};
+
+template <class C, class T, class R>
+__attribute__((noinline)) typename R::Wide exact_piece(const R& r, const T* from, int64_t n) {
+  return r.exact_sum(Block(), n,
+                     [=](int64_t i) { return std::fabs(static_cast<double>(cast<C>(from[i]))); });
+}
+
 template <class C, class T, class R>
 __attribute__((noinline)) auto reduce_piece(const R& r, const T* from, int64_t n) {
   if constexpr (SeesWholePieces<R>::value) {
@@ -74,7 +87,9 @@ __attribute__((noinline)) auto reduce_piece(const R& r, const T* from, int64_t n
     const auto combine = [&](auto a, auto b) { return r.combine(a, b); };
     const auto load = [&](int64_t i) { return r.map(cast<C>(from[i])); };
     const auto total = Block().reduce(n, r.start, combine, load);
-    if constexpr (kWidens<R>) {
+    if constexpr (ChecksRange<R>::value) {
+      return r.is_exact(total) ? static_cast<Wide>(total) : exact_piece<C>(r, from, n);
+    } else if constexpr (kWidens<R>) {
       if (std::isfinite(total)) return static_cast<Wide>(total);
       return Block().reduce(n, static_cast<Wide>(r.start), combine,
                             [&](int64_t i) { return static_cast<Wide>(load(i)); });
@@ -198,6 +213,36 @@ __attribute__((noinline)) double column_in_double(const R& r, const Plan<1>& red
   return total;
 }
 
+// The same for `width` columns of a reducer of powers, of whose sums in `acc` some are not exact.
+// Columns of zeros are common, and exact.
+template <class I, class R>
+__attribute__((noinline)) void add_exact_columns(const R& r, const Plan<1>& reduced, const I* from,
+                                                 int64_t width, int64_t begin, int64_t end,
+                                                 const typename R::Acc* acc,
+                                                 typename R::Wide* total) {
+  using Wide = typename R::Wide;
+  int32_t zero[kColumns];
+  for (int64_t j = 0; j < width; ++j) zero[j] = 1;
+  for (int64_t i = begin; i < end; ++i) {
+    int64_t offset[1];
+    offsets_of(reduced, i, offset);
+    const I* at = from + offset[0];
+    DL_VECTOR_LOOP
+    for (int64_t j = 0; j < width; ++j) zero[j] &= cast<compute_t<I>>(at[j]) == 0;
+  }
+  for (int64_t j = 0; j < width; ++j) {
+    const bool exact = r.is_exact(acc[j]) || (zero[j] != 0 && acc[j] == 0);
+    const Wide part =
+        exact ? static_cast<Wide>(acc[j]) : r.exact_sum(Block(), end - begin, [&](int64_t i) {
+          int64_t offset[1];
+          offsets_of(reduced, begin + i, offset);
+          const auto x = cast<compute_t<I>>(from[offset[0] + j]);
+          return std::fabs(static_cast<double>(x));
+        });
+    total[j] = r.combine(total[j], part);
+  }
+}
+
 // Adds rows begin…end-1 into `total`, for `width` neighbouring columns.
 template <class I, class R>
 __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& reduced,
@@ -217,7 +262,15 @@ __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& re
       for (int64_t j = 0; j < width; ++j)
         acc[j] = r.combine(acc[j], r.map(cast<compute_t<I>>(at[j])));
     }
-    if constexpr (kWidens<R>) {
+    if constexpr (ChecksRange<R>::value) {
+      int32_t inexact = 0;
+      DL_VECTOR_LOOP
+      for (int64_t j = 0; j < width; ++j) inexact |= !r.is_exact(acc[j]);
+      if (inexact != 0) {
+        add_exact_columns(r, reduced, from, width, first, last, acc, total);
+        continue;
+      }
+    } else if constexpr (kWidens<R>) {
       int32_t spoiled = 0;
       DL_VECTOR_LOOP
       for (int64_t j = 0; j < kColumns; ++j) spoiled |= !std::isfinite(acc[j]);

@@ -9,7 +9,7 @@
 DL_KERNELS_BEGIN
 
 template <class T, class C>
-bool batch_norm_by_channel(const Launch&, T*, const T*, C*, C*, bool, const BatchParameters<C>&,
+bool batch_norm_by_channel(const Launch&, T*, const T*, C*, C*, C*, bool, const BatchParameters<C>&,
                            const ChannelShape&) {
   return false;
 }

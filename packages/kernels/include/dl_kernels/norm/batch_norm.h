@@ -10,6 +10,8 @@
 #include "dl_kernels/norm/batch_norm_terms.h"
 #include "dl_kernels/norm/channel_passes.h"
 #include "dl_kernels/norm/channels.h"
+#include "dl_kernels/norm/scaled_norm.h"
+#include "dl_kernels/parallel/block.h"
 #include "dl_kernels/parallel/elements.h"
 #include "dl_kernels/parallel/launch.h"
 
@@ -55,16 +57,53 @@ struct BatchMeanItem {
   DL_FN void operator()(int64_t c) const { mean[c] = static_cast<C>(sums[c] / count); }
 };
 
+// From the sums of squares, or from the elements where those are not exact: a variance may then be
+// infinite in C, and its reciprocal root is not.
+template <class T>
+struct BatchSpreadRow {
+  using C = compute_t<T>;
+  C* mean;
+  C* variance;
+  C* invstd;
+  const double* sums;
+  const T* in;
+  ChannelShape shape;
+  C eps;
+
+  template <class B>
+  DL_FN void operator()(const B& block, int64_t c) const {
+    const T* const x = in;
+    const ChannelShape all = shape;
+    const C found = static_cast<C>(sums[c] / static_cast<double>(all.count()));
+    C mu = mean[c], r = C(1) / std::sqrt(found + eps);
+    if (!sum_is_exact(found + eps)) {
+      const auto value = [=](int64_t i) {
+        const int64_t s = i / all.positions, at = i % all.positions;
+        return cast<C>(x[(s * all.channels + c) * all.positions + at]);
+      };
+      scaled_statistics(block, all.count(), value, true, eps, &mu, &r);
+    }
+    const BatchSpreadRow to = *this;
+    block.map(1, [=](int64_t) {
+      to.mean[c] = mu;
+      to.variance[c] = found;
+      to.invstd[c] = r;
+    });
+  }
+};
+
 template <class C>
 struct BatchAffineItem {
   C* scale;
   C* shift;
   const C* mean;
   const C* variance;
+  const C* invstd;  // null: of the variance
   BatchParameters<C> parameters;
 
   DL_FN void operator()(int64_t c) const {
-    const Affine<C> to = parameters.affine(c, mean[c], variance[c]);
+    const C r = invstd == nullptr ? parameters.invstd(variance[c]) : invstd[c];
+    const Affine<C> to = parameters.affine(c, mean[c], r);
     scale[c] = to.scale;
     shift[c] = to.shift;
   }
@@ -84,12 +123,13 @@ struct BatchAffineOutput {
   }
 };
 
-// Statistics of the channels are computed when training, else given. Variances are those of the
-// population: divided by the count.
+// Statistics of the channels are computed when training, else given without `invstd`. Variances are
+// those of the population: divided by the count.
 template <class T, class C>
-void batch_norm(const Launch& launch, T* out, const T* in, C* mean, C* variance, bool training,
-                const BatchParameters<C>& parameters, const ChannelShape& shape) {
-  if (batch_norm_by_channel(launch, out, in, mean, variance, training, parameters, shape)) return;
+void batch_norm(const Launch& launch, T* out, const T* in, C* mean, C* variance, C* invstd,
+                bool training, const BatchParameters<C>& parameters, const ChannelShape& shape) {
+  if (batch_norm_by_channel(launch, out, in, mean, variance, invstd, training, parameters, shape))
+    return;
   const int64_t n = shape.channels;
   if (training) {
     const Workspace<double> sums(launch, 2 * n);
@@ -99,12 +139,13 @@ void batch_norm(const Launch& launch, T* out, const T* in, C* mean, C* variance,
     channel_sums<C>(launch, shape, first, second, BatchValue<T>{{in}});
     each(launch, n, 1, BatchMeanItem<C>{mean, first, count});
     channel_sums<C>(launch, shape, first, second, BatchSquare<T>{{in}, mean});
-    each(launch, n, 1, BatchMeanItem<C>{variance, first, count});
+    rows(launch, n, 1, BatchSpreadRow<T>{mean, variance, invstd, first, in, shape, parameters.eps});
   }
   const Workspace<C> affine(launch, 2 * n);
   C* scale = affine.data();
   C* shift = scale + n;
-  each(launch, n, 1, BatchAffineItem<C>{scale, shift, mean, variance, parameters});
+  each(launch, n, 1,
+       BatchAffineItem<C>{scale, shift, mean, variance, training ? invstd : nullptr, parameters});
   each_in_channels(launch, shape, BatchAffineOutput<T>{{out}, {in}, scale, shift});
 }
 

@@ -21,8 +21,9 @@ struct BatchParameters {
   const C* bias;    // may be null
   C eps;
 
-  DL_FN Affine<C> affine(int64_t c, C mean, C variance) const {
-    const C scale = (C(1) / std::sqrt(variance + eps)) * (weight == nullptr ? C(1) : weight[c]);
+  DL_FN C invstd(C variance) const { return C(1) / std::sqrt(variance + eps); }
+  DL_FN Affine<C> affine(int64_t c, C mean, C invstd_of) const {
+    const C scale = invstd_of * (weight == nullptr ? C(1) : weight[c]);
     return {scale, (bias == nullptr ? C(0) : bias[c]) - mean * scale};
   }
 };

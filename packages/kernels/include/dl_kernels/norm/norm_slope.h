@@ -7,6 +7,7 @@
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
+#include "dl_kernels/norm/scaled_norm.h"
 #include "dl_kernels/parallel/block.h"
 
 DL_KERNELS_BEGIN
@@ -23,8 +24,11 @@ DL_FN double row_norm(const B& block, const double* x, int64_t n, double p) {
   }
   if (p == 0) return block.sum(n, [x](int64_t i) { return x[i] != 0 ? 1.0 : 0.0; });
   if (p == 1) return block.sum(n, [x](int64_t i) { return std::fabs(x[i]); });
-  if (p == 2) return std::sqrt(block.sum(n, [x](int64_t i) { return x[i] * x[i]; }));
-  return std::pow(block.sum(n, [x, p](int64_t i) { return std::pow(std::fabs(x[i]), p); }), 1 / p);
+  const double sum = p == 2
+                         ? block.sum(n, [x](int64_t i) { return x[i] * x[i]; })
+                         : block.sum(n, [x, p](int64_t i) { return std::pow(std::fabs(x[i]), p); });
+  if (sum_is_exact(sum)) return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p);
+  return scaled_norm(block, n, [x](int64_t i) { return std::fabs(x[i]); }, p);
 }
 
 // The derivative of a norm by one of its elements: sgn(x) · (|x| / norm)^(p - 1), 0 at 0. For

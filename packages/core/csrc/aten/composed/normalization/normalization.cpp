@@ -2,19 +2,15 @@
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/abs.h>
-#include <ATen/ops/amax.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/native_batch_norm.h>
 #include <ATen/ops/native_batch_norm_backward.h>
-#include <ATen/ops/pow.h>
-#include <ATen/ops/sqrt.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/where.h>
 
-#include <cmath>
 #include <tuple>
 
 #include "aten/composed/normalization/rms_norm.h"
@@ -92,10 +88,15 @@ std::tuple<Tensor, Tensor> batch_norm_update_stats(const Tensor& input,
   return {flat.to(type), variance.to(type)};
 }
 
+// Powers that leave the range of floats are the kernel's care.
+Tensor norms_of(const Tensor& wide, double p, at::IntArrayRef dims) {
+  return at::linalg_vector_norm(wide, p, dims, /*keepdim=*/true);
+}
+
 // Source: Salimans and Kingma, Weight Normalization (2016).
 std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
   const Tensor wide = widened(v);
-  const Tensor norms = at::sqrt(at::sum(wide * wide, other_dims(v, dim), /*keepdim=*/true));
+  const Tensor norms = norms_of(wide, 2, other_dims(v, dim));
   const Tensor w = wide * (widened(g) / norms);
   return {w.to(v.scalar_type()), norms};
 }
@@ -106,14 +107,6 @@ std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor& grad_w, const Tens
   const Tensor along = at::sum(grad * wide, other_dims(v, dim), /*keepdim=*/true) / length;
   const Tensor grad_v = (grad - wide * (along / length)) * (widened(g) / length);
   return {grad_v.to(v.scalar_type()), along.to(g.scalar_type())};
-}
-
-Tensor norms_of(const Tensor& wide, double p, at::IntArrayRef dims) {
-  if (p == 2) return at::sqrt(at::sum(wide * wide, dims, /*keepdim=*/true));
-  const Tensor sizes = at::abs(wide);
-  if (std::isinf(p)) return at::amax(sizes, dims, /*keepdim=*/true);
-  if (p == 1) return at::sum(sizes, dims, /*keepdim=*/true);
-  return at::pow(at::sum(at::pow(sizes, p), dims, /*keepdim=*/true), 1 / p);
 }
 
 // Whether torch's checks would pass; where not, its own kernel words the error.

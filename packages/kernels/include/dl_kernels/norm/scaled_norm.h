@@ -1,0 +1,113 @@
+// Norms and deviations of elements whose powers leave the range of their type although the result
+// does not: elements are divided by their largest magnitude first. It takes a second pass, so that
+// it is for results which a plain sum of powers got wrong: sum_is_exact tells.
+//
+// Sources: Blue, A Portable Fortran Program to Find the Euclidean Norm of a Vector, ACM TOMS 4
+// (1978); Anderson, Algorithm 978: Safe Scaling in the Level 1 BLAS, ACM TOMS 44 (2017), whose
+// thresholds are those where the squares of a binade are rounded as others are.
+#ifndef DL_KERNELS_NORM_SCALED_NORM_H_
+#define DL_KERNELS_NORM_SCALED_NORM_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "dl_kernels/base/config.h"
+#include "dl_kernels/base/numeric.h"
+
+// For what is called seldom: it stays out of the loops of its callers.
+#if DL_KERNELS_GPU
+#define DL_SLOW_FN DL_FN
+#else
+#define DL_SLOW_FN __attribute__((noinline))
+#endif
+
+DL_KERNELS_BEGIN
+
+// Return true if no power in a sum of powers has overflowed, and none that matters was rounded to a
+// denormal number. A sum of at most 2^22 float squares of 2^-100 or more has lost less than half a
+// unit in the last place to those.
+template <class C>
+DL_FN bool sum_is_exact(C sum) {
+  constexpr C kLeast = static_cast<C>(sizeof(C) == 4 ? 0x1p-100 : 0x1p-940);
+  return sum >= kLeast && sum < highest<C>();
+}
+
+// Σ |x|^p as unit^p · sum.
+struct ScaledSum {
+  double unit = 1, sum = 0;
+
+  ScaledSum() = default;
+  DL_FN ScaledSum(double of) : sum(of) {}  // NOLINT: a sum is one of unit 1
+  DL_FN ScaledSum(double unit_of, double of) : unit(unit_of), sum(of) {}
+
+  DL_FN double root(double p) const {
+    return unit * (p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p));
+  }
+};
+
+// |x|^p, for an x of 0 or more.
+DL_FN ScaledSum scaled_power(double x, double p) {
+  if (x > 0 && x < highest<double>()) return {x, 1};
+  return ScaledSum(std::pow(x, p));
+}
+
+DL_FN ScaledSum add_scaled(const ScaledSum& a, const ScaledSum& b, double p) {
+  if (a.unit == b.unit) return {a.unit, a.sum + b.sum};
+  if (a.sum == 0) return b;
+  if (b.sum == 0) return a;
+  // The dominant elements keep their unit: the largest, or the smallest for negative orders.
+  const bool first = (a.unit > b.unit) == (p > 0);
+  const ScaledSum &kept = first ? a : b, &other = first ? b : a;
+  return {kept.unit, kept.sum + other.sum * std::pow(other.unit / kept.unit, p)};
+}
+
+// `size(i)` is |x[i]| in double, p neither 0 nor infinite.
+template <class B, class F>
+DL_SLOW_FN ScaledSum scaled_sum(const B& block, int64_t n, const F& size, double p) {
+  const bool most = p > 0;
+  const double unit = block.reduce(
+      n, most ? 0.0 : highest<double>(),
+      [most](double a, double b) { return most ? max_nan(a, b) : min_nan(a, b); }, size);
+  // 0, infinite or NaN, and so is the sum.
+  if (!(unit > 0 && unit < highest<double>())) return scaled_power(unit, p);
+  if (p == 2) {
+    return {unit, block.sum(n, [=](int64_t i) {
+              const double part = size(i) / unit;
+              return part * part;
+            })};
+  }
+  return {unit, block.sum(n, [=](int64_t i) { return std::pow(size(i) / unit, p); })};
+}
+
+template <class B, class F>
+DL_FN double scaled_norm(const B& block, int64_t n, const F& size, double p) {
+  return scaled_sum(block, n, size, p).root(p);
+}
+
+// The mean of `value`, 0 where `centred` is false, and 1 / sqrt(mean((value - mean)²) + eps).
+template <class C, class B, class F>
+DL_SLOW_FN void scaled_statistics(const B& block, int64_t n, const F& value, bool centred, C eps,
+                                  C* mean, C* invstd) {
+  const auto wide = [=](int64_t i) { return static_cast<double>(value(i)); };
+  const double count = static_cast<double>(n);
+  const double most = block.reduce(
+      n, 0.0, [](double a, double b) { return max_nan(a, b); },
+      [=](int64_t i) { return std::fabs(wide(i)); });
+  // Infinite elements and NaN make a mean and a deviation like themselves, undivided.
+  const double unit = most > 0 && most < highest<double>() ? most : 1;
+  const double middle =
+      centred ? block.sum(n, [=](int64_t i) { return wide(i) / unit; }) / count : 0;
+  const double squares = block.sum(n, [=](int64_t i) {
+    const double apart = wide(i) / unit - middle;
+    return apart * apart;
+  });
+  const double deviation = unit * std::sqrt(squares / count);
+  *mean = static_cast<C>(middle * unit);
+  *invstd = static_cast<C>(1 / std::hypot(deviation, std::sqrt(static_cast<double>(eps))));
+}
+
+DL_KERNELS_END
+
+#undef DL_SLOW_FN
+
+#endif  // DL_KERNELS_NORM_SCALED_NORM_H_
