@@ -23,6 +23,7 @@
 #include "runtime/generator.h"
 #include "runtime/host.h"
 #include "runtime/legacy.h"
+#include "runtime/reserved_stream.h"
 
 namespace py = pybind11;
 
@@ -187,6 +188,9 @@ PYBIND11_MODULE(_C, m) {
         return previous;
       },
       py::arg("index"), "As exchange_device; a negative index changes nothing.");
+  m.def(
+      "reserved_stream", [](int index) { return reserved_stream(index, 0).id(); }, py::arg("index"),
+      "Id of a new stream of a device that no program gets from torch.Stream().");
   m.def("device_info", &info, py::arg("index"));
   m.def(
       "default_generator", [](int index) { return at::Generator(default_generator(index)); },

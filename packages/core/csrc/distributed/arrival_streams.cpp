@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "runtime/device.h"
+#include "runtime/reserved_stream.h"
 #include "runtime/stream.h"
 
 namespace dl::core::distributed {
@@ -14,17 +15,20 @@ c10::Stream arrival_stream(int device) {
   static std::mutex mutex;
   static std::optional<c10::Stream> streams[kMaxDevices];
   const std::lock_guard<std::mutex> guard(mutex);
-  if (!streams[device]) streams[device] = pooled_stream(device, true);
+  if (!streams[device]) streams[device] = reserved_stream(device, -1);
   return *streams[device];
 }
 
 }  // namespace
 
 ArrivalStreams::ArrivalStreams(const std::vector<c10::Device>& devices) {
+  // All of them before the first one becomes current: making one may fail.
+  std::vector<c10::Stream> arriving;
   for (const c10::Device& each : devices) {
-    if (device(each.index()).synchronous) continue;
-    previous_.push_back(exchange_stream(arrival_stream(each.index())));
+    if (!device(each.index()).synchronous) arriving.push_back(arrival_stream(each.index()));
   }
+  previous_.reserve(arriving.size());
+  for (const c10::Stream& each : arriving) previous_.push_back(exchange_stream(each));
 }
 
 ArrivalStreams::~ArrivalStreams() {

@@ -2,28 +2,36 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
-#include <vector>
 
 #include "runtime/device.h"
 #include "runtime/device_error.h"
 #include "runtime/host.h"
+#include "runtime/reserved_stream.h"
 
 namespace dl::core {
 namespace {
 
-constexpr int kPoolSize = 32;
-constexpr int kHighPriority = -1;
+constexpr int kPoolSize = 32;        // as CUDA's: the 33rd stream is the first one again
+constexpr int kLargestPriority = 3;  // beyond ±3, priorities count as ±3
+constexpr int kPools = 2 * kLargestPriority + 1;
+constexpr int kMostReserved = 31;
 
 // Handles never move: readers index without a lock, up to `count`.
 struct DeviceStreams {
+  struct Pool {
+    std::array<int64_t, kPoolSize> ids{};
+    size_t handed_out = 0;
+  };
+
   std::mutex mutex;
   std::atomic<int64_t> count{1};
-  std::array<void*, 4096> handles{};
-  std::array<std::vector<int64_t>, 2> pools;
-  std::array<size_t, 2> next{};
+  std::array<void*, 1 + kPools * kPoolSize + kMostReserved> handles{};
+  std::array<Pool, kPools> pools;
+  int reserved = 0;
 };
 
 DeviceStreams& streams(int device) {
@@ -48,9 +56,6 @@ c10::Stream make(int device, int64_t id) {
 
 int64_t create_locked(DeviceStreams& state, int index, int priority) {
   const int64_t id = state.count.load();
-  TORCH_CHECK(id < static_cast<int64_t>(state.handles.size()), "[dl] ", id,
-              " streams were created on dl:", index,
-              "; reuse streams instead of creating one per task");
   const Device& owner = device(index);
   // A vendor without streams does everything in order on its default stream: any stream will do.
   if (owner.vendor->slots().stream_create != nullptr) {
@@ -61,6 +66,16 @@ int64_t create_locked(DeviceStreams& state, int index, int priority) {
   return id;
 }
 
+// Ids come from programs as well: torch.Stream(stream_id=…, device_index=…, device_type=…).
+void check_exists(c10::Stream stream) {
+  const int index = stream.device_index();
+  device(index);
+  TORCH_CHECK(
+      stream.id() >= 0 && stream.id() < streams(index).count.load(std::memory_order_acquire),
+      "[dl] stream ", stream.id(), " of dl:", index,
+      " does not exist; make one with torch.Stream(device=\"dl:", index, "\")");
+}
+
 }  // namespace
 
 c10::Stream default_stream(int device) { return make(device, 0); }
@@ -69,6 +84,7 @@ c10::Stream current_stream(int device) { return make(device, current_id(device))
 
 c10::Stream exchange_stream(c10::Stream stream) {
   const int index = stream.device_index();
+  check_exists(stream);
   const c10::Stream previous = current_stream(index);
   if (stream.id() == previous.id()) return previous;
   streams_change.store(true, std::memory_order_relaxed);
@@ -80,30 +96,35 @@ c10::Stream new_stream(int index, int priority) {
   check_not_forked();
   note_device_use();
   device(index);
+  const int level = std::clamp(priority, -kLargestPriority, kLargestPriority);
   DeviceStreams& state = streams(index);
   const std::lock_guard<std::mutex> guard(state.mutex);
-  return make(index, create_locked(state, index, priority));
+  DeviceStreams::Pool& pool = state.pools[level + kLargestPriority];
+  int64_t& id = pool.ids[pool.handed_out % kPoolSize];
+  if (pool.handed_out < kPoolSize) id = create_locked(state, index, level);
+  ++pool.handed_out;
+  return make(index, id);
 }
 
 c10::Stream pooled_stream(int index, bool high_priority) {
+  return new_stream(index, high_priority ? -1 : 0);
+}
+
+c10::Stream reserved_stream(int index, int priority) {
   check_not_forked();
   note_device_use();
   device(index);
   DeviceStreams& state = streams(index);
   const std::lock_guard<std::mutex> guard(state.mutex);
-  auto& pool = state.pools[high_priority];
-  const size_t slot = state.next[high_priority]++ % kPoolSize;
-  if (slot >= pool.size())
-    pool.push_back(create_locked(state, index, high_priority ? kHighPriority : 0));
-  return make(index, pool[slot]);
+  TORCH_INTERNAL_ASSERT(state.reserved < kMostReserved);
+  const int64_t id = create_locked(state, index, priority);
+  ++state.reserved;
+  return make(index, id);
 }
 
 void* native_stream(c10::Stream stream) {
-  const DeviceStreams& state = streams(stream.device_index());
-  TORCH_CHECK(stream.id() >= 0 && stream.id() < state.count.load(std::memory_order_acquire),
-              "[dl] stream ", stream.id(), " of dl:", static_cast<int>(stream.device_index()),
-              " does not exist");
-  return state.handles[stream.id()];
+  check_exists(stream);
+  return streams(stream.device_index()).handles[stream.id()];
 }
 
 void* current_native_stream(int device) {

@@ -1,4 +1,4 @@
-// Streams: id 0 is each device's default stream; others are created once and kept for the process.
+// Streams: id 0 is the default stream of a device; others are made once and kept for the process.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -7,11 +7,11 @@ namespace dl::core {
 
 c10::Stream default_stream(int device);
 c10::Stream current_stream(int device);
-// Returns the thread's previous stream on the same device.
+// Return the previous stream of this thread on the same device. Throws if `stream` does not exist.
 c10::Stream exchange_stream(c10::Stream stream);
-// Lower priority numbers are more urgent.
+// One of 32 streams per device and priority, in rotation. A lower number is more urgent.
 c10::Stream new_stream(int device, int priority);
-// One of a small ring of streams per device and priority.
+// The same, of priority -1 or 0.
 c10::Stream pooled_stream(int device, bool high_priority);
 
 // The vendor's handle; NULL for the default stream.

@@ -14,6 +14,7 @@ from dl_core import _C
 
 Made = TypeVar("Made")
 
+_DEVICE_TYPE = torch._C._autograd.DeviceType.PrivateUse1.value
 _lock = threading.RLock()
 _streams: dict[int, torch.Stream] = {}
 
@@ -42,7 +43,11 @@ def _aside(device: torch.device) -> Iterator[None]:
     """
     with _lock:
         if device.index not in _streams:
-            _streams[device.index] = torch.Stream(device=device)
+            _streams[device.index] = torch.Stream(
+                stream_id=_C.reserved_stream(device.index),
+                device_index=device.index,
+                device_type=_DEVICE_TYPE,
+            )
         with _streams[device.index]:
             yield
 
