@@ -1,5 +1,5 @@
-// Quantised and nested tensors, which no kernel of dl takes, get an error that names the
-// way out instead of the dispatcher's list of all backends.
+// Quantised tensors, which no kernel of dl takes, and operators of nested tensors that nested.cpp
+// lacks get an error that names the way out instead of the dispatcher's list of all backends.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
@@ -9,8 +9,8 @@ namespace dl::core {
 namespace {
 
 constexpr char kNested[] =
-    "nested tensors of layout torch.strided on dl; make them with layout=torch.jagged, or pad them "
-    "(to_padded_tensor)";
+    "nested tensors of layout torch.strided on dl; make them with layout=torch.jagged, pad them "
+    "(to_padded_tensor), or take them apart (unbind)";
 constexpr char kQuantized[] =
     "quantized tensors on dl; use x.dequantize() before x.to(\"dl\"), or compute on the CPU";
 

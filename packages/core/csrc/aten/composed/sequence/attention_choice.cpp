@@ -68,7 +68,7 @@ namespace {
 
 // Whether the vendor has an operator for the call and one for its gradient.
 bool is_native(const AttentionCall& call) {
-  if (call.query.device().type() != kDeviceType) return false;
+  if (call.query.device().type() != kDeviceType || call.query.is_nested()) return false;
   const Device& device = device_unchecked(call.query.get_device());
   const bool own = DL_CONTRACT_FUNCTION(device, dlopAttention) != nullptr &&
                    DL_CONTRACT_FUNCTION(device, dlopAttentionBackward) != nullptr;
