@@ -12,11 +12,13 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "calls/call.h"
 #include "dl/profiler.h"
+#include "profiler/code_names.h"
 #include "profiler/memory_events.h"
 #include "profiler/recording.h"
 
@@ -66,6 +68,7 @@ class Session final : public libkineto::IActivityProfilerSession {
 
   void stop() override {
     report_memory(false);
+    names_.reset();
     if (started_) {
       stop_recording();
       recorded_ = take_recorded();
@@ -173,6 +176,7 @@ class Session final : public libkineto::IActivityProfilerSession {
   }
 
   const bool devices_;
+  std::optional<CodeNames> names_{std::in_place};
   bool started_ = false;
   int64_t offset_ = 0;
   int64_t begin_ = 0;
