@@ -164,3 +164,15 @@ assert torch.dl.memory_stats()["num_ooms"] == 0
 assert torch.dl.memory_stats()["num_alloc_retries"] == 2, "45 were cut from 50"
 """
     output(code, DL_VENDORS="async", DL_ASYNC_TEST_MEMORY=str(64 << 20))
+
+
+def test_host_memory_of_a_call_outlives_it_on_a_device_without_events(
+    failing: dict[str, str],
+) -> None:
+    code = f"""{PREPARE}
+for _ in range(3):
+    assert torch.cos(x).shape == (4,)
+assert x.tolist() == [1, 2, 3, 4]
+print("the process goes on")
+"""
+    assert output(code, **failing) == "the process goes on"

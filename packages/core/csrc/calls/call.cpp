@@ -100,8 +100,15 @@ diopiError_t require_buffer(diopiContextHandle_t handle, diopiTensorHandle_t* te
 
 diopiError_t device_error(diopiContextHandle_t handle, dl_device_error_t** word) {
   CallContext* const context = live(handle);
-  *word = context == nullptr ? nullptr : context->error_word();
-  return diopiSuccess;
+  *word = nullptr;
+  if (context == nullptr) return diopiSuccess;
+  try {
+    *word = context->error_word();
+    return diopiSuccess;
+  } catch (...) {
+    context->remember(std::current_exception());
+    return diopiErrorOccurred;
+  }
 }
 
 diopiError_t record_start(diopiContextHandle_t, const char*, void** record) {
@@ -221,7 +228,7 @@ void CallContext::finish() noexcept {
   if (!device_unchecked(index_).synchronous) {
     for (const auto& required : required_) {
       if (required->tensor.is_cpu())
-        record_pinned_use(required->tensor.const_data_ptr(), current_stream(index_));
+        keep_until_passed(required->tensor.const_data_ptr(), current_stream(index_));
     }
   }
   required_.clear();

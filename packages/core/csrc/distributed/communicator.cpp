@@ -118,6 +118,9 @@ void Communicator::look() {
   } catch (const c10::Error& error) {
     fail(text_of(error));
     return;
+  } catch (const std::exception& error) {
+    fail(error.what());
+    return;
   }
   if (!waiting_.empty() && std::chrono::steady_clock::now() > waiting_.front()->deadline) fail("");
 }

@@ -3,6 +3,8 @@
 #include <ATen/ATen.h>
 #include <ATen/core/grad_mode.h>
 
+#include <optional>
+
 #include "distributed/arrival_streams.h"
 #include "memory/silent_writes.h"
 
@@ -30,9 +32,11 @@ void GlooWork::complete(std::exception_ptr error) {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (completed_) return;
   }
-  const ArrivalStreams streams(job_->devices());
+  // On a thread of gloo's, which an exception would end together with the process.
+  std::optional<ArrivalStreams> streams;
   if (error == nullptr) {
     try {
+      streams.emplace(job_->devices());
       const at::NoGradGuard no_grad;
       job_->bring_back(group_.size);
       count_silent_write();
@@ -41,10 +45,15 @@ void GlooWork::complete(std::exception_ptr error) {
     }
   }
   if (error != nullptr) error = explained(error, job_->facts(), group_);
-  if (error == nullptr)
-    future_->markCompleted(at::IValue(job_->outputs));
-  else
-    future_->setError(error);
+  if (error == nullptr) {
+    try {
+      future_->markCompleted(at::IValue(job_->outputs));
+    } catch (...) {
+      // Its events, which mark where results arrive, cannot be recorded.
+      error = explained(std::current_exception(), job_->facts(), group_);
+    }
+  }
+  if (error != nullptr && !future_->completed()) future_->setError(error);
   finish(error);
 }
 

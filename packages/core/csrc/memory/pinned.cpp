@@ -228,6 +228,17 @@ void record_pinned_use(const void* pointer, c10::Stream stream) {
   instance().record_event(const_cast<void*>(pointer), nullptr, stream);
 }
 
+void keep_until_passed(const void* pointer, c10::Stream stream) noexcept {
+  try {
+    record_pinned_use(pointer, stream);
+  } catch (...) {
+    // Without a working event only a full wait keeps the memory safe.
+    const Device& owner = device_unchecked(stream.device_index());
+    owner.vendor->call_noexcept(&dl_vendor_table_t::device_synchronize, "device_synchronize",
+                                owner.local);
+  }
+}
+
 void register_allocators() {
   c10::SetAllocator(kDeviceType, device_allocator());
   at::setHostAllocator(kDeviceType, pinned_allocator());

@@ -40,6 +40,11 @@ void Blocks::run_some(int64_t begin, int64_t end) noexcept {
     const auto* const known = dynamic_cast<const Failure*>(&error);
     const std::lock_guard<std::mutex> guard(mutex_);
     if (!failure_) failure_ = known != nullptr ? *known : Failure(error.what(), DL_ERROR);
+  } catch (...) {
+    // An operator is code of a vendor, and may throw anything.
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (!failure_)
+      failure_ = Failure("an operator threw an exception that is not a std::exception", DL_ERROR);
   }
 }
 

@@ -50,7 +50,7 @@ class NcclCommunicator {
     try {
       settle(lock, nccl_.finalize(handle_), "ncclCommFinalize", Clock::time_point::max());
       if (handle_ != nullptr) (void)nccl_.destroy(std::exchange(handle_, nullptr));
-    } catch (const Error&) {
+    } catch (...) {
       if (handle_ != nullptr) (void)nccl_.abort(std::exchange(handle_, nullptr));
     }
   }
