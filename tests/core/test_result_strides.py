@@ -64,3 +64,18 @@ def test_negative_pads_keep_the_order_of_their_window(
     image = torch.arange(96.0).reshape(2, 3, 4, 4).contiguous(memory_format=format)
     check(lambda x: torch.nn.functional.pad(x, pad), image)
     check(lambda x: torch.nn.functional.pad(x.transpose(0, 3), pad), image)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.triu_indices(0, 2, device=x.device),
+        lambda x: torch.tril_indices(2, 3, device=x.device),
+        lambda x: torch.ormqr(x.new_zeros(0, 2), x.new_zeros(0), x.new_zeros(0, 2)),
+        lambda x: torch.nn.functional.channel_shuffle(x.expand(2, 8, 5, 3)[..., :0], 4),
+        lambda x: torch.unique_consecutive(x.expand(5, 3), dim=-1),
+    ],
+    ids=["triu_indices", "tril_indices", "ormqr", "channel_shuffle", "unique_consecutive"],
+)
+def test_strides_of_results_without_elements_or_of_one_column(call: Made) -> None:
+    check(call, torch.ones(1))

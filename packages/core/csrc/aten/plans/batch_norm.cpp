@@ -5,6 +5,15 @@
 #include "memory/silent_writes.h"
 
 namespace dl::core::plans {
+namespace {
+
+// Torch reads parameters and statistics by channel, and takes no tensors of other dimensions.
+template <typename... Parameters>
+bool by_channel(const Parameters&... parameters) {
+  return (... && (!defined(parameters) || parameters->dim() == 1));
+}
+
+}  // namespace
 
 bool batch_norm(OutputPlan& plan, const Tensor& input, const OptionalTensor& weight,
                 const OptionalTensor& bias, const OptionalTensor& running_mean,
@@ -12,6 +21,8 @@ bool batch_norm(OutputPlan& plan, const Tensor& input, const OptionalTensor& wei
   const OptionalType type = parameter_type(input, weight, bias, running_mean, running_var);
   if (!type || input.dim() < 2 || input.numel() == 0) return false;
   if (!training && !(defined(running_mean) && defined(running_var))) return false;
+  if (!by_channel(weight, bias, running_mean, running_var)) return false;
+  if (defined(running_mean) != defined(running_var)) return false;
   const DimVector channels = {input.size(1)}, none = {0};
   plan.start(input);
   plan.output(input.sizes(), input.scalar_type(), input.suggest_memory_format());

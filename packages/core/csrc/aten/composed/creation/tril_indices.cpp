@@ -6,6 +6,7 @@
 
 #include "aten/kernel/composed.h"
 #include "aten/layout/aliases.h"
+#include "aten/layout/strides.h"
 
 namespace dl::core::composed {
 namespace {
@@ -22,7 +23,7 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
   const auto options = at::TensorOptions().device(device).dtype(at::kBool);
   const Tensor mask = at::ones({row, col}, options);
   const Tensor places = (upper ? mask.triu(offset) : mask.tril(offset)).nonzero();
-  return places.t().contiguous().to(type);
+  return arranged(places.t()).to(type);
 }
 
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,

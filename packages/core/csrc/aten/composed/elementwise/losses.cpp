@@ -66,7 +66,9 @@ Labels labels_of(const Tensor& self, const Tensor& target) {
   TORCH_CHECK(self.dim() <= 2 && (self.numel() > 0 || (batched && self.size(1) > 0)),
               "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ",
               self.sizes());
-  TORCH_CHECK(target.sizes() == self.sizes(), "inconsistent target size: ", target.sizes(),
+  const bool fits = batched ? target.sizes() == self.sizes()
+                            : target.dim() <= 1 && target.numel() == self.numel();
+  TORCH_CHECK(fits, "inconsistent target size: ", target.sizes(),
               " for input of size: ", self.sizes());
   const int64_t classes = batched ? self.size(1) : self.numel();
   const Tensor input = self.reshape({-1, classes}), labels = target.reshape({-1, classes});
@@ -79,9 +81,11 @@ Labels labels_of(const Tensor& self, const Tensor& target) {
   const Tensor named = labels.unsqueeze(2).eq(numbers).logical_and_(valid.unsqueeze(2));
   const Tensor is_target = named.amax(1);
   const Tensor own = input.gather(1, labels.clamp_min(0));
-  const Tensor margin = input.unsqueeze(1).sub(own.unsqueeze(2)).add_(1).clamp_min_(0);
+  const Tensor margin = input.unsqueeze(1).sub(own.unsqueeze(2)).add_(1);
   const Tensor counts = valid.unsqueeze(2).logical_and(is_target.logical_not().unsqueeze(1));
-  return {input, named, is_target, margin.mul_(counts), batched};
+  // Neither a margin that does not count nor one that is nan is violated, as in torch's kernels.
+  const Tensor violation = at::where(counts.logical_and(margin.gt(0)), margin, 0);
+  return {input, named, is_target, violation, batched};
 }
 
 std::tuple<Tensor, Tensor> multilabel_forward(const Tensor& self, const Tensor& target,

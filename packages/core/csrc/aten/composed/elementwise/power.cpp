@@ -1,4 +1,5 @@
 // Powers of a number, and numbers scaled by powers of two.
+#include <ATen/ExpandUtils.h>
 #include <ATen/ops/ldexp_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/pow.h>
 
@@ -32,6 +33,10 @@ Tensor& ldexp_out(const Tensor& self, const Tensor& other, Tensor& out) {
 }
 Tensor& ldexp_inplace(Tensor& self, const Tensor& other) {
   check_exponents(self, other);
+  // The composite would resize `self`.
+  const auto sizes = at::infer_size(self.sizes(), other.sizes());
+  TORCH_CHECK(self.sizes() == at::IntArrayRef(sizes), "output with shape ", self.sizes(),
+              " doesn't match the broadcast shape ", at::IntArrayRef(sizes));
   return at::compositeexplicitautograd::ldexp_(self, other);
 }
 

@@ -109,7 +109,8 @@ Tensor& index_reduce_(Tensor& self, int64_t dim, const Tensor& index, const Tens
   std::optional<Slices> slices = as_scatter(self, dim, index, source);
   const bool known = reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin";
   // No products of wide unsigned numbers are scattered.
-  if (!slices || !known || c10::isBarebonesUnsignedType(self.scalar_type())) {
+  const bool fits = slices && self.dim() == source.dim();
+  if (!fits || !known || c10::isBarebonesUnsignedType(self.scalar_type())) {
     return on_cpu<"index_reduce_", ReduceSignature>(self, dim, index, source, reduce, include_self);
   }
   slices->self.scatter_reduce_(slices->dim, slices->index, slices->source, reduce, include_self);

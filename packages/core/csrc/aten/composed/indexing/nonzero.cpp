@@ -25,7 +25,10 @@ Tensor& nonzero_out(const Tensor& self, Tensor& out) {
   check_out(out, self, at::kLong);
   at::assert_no_internal_overlap(out);
   at::assert_no_overlap(out, self);
-  return write_to(out, at::nonzero(self), OutputDtype::same);
+  const Tensor found = at::nonzero(self);
+  if (at::native::resize_output(out, found.sizes()))
+    out.unsafeGetTensorImpl()->set_sizes_and_strides(found.sizes(), found.strides());
+  return out.copy_(found);
 }
 
 Tensor static_nonzero(const Tensor& self, int64_t size, int64_t fill_value) {

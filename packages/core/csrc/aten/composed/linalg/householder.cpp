@@ -43,7 +43,7 @@ Tensor householder_product(const Tensor& input, const Tensor& tau) {
   const Tensor part = at::matmul(all.factor, all.vectors.narrow(-2, 0, n).mH());
   const Tensor identity = at::eye(input.size(-2), n, input.options());
   // Torch's result is by columns.
-  return identity.sub(at::matmul(all.vectors, part)).mT().contiguous().mT();
+  return by_columns(identity.sub(at::matmul(all.vectors, part)));
 }
 
 Tensor& householder_product_out(const Tensor& input, const Tensor& tau, Tensor& out) {
@@ -63,7 +63,7 @@ Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool le
   const Tensor change =
       left ? at::matmul(all.vectors, at::matmul(factor, at::matmul(all.vectors.mH(), other)))
            : at::matmul(at::matmul(at::matmul(other, all.vectors), factor), all.vectors.mH());
-  return other.sub(change).mT().contiguous().mT();
+  return by_columns(other.sub(change));
 }
 
 Tensor& ormqr_out(const Tensor& self, const Tensor& tau, const Tensor& other, bool left,

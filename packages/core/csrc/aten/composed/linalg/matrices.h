@@ -5,6 +5,7 @@
 
 #include "aten/layout/aliases.h"
 #include "aten/layout/outputs.h"
+#include "aten/layout/strides.h"
 #include "aten/plans/linalg.h"
 
 namespace dl::core::composed {
@@ -17,6 +18,9 @@ inline Tensor& write_by_columns(Tensor& out, const Tensor& result) {
   if (plan.make_outputs({&out})) return out.copy_(result);
   return write_to(out, result);
 }
+
+// Matrices in the order of torch's linear algebra, those without elements among them.
+inline Tensor by_columns(const Tensor& result) { return arranged(result.mT()).mT(); }
 
 inline bool is_target_for(const Tensor& out, const Tensor& self) {
   return out.scalar_type() == self.scalar_type() && out.device() == self.device();

@@ -34,7 +34,9 @@ struct Margins {
   Margins(const Tensor& self, const Tensor& target, const Scalar& margin)
       : classes(self.size(-1)), index(target.reshape({-1, 1})) {
     const Tensor input = self.reshape({-1, classes});
-    violation = at::gather(input, 1, index).neg().add(margin).add(input).clamp_min(0);
+    const Tensor excess = at::gather(input, 1, index).neg().add(margin).add(input);
+    // A margin that is nan is not violated, as in torch's kernels.
+    violation = at::where(excess.gt(0), excess, 0);
     violation.scatter_(1, index, 0);
   }
   // What each sample counts, [N, 1] or a number.

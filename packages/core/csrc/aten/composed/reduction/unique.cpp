@@ -15,6 +15,7 @@
 
 #include "aten/kernel/composed.h"
 #include "aten/layout/outputs.h"
+#include "aten/layout/strides.h"
 #include "aten/plans/checks.h"
 #include "calls/call.h"
 
@@ -65,7 +66,7 @@ std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted,
 
 // In torch's memory order: slices along `dim` lie one after the other.
 at::Tensor slice_by_slice(const at::Tensor& values, int64_t dim) {
-  return values.movedim(dim, 0).contiguous().movedim(0, dim);
+  return arranged(values.movedim(dim, 0)).movedim(0, dim);
 }
 
 Triple unique_dim(const at::Tensor& self, int64_t dim, bool sorted, bool return_inverse,

@@ -52,7 +52,9 @@ Pair pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef output
   at::Tensor cells;  // [N, C, outputs, cells of a window], row-major within the plane
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t size = input.size(2 + i);
-    if (output[i] < 1 || kernel[i] < 1 || output[i] + kernel[i] - 1 > size) return {};
+    // Torch wants volumes to be larger than all windows side by side; planes may be as large.
+    const int64_t room = spatial == 3 ? size - 1 : size;
+    if (output[i] < 1 || kernel[i] < 1 || output[i] + kernel[i] - 1 > room) return {};
     // The first sample is for the last axis of planes, but for the first one of volumes.
     const int64_t at = spatial == 2 ? 1 - i : i;
     const at::Tensor begins =

@@ -30,8 +30,11 @@ at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
               " Value of groups:", groups);
   TORCH_CHECK(channels % groups == 0, "Number of channels must be divisible by groups. Got ",
               channels, " channels and ", groups, " groups.");
+  if (self.numel() == 0) return self.clone();
   const at::Tensor parts = self.unflatten(1, {groups, channels / groups});
-  return parts.transpose(1, 2).flatten(1, 2).contiguous(self.suggest_memory_format());
+  const at::Tensor shuffled = parts.transpose(1, 2).flatten(1, 2);
+  const c10::MemoryFormat format = self.suggest_memory_format();
+  return shuffled.is_alias_of(self) ? shuffled.clone(format) : shuffled.contiguous(format);
 }
 
 at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
