@@ -176,6 +176,21 @@ def test_the_same_mask_at_every_call_is_no_dropout() -> None:
     assert "leaves the state of the generator as it was" in found["wrong"][name]
 
 
+def test_a_small_mask_that_is_the_same_at_every_call_is_no_dropout() -> None:
+    """One repetition of 64 draws may be chance, twenty are not."""
+    fixed = torch.rand(4, 16) < 0.9
+    name = "aten.native_dropout.default"
+
+    def work() -> None:
+        for _ in range(30):
+            torch.native_dropout(torch.ones(4, 16), 0.1, True)
+            torch.native_dropout(torch.ones(4, 3), 0.1, True)
+
+    found = probed(work, name, with_mask(lambda x: fixed if x.shape == fixed.shape else x))
+    assert "call after call draws the same" in found["wrong"][name]
+    assert probed(work)["wrong"] == {}
+
+
 def test_a_fault_in_a_few_calls_shows_in_the_draws_of_small_calls_together() -> None:
     """Sixteen draws a call say nothing; those of two hundred calls do."""
     calls: list[None] = []

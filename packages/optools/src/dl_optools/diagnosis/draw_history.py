@@ -26,6 +26,7 @@ class DrawHistory:
 
     def __init__(self) -> None:
         self._seen: dict[bytes, tuple[bytes, int]] = {}
+        self._runs: dict[str, tuple[bytes, bytes, float]] = {}
         self._last: tuple[bytes, int, Tensor] | None = None
         self.restart()
 
@@ -36,13 +37,22 @@ class DrawHistory:
         self._bins = torch.zeros(BINS, dtype=torch.float64)
 
     def again(self, values: Tensor, entropy: Tensor, state: bytes, number: int) -> str:
-        """Whether an earlier call, from another state of the generator, drew the same."""
-        if float(entropy.sum()) < 2 * CERTAIN_BITS:
-            return ""
-        parts = (str(values.dtype), str(tuple(values.shape)))
-        key = hashlib.blake2b("".join(parts).encode(), digest_size=16)
+        """Describe earlier calls that drew the same from other states of the generator.
+
+        Few values may be the same by chance, but not at every call.
+        """
+        bits = float(entropy.sum())
+        kind = f"{values.dtype} {tuple(values.shape)}"
+        key = hashlib.blake2b(kind.encode(), digest_size=16)
         key.update(values.contiguous().flatten().view(torch.uint8).numpy().tobytes())
-        before, first = self._seen.setdefault(key.digest(), (state, number))
+        drawn = key.digest()
+        last, before, run = self._runs.get(kind, (b"", state, 0.0))
+        run = run + bits if last == drawn and before != state else 0.0
+        self._runs[kind] = (drawn, state, run)
+        if bits < 2 * CERTAIN_BITS:
+            few = run < 2 * CERTAIN_BITS
+            return "" if few else "call after call draws the same, from other generator states"
+        before, first = self._seen.setdefault(drawn, (state, number))
         if before == state:
             return ""
         return f"call {first} drew the same numbers from another state of the generator"
