@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 # The last commit before this check existed; a release tag takes its place.
-FIRST_CHECKED_AFTER = "3c9f96c8"
+FIRST_CHECKED_AFTER = "f543f5af"
 LONGEST = 72
 # Verb forms that are not imperative: "adds", "added", "adding".
 NOT_IMPERATIVE = re.compile(
