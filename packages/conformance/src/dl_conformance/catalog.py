@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -33,9 +33,26 @@ def cases_of_family(family: str) -> dict[str, tuple[Case, ...]]:
     found: dict[str, dict[str, Case]] = {}
     for case in (*_of_modules(family), *_of_promotion(family), *_of_models(family)):
         known = found.setdefault(case.operator, {})
-        both = (*known[case.name].models, *case.models) if case.name in known else case.models
-        known[case.name] = replace(case, models=tuple(dict.fromkeys(both)))
+        name = _free_name(case, known)
+        both = (*known[name].models, *case.models) if name in known else case.models
+        known[name] = replace(case, name=name, models=tuple(dict.fromkeys(both)))
     return {name: tuple(x.values()) for name, x in found.items() if find(name) is not None}
+
+
+def _free_name(case: Case, known: Mapping[str, Case]) -> str:
+    """Return the name of a case, numbered where another call has it.
+
+    Names do not show all that calls differ in: elements, and the shapes and dtypes of outputs.
+    """
+    name, number = case.name, 1
+    while name in known and not _is_same(known[name], case):
+        number += 1
+        name = f"{case.name.removesuffix(']')}-call {number}]"
+    return name
+
+
+def _is_same(known: Case, case: Case) -> bool:
+    return repr(replace(known, name="", models=())) == repr(replace(case, name="", models=()))
 
 
 def _of_modules(family: str) -> Iterator[Case]:
