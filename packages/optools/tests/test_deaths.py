@@ -19,6 +19,7 @@ from dl_optools.bisect.verdict import Criteria
 from dl_optools.breadcrumbs.crumb_file import RUNNING, Crumb, CrumbWriter
 from dl_optools.breadcrumbs.names import FOLDER_VARIABLE
 from dl_optools.breadcrumbs.trail import DeadOperator
+from dl_optools.diagnosis.deaths import confirm
 from dl_optools.diagnosis.diagnosis import Diagnosis, diagnose
 from dl_optools.diagnosis.runs import Run, Runner
 from dl_optools.diagnosis.telling import verdict, workaround
@@ -173,6 +174,21 @@ def test_two_runs_that_die_in_different_operators_accuse_none(tmp_path: Path) ->
     # The runs that are to confirm a death have no tools, and wait for every operator.
     assert [tools for tools, _ in runner.asked[1:]] == ["", ""]
     assert runner.asked[1][1]["DL_TOOLS_SYNCHRONOUS"] == "1"
+
+
+def test_an_operator_that_dies_only_in_runs_with_tools_is_named(tmp_path: Path) -> None:
+    """Tools call some operators twice: its 17th call may be beyond those of the program."""
+    runner = Dying(tmp_path, None, None, dead("aten.mm.default"))
+    first = Run(139, "", tmp_path / "run.log", dead=dead("aten.mm.default"))
+    found, notes = confirm(
+        runner,  # type: ignore[arg-type]
+        first,
+        [],
+        lambda _: None,
+        repeat=lambda: runner.run("compare"),
+    )
+    assert found is not None and found.name == "aten.mm.default" and notes == []
+    assert [tools for tools, _ in runner.asked] == ["", "", "compare"]
 
 
 def test_a_death_that_comes_later_on_a_device_in_the_background(tmp_path: Path) -> None:

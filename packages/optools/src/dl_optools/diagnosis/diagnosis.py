@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dl_optools.bisect.verdict import Criteria
@@ -138,9 +139,10 @@ def diagnose(
         if quick:
             variables |= {"OP_AUTOCOMPARE_LIST": exact(suspects), "OP_PROBE_LIST": exact(suspects)}
         tools, more = aside(f"compare,{PROBE}", on_host)
-        runs.append(runner.run(tools, **variables, **more))
+        second = partial(runner.run, tools, **variables, **more)
+        runs.append(second())
         if runs[-1].dead is not None and not runner.stopped:
-            _add_dead(runner, found, runs[-1], on_host, say)
+            _add_dead(runner, found, runs[-1], on_host, say, second)
     graphs = check_graphs(runner, first, say)
     found.unchecked = graphs.unchecked
     found.notes += graphs.notes
@@ -192,12 +194,13 @@ def _first(
     on_host: list[str] = []
     while True:
         tools, more = aside(f"compare,{PROBE}", on_host)
-        run = runner.run(tools, **variables, **more)
+        again = partial(runner.run, tools, **variables, **more)
+        run = again()
         if on_host and not run.status:
             found.guilty[-1].evidence.append("with it on the CPU the program ends well")
         if run.dead is None or runner.stopped or len(found.guilty) == MOST:
             return run, on_host
-        name = _add_dead(runner, found, run, on_host, say)
+        name = _add_dead(runner, found, run, on_host, say, again)
         if name is None or name in found.only_on_device:
             return run, on_host
         on_host.append(name)
@@ -210,9 +213,10 @@ def _add_dead(
     run: Run,
     on_host: list[str],
     say: Callable[[str], object],
+    repeat: Callable[[], Run],
 ) -> str | None:
     """Name the operator in which a run died; None where it cannot be named."""
-    dead, notes = confirm(runner, run, on_host, say)
+    dead, notes = confirm(runner, run, on_host, say, repeat=repeat)
     found.notes += notes
     if dead is None or any(x.name == dead.name for x in found.guilty):
         return None
