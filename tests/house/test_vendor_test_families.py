@@ -17,7 +17,7 @@ TESTS = PACKAGES / "vendor-cpu" / "tests"
 OF_NO_FAMILY = {
     # Every operator in turn, or a loop that many share.
     *("test_bad_arguments", "test_bfloat16", "test_bool_bytes", "test_calls"),
-    *("test_complex_functions", "test_promotion", "test_shapes"),
+    *("test_complex_functions", "test_diopi_calls", "test_promotion", "test_shapes"),
     # The library, the plugin and what they offer besides operators.
     *("test_choices", "test_constants", "test_diopi_impl", "test_kernel_arguments"),
     *("test_kernel_extension", "test_libraries", "test_library", "test_openblas", "test_plugin"),

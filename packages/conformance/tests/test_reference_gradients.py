@@ -153,7 +153,7 @@ GRADIENTS = [
         "diopiInstanceNormBackward",
         "diopiInstanceNorm",
         {"input": "2x3x5", "scale": "3", "bias": "3"},
-        {"axis": 1, "eps": 1e-3},
+        {"axis": 2, "eps": 1e-3},
         grads={"input": "grad_input", "scale": "grad_scale", "bias": "grad_bias"},
         out="output",
     ),

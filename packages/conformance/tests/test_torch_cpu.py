@@ -136,6 +136,8 @@ def fault_of(name: str, case: Case) -> str | None:
         return None if any(x in said for x in DECLINED) else f"raises {said}"
     if not isinstance(found, dict):
         found = {load()[name].outputs[0].name: found}
+    if "-mixed-into " in case.name:
+        found = {key: value.to(dtype_of(case.dtypes[key])) for key, value in found.items()}
     faults, _ = work.judged({key: stored(value) for key, value in found.items()}, want)
     return "; ".join(faults)
 

@@ -383,6 +383,8 @@ BY_HAND: dict[str, Call] = {
 LEFT_OUT = {
     r"diopiSgn(Inp)?\[complex\d+-extreme": "a complex infinity by its modulus is nan in both parts "
     "by complex division and in one by parts: the contract's text allows either",
+    r"diopiMaskedSelectBackward\[.*-0-(4x0|4x1|scalar)-": "torch leaves it to autograd to "
+    "bring the gradient from the shape that input and mask broadcast to back to that of the input",
 }
 """Cases that torch and the contract define differently, and how: patterns of their names."""
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from diopi_proto import OperatorError, Tensor, Vendor
+from diopi_proto.host.cabi import constants
 from dl_conformance.case import T
 from dl_conformance.sparse import Csr
 from suite import check_cases
@@ -64,6 +65,33 @@ def test_bad_rows_and_columns_are_told(
     dense, out = out_like(vendor, (3, 2), "float64"), out_like(vendor, (2, 2), "float64")
     with pytest.raises(OperatorError, match=message):
         vendor.op.SpMM(out, csr(vendor, crow, col, [1.0, 2.0], (2, 3)), dense)
+
+
+class Unchecked(Tensor):
+    """A tensor whose layout this host does not check, as DIOPI's hosts check none."""
+
+    def __init__(self, tensor: Tensor, *, is_sparse: bool) -> None:
+        super().__init__(tensor.storage, tensor.dtype, tensor.shape, tensor.strides)
+        self.handle, self.held, self.told = tensor.handle, tensor, is_sparse
+
+    @property
+    def is_sparse(self) -> bool:
+        return self.told
+
+
+def test_tensors_of_the_other_layout_are_declined_and_not_read(vendor: Vendor) -> None:
+    matrix = csr(vendor, [0, 1, 2], [0, 1], [1.0, 2.0], (2, 2))
+    dense, out = vendor.tensor(np.eye(2)), out_like(vendor, (2, 2), "float64")
+    before = out.numpy()
+    for arguments in (
+        (matrix, Unchecked(matrix, is_sparse=False)),
+        (Unchecked(dense, is_sparse=True), dense),
+        (Unchecked(dense, is_sparse=True), Unchecked(matrix, is_sparse=False)),
+    ):
+        with pytest.raises(OperatorError) as caught:
+            vendor.op.SpMM(out, *arguments)
+        assert caught.value.code == constants.diopiNoImplement
+    assert np.array_equal(out.numpy(), before)
 
 
 def test_shapes_have_to_fit(vendor: Vendor) -> None:

@@ -30,6 +30,11 @@ PAIRS = (
 """Every two categories, and within them whatever is not just the wider one."""
 NUMBERS = (("bool", True), ("int64", 2), ("float32", 1.5))
 """Scalars, and the dtypes that promotion takes them for."""
+WIDENED = (
+    *(("bool", "uint8"), ("bool", "float32"), ("int8", "int64"), ("uint8", "float32")),
+    *(("int8", "float64"), ("int16", "complex64")),
+)
+"""Dtypes of operands, and of results of a higher category or more bits that hold theirs exactly."""
 DIVISOR = dict(low=1, high=4)
 RANGES: Mapping[str, Mapping[str, Any]] = {
     "other of division": DIVISOR,
@@ -57,6 +62,22 @@ def mixed_cases(operator: Operator) -> Iterator[Case]:
             case = _case(operator, rule, {**more, **call}, edge, layout)
             if case is not None:
                 yield case
+        for case in _widened(operator, rule, more):
+            if case is not None:
+                yield case
+
+
+def _widened(operator: Operator, rule: Promotion, more: Mapping[str, Any]) -> Iterator[Case | None]:
+    """Results that are converted from the dtype that the operands meet in to another one."""
+    if rule.kind != "common" or rule.floating:
+        return
+    tensors = [x for x in rule.operands if operator.parameter(x).is_tensor]
+    numbers = {x: 2 for x in rule.operands if x not in tensors}
+    for dtype, result in WIDENED:
+        if dtype not in main_dtypes(operator) or (dtype == "bool" and numbers):
+            continue
+        call = {**more, **_tensors(operator, tensors, [dtype], [SHAPE]), **numbers}
+        yield _case(operator, rule, call, "", "", result)
 
 
 def _calls(operator: Operator, rule: Promotion) -> Iterator[tuple[Mapping[str, Any], str, str]]:
@@ -97,9 +118,17 @@ def _tensors(operator: Operator, names: list[str], dtypes: Any, shapes: Any) -> 
 
 
 def _case(
-    operator: Operator, rule: Promotion, call: Mapping[str, Any], edge: str, layout: str
+    operator: Operator,
+    rule: Promotion,
+    call: Mapping[str, Any],
+    edge: str,
+    layout: str,
+    widened: str = "",
 ) -> Case | None:
-    """The case of a call, where the operator has it."""
+    """The case of a call, where the operator has it.
+
+    :param widened: the dtype of the result, where it is not the one that the operands meet in.
+    """
     arguments = complete(operator, call)
     dtypes = {x: v.dtype for x, v in arguments.items() if isinstance(v, T) and v.dtype}
     common = common_dtype(rule, arguments, dtypes)
@@ -116,8 +145,9 @@ def _case(
         if rule.kind == "converted" and category(result) > category(dtypes[rule.result]):
             return None
     elif rule.kind != "truth":
-        arguments[rule.result] = T("-", dtype=result)
-    return make(operator, common, arguments, call, layout or "contiguous", edge, "mixed")
+        arguments[rule.result] = T("-", dtype=widened or result)
+    kind = f"mixed-into {widened}" if widened else "mixed"
+    return make(operator, common, arguments, call, layout or "contiguous", edge, kind)
 
 
 def _allowed(operator: Operator, name: str) -> tuple[str, ...]:

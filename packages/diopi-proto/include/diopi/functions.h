@@ -672,9 +672,9 @@ DIOPI_API diopiError_t diopiBernoulliScalar(diopiContextHandle_t ctx, diopiTenso
  *  `weight` and `pos_weight`, the weight of positives, broadcast to `input`.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
- *  @param[in] target dtype like input
- *  @param[in] weight dtype like input; may be NULL
- *  @param[in] pos_weight dtype like input; may be NULL */
+ *  @param[in] target any dtype of float, or integer, bool
+ *  @param[in] weight any dtype of float, or integer, bool; may be NULL
+ *  @param[in] pos_weight any dtype of float, or integer, bool; may be NULL */
 DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input,
                                           diopiConstTensorHandle_t target,
@@ -686,9 +686,9 @@ DIOPI_API diopiError_t diopiBCEWithLogits(diopiContextHandle_t ctx, diopiTensorH
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float
  *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output
- *  @param[in] weight dtype like grad_output; may be NULL
- *  @param[in] pos_weight dtype like grad_output; may be NULL */
+ *  @param[in] target any dtype of float, or integer, bool
+ *  @param[in] weight any dtype of float, or integer, bool; may be NULL
+ *  @param[in] pos_weight any dtype of float, or integer, bool; may be NULL */
 DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx,
                                                   diopiTensorHandle_t grad_input,
                                                   diopiConstTensorHandle_t grad_output,
@@ -702,8 +702,8 @@ DIOPI_API diopiError_t diopiBCEWithLogitsBackward(diopiContextHandle_t ctx,
  *  to at least -100. `weight` broadcasts to `input`.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
- *  @param[in] target dtype like input
- *  @param[in] weight dtype like input; may be NULL */
+ *  @param[in] target any dtype of float, or integer, bool
+ *  @param[in] weight any dtype of float, or integer, bool; may be NULL */
 DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                                     diopiConstTensorHandle_t weight, diopiReduction_t reduction);
@@ -713,8 +713,8 @@ DIOPI_API diopiError_t diopiBCELoss(diopiContextHandle_t ctx, diopiTensorHandle_
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float
  *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output
- *  @param[in] weight dtype like grad_output; may be NULL */
+ *  @param[in] target any dtype of float, or integer, bool
+ *  @param[in] weight any dtype of float, or integer, bool; may be NULL */
 DIOPI_API diopiError_t diopiBCELossBackward(diopiContextHandle_t ctx,
                                             diopiTensorHandle_t grad_input,
                                             diopiConstTensorHandle_t grad_output,
@@ -801,7 +801,7 @@ DIOPI_API diopiError_t diopiCdist(diopiContextHandle_t ctx, diopiTensorHandle_t 
                                   double p, const int64_t* compute_mode);
 
 /** Gradient of diopiCdist with respect to `input1`, from its result `cdist`.
- *  @param[out] grad_input dtype like grad_output
+ *  @param[out] grad_input dtype like grad_output; as `input1`, or unsummed, with all batches
  *  @param[in] grad_output dtype float32, float64
  *  @param[in] input1 dtype like grad_output
  *  @param[in] input2 dtype like grad_output
@@ -1053,10 +1053,10 @@ DIOPI_API diopiError_t diopiLtInpScalar(diopiContextHandle_t ctx, diopiTensorHan
                                         const diopiScalar_t* other);
 
 /** True in host memory if `input` and `other` have the same shape and equal elements; NaN equals
- *  nothing. Waits for the device.
+ *  nothing, and dtypes are promoted. Waits for the device.
  *  @param[out] out one host bool
  *  @param[in] input dtype all
- *  @param[in] other dtype like input */
+ *  @param[in] other any dtype */
 DIOPI_API diopiError_t diopiEqual(diopiContextHandle_t ctx, bool* out,
                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t other);
 
@@ -1089,13 +1089,13 @@ DIOPI_API diopiError_t diopiComplex(diopiContextHandle_t ctx, diopiTensorHandle_
 DIOPI_API diopiError_t diopiConj(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                  diopiConstTensorHandle_t input);
 
-/** `out` = the real part of `input`, copied.
+/** `out` = the real part of `input`, copied; a complex `out` has imaginary parts of 0.
  *  @param[out] out dtype real of input
  *  @param[in] input dtype complex */
 DIOPI_API diopiError_t diopiReal(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                  diopiConstTensorHandle_t input);
 
-/** `out` = the imaginary part of `input`, copied.
+/** `out` = the imaginary part of `input`, copied; a complex `out` has imaginary parts of 0.
  *  @param[out] out dtype real of input
  *  @param[in] input dtype complex */
 DIOPI_API diopiError_t diopiImag(diopiContextHandle_t ctx, diopiTensorHandle_t out,
@@ -1701,11 +1701,11 @@ DIOPI_API diopiError_t diopiAmpUpdateScaleInp(diopiContextHandle_t ctx,
                                               double scale_growth_factor,
                                               double scale_backoff_factor, int32_t growth_interval);
 
-/* grid_sample: Images sampled at the positions of a grid. */
+/* grid_sample: Images and volumes sampled at the positions of a grid. */
 
-/** Samples `input` [N, C, H, W] at the places `grid` [N, h, w, 2], x and y in -1 … 1 from border to
- *  border of the image, not of the corner pixels' centres; zeros outside. `out` is [N, C, h, w].
- *  @param[out] out dtype like input
+/** Samples `input` [N, C, H, W], or [N, C, D, H, W] but for bicubic, at `grid` [N, h, w, 2]: x, y
+ *  (and z) go from -1 to 1 between the borders, not the centres of corners; zeros outside.
+ *  @param[out] out dtype like input; [N, C, h, w]
  *  @param[in] input dtype float
  *  @param[in] grid dtype like input
  *  @param[in] mode one of "bilinear", "nearest", "bicubic" */
@@ -1750,8 +1750,8 @@ DIOPI_API diopiError_t diopiGroupNormBackward(diopiContextHandle_t ctx,
                                               diopiConstTensorHandle_t mean,
                                               diopiConstTensorHandle_t rstd, int64_t num_groups);
 
-/** Normalizes each sample and channel of `input` over all other dimensions, then multiplies by
- *  `scale` and adds `bias`, both [C]. `axis` is the channel dimension; dimension 0 is the sample.
+/** Normalizes `input` over the dimensions from `axis` on, 2 in DIOPI; those between it and the
+ *  samples, dimension 0, are channels. Then multiplies by `scale` and adds `bias`, both [C].
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] scale dtype like input; may be NULL
@@ -2491,7 +2491,7 @@ DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t mask);
 
 /** Gradient of diopiMaskedSelect: the elements of `grad_output` back at their places, 0 elsewhere.
- *  `input` gives the shape only; `mask` broadcasts to it.
+ *  `input` gives the shape only; `mask` broadcasts to it, or both to a shape without elements.
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float, complex
  *  @param[in] input dtype like grad_output
@@ -2662,7 +2662,7 @@ DIOPI_API diopiError_t diopiPad(diopiContextHandle_t ctx, diopiTensorHandle_t ou
 
 /** Max or average pooling in one operator: `input` [N, C, L]. "max" is diopiMaxPool1d, "avg" is
  *  diopiAvgPool1d, which counts the padding unless `exclusive`; an average too takes cells
- *  `dilation` apart, as in ONNX's AveragePool. With `adaptive`, windows are those of
+ *  `dilation` apart, as in ONNX's AveragePool; 0 counts as 1. With `adaptive`, windows are those of
  *  diopiAdaptiveMaxPool1d that give `output_size`, or the size of `out` where it is absent, and the
  *  window lists are ignored; otherwise `output_size` is.
  *  @param[out] out dtype like input
@@ -2694,7 +2694,7 @@ DIOPI_API diopiError_t diopiPool1dBackward(diopiContextHandle_t ctx, diopiTensor
 
 /** Max or average pooling in one operator: `input` [N, C, H, W]. "max" is diopiMaxPool2d, "avg" is
  *  diopiAvgPool2d, which counts the padding unless `exclusive`; an average too takes cells
- *  `dilation` apart, as in ONNX's AveragePool. With `adaptive`, windows are those of
+ *  `dilation` apart, as in ONNX's AveragePool; 0 counts as 1. With `adaptive`, windows are those of
  *  diopiAdaptiveMaxPool2d that give `output_size`, or the size of `out` where it is absent, and the
  *  window lists are ignored; otherwise `output_size` is.
  *  @param[out] out dtype like input
@@ -2726,7 +2726,7 @@ DIOPI_API diopiError_t diopiPool2dBackward(diopiContextHandle_t ctx, diopiTensor
 
 /** Max or average pooling in one operator: `input` [N, C, D, H, W]. "max" is diopiMaxPool3d, "avg"
  *  is diopiAvgPool3d, which counts the padding unless `exclusive`; an average too takes cells
- *  `dilation` apart, as in ONNX's AveragePool. With `adaptive`, windows are those of
+ *  `dilation` apart, as in ONNX's AveragePool; 0 counts as 1. With `adaptive`, windows are those of
  *  diopiAdaptiveMaxPool3d that give `output_size`, or the size of `out` where it is absent, and the
  *  window lists are ignored; otherwise `output_size` is.
  *  @param[out] out dtype like input
@@ -2987,7 +2987,7 @@ DIOPI_API diopiError_t diopiMinAll(diopiContextHandle_t ctx, diopiTensorHandle_t
 /** (`input` - `target`)², combined by `reduction`. Both have one shape.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
- *  @param[in] target dtype like input */
+ *  @param[in] target any dtype of float, or integer, bool */
 DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                     diopiConstTensorHandle_t input, diopiConstTensorHandle_t target,
                                     diopiReduction_t reduction);
@@ -2996,7 +2996,7 @@ DIOPI_API diopiError_t diopiMSELoss(diopiContextHandle_t ctx, diopiTensorHandle_
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float
  *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output */
+ *  @param[in] target any dtype of float, or integer, bool */
 DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx,
                                             diopiTensorHandle_t grad_input,
                                             diopiConstTensorHandle_t grad_output,
@@ -3008,7 +3008,7 @@ DIOPI_API diopiError_t diopiMSELossBackward(diopiContextHandle_t ctx,
  *  by `reduction`. `beta` 0 gives d.
  *  @param[out] out dtype like input
  *  @param[in] input dtype float
- *  @param[in] target dtype like input */
+ *  @param[in] target any dtype of float, or integer, bool */
 DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                          diopiConstTensorHandle_t input,
                                          diopiConstTensorHandle_t target,
@@ -3018,7 +3018,7 @@ DIOPI_API diopiError_t diopiSmoothL1Loss(diopiContextHandle_t ctx, diopiTensorHa
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float
  *  @param[in] input dtype like grad_output
- *  @param[in] target dtype like grad_output */
+ *  @param[in] target any dtype of float, or integer, bool */
 DIOPI_API diopiError_t diopiSmoothL1LossBackward(diopiContextHandle_t ctx,
                                                  diopiTensorHandle_t grad_input,
                                                  diopiConstTensorHandle_t grad_output,

@@ -379,7 +379,7 @@ DIOPI_API diopiError_t diopiMultiHeadAttentionVarLenBackward(diopiContextHandle_
  *  `max_seqlen_kv` keys. Weights are numbered for dropout as those of [N, H, `max_seqlen_q`,
  *  `max_seqlen_kv`].
  *  @param[out] attention_out dtype like q
- *  @param[out] softmax_lse dtype float32; [H, total], log-sum-exp of the scores
+ *  @param[out] softmax_lse dtype float32; log-sum-exp of scores, [H, total] or [N, H, longest]
  *  @param[inout] gen may be NULL; NULL without dropout
  *  @param[in] q dtype float
  *  @param[in] k dtype like q
@@ -418,7 +418,7 @@ DIOPI_API diopiError_t diopiFlashAttentionVarLen(diopiContextHandle_t ctx,
  *  @param[in] alibi_slopes dtype float32; may be NULL; [H] or [N, H]: slopes of a bias that falls
  *      with the distance
  *  @param[in] attention_out dtype like grad_output
- *  @param[in] softmax_lse dtype float32 */
+ *  @param[in] softmax_lse dtype float32; in either shape */
 DIOPI_API diopiError_t diopiFlashAttentionVarLenBackward(diopiContextHandle_t ctx,
                                                          diopiTensorHandle_t grad_q,
                                                          diopiTensorHandle_t grad_k,

@@ -17,8 +17,8 @@ DL_KERNELS_BEGIN
 
 // What becomes of the result.
 enum class PromotedResult {
-  kCommon,     // it has the common dtype, or the call is declined
-  kConverted,  // from the common dtype to its own, if that holds such numbers
+  kCommon,     // from the common dtype to its own, if that holds such numbers
+  kConverted,  // as kCommon; true quotients of integers are floating-point
   kTruth,      // 0 or 1 in a dtype of its own; in place, by way of the common dtype
 };
 
@@ -173,7 +173,7 @@ inline diopiError_t convert(diopiContextHandle_t ctx, const Promotion& rule, dio
     if ((rule.operands >> i & 1) != 0 && arguments[i].tensor != nullptr) DL_TRY(replace(i, true));
   }
   const bool in_place = (rule.operands >> rule.result & 1) != 0;
-  if (rule.kind == PromotedResult::kConverted && !in_place) return replace(rule.result, false);
+  if (rule.kind != PromotedResult::kTruth && !in_place) return replace(rule.result, false);
   return diopiSuccess;
 }
 
@@ -184,7 +184,6 @@ inline bool is_convertible(const Promotion& rule, diopiDtype_t common, const Arg
   const diopiDtype_t result = ref(arguments[rule.result].tensor).dtype;
   switch (rule.kind) {
     case PromotedResult::kCommon:
-      return result == common;
     case PromotedResult::kConverted:
       return is_known(result) && category_of(common) <= category_of(result);
     case PromotedResult::kTruth:

@@ -63,6 +63,12 @@ OPTIONS = [
     (dict(q="3x1x5", k="3x1x5", v="3x1x5"), dict(a=(0, 3), b=(0, 3)), (3, 3), {}),
 ]
 FLASHES = [packed({**x, **FLASH, **more}, e, n, OF_FLASH) for x, e, n, more in OPTIONS]
+# Statistics [N, H, longest] instead of [H, total].
+PADDED = [
+    dict(FLASHES[0], softmax_lse=T("3x4x5", dtype="float32")),
+    dict(FLASHES[1], softmax_lse=T("3x4x8", dtype="float32")),
+    dict(FLASHES[3], softmax_lse=T("2x2x6", dtype="float32")),
+]
 HIDES = [1, 0, 0, 1, 0, 0, 0]
 MASKS = [
     (SHAPES, ENDS, (5, 4), dict(attention_mask=T("5x4", values=HIDES, dtype="bool", plain=True))),
@@ -95,7 +101,7 @@ CASES = [
         ),
         layouts=LAYOUTS,
     ),
-    calls("FlashAttentionVarLen", *FLASHES, layouts=LAYOUTS),
+    calls("FlashAttentionVarLen", *FLASHES, *PADDED, layouts=LAYOUTS),
     calls(
         "FlashAttentionVarLenBackward",
         *(
@@ -103,9 +109,12 @@ CASES = [
                 x,
                 grad_output=x["q"],
                 attention_out=T(x["q"], result_of="diopiFlashAttentionVarLen.attention_out"),
-                softmax_lse=T("0", result_of="diopiFlashAttentionVarLen.softmax_lse"),
+                softmax_lse=T(
+                    x["softmax_lse"].sizes if "softmax_lse" in x else "0",
+                    result_of="diopiFlashAttentionVarLen.softmax_lse",
+                ),
             )
-            for x in FLASHES
+            for x in (*FLASHES, *PADDED)
         ),
         layouts=LAYOUTS,
     ),

@@ -9,10 +9,30 @@ LOGITS = [
     for r in REDUCTIONS
 ]
 LOGITS += [dict(input="5x7", target=PROBABILITY, weight=None, pos_weight=None, reduction="mean")]
+# Targets and weights of integers and bools.
+LOGITS += [
+    dict(
+        input="5x7",
+        target=T("5x7", dtype=t),
+        weight=T("7", low=0, high=3, dtype=w),
+        pos_weight=T("7", low=0, high=3, dtype="uint8"),
+        reduction=r,
+    )
+    for t, w, r in (("bool", "int64", "none"), ("bool", "int16", "mean"))
+]
 CHANCES = [
     dict(input=PROBABILITY, target=PROBABILITY, weight="5x7", reduction=r) for r in REDUCTIONS
 ]
 CHANCES += [dict(input=PROBABILITY, target=PROBABILITY, weight=None, reduction="sum")]
+CHANCES += [
+    dict(
+        input=PROBABILITY,
+        target=PROBABILITY,
+        weight=T("5x7", low=-3, high=3, dtype=w),
+        reduction=r,
+    )
+    for w, r in (("int64", "none"), ("int32", "mean"), ("int8", "sum"))
+]
 
 
 def backward(each):

@@ -31,6 +31,27 @@ CASES = [
             p=2.0,
             cdist=T("2x5x3", low=4, high=8),
         ),
+        # Points that are broadcast: with the gradients of all batches summed, or each by itself.
+        *(
+            dict(
+                grad_output="4x2x5x3",
+                input1=x,
+                input2="4x2x3x7",
+                p=2.0,
+                cdist=T("4x2x5x3", low=4, high=8),
+                **given,
+            )
+            for x in ("5x7", "2x5x7", "4x1x5x7")
+            for given in ({}, dict(grad_input=T("4x2x5x7")))
+        ),
+        dict(
+            grad_output="2x3x1",
+            input1="3x0",
+            input2="2x1x0",
+            p=0.0,
+            cdist="2x3x1",
+            grad_input=T("2x3x0"),
+        ),
         dict(
             grad_output="5x3",
             input1=T("5x7", values=[0, 1, 2, 3, 0, -4, 1]),
@@ -54,5 +75,6 @@ CASES = [
         dict(grad_output="5x3", input1="5x7", input2="3x7", p=2.0, cdist=T("5x3", low=4, high=8)),
         dict(grad_output="5x3x1"),
         dict(grad_input="5x7x1"),
+        dict(grad_input="2x5x7"),
     ),
 ]

@@ -29,6 +29,11 @@ CASES = [
         dict(input=T("2x3", values=[1, 0, 1]), other=T("2x3", values=[1, 0, 1])),
         dict(input=T("2x3", values=[1, 0, 1]), other=T("2x3", values=[1, 1, 1])),
         dict(input=T("3", values=[1, 0, 1]), other=T("2", values=[1, 0])),
+        *(
+            dict(input=T("2x3", values=[1, 0, 1]), other=T("2x3", values=[1, v, 1], dtype=d))
+            for d in ("float64", "float16", "int64", "uint8", "bool")
+            for v in (0, 1)
+        ),
     ),
     calls("IsNan", dict(input="3x41"), dict(input="-"), dict(input="0x2"), edges="extreme"),
     refused(

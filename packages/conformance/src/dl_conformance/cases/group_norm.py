@@ -2,7 +2,16 @@
 
 from dl_conformance.vocabulary import T, calls, refused
 
-INSTANCES = [("2x3x40", 1, "3"), ("2x5x6x3", -1, "3"), ("2x5x3x6", 2, "3"), ("2x3x40", 1, None)]
+INSTANCES = [
+    ("2x3x40", 2, "3"),
+    ("2x3x40", 2, None),
+    ("2x3x5x6", 2, "3"),
+    ("2x3x3x5", 2, "3"),  # as many channels as rows: the two dimensions cannot be told apart
+    ("2x3x4x5x3", -3, "3"),
+    ("2x3x4x5", 3, "12"),  # all that is between the samples and the axis is a channel
+    ("2x3x4", 1, "1"),
+    ("1x6x7", -1, "6"),
+]
 
 CASES = [
     calls(
@@ -67,14 +76,16 @@ CASES = [
     ),
     refused(
         "InstanceNorm",
-        dict(input="2x3x40", scale="3", bias="3", axis=1, eps=0.001),
-        dict(axis=-1),
+        dict(input="2x3x40", scale="3", bias="3", axis=2, eps=0.001),
+        dict(axis=1),
         dict(axis=0),
+        dict(axis=-3),
         dict(axis=3),
+        dict(scale="40"),
     ),
     refused(
         "InstanceNormBackward",
-        dict(grad_output="2x3x40", input="2x3x40", scale="3", bias="3", axis=1, eps=0.001),
+        dict(grad_output="2x3x40", input="2x3x40", scale="3", bias="3", axis=2, eps=0.001),
         dict(grad_scale="4"),
         dict(grad_input="2x3x40x1"),
     ),

@@ -34,6 +34,9 @@ CASES = [
         ),
         dict(grad_output="0", input="3x4", mask=T("3x4", values=[0], dtype="bool")),
         dict(grad_output="12", input="3x4", mask=T("3x4", values=[1], dtype="bool")),
+        dict(grad_output="0", input="4x0", mask=T("2x4x0", dtype="bool")),
+        dict(grad_output="0", input="4x1", mask=T("4x0", dtype="bool")),
+        dict(grad_output="0", input="-", mask=T("0", dtype="bool")),
     ),
     refused(
         "MaskedSelect",

@@ -14,7 +14,8 @@ def sliding(shape, ksize, stride, padding, dilation, **others):
     """Arguments of windows, and the shape of the gradient of what they give."""
     dims, sizes = len(ksize), tuple(map(int, shape.split("x")))
     given = {**PLAIN, **others}
-    each = zip(sizes[-dims:], ksize, stride, padding, dilation, strict=True)
+    steps = [max(step, 1) for step in dilation]
+    each = zip(sizes[-dims:], ksize, stride, padding, steps, strict=True)
     out = tuple(windows(*x, given["ceil_mode"]) for x in each)
     lists = dict(ksize=ksize, stride=stride, padding=padding, dilation=dilation)
     return dict(input=shape, grad_output=T((*sizes[:-dims], *out)), **lists, **given)
@@ -52,6 +53,7 @@ LINE = [
     sliding("2x3x8", [3], [3], [1], [1], ceil_mode=True, exclusive=False),
     sliding("2x3x8", [3], [1], [1], [2]),
     sliding("3x9", [9], [1], [0], [1]),
+    sliding("2x3x9", [3], [2], [1], [0]),
     sliding("0x3x9", [2], [2], [0], [1]),
     sliding("1x2x301", [5], [3], [2], [1]),
     *(cut("2x3x9", [x]) for x in (4, 1, 9)),
@@ -65,6 +67,8 @@ PLANE = [
     sliding("1x2x9x8", [2, 3], [1, 2], [1, 1], [2, 1], exclusive=False),
     sliding("1x2x9x8", [3, 2], [2, 1], [1, 1], [2, 3]),
     sliding("2x5x5", [2, 2], [2, 2], [0, 0], [1, 1]),
+    sliding("1x2x7x6", [3, 2], [2, 1], [1, 1], [0, 0]),
+    sliding("1x2x7x6", [3, 2], [2, 1], [1, 1], [0, 2]),
     sliding("0x2x5x5", [2, 2], [2, 2], [0, 0], [1, 1]),
     sliding("1x1x1x1", [1, 1], [1, 1], [0, 0], [1, 1]),
     sliding("1x3x41x37", [3, 3], [2, 2], [1, 1], [1, 1]),
@@ -75,6 +79,7 @@ VOLUME = [
     sliding("1x2x5x5x5", [2, 2, 2], [2, 2, 2], [0, 0, 0], [1, 1, 1], ceil_mode=True),
     sliding("1x2x5x5x6", [2, 2, 2], [1, 2, 1], [1, 1, 1], [2, 1, 3], exclusive=False),
     sliding("2x5x4x6", [2, 2, 3], [2, 1, 2], [0, 1, 1], [1, 1, 1]),
+    sliding("2x5x4x6", [2, 2, 3], [2, 1, 2], [0, 1, 1], [0, 0, 0]),
     cut("1x2x5x4x6", [2, 3, 4]),
 ]
 ONE_FOR_ALL = dict(ksize=[3], stride=[2], padding=[1], dilation=[1], **PLAIN)
@@ -121,6 +126,7 @@ CASES = [
         dict(input="3x3x9"),
         dict(ksize=[2, 1]),
         dict(ksize=[-1]),
+        dict(dilation=[-1]),
         dict(ksize=[1 << 31]),
         dict(padding=[2]),
         dict(stride=[3]),

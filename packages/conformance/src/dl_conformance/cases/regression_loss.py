@@ -3,6 +3,11 @@
 from dl_conformance.vocabulary import T, calls, refused
 
 FORWARD = [dict(input="5x7", target="5x7", reduction=r) for r in ("mean", "sum", "none")]
+FORWARD += [
+    dict(input="5x7", target=T("5x7", low=-3, high=3, dtype=d), reduction="mean")
+    for d in ("int64", "int16", "uint8")
+]
+FORWARD += [dict(input="5x7", target=T("5x7", dtype="bool"), reduction="sum")]
 BACKWARD = [dict(x, grad_output="5x7" if x["reduction"] == "none" else "-") for x in FORWARD]
 
 CASES = [

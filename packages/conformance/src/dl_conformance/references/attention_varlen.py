@@ -106,6 +106,10 @@ class Packed:
         part = self.parts()[n][0]
         return n, slice(None), slice(part.stop - part.start)
 
+    def statistics_of(self, dims: int) -> Callable[[int], Any]:
+        """Where statistics of so many dimensions have those of a sequence."""
+        return self.place_of if dims == 3 else self.row_of
+
     def forward(self) -> tuple[Expected, list[Expected]]:
         """The output, and the logarithms of each sequence."""
         found = [x.forward() for x in self.scores()]
@@ -191,11 +195,13 @@ def flash(
     cum_seq_q: Array,
     cum_seq_kv: Array,
     gen: State | None,
+    softmax_lse: tuple[int, ...] | None = None,
     **given: Any,
 ) -> dict[str, Any]:
     packed = _flash(q, k, v, (list(cum_seq_q), list(cum_seq_kv)), gen, given)
     out, lse = packed.forward()
-    logs = packed.logs(lse, (q.shape[1], q.shape[0]), packed.row_of)
+    shape = (q.shape[1], q.shape[0]) if softmax_lse is None else softmax_lse
+    logs = packed.logs(lse, shape, packed.statistics_of(len(shape)))
     return {"attention_out": out, "softmax_lse": logs}
 
 
@@ -214,9 +220,8 @@ def flash_backward(
     **given: Any,
 ) -> dict[str, Any]:
     packed = _flash(q, k, v, (list(cum_seq_q), list(cum_seq_kv)), gen, given)
-    return packed.backward(
-        attention_out, grad_output, lambda n, scores: softmax_lse[packed.row_of(n)]
-    )
+    place = packed.statistics_of(softmax_lse.ndim)
+    return packed.backward(attention_out, grad_output, lambda n, scores: softmax_lse[place(n)])
 
 
 @reference("diopiCustomizedFlashAttentionVarLen")

@@ -8,13 +8,14 @@ import numpy as np
 
 from dl_conformance.elementwise import sigmoid
 from dl_conformance.reference import Array, Expected, reference
-from dl_conformance.references.regression_loss import reduced, share
+from dl_conformance.references.regression_loss import numbers, reduced, share
 
 
 @reference("diopiBCEWithLogits")
 def with_logits(
     *, input: Array, target: Array, weight: Any, pos_weight: Any, reduction: str
 ) -> dict[str, Any]:
+    target, weight, pos_weight = numbers(target), numbers(weight), numbers(pos_weight)
     scale = 1 if weight is None else weight
     positive = 1 if pos_weight is None else pos_weight
     low, high = np.logaddexp(0, -input), np.logaddexp(0, input)
@@ -29,6 +30,7 @@ def with_logits(
 def with_logits_backward(
     *, grad_output: Array, input: Array, target: Array, weight: Any, pos_weight: Any, reduction: str
 ) -> dict[str, Any]:
+    target, weight, pos_weight = numbers(target), numbers(weight), numbers(pos_weight)
     scale = (1 if weight is None else weight) * grad_output * share(input.size, reduction)
     positive = 1 if pos_weight is None else pos_weight
     chance = sigmoid(input)
@@ -39,6 +41,7 @@ def with_logits_backward(
 
 @reference("diopiBCELoss")
 def loss(*, input: Array, target: Array, weight: Any, reduction: str) -> dict[str, Any]:
+    target, weight = numbers(target), numbers(weight)
     scale = 1 if weight is None else weight
     logs = [np.maximum(np.log(x), -100) for x in (input, 1 - input)]
     each = -scale * (target * logs[0] + (1 - target) * logs[1])
@@ -50,6 +53,7 @@ def loss(*, input: Array, target: Array, weight: Any, reduction: str) -> dict[st
 def loss_backward(
     *, grad_output: Array, input: Array, target: Array, weight: Any, reduction: str
 ) -> dict[str, Any]:
+    target, weight = numbers(target), numbers(weight)
     scale = (1 if weight is None else weight) * grad_output * share(input.size, reduction)
     divisor = np.maximum(input * (1 - input), np.longdouble("1e-12"))
     size = np.abs(scale) * (np.abs(input) + np.abs(target)) / divisor

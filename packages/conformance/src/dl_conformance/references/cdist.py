@@ -22,9 +22,22 @@ def cdist(*, input1: Array, input2: Array, p: float, compute_mode: Any) -> dict[
     return {"out": Expected(value, max(input1.shape[-1], 16), sizes.sum(axis=-1))}
 
 
+def _summed(terms: Array, shape: tuple[int, ...]) -> Array:
+    """Add up what was broadcast from a shape."""
+    terms = terms.sum(axis=tuple(range(terms.ndim - len(shape))))
+    repeated = tuple(d for d, n in enumerate(shape) if n == 1)
+    return np.asarray(terms.sum(axis=repeated, keepdims=True))
+
+
 @reference("diopiCdistBackward")
 def cdist_backward(
-    *, grad_output: Array, input1: Array, input2: Array, p: float, cdist: Array
+    *,
+    grad_output: Array,
+    input1: Array,
+    input2: Array,
+    p: float,
+    cdist: Array,
+    grad_input: tuple[int, ...] | None = None,
 ) -> dict[str, Any]:
     apart = input1[..., :, None, :] - input2[..., None, :, :]
     far = cdist[..., None]
@@ -43,6 +56,6 @@ def cdist_backward(
         spread = np.where(apart != 0, sizes / np.abs(apart), 0)
     magnitude = np.abs(terms) * (1 + steep * spread)
     value, size = (np.sum(x, axis=-2) for x in (terms, magnitude))
-    while value.ndim > input1.ndim:
-        value, size = value.sum(axis=0), size.sum(axis=0)
+    shape = input1.shape if grad_input is None else grad_input
+    value, size = (_summed(x, shape) for x in (value, size))
     return {"grad_input": Expected(value, terms.size // max(value.size, 1) + 4, size)}

@@ -1,4 +1,5 @@
-"""Images sampled at the positions of a grid, from -1 to 1 over the image, with zeros around it.
+"""Images and volumes sampled at the positions of a grid, from -1 to 1 between their borders; they
+are surrounded by zeros.
 
 Source of the cubic kernel: Keys, Cubic convolution interpolation for digital image processing, IEEE
 Transactions on Acoustics, Speech and Signal Processing 29 (1981), with the parameter -3/4.
@@ -39,20 +40,26 @@ def _line(mode: str, at: Any, count: int, terms: Any) -> tuple[Array, Array]:
     return _kernel(mode, distance), (np.abs(distance) < REACH[mode]) * 1.5 * (np.abs(at) + terms)
 
 
+def _sum(cells: Array, lines: list[Array]) -> Array:
+    """Weigh the cells by the lines of all axes, the last one first as in a grid."""
+    for line in lines:
+        cells = cells @ line
+    return cells
+
+
 @reference("diopiGridSample")
 def grid_sample(*, input: Array, grid: Array, mode: str) -> dict[str, Any]:
-    height, width = input.shape[2:]
-    value = np.zeros((*input.shape[:2], *grid.shape[1:3]), input.dtype)
+    value = np.zeros((*input.shape[:2], *grid.shape[1:-1]), input.dtype)
     size = np.zeros_like(value)
-    for n, i, j in np.ndindex(grid.shape[:3]):
+    for n, *place in np.ndindex(grid.shape[:-1]):
         lines = []
-        for coordinate, count in zip(grid[n, i, j], (width, height), strict=True):
+        for coordinate, count in zip(grid[(n, *place)], input.shape[:1:-1], strict=True):
             at = ((coordinate + 1) * count - 1) / 2
             lines.append(_line(mode, at, count, (np.abs(coordinate) + 1) * count))
-        (columns, columns_moved), (rows, rows_moved) = lines
-        value[n, :, i, j] = input[n] @ columns @ rows
-        cells, wide, high = np.abs(input[n]), np.abs(columns), np.abs(rows)
-        size[n, :, i, j] = (
-            cells @ wide @ high + cells @ columns_moved @ high + cells @ wide @ rows_moved
-        )
+        to = (n, slice(None), *place)
+        value[to] = _sum(input[n], [counts for counts, _ in lines])
+        cells, sizes = np.abs(input[n]), [np.abs(counts) for counts, _ in lines]
+        size[to] = _sum(cells, sizes)
+        for axis, (_, moved) in enumerate(lines):
+            size[to] += _sum(cells, [*sizes[:axis], moved, *sizes[axis + 1 :]])
     return {"out": Expected(value, POSITION + 16, size)}

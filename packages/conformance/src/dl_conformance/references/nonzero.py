@@ -31,5 +31,6 @@ def masked_scatter(*, input: Array, mask: Array, source: Array) -> dict[str, Any
 @reference("diopiMaskedSelectBackward")
 def masked_select_backward(*, grad_output: Array, input: Array, mask: Array) -> dict[str, Any]:
     result = np.zeros_like(input)
-    result[np.broadcast_to(mask != 0, input.shape)] = grad_output
+    if 0 not in np.broadcast_shapes(input.shape, mask.shape):
+        result[np.broadcast_to(mask != 0, input.shape)] = grad_output
     return {"grad_input": result}

@@ -33,7 +33,8 @@ def _windows(
         )
     kernel = several(arguments["ksize"], dims)
     stride = several(arguments["stride"], dims, kernel)
-    padding, dilation = (several(arguments[x], dims) for x in ("padding", "dilation"))
+    padding, steps = (several(arguments[x], dims) for x in ("padding", "dilation"))
+    dilation = tuple(max(step, 1) for step in steps)
     found, places = sliding(spatial, kernel, stride, padding, dilation, arguments["ceil_mode"])
 
     def each() -> Iterator[tuple[Sizes, list[Array], int]]:

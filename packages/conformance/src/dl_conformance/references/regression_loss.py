@@ -22,13 +22,18 @@ def share(count: int, reduction: str) -> Any:
     return np.longdouble(1) / count if reduction.lower().endswith("mean") else np.longdouble(1)
 
 
+def numbers(values: Any) -> Any:
+    """Targets or weights of integers or bools as the numbers that they are."""
+    return values if values is None else values + np.longdouble(0)
+
+
 def slope(value: Array, size: Array) -> Expected:
     return Expected(value, 4, np.abs(size), op_class="reduction")
 
 
 @reference("diopiMSELoss")
 def mse(*, input: Array, target: Array, reduction: str) -> dict[str, Any]:
-    each = (input - target) ** 2
+    each = (input - numbers(target)) ** 2
     return {"out": reduced(each, each, reduction)}
 
 
@@ -36,6 +41,7 @@ def mse(*, input: Array, target: Array, reduction: str) -> dict[str, Any]:
 def mse_backward(
     *, grad_output: Array, input: Array, target: Array, reduction: str
 ) -> dict[str, Any]:
+    target = numbers(target)
     scale = 2 * grad_output * share(input.size, reduction)
     size = np.abs(scale) * (np.abs(input) + np.abs(target))
     return {"grad_input": slope(scale * (input - target), size)}
@@ -43,7 +49,7 @@ def mse_backward(
 
 @reference("diopiSmoothL1Loss")
 def smooth_l1(*, input: Array, target: Array, reduction: str, beta: float) -> dict[str, Any]:
-    far = np.abs(input - target)
+    far = np.abs(input - numbers(target))
     near = far * far / 2 / beta if beta else far
     each = np.where(far < beta, near, far - beta / 2)
     return {"out": reduced(each, far + beta, reduction)}
@@ -53,6 +59,7 @@ def smooth_l1(*, input: Array, target: Array, reduction: str, beta: float) -> di
 def smooth_l1_backward(
     *, grad_output: Array, input: Array, target: Array, reduction: str, beta: float
 ) -> dict[str, Any]:
+    target = numbers(target)
     far = input - target
     inner = far / beta if beta else far
     value = np.where(np.abs(far) < beta, inner, np.sign(far))

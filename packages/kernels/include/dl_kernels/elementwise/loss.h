@@ -2,6 +2,9 @@
 #ifndef DL_KERNELS_ELEMENTWISE_LOSS_H_
 #define DL_KERNELS_ELEMENTWISE_LOSS_H_
 
+#include <initializer_list>
+
+#include "dl_kernels/base/copy.h"
 #include "dl_kernels/base/dense.h"
 #include "dl_kernels/base/loss_reduction.h"
 #include "dl_kernels/elementwise/elementwise.h"
@@ -14,6 +17,23 @@ inline diopiError_t check_loss(const char* op, const TensorRef& out, const Tenso
                                const TensorRef& target, diopiReduction_t reduction) {
   if (!same_shape(input, target)) return fail(op, "the target does not have the input's shape");
   return check_reduced(op, "the output", out, reduction, input.numel);
+}
+
+// Brings targets and weights of integers or bools, which count as the numbers that they are, to the
+// dtype of the input; those that are absent or floating-point stay as they are.
+inline diopiError_t as_floats(diopiContextHandle_t ctx, const char* op, diopiDtype_t dtype,
+                              std::initializer_list<diopiConstTensorHandle_t*> operands) {
+  for (diopiConstTensorHandle_t* operand : operands) {
+    if (*operand == nullptr || !is_floating(dtype)) continue;
+    const TensorRef given = ref(*operand);
+    if (!is_integral(given.dtype)) continue;
+    diopiTensorHandle_t made = nullptr;
+    const diopiSize_t size{given.sizes, given.ndim};
+    DL_TRY(diopiRequireTensor(ctx, &made, &size, nullptr, dtype, diopi_device));
+    DL_TRY(copy_elements(ctx, op, ref(made), given));
+    *operand = made;
+  }
+  return diopiSuccess;
 }
 
 // The losses f(input, others…), as they are or combined.

@@ -1,4 +1,4 @@
-// Instance normalisation: each sample and channel over all other dimensions.
+// Instance normalization: each sample and channel over the dimensions behind them.
 // Source: Ulyanov et al., Instance Normalization (2016).
 #ifndef DL_KERNELS_NORM_INSTANCE_NORM_H_
 #define DL_KERNELS_NORM_INSTANCE_NORM_H_
@@ -69,17 +69,21 @@ struct InstanceNormParametersItem {
   }
 };
 
-// The dimensions that are normalized over, and the channels.
+// The dimensions that are normalized over, from `axis` on, and the channels: those between
+// dimension 0 and `axis`, flattened.
 inline diopiError_t instance_shape(const char* op, const TensorRef& x, int64_t axis,
                                    uint32_t* inside, int64_t* channels) {
   if (x.ndim > kMaxDims) return diopiNoImplement;
-  int64_t d;
-  DL_TRY(check_dim(op, axis, x.ndim, &d));
-  if (x.ndim < 2 || d == 0)
-    return fail(op, "axis %lld of %lld dimensions is not one of channels, after that of samples",
+  int64_t first;
+  DL_TRY(check_dim(op, axis, x.ndim, &first));
+  if (x.ndim < 2 || first == 0)
+    return fail(op,
+                "axis %lld of %lld dimensions is the dimension of the samples; give the first one "
+                "to normalize over, 2 for [N, C, ...]",
                 (long long)axis, (long long)x.ndim);
-  *inside = ((uint32_t(1) << x.ndim) - 1) & ~(uint32_t(1) << d) & ~uint32_t(1);
-  *channels = x.sizes[d];
+  *inside = ((uint32_t(1) << x.ndim) - 1) & ~((uint32_t(1) << first) - 1);
+  *channels = 1;
+  for (int64_t d = 1; d < first; ++d) *channels *= x.sizes[d];
   return diopiSuccess;
 }
 
