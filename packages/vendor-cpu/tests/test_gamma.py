@@ -98,3 +98,10 @@ def test_methods_meet(vendor: Vendor) -> None:
     vendor.op.dlopIgamma(out, vendor.tensor(a), vendor.tensor(x))
     before, after = out.numpy().reshape(2, 5)
     assert np.allclose(before, after, rtol=1e-8, atol=1e-300)
+
+
+def test_digamma_next_to_zero_has_the_sign_of_the_pole(vendor: Vendor) -> None:
+    x = np.array([-1e-300, -1e-20, 1e-20, 1e-300])
+    out = vendor.empty(x.shape, "float64")
+    vendor.op.dlopDigamma(out, vendor.tensor(x))
+    assert np.allclose(out.numpy() * x, -1)

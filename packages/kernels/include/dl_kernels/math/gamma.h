@@ -31,10 +31,10 @@ DL_FN double digamma_positive(double x) {
 DL_FN double digamma(double x) {
   if (x == 0) return std::copysign(HUGE_VAL, -x);
   if (x > 0 || std::isnan(x)) return std::isinf(x) ? x : digamma_positive(x);
-  const double fraction = x - std::floor(x);
-  if (fraction == 0 || std::isinf(x)) return NAN;
-  // tan() of what is nearest to a pole; the fraction is exact.
-  const double near = fraction > 0.5 ? fraction - 1 : fraction;
+  if (std::isinf(x)) return NAN;
+  // tan() of the distance to the nearest pole, which is exact.
+  const double near = x - std::round(x);
+  if (near == 0) return NAN;
   const double cotangent = std::fabs(near) == 0.5 ? 0 : kPi / std::tan(kPi * near);
   return digamma_positive(1 - x) - cotangent;
 }
