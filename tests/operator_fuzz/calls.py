@@ -55,12 +55,14 @@ def draw_call(target: Target, samples: list[Arguments], seed: str, number: int) 
             return FuzzCall(target, number, form, drawn, _gradients(operator))
         form = "function"
     if form == "out":
-        arguments = _with_targets(draw, operator, arguments)
+        arguments = _with_targets(draw, target, arguments)
         return FuzzCall(target, number, form, arguments, _out(operator))
-    return FuzzCall(target, number, form, arguments, _plain(operator))
+    return FuzzCall(target, number, form, arguments, call_plainly(operator))
 
 
-def _plain(operator: Callable[..., Any]) -> Call:
+def call_plainly(operator: Callable[..., Any]) -> Call:
+    """Return the operator as a function of (input, args, kwargs)."""
+
     def call(arguments: Arguments) -> Any:
         first, args, kwargs = arguments
         return operator(first, *args, **kwargs)
@@ -79,11 +81,9 @@ def _out(operator: Callable[..., Any]) -> Call:
     return call
 
 
-def _with_targets(
-    draw: random.Random, operator: Callable[..., Any], arguments: Arguments
-) -> Arguments:
+def _with_targets(draw: random.Random, operator: Target, arguments: Arguments) -> Arguments:
     """Arguments with an ``out=`` that suits the result, or almost."""
-    expected = run(_plain(operator), Relocation()(arguments))
+    expected = run(call_plainly(operator.forms["out"]), Relocation()(arguments))
     result = torch.empty(0) if expected.error is not None else expected.result
     inputs = [x for x in tensors_of(arguments) if x.layout == torch.strided]
     wholes: list[torch.Tensor] = []
@@ -97,13 +97,15 @@ def _with_targets(
             like = torch.zeros(like.shape, dtype=draw.choice(DTYPES))
         elif way < 0.15 and like.dim():
             like = torch.zeros((*like.shape[:-1], like.shape[-1] + 1), dtype=like.dtype)
-        elif way < 0.2:
+        elif way < 0.2 and operator.elementwise:
             # An argument that would have to be resized is no longer the argument.
             fitting = [x for x in inputs if (x.shape, x.dtype) == (like.shape, like.dtype)]
             if fitting:
                 return draw.choice(fitting)
         made, whole = draw.choice(sorted(TARGETS.items()))[1](like)
-        wholes.append(whole)
+        # After resizing, what the rest of the memory holds is left open.
+        if like.shape == leaf.shape:
+            wholes.append(whole)
         return made
 
     first, args, kwargs = arguments
@@ -123,7 +125,7 @@ def _with_cotangents(operator: Callable[..., Any], arguments: Arguments) -> Argu
         return tensor.detach().requires_grad_(able)
 
     wanted = change_tensors(arguments, leaf)
-    outcome = run(_plain(operator), Relocation()(wanted))
+    outcome = run(call_plainly(operator), Relocation()(wanted))
     outputs = differentiable(outcome.result)
     # An operator that writes to a leaf, or returns one, has no gradient to ask for.
     if outcome.error is not None or not outputs or not differentiable(wanted):

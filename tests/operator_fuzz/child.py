@@ -24,6 +24,7 @@ from torch.testing._internal.opinfo import core
 from .calls import draw_call
 from .causes import cause_of
 from .judge import Difference, compare_devices
+from .overflow import run_on_magnitudes, run_wide
 from .targets import target_of
 
 MEMORY = 6 << 30
@@ -61,6 +62,8 @@ def do(seed: str, name: str, first: int, end: int, device: str, report: int) -> 
             continue
         if device == "cpu":
             run(call.function, Relocation()(call.arguments))
+            run_wide(call)
+            run_on_magnitudes(call)
             write("end", name, number, "", "", "", "")
             continue
         found = compare_devices(call, device)

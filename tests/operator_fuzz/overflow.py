@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 from opinfo.relocate import Relocation
-from opinfo.sweep import Outcome, run, tensors_of
+from opinfo.sweep import Outcome, run
 from torch.utils._pytree import tree_map
 
 from dl_core.torch_backend.judging.comparison import same_elements, to_host
@@ -32,12 +32,12 @@ class Settled(Outcome):
 
 def without_overflow(call: FuzzCall, cpu: Outcome, got: Outcome) -> Outcome | None:
     """Return ``got`` with the CPU's elements where the CPU overflows; None if it does nowhere."""
-    wide = run(call.function, Relocation(dtypes=WIDER)(call.arguments), default=torch.float64)
+    wide = run_wide(call)
     references = wide.values()
     pairs = list(zip(got.values(), cpu.values(), strict=True))
     if wide.error is not None or len(references) != len(pairs):
         return None
-    larger = _absolute(call) if _is_finite(call) else None
+    larger = run_on_magnitudes(call)
     replaced = list(got.values())
     changed = False
     for at, (have, want) in enumerate(pairs):
@@ -48,18 +48,21 @@ def without_overflow(call: FuzzCall, cpu: Outcome, got: Outcome) -> Outcome | No
     return Settled(got.arguments, got.result, replaced=replaced) if changed else None
 
 
-def _is_finite(call: FuzzCall) -> bool:
-    """Return True if no argument is infinite or nan: then only the call itself can overflow."""
-    numbers = [x for x in tensors_of(call.arguments) if x.dtype.is_floating_point or x.is_complex()]
-    return all(bool(x.isfinite().all()) for x in numbers)
+def run_wide(call: FuzzCall) -> Outcome:
+    """Make the call on the CPU in float64."""
+    return run(call.function, Relocation(dtypes=WIDER)(call.arguments), default=torch.float64)
 
 
-def _absolute(call: FuzzCall) -> list[Any] | None:
-    """Return the CPU's values for positive arguments, which show the magnitude of a sum's terms."""
+def run_on_magnitudes(call: FuzzCall) -> list[Any] | None:
+    """Return the CPU's values for positive finite arguments: the magnitude of a sum's terms."""
 
     def positive(value: Any) -> Any:
-        able = isinstance(value, torch.Tensor) and value.dtype.is_floating_point
-        return value.detach().abs().requires_grad_(value.requires_grad) if able else value
+        if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
+            return value
+        if not value.dtype.is_floating_point:
+            return value
+        magnitude = value.detach().abs().nan_to_num(0.0, 0.0, 0.0)
+        return magnitude.requires_grad_(value.requires_grad)
 
     outcome = run(call.function, tree_map(positive, Relocation()(call.arguments)))
     return None if outcome.error is not None else outcome.values()

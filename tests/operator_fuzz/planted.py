@@ -74,7 +74,7 @@ def _aliased(_: Callable[[], torch.Tensor], first: torch.Tensor) -> torch.Tensor
 
 
 def _crash(call: Callable[[], torch.Tensor], first: torch.Tensor) -> torch.Tensor:
-    if first.numel() == 1:
+    if first.numel() == 0:
         faulthandler._sigsegv()  # type: ignore[attr-defined]
     return call()
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import torch
 from opinfo.operators import Judgement, full_name
-from opinfo.sweep import Arguments
+from opinfo.sweep import Arguments, tensors_of
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 SAMPLES = 60
 """Most samples of one operator; later ones of a database entry seldom differ in kind."""
@@ -33,12 +34,14 @@ class Target:
     """One operator.
 
     :ivar forms: its callables by form: function, method, operator, in-place, out, gradient.
+    :ivar elementwise: an argument may also be its out=.
     :ivar samples: makes the samples on the CPU, the same in every process.
     """
 
     name: str
     judgement: Judgement
     forms: dict[str, Callable[..., Any]]
+    elementwise: bool
     samples: Callable[[], list[Arguments]] = field(compare=False)
 
 
@@ -48,7 +51,9 @@ def _samples(op: Any) -> list[Arguments]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), SAMPLES)
-        return [(x.input, tuple(x.args), dict(x.kwargs)) for x in found]
+        calls = [(x.input, tuple(x.args), dict(x.kwargs)) for x in found]
+    # A factory without a device says nothing about the device under test.
+    return [call for call in calls if tensors_of(call) or "device" in call[2]]
 
 
 def _of_entry(op: Any) -> Target:
@@ -64,7 +69,9 @@ def _of_entry(op: Any) -> Target:
         forms["out"] = op
     if op.supports_autograd:
         forms["gradient"] = op
-    return Target(full_name(op), Judgement.of(op), forms, functools.partial(_samples, op))
+    elementwise = isinstance(op, (UnaryUfuncInfo, BinaryUfuncInfo))
+    samples = functools.partial(_samples, op)
+    return Target(full_name(op), Judgement.of(op), forms, elementwise, samples)
 
 
 @functools.cache

@@ -1,20 +1,35 @@
-"""The fuzzer finds planted faults."""
+"""A seeded share of a session; and that the fuzzer finds what was planted."""
 
 from __future__ import annotations
 
 import os
+import random
 
 import pytest
 
 from .planted import PLANTS, PREFIX
 from .runner import Runner
+from .targets import targets
 
 SEED = os.environ.get("DL_TEST_SEED") or "1"
+OPERATORS = 100
+CALLS = 12
 PLANTED_CALLS = 60
-CRASHING_CALLS = 16
+CRASHING_CALLS = 8
 
 # Each vendor has a list of causes of its own, or none; the reference vendor's is complete.
 pytestmark = pytest.mark.vendor("cpu")
+
+
+def test_a_share_of_the_operators_differs_from_the_cpu_for_listed_causes_only() -> None:
+    names = random.Random(SEED).sample(sorted(targets()), OPERATORS)
+    result = Runner(SEED).run(names, range(CALLS))
+    said = "\n".join(
+        f"{x.kind}: {x.call}\n  {x.text}\n  again: {x.repeat(SEED)}" for x in result.unexplained
+    )
+    assert not result.unexplained, said
+    assert result.calls == OPERATORS * CALLS
+    assert result.ends["equal"] > result.calls / 2, f"most calls compare nothing: {result.ends}"
 
 
 def test_every_planted_fault_is_found_and_nothing_else() -> None:
