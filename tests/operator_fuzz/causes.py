@@ -11,12 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from .elements import differing
 from .judge import Difference
 from .predicates import (
     cpu_is_nan,
     cpu_raises,
     from_infinities,
     has_channels_last_volume,
+    has_huge_degrees,
+    has_infinite_scalar,
     has_strided_parameters,
     has_tiny_exponents,
     has_unusable_coordinates,
@@ -150,7 +153,7 @@ CAUSES: tuple[Cause, ...] = (
         "negative ones, or return an uninitialized variable at nan",
         "values",
         r"special\..*_polynomial_.*",
-        partial(within_or_not_finite, 1e-3),
+        lambda difference: within_or_not_finite(1e-3, difference) or has_huge_degrees(difference),
     ),
     Cause(
         "poles at negative integers, of which torch (2.13) takes the sine of a rounded multiple",
@@ -217,6 +220,23 @@ CAUSES: tuple[Cause, ...] = (
         "values",
         "native_group_norm",
         has_strided_parameters,
+    ),
+    Cause(
+        "draws of a huge rate are 0 on torch's CPU; dl's stay positive",
+        "values",
+        "exponential",
+        lambda difference: all(
+            pair.all((pair.got > 0) & (pair.got < 1e-37)) for pair in differing(difference)
+        ),
+    ),
+    Cause(
+        "sums of products that overflow, or meet infinities, do so in the order of their factors",
+        "values",
+        r"add(b?mm|mv|r|mm\.decomposed)|baddbmm",
+        lambda difference: (
+            infinite_or_nan(difference)
+            and (has_infinite_scalar(difference) or powers_overflow(difference))
+        ),
     ),
     Cause(
         "the sequence is not sorted",
@@ -302,6 +322,12 @@ OPEN: tuple[Cause, ...] = (
         "values",
         r"linalg\..*|cholesky.*|lu.*|qr|ormqr|geqrf|triangular_solve|svd.*|pinverse|logdet",
         lambda difference: powers_overflow(difference) and infinite_or_nan(difference),
+    ),
+    Cause(
+        "open fault of dl: targets of binary_cross_entropy outside of [0, 1] are accepted",
+        "accepts",
+        r"nn\.functional\.binary_cross_entropy",
+        partial(cpu_raises, "all elements of target should be between 0 and 1"),
     ),
     Cause(
         "open fault of dl: lerp converts to an out= of another dtype, which torch refuses",

@@ -94,9 +94,16 @@ def _structure_problem(
         for kind, left, right in _metadata(result, expected, device)[1:]:
             if left != right:
                 return "argument", f"argument {at}: {kind} is {left} afterwards, want {right}"
-    if aliases(got) != aliases(cpu):
-        return "aliasing", f"shares memory as {aliases(got)}, want {aliases(cpu)}"
+    have, want = _shared(got), _shared(cpu)
+    if have != want:
+        return "aliasing", f"shares memory as {have}, want {want}"
     return strides and ("strides", strides)
+
+
+def _shared(outcome: Outcome) -> list[tuple[str, int, int] | None]:
+    """Return whose memory each result shares; one without elements has none."""
+    found = zip(aliases(outcome), tensors_of(outcome.result), strict=True)
+    return [owner if tensor.numel() else None for owner, tensor in found]
 
 
 def _metadata(have: Any, want: torch.Tensor, device: str) -> tuple[tuple[str, object, object], ...]:

@@ -72,7 +72,7 @@ def within_narrowest(ulps: float, difference: Difference) -> bool:
     """
     narrow = max((torch.finfo(x.dtype).eps for x in inputs(difference)), default=0.0)
     pairs = list(differing(difference))
-    results = [pair.cpu.dtype for pair in pairs if pair.cpu.dtype.is_floating_point]
+    results = [x.cpu.dtype for x in pairs if x.cpu.is_floating_point() or x.cpu.is_complex()]
     widest = min((torch.finfo(dtype).eps for dtype in results), default=1.0)
     return widest < narrow and within(ulps * narrow, difference)
 
@@ -258,3 +258,13 @@ def powers_overflow(difference: Difference) -> bool:
 def has_strided_parameters(difference: Difference) -> bool:
     parameters = tensors_of(difference.call.arguments[1])
     return any(x.dim() == 1 and not x.is_contiguous() for x in parameters)
+
+
+def has_huge_degrees(difference: Difference) -> bool:
+    """Return True if a degree is no number that int64 holds."""
+    return not bool((inputs(difference)[-1].abs() < 2.0**63).all())
+
+
+def has_infinite_scalar(difference: Difference) -> bool:
+    leaves = tree_leaves(difference.call.arguments)
+    return any(type(x) is float and not math.isfinite(x) for x in leaves)
