@@ -18,6 +18,8 @@ INPUT_ARRAY = "diopiConstTensorHandle_t*"
 SCALAR = "const diopiScalar_t*"
 RESULT_DTYPE = "result_dtype"
 """In a plan: the dtype that was asked for, else that of the out= tensor."""
+GIVEN = "given"
+"""In a condition of an elementwise operator: the out= tensor, undefined in other forms."""
 
 
 def number(value: Value) -> str | None:
@@ -217,6 +219,8 @@ def cpp_arguments(
             written.append("{" + ", ".join(value) + "}")
         elif value in types:
             written.append(f"&{value}" if pointer else str(value))
+        elif value == GIVEN and entry.rule in ELEMENTWISE:
+            written.append(GIVEN)
         elif value == "plan.dtype" and entry.rule in ELEMENTWISE:
             written.append("plan.common_type()")
         elif value == RESULT_DTYPE and entry.rule == "output" and "dtype" in types:

@@ -21,6 +21,10 @@ template <typename... Others>
 bool same_dtype(const at::Tensor& first, const Others&... others) {
   return (... && (first.dtype() == others.dtype()));
 }
+// True unless an out= tensor has another dtype, which these operators convert to none.
+inline bool keeps_dtype(const at::Tensor& given, const at::Tensor& self) {
+  return !given.defined() || given.dtype() == self.dtype();
+}
 inline bool same_sizes(const at::Tensor& first, const at::Tensor& other) {
   return first.sizes() == other.sizes();
 }

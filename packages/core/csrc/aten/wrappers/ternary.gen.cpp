@@ -94,6 +94,7 @@ bool lerp_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiLerpTensor);
   if (function == nullptr) return false;
   if (!conditions::same_dtype(self, end, weight)) return false;
+  if (!conditions::keeps_dtype(given, self)) return false;
   if (!plan.ternary(given, self, end, weight)) return false;
   if (!(c10::isFloatingType(plan.common_type()))) return false;
   NativeCall call(lerp_Tensor_site, plan.device());

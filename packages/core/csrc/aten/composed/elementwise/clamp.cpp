@@ -1,6 +1,8 @@
 // clamp to bounds that are tensors.
+#include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 
+#include "aten/composed/elementwise_forms.h"
 #include "aten/kernel/composed.h"
 #include "aten/layout/aliases.h"
 #include "aten/layout/outputs.h"
@@ -8,39 +10,69 @@
 namespace dl::core::composed {
 namespace {
 
+bool is_given(const OptionalTensor& bound) { return bound && bound->defined(); }
+
 bool is_number(const Tensor& tensor) {
   return !tensor.is_complex() && tensor.scalar_type() != at::kBool;
 }
-// What is neither complex nor all bools can be clamped.
-bool takes(const Tensor& self, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+// Return true for operands that can be clamped: none is complex, and not all are bools.
+bool takes(const Tensor& self, const OptionalTensor& min, const OptionalTensor& max) {
   bool number = is_number(self);
   for (const auto& bound : {min, max}) {
-    if (!bound || !bound->defined()) continue;
+    if (!is_given(bound)) continue;
     if (bound->is_complex()) return false;
     number |= is_number(*bound);
   }
   return number && !self.is_complex();
 }
 
-Tensor clamp(const Tensor& self, const std::optional<Tensor>& min,
-             const std::optional<Tensor>& max) {
-  if (!takes(self, min, max)) return on_cpu<"clamp.Tensor", decltype(clamp)>(self, min, max);
-  const bool low = min && min->defined(), high = max && max->defined();
-  TORCH_CHECK(low || high, "torch.clamp: At least one of 'min' or 'max' must not be None");
-  const Tensor raised = low ? self.maximum(*min) : self;
-  return high ? raised.minimum(*max) : raised;
+// A bound on the device of `self`; the host's scalars are moved there.
+OptionalTensor placed(const OptionalTensor& bound, const Tensor& self) {
+  if (!is_given(bound)) return std::nullopt;
+  return bound->is_cpu() && bound->dim() == 0 ? bound->to(self.device()) : *bound;
 }
-Tensor& clamp_out(const Tensor& self, const std::optional<Tensor>& min,
-                  const std::optional<Tensor>& max, Tensor& out) {
+
+// The dtype and the shape of the result follow from all operands together. Those of a minimum of
+// a maximum would follow from two at a time: int64 and a half are a half, with a double a double.
+Tensor run(const Tensor& given, const Tensor& self, const OptionalTensor& low,
+           const OptionalTensor& high) {
+  TORCH_CHECK(is_given(low) || is_given(high),
+              "torch.clamp: At least one of 'min' or 'max' must not be None");
+  const OptionalTensor min = placed(low, self), max = placed(high, self);
+  Tensor out = given;
+  at::TensorIteratorConfig config;
+  config.set_check_mem_overlap(true)
+      .promote_inputs_to_common_dtype(true)
+      .cast_common_dtype_to_outputs(true)
+      .enforce_safe_casting_to_output(true);
+  config.add_owned_output(out).add_owned_const_input(self);
+  if (min) config.add_owned_const_input(*min);
+  if (max) config.add_owned_const_input(*max);
+  auto iterator = config.build();
+  out = iterator.output();
+  const c10::ScalarType type = iterator.common_dtype();
+  Tensor result = self.to(type);
+  if (min) result = result.maximum(min->to(type));
+  if (max) result = result.minimum(max->to(type));
+  return settle(given.defined(), out, result, self);
+}
+
+Tensor clamp(const Tensor& self, const OptionalTensor& min, const OptionalTensor& max) {
+  if (!takes(self, min, max)) return on_cpu<"clamp.Tensor", decltype(clamp)>(self, min, max);
+  return run({}, self, min, max);
+}
+Tensor& clamp_out(const Tensor& self, const OptionalTensor& min, const OptionalTensor& max,
+                  Tensor& out) {
   if (!takes(self, min, max))
     return on_cpu<"clamp.Tensor_out", decltype(clamp_out)>(self, min, max, out);
-  return write_to(out, clamp(self, min, max));
+  run(out, self, min, max);
+  return out;
 }
-Tensor& clamp_inplace(Tensor& self, const std::optional<Tensor>& min,
-                      const std::optional<Tensor>& max) {
+Tensor& clamp_inplace(Tensor& self, const OptionalTensor& min, const OptionalTensor& max) {
   if (!takes(self, min, max))
     return on_cpu<"clamp_.Tensor", decltype(clamp_inplace)>(self, min, max);
-  return write_to(self, clamp(self, min, max));
+  run(self, self, min, max);
+  return self;
 }
 
 }  // namespace
