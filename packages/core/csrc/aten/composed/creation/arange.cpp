@@ -12,6 +12,7 @@
 #include "aten/kernel/wrapper.h"
 #include "aten/layout/aliases.h"
 #include "aten/layout/outputs.h"
+#include "aten/plans/stored_number.h"
 
 namespace dl::core::composed {
 namespace {
@@ -28,34 +29,77 @@ void hold(Tensor& out, int64_t count) {
 
 Site arange_site{"arange.start_out", {"arange.start_out"}, {Op::diopiArange}};
 
-// Steps from `start` that stay below `end`; nothing for what torch refuses.
-std::optional<int64_t> arange_count(const Scalar& start, const Scalar& end, const Scalar& step,
-                                    c10::ScalarType type) {
-  if (start.isComplex() || end.isComplex() || step.isComplex()) return std::nullopt;
-  const double first = start.toDouble(), last = end.toDouble(), width = step.toDouble();
-  if (!std::isfinite(first) || !std::isfinite(last) || width == 0 || std::isnan(width) ||
-      (width > 0 ? first > last : first < last))
+// A sequence whose arguments torch accepts for a dtype, as its kernels read them.
+struct Sequence {
+  int64_t count;
+  Scalar start, end, step;
+};
+
+// The elements that a sequence of integers has in torch.int64, where torch counts in integers.
+std::optional<int64_t> count_exactly(int64_t start, int64_t end, int64_t step) {
+  const int64_t sign = step > 0 ? 1 : -1;
+  int64_t span, up;
+  if (__builtin_sub_overflow(end, start, &span) || __builtin_add_overflow(span, step - sign, &up))
     return std::nullopt;
-  double count = std::ceil((last - first) / width);
-  if (type == at::kLong && start.isIntegral(false) && end.isIntegral(false) &&
-      step.isIntegral(false)) {
-    const int64_t n = step.toLong();
-    const int64_t sign = n > 0 ? 1 : -1;
-    int64_t span, up;
-    if (__builtin_sub_overflow(end.toLong(), start.toLong(), &span) ||
-        __builtin_add_overflow(span, n - sign, &up))
-      return std::nullopt;
-    // The least number has no opposite, which processors cannot divide for; torch's CPU does not
-    // ask.
-    TORCH_CHECK(n != -1 || up != std::numeric_limits<int64_t>::min(),
-                "invalid size, possible overflow? arange from ", start.toLong(), " to ",
-                end.toLong(), " in steps of ", n);
-    count = static_cast<double>(up / n);
+  // The least number has no opposite, which processors cannot divide for; torch's CPU does not
+  // ask.
+  TORCH_CHECK(step != -1 || up != std::numeric_limits<int64_t>::min(),
+              "invalid size, possible overflow? arange from ", start, " to ", end, " in steps of ",
+              step);
+  return up / step;
+}
+
+// Return true if double has the integer and its neighbors.
+bool is_exact(int64_t number) {
+  constexpr int64_t kMost = int64_t{1} << 53;
+  return -kMost < number && number < kMost;
+}
+
+// The arguments of a sequence of integers, whose fractions torch discards. `count` is that of
+// arange, or of range, whose last element may be `end`. None where there is an overflow.
+std::optional<Sequence> of_integers(int64_t count, int64_t start, int64_t step) {
+  int64_t length, end;
+  if (__builtin_mul_overflow(count, step, &length) || __builtin_add_overflow(start, length, &end))
+    return std::nullopt;
+  return Sequence{count, start, end, step};
+}
+
+// Return true if the steps lead from `start` to `end`. Torch's kernels word the errors of others.
+bool leads(double start, double end, double step) {
+  return step > 0 ? start <= end : step < 0 && start >= end;
+}
+
+// True if torch converts all three to int64 for a sequence of integers, and if they are finite.
+bool are_usable(const Scalar& start, const Scalar& end, const Scalar& step, c10::ScalarType type) {
+  const bool integers = c10::isIntegralType(type, false);
+  const auto usable = [&](const Scalar& number) {
+    if (number.isComplex() || number.type() == at::kUInt64) return false;
+    return integers ? plans::holds(at::kLong, number) : std::isfinite(number.toDouble());
+  };
+  return usable(start) && usable(end) && usable(step);
+}
+
+// Steps from `start` that stay below `end`; nothing for what torch refuses. Torch counts the
+// elements of torch.int64 in integers, those of all other dtypes in the numbers that it was given.
+std::optional<Sequence> arange_sequence(const Scalar& start, const Scalar& end, const Scalar& step,
+                                        c10::ScalarType type) {
+  if (!are_usable(start, end, step, type)) return std::nullopt;
+  const double from = start.toDouble(), to = end.toDouble(), by = step.toDouble();
+  if (!leads(from, to, by)) return std::nullopt;
+  if (type == at::kLong) {
+    const int64_t first = start.toLong(), last = end.toLong(), width = step.toLong();
+    if (width == 0) return std::nullopt;
+    const auto count = count_exactly(first, last, width);
+    // Vendors count in double.
+    if (!count || *count < 0 || !is_exact(first) || !is_exact(last)) return std::nullopt;
+    return Sequence{*count, first, last, width};
   }
-  // In whole numbers a step below one is none.
-  if (c10::isIntegralType(type, false) && std::trunc(width) == 0) return std::nullopt;
-  if (count < 0 || count >= 9e18) return std::nullopt;
-  return static_cast<int64_t>(count);
+  const double steps = std::ceil((to - from) / by);
+  if (!(steps < 9e18)) return std::nullopt;
+  if (!c10::isIntegralType(type, false))
+    return Sequence{static_cast<int64_t>(steps), start, end, step};
+  if (step.toLong() == 0) return std::nullopt;
+  return of_integers(static_cast<int64_t>(steps), start.toLong(), step.toLong());
 }
 
 bool arange_natively(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
@@ -64,12 +108,13 @@ bool arange_natively(const Scalar& start, const Scalar& end, const Scalar& step,
     return false;
   const int device = out.get_device();
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiArange);
-  const std::optional<int64_t> count = arange_count(start, end, step, out.scalar_type());
-  if (function == nullptr || !count) return false;
-  hold(out, *count);
+  const auto sequence = arange_sequence(start, end, step, out.scalar_type());
+  if (function == nullptr || !sequence) return false;
+  hold(out, sequence->count);
   NativeCall call(arange_site, device);
   OutputHandle target(out);
-  const diopiScalar_t first = to_scalar(start), last = to_scalar(end), width = to_scalar(step);
+  const diopiScalar_t first = to_scalar(sequence->start), last = to_scalar(sequence->end),
+                      width = to_scalar(sequence->step);
   return call.run("diopiArange", function, target.get(), &first, &last, &width);
 }
 
@@ -79,36 +124,66 @@ Tensor& arange_out(const Scalar& start, const Scalar& end, const Scalar& step, T
       start, end, step, out);
 }
 
-// As arange, with the end included.
+// As arange_sequence, with the end included. Torch counts in integers where the elements are.
+std::optional<Sequence> range_sequence(const Scalar& start, const Scalar& end, const Scalar& step,
+                                       c10::ScalarType type) {
+  if (!are_usable(start, end, step, type)) return std::nullopt;
+  const double from = start.toDouble(), to = end.toDouble(), by = step.toDouble();
+  if (!leads(from, to, by)) return std::nullopt;
+  if (!c10::isIntegralType(type, false)) {
+    const double steps = std::floor((to - from) / by) + 1;
+    if (!(steps < 9e18)) return std::nullopt;
+    return Sequence{static_cast<int64_t>(steps), from, from + (steps - 0.5) * by, by};
+  }
+  const int64_t first = start.toLong(), last = end.toLong(), width = step.toLong();
+  // Torch's CPU divides by it.
+  TORCH_CHECK(width != 0, "range: step must be nonzero, but it is ", step,
+              ", which is 0 in an integer dtype");
+  int64_t span;
+  if (__builtin_sub_overflow(last, first, &span) ||
+      (width == -1 && span == std::numeric_limits<int64_t>::min()))
+    return std::nullopt;
+  return of_integers(span / width + 1, first, width);
+}
+
 Tensor& range_out(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
-  const auto count = arange_count(start, end, step, at::kDouble);
-  if (!count || !real_output(out)) {
+  const auto sequence = range_sequence(start, end, step, out.scalar_type());
+  if (!sequence || !real_output(out)) {
     return on_cpu<"range.out", Tensor&(const Scalar&, const Scalar&, const Scalar&, Tensor&)>(
         start, end, step, out);
   }
-  if (c10::isIntegralType(out.scalar_type(), false)) {
-    const int64_t first = start.toLong(), width = step.toLong();
-    TORCH_CHECK(width != 0, "step must be nonzero");
-    return at::arange_out(out, first, first + ((end.toLong() - first) / width + 1) * width, width);
-  }
-  const double first = start.toDouble(), width = step.toDouble();
-  const double steps = std::floor((end.toDouble() - first) / width) + 1;
-  return at::arange_out(out, first, first + (steps - 0.5) * width, width);
+  return at::arange_out(out, sequence->start, sequence->end, sequence->step);
 }
 
 Site linspace_site{"linspace.out", {"linspace.out"}, {Op::diopiLinspace}};
 
+struct Bounds {
+  double start, end;
+};
+
+// The bounds as elements of the dtype, which is how torch's kernels read them; nothing where it has
+// no such element or where double has no such number. Only those of two steps or more have an end.
+std::optional<Bounds> bounds_of(const Scalar& start, const Scalar& end, int64_t steps,
+                                c10::ScalarType type) {
+  if (steps < 0 || start.isComplex() || end.isComplex()) return std::nullopt;
+  if (steps == 0) return Bounds{0, 0};
+  const auto first = plans::stored_number(type, start);
+  const auto last = steps == 1 ? first : plans::stored_number(type, end);
+  return first && last ? std::optional(Bounds{*first, *last}) : std::nullopt;
+}
+
 bool linspace_natively(const Scalar& start, const Scalar& end, int64_t steps, Tensor& out) {
-  if (out.device().type() != kDeviceType || !real_output(out) || steps < 0 || start.isComplex() ||
-      end.isComplex() || linspace_site.disabled.load(std::memory_order_relaxed))
+  if (out.device().type() != kDeviceType || !real_output(out) ||
+      linspace_site.disabled.load(std::memory_order_relaxed))
     return false;
   const int device = out.get_device();
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiLinspace);
-  if (function == nullptr) return false;
+  const auto bounds = bounds_of(start, end, steps, out.scalar_type());
+  if (function == nullptr || !bounds) return false;
   hold(out, steps);
   NativeCall call(linspace_site, device);
   OutputHandle target(out);
-  const diopiScalar_t first = to_scalar(start), last = to_scalar(end);
+  const diopiScalar_t first = to_scalar(bounds->start), last = to_scalar(bounds->end);
   return call.run("diopiLinspace", function, target.get(), &first, &last, steps);
 }
 
@@ -120,11 +195,19 @@ Tensor& linspace_out(const Scalar& start, const Scalar& end, int64_t steps, Tens
 
 Tensor& logspace_out(const Scalar& start, const Scalar& end, int64_t steps, double base,
                      Tensor& out) {
-  if (!real_output(out) || steps < 0 || start.isComplex() || end.isComplex()) {
+  const auto bounds = bounds_of(start, end, steps, out.scalar_type());
+  // A single step is the power of `start` as it is given, and its conversion is checked.
+  const bool single = steps == 1 && !start.isComplex();
+  if (!real_output(out) || !(bounds || single)) {
     return on_cpu<"logspace.out", Tensor&(const Scalar&, const Scalar&, int64_t, double, Tensor&)>(
         start, end, steps, base, out);
   }
-  const Tensor exponents = at::linspace(start, end, steps, out.options().dtype(at::kDouble));
+  if (single) {
+    hold(out, 1);
+    return out.fill_(std::pow(base, start.toDouble()));
+  }
+  const Tensor exponents =
+      at::linspace(bounds->start, bounds->end, steps, out.options().dtype(at::kDouble));
   hold(out, steps);
   return out.copy_(at::pow(at::full_like(exponents, base), exponents).view(out.sizes()));
 }

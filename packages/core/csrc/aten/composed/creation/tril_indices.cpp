@@ -13,8 +13,10 @@ namespace {
 
 // Row and column numbers of the elements of a triangle, row by row.
 Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
-                        std::optional<at::ScalarType> dtype, std::optional<at::Device> device,
-                        bool upper) {
+                        std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
+                        std::optional<at::Device> device, bool upper) {
+  TORCH_CHECK(layout.value_or(at::kStrided) == at::kStrided,
+              "only support layout=torch.strided, got ", *layout);
   TORCH_CHECK(row >= 0, "row must be non-negative, got", row);
   TORCH_CHECK(col >= 0, "col must be non-negative, got", col);
   const at::ScalarType type = dtype.value_or(at::kLong);
@@ -27,15 +29,15 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
 }
 
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
-                    std::optional<at::Layout>, std::optional<at::Device> device,
+                    std::optional<at::Layout> layout, std::optional<at::Device> device,
                     std::optional<bool>) {
-  return triangle_indices(row, col, offset, dtype, device, false);
+  return triangle_indices(row, col, offset, dtype, layout, device, false);
 }
 
 Tensor triu_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,
-                    std::optional<at::Layout>, std::optional<at::Device> device,
+                    std::optional<at::Layout> layout, std::optional<at::Device> device,
                     std::optional<bool>) {
-  return triangle_indices(row, col, offset, dtype, device, true);
+  return triangle_indices(row, col, offset, dtype, layout, device, true);
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ bool run_native(int64_t n, const OptionalGenerator& generator, at::Tensor& out) 
 
 at::Tensor& randperm_out(int64_t n, OptionalGenerator generator, at::Tensor& out) {
   // Nothing is drawn: torch takes any generator.
-  if (n == 0) {
+  if (n == 0 && holds_indices(out.scalar_type(), n)) {
     at::native::resize_output(out, {0});
     return out;
   }
