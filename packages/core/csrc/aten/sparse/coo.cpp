@@ -4,6 +4,7 @@
 #include <ATen/DimVector.h>
 #include <ATen/SparseTensorImpl.h>
 #include <ATen/TensorOperators.h>
+#include <ATen/native/DispatchStub.h>
 #include <ATen/ops/_sparse_coo_tensor_unsafe.h>
 #include <ATen/ops/_unique2.h>
 #include <ATen/ops/zeros.h>
@@ -20,6 +21,15 @@ namespace {
 
 at::SparseTensorImpl* sparse_impl(const at::Tensor& coo) {
   return static_cast<at::SparseTensorImpl*>(coo.unsafeGetTensorImpl());
+}
+
+// Row-major order; zeros where there are no dimensions.
+at::Tensor flatten_indices(const at::Tensor& indices, c10::IntArrayRef sizes) {
+  if (sizes.empty()) return at::zeros({indices.size(1)}, indices.options());
+  at::Tensor places = indices.select(0, 0);
+  for (size_t dim = 1; dim < sizes.size(); ++dim)
+    places = places * sizes[dim] + indices.select(0, static_cast<int64_t>(dim));
+  return places;
 }
 
 // Elements of one place become one, their sum; places in row-major order.
@@ -57,12 +67,7 @@ bool is_coo_beside(const at::Tensor& tensor, const at::Tensor& other) {
 }
 
 at::Tensor places_of(const at::Tensor& coo) {
-  const at::Tensor indices = coo._indices();
-  const int64_t dims = coo.sparse_dim();
-  if (dims == 0) return at::zeros({coo._nnz()}, indices.options());
-  at::Tensor places = indices.select(0, 0);
-  for (int64_t dim = 1; dim < dims; ++dim) places = places * coo.size(dim) + indices.select(0, dim);
-  return places;
+  return flatten_indices(coo._indices(), coo.sizes().slice(0, coo.sparse_dim()));
 }
 
 at::Tensor by_place(const at::Tensor& dense, const at::Tensor& coo) {
@@ -93,3 +98,11 @@ TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
 }
 
 }  // namespace dl::core
+
+// Torch's checks of sparse tensors and its kernels of them flatten indices by way of this stub,
+// whose header is not installed.
+namespace at::native {
+using flatten_indices_fn = Tensor (*)(const Tensor& indices, IntArrayRef size);
+DECLARE_DISPATCH(flatten_indices_fn, flatten_indices_stub)
+REGISTER_PRIVATEUSE1_DISPATCH(flatten_indices_stub, &dl::core::flatten_indices)
+}  // namespace at::native
