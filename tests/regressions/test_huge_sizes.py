@@ -67,6 +67,14 @@ REFUSED = {
     "F.max_pool2d(ones(1, 1, 5, 5), 2**17 + 1, dilation=2**16, stride=1)": "is larger than",
     "F.max_pool3d(ones(1, 1, 5, 5, 5), 2**40)": "without overflow",
     "torch.arange(0, -(2**63), -1, device=device)": "overflow",
+    # Sizes that came round to small ones: results were written beyond their memory.
+    "F.conv_transpose2d(ones(1, 1, 3, 3), ones(1, 1, 3, 3), stride=2**63 - 1)": "overflowed",
+    "F.conv_transpose3d(ones(1, 1, 3, 3, 3), ones(1, 1, 3, 1, 1), dilation=2**63-1)": "overflowed",
+    "F.conv_transpose1d(ones(1, 1, 4), ones(1, 1, 4), padding=2**63 - 1)": "overflowed",
+    "F.conv2d(ones(1, 1, 5, 5), ones(1, 1, 3, 3), dilation=2**63 - 1, padding=4)": "overflowed",
+    "F.conv2d(ones(1, 1, 5, 5), ones(1, 1, 3, 3), padding=2**62 + 2)": "overflowed",
+    "F.pad(ones(2, 3), (2**63 - 1, 2**63 - 1))": "overflowed",
+    "F.pad(ones(1, 2, 3), (2**63 - 1, 2**63 - 1), mode='replicate')": "overflowed",
 }
 
 MADE = {

@@ -1,4 +1,4 @@
-// Products of sizes that the caller gave, which may exceed 64 bits.
+// Products and sums of sizes that the caller gave, which may exceed 64 bits.
 #pragma once
 
 #include <c10/util/ArrayRef.h>
@@ -17,6 +17,16 @@ inline int64_t checked_product(std::initializer_list<int64_t> factors, const cha
                 " overflowed, which is the product of ", c10::ArrayRef<int64_t>(factors));
   }
   return product;
+}
+
+// The same of a sum.
+inline int64_t checked_sum(std::initializer_list<int64_t> terms, const char* what) {
+  int64_t sum = 0;
+  for (const int64_t term : terms) {
+    TORCH_CHECK(!__builtin_add_overflow(sum, term, &sum), what, " overflowed, which is the sum of ",
+                c10::ArrayRef<int64_t>(terms));
+  }
+  return sum;
 }
 
 }  // namespace dl::core

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aten/layout/checked_sizes.h"
 #include "aten/plans/checks.h"
 #include "aten/plans/stored_number.h"
 
@@ -21,7 +22,7 @@ bool padded(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64
     if (k >= 2 * spatial) continue;
     const int64_t before = padding[k], after = padding[k + 1];
     if (kind == PadKind::reflect && (before >= n || after >= n)) return false;
-    sizes[i] = n + before + after;
+    sizes[i] = checked_sum({n, before, after}, "padding: the padded size");
     if (sizes[i] < 1) return false;
   }
   plan.start(self);
@@ -43,8 +44,10 @@ bool padded_with(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   for (size_t k = 0; k < pad.size(); k += 2) {
     int64_t& size = sizes[ndim - 1 - static_cast<int64_t>(k / 2)];
-    size += pad[k] + pad[k + 1];
-    if (size < 0) return false;
+    // Torch cuts off at both ends before it adds at either.
+    const int64_t before = std::min<int64_t>(pad[k], 0), after = std::min<int64_t>(pad[k + 1], 0);
+    if (checked_sum({size, before, after}, "padding: the remaining size") < 0) return false;
+    size = checked_sum({size, pad[k], pad[k + 1]}, "padding: the padded size");
   }
   plan.start(self);
   plan.output(sizes, self.scalar_type(), self.suggest_memory_format());

@@ -6,6 +6,7 @@
 
 #include "aten/kernel/wrapper.h"
 #include "aten/layout/aliases.h"
+#include "aten/layout/checked_sizes.h"
 #include "aten/plans/checks.h"
 
 namespace dl::core::composed {
@@ -76,14 +77,20 @@ bool sizes_of_result(const Geometry& geometry, const Tensor& input, const Tensor
   const int64_t given = weight.dim() - 2, skipped = geometry.dims - given;
   for (int64_t i = 0; i < given; ++i) {
     const int64_t g = i + skipped, stride = geometry.stride[g], padding = geometry.padding[g];
-    const int64_t window = geometry.dilation[g] * (weight.size(2 + i) - 1) + 1;
     const int64_t size = input.size(2 + i);
     if (size < 1) return false;
+    const int64_t reach = checked_product({geometry.dilation[g], weight.size(2 + i) - 1},
+                                          "convolution: the size of a window");
+    const int64_t pads = checked_product({padding, 2}, "convolution: the padding of both ends");
     if (geometry.transposed) {
       if (geometry.output_padding[g] >= std::max(stride, geometry.dilation[g])) return false;
-      sizes.push_back((size - 1) * stride - 2 * padding + window + geometry.output_padding[g]);
+      const int64_t steps =
+          checked_product({size - 1, stride}, "convolution: the size of the result");
+      sizes.push_back(checked_sum({steps, -pads, reach, 1, geometry.output_padding[g]},
+                                  "convolution: the size of the result"));
     } else {
-      const int64_t room = size + 2 * padding - window;
+      const int64_t room =
+          checked_sum({size, pads, -reach, -1}, "convolution: the size of the padded input");
       sizes.push_back(room < 0 ? 0 : room / stride + 1);
     }
     if (sizes.back() < 1) return false;
