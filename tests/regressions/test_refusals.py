@@ -135,6 +135,52 @@ NAMED: dict[str, Call] = {
         ones(d, torch.int64), ones(d, torch.int64)[0], ones(d, torch.int64)[0], alpha=0.5
     ),
     "softshrink by less than nothing": lambda d: functional.softshrink(ones(d), -0.5),
+    "softshrink by infinity less": lambda d: functional.softshrink(ones(d), -torch.inf),
+    "weights of classes in a column": lambda d: functional.nll_loss(
+        ones(d), torch.zeros(2, dtype=torch.int64, device=d), weight=ones(d)[:, :1]
+    ),
+    "weights of classes in a row": lambda d: functional.cross_entropy(
+        ones(d), torch.zeros(2, dtype=torch.int64, device=d), weight=ones(d)[:1]
+    ),
+    "a row of no rows": lambda d: ones(d)[:0][torch.tensor([0], device=d)].sum().item(),
+    "an element of no columns": lambda d: (
+        ones(d)[:, :0][:, torch.tensor([0], device=d)].sum().item()
+    ),
+    "padding that cuts off too much": lambda d: functional.pad(ones(d), (1, -4)),
+    "padding that leaves less than nothing": lambda d: functional.pad(ones(d), (-2, -1)),
+    "the largest of no complex numbers": lambda d: torch.max(ones(d, torch.complex64)[:0], 1),
+    "the place of the least of no complex numbers": lambda d: torch.argmin(
+        ones(d, torch.complex64)[:, :0], 0
+    ),
+    "attention with less than no dropout": lambda d: functional.scaled_dot_product_attention(
+        *[torch.ones(1, 1, 2, 4, device=d)] * 3, dropout_p=-0.5
+    ),
+    "running statistics in a row": lambda d: functional.batch_norm(
+        ones(d), ones(d)[:1], ones(d)[0], training=True
+    ),
+    "fewer factors than reflectors": lambda d: torch.ormqr(ones(d), ones(d)[0, :1], ones(d)),
+    "a row added to a scalar": lambda d: torch.index_add(
+        ones(d)[0, 0], 0, torch.tensor([0], device=d), ones(d)[0, :1]
+    ),
+    "values of more dimensions than the indexed elements": lambda d: ones(d).index_put_(
+        (torch.tensor([0], device=d),), ones(d)[None, :1]
+    ),
+    "more elements than places": lambda d: ones(d).put_(torch.tensor([0], device=d), ones(d)),
+    "fractional windows without a cell to spare": lambda d: functional.fractional_max_pool3d(
+        torch.ones(1, 1, 5, 4, 5, device=d), 2, output_size=(2, 3, 2)
+    ),
+    "lerp by tensors into doubles": lambda d: torch.lerp(
+        ones(d), ones(d), ones(d), out=ones(d, torch.float64)
+    ),
+    "bytes from a fraction below zero": lambda d: torch.linspace(
+        -0.5e3, 5, 4, dtype=torch.uint8, device=d
+    ),
+    "halves to a number that they do not hold": lambda d: torch.linspace(
+        0, 1e6, 4, dtype=torch.float16, device=d
+    ),
+    "indices of a triangle in another layout": lambda d: torch.tril_indices(
+        2, 2, layout=torch.sparse_coo, device=d
+    ),
     "a truth value less a number": lambda d: ones(d, torch.bool) - 1,
     "a number less a truth value": lambda d: 1 - ones(d, torch.bool),
     "a truth value less another": lambda d: ones(d, torch.bool) - ones(d, torch.bool),
@@ -164,7 +210,7 @@ NAMED: dict[str, Call] = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_call_is_refused_as_on_the_cpu(name: str) -> None:
-    with pytest.raises((RuntimeError, TypeError, ValueError)) as cpu:
+    with pytest.raises((IndexError, RuntimeError, TypeError, ValueError)) as cpu:
         NAMED[name]("cpu")
     with pytest.raises(cpu.type) as got:
         NAMED[name]("dl")
@@ -180,6 +226,9 @@ RIGHT: dict[str, Call] = {
     "a product into doubles": lambda d: torch.mul(ones(d), 2.0, out=ones(d, torch.float64)),
     "a square into doubles": lambda d: torch.square(ones(d), out=ones(d, torch.float64)),
     "degrees into doubles": lambda d: torch.deg2rad(ones(d), out=ones(d, torch.float64)),
+    "labels of one class without dimensions": lambda d: functional.multilabel_margin_loss(
+        ones(d)[0, :1], torch.tensor(0, device=d)
+    ),
     "huber_loss of two widths": lambda d: functional.huber_loss(
         ones(d, torch.float64), ones(d) * 3
     ),
@@ -222,3 +271,5 @@ def test_what_torchs_cpu_would_not_survive_is_told_by_the_vendor() -> None:
         for function in (torch.remainder, torch.fmod, torch.floor_divide):
             with pytest.raises(RuntimeError, match=r"(?i)zero"):
                 function(least, by)
+    with pytest.raises(RuntimeError, match="LU_pivots is empty"):
+        torch.lu_unpack(ones("dl"), torch.empty(0, dtype=torch.int32, device="dl"))

@@ -14,14 +14,18 @@ bool fits_classes(const Tensor& self, const Tensor& target) {
          target.sizes().slice(1) == sizes.slice(2);
 }
 
-int64_t class_count(const Tensor& self) { return self.size(self.dim() == 1 ? 0 : 1); }
+// One weight for each class, in a vector.
+bool fits_weight(const Tensor& self, const OptionalTensor& weight) {
+  if (!weight || !weight->defined()) return true;
+  return weight->dim() == 1 && weight->numel() == self.size(self.dim() == 1 ? 0 : 1);
+}
 
 }  // namespace
 
 bool nll_loss(OutputPlan& plan, const Tensor& self, const Tensor& target,
               const OptionalTensor& weight, int64_t reduction) {
   if (!alike(self, weight) || !floating(self) || !fits_classes(self, target)) return false;
-  if (weight && weight->defined() && weight->numel() != class_count(self)) return false;
+  if (!fits_weight(self, weight)) return false;
   plan.start(self);
   plan.output(reduction == 0 ? at::IntArrayRef(target.sizes()) : at::IntArrayRef(),
               self.scalar_type());

@@ -2,6 +2,7 @@
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "aten/kernel/composed.h"
@@ -25,16 +26,19 @@ bool covers(const at::Tensor& mask, const at::Tensor& self, int64_t dim) {
   return mask.sizes() == self.sizes().slice(dim, mask.dim());
 }
 
-// Fills `given` with the indices on the device of `self`. False for what the contract does not
-// cover, and for errors, which torch's kernels word.
-bool prepare(const at::Tensor& self, const IndexList& indices, std::vector<at::Tensor>& given) {
-  int64_t dim = 0;
+// Fills `given` with the indices on the device of `self`, and sets `dims` to the number of
+// dimensions of what they select. False for what the contract does not cover, and for errors, which
+// torch's kernels word.
+bool prepare(const at::Tensor& self, const IndexList& indices, std::vector<at::Tensor>& given,
+             int64_t& dims) {
+  int64_t dim = 0, skipped = 0, rank = 0;
   bool any = false;
   DimVector shape;
   for (const std::optional<at::Tensor>& entry : indices) {
     if (!entry || !entry->defined()) {
       given.emplace_back();
       ++dim;
+      ++skipped;
       continue;
     }
     any = true;
@@ -44,8 +48,10 @@ bool prepare(const at::Tensor& self, const IndexList& indices, std::vector<at::T
     if (is_mask(index)) {
       if (!covers(index, self, dim)) return false;
       dim += index.dim();
+      rank = std::max<int64_t>(rank, 1);
     } else {
       if (!plans::is_index(index) || ++dim > self.dim()) return false;
+      rank = std::max(rank, index.dim());
       while (shape.size() < static_cast<size_t>(index.dim())) shape.insert(shape.begin(), 1);
       for (int64_t i = 1; i <= index.dim(); ++i) {
         int64_t& size = shape[shape.size() - static_cast<size_t>(i)];
@@ -55,6 +61,7 @@ bool prepare(const at::Tensor& self, const IndexList& indices, std::vector<at::T
     }
     given.push_back(index);
   }
+  dims = self.dim() - (dim - skipped) + rank;
   return any && dim <= self.dim();
 }
 
@@ -70,7 +77,8 @@ bool index_natively(const at::Tensor& self, const IndexList& indices, at::Tensor
   const int device = self.get_device();
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiIndex);
   std::vector<at::Tensor> given;
-  if (function == nullptr || !prepare(self, indices, given)) return false;
+  int64_t dims = 0;
+  if (function == nullptr || !prepare(self, indices, given, dims)) return false;
   NativeCall call(index_site, device);
   const HandleList handles(given);
   diopiTensorHandle_t required = nullptr;
@@ -106,7 +114,9 @@ bool put_natively(at::Tensor& self, const IndexList& indices, const at::Tensor& 
   if ((!number && values.device() != self.device()) || self.is_alias_of(values)) return false;
   OutputPlan plan;
   std::vector<at::Tensor> given;
-  if (!plans::in_place(plan, self) || !prepare(self, indices, given)) return false;
+  int64_t dims = 0;
+  if (!plans::in_place(plan, self) || !prepare(self, indices, given, dims)) return false;
+  if (values.dim() > dims) return false;
   for (const at::Tensor& index : given) {
     if (index.defined() && self.is_alias_of(index)) return false;
   }

@@ -47,6 +47,10 @@ std::optional<Slices> as_scatter(const Tensor& self, int64_t dim, const Tensor& 
   return result;
 }
 
+// Return true if both have dimensions or neither has: index_copy alone takes a vector of one
+// element for a tensor without dimensions.
+bool same_rank(const Tensor& self, const Tensor& source) { return self.dim() == source.dim(); }
+
 using AddSignature = Tensor&(Tensor&, int64_t, const Tensor&, const Tensor&, const Scalar&);
 
 Tensor& index_add_(Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
@@ -55,7 +59,7 @@ Tensor& index_add_(Tensor& self, int64_t dim, const Tensor& index, const Tensor&
   const bool one = !alpha.isComplex() && alpha.toDouble() == 1;
   const bool scales = c10::isFloatingType(self.scalar_type()) ||
                       (c10::isIntegralType(self.scalar_type(), false) && alpha.isIntegral(true));
-  if (!slices || !(one || scales)) {
+  if (!slices || !same_rank(self, source) || !(one || scales)) {
     return on_cpu<"index_add_", AddSignature>(self, dim, index, source, alpha);
   }
   slices->self.scatter_add_(slices->dim, slices->index,

@@ -51,10 +51,11 @@ Tensor& put_(Tensor& self, const Tensor& index, const Tensor& source, bool accum
   TORCH_CHECK(self.scalar_type() == source.scalar_type(),
               "put_(): self and source expected to have the same dtype, but got self.dtype = ",
               self.scalar_type(), " and source.dtype = ", source.scalar_type());
-  TORCH_CHECK(index.numel() == source.numel(),
-              "put_(): Expected source and index to have the same number of elements, but got "
-              "source.numel() = ",
-              source.numel(), ", index.numel() = ", index.numel());
+  TORCH_CHECK_INDEX(
+      index.numel() == source.numel(),
+      "put_(): Expected source and index to have the same number of elements, but got "
+      "source.numel() = ",
+      source.numel(), ", index.numel() = ", index.numel());
   TORCH_CHECK_INDEX(self.numel() != 0 || index.numel() == 0,
                     "put_(): Tried to put elements into an empty tensor");
   at::assert_no_internal_overlap(self);

@@ -9,6 +9,8 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ormqr.h>
 
+#include <algorithm>
+
 #include "aten/composed/linalg/matrices.h"
 #include "aten/kernel/composed.h"
 
@@ -56,7 +58,8 @@ Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool le
       are_reflectors(self, tau) && plans::are_matrices(other) && is_target_for(other, self) &&
       other.dim() == self.dim() &&
       other.sizes().slice(0, other.dim() - 2) == self.sizes().slice(0, self.dim() - 2) &&
-      other.size(left ? -2 : -1) == self.size(-2);
+      other.size(left ? -2 : -1) == self.size(-2) &&
+      tau.size(-1) == std::min(self.size(-2), self.size(-1));
   if (!takes) return on_cpu<"ormqr", decltype(ormqr)>(self, tau, other, left, transpose);
   const Reflectors all(self, tau);
   const Tensor factor = transpose ? all.factor.mH() : all.factor;

@@ -84,6 +84,9 @@ References lu_unpack_out(const Tensor& LU, const Tensor& pivots, bool unpack_dat
                          bool unpack_pivots, Tensor& P, Tensor& L, Tensor& U) {
   OutputPlan plan;
   if (unpack(plan, LU, pivots, unpack_data, unpack_pivots, {&P, &L, &U})) return {P, L, U};
+  // Torch's CPU reads a pivot that is not there.
+  TORCH_CHECK(!unpack_pivots || pivots.numel() > 0 || LU.numel() == 0, "[lu_unpack] LU_pivots is ",
+              "empty; LU of shape ", LU.sizes(), " needs as many as lu_factor returns with it");
   return on_cpu<"lu_unpack.out", decltype(lu_unpack_out)>(LU, pivots, unpack_data, unpack_pivots, P,
                                                           L, U);
 }

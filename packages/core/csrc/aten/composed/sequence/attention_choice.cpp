@@ -82,6 +82,8 @@ bool is_native(const AttentionCall& call) {
 int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const OptionalTensor& mask, double dropout, bool is_causal,
                      std::optional<double>, bool enable_gqa) {
+  TORCH_CHECK(dropout >= 0 && dropout <= 1, "scaled_dot_product_attention: dropout_p is ", dropout,
+              ", but a probability has to be between 0 and 1");
   const bool both = is_causal && mask && mask->defined();
   const bool fused = !both && at::globalContext().userEnabledOverrideableSDP() &&
                      is_native({query, key, value, mask, dropout, is_causal}) &&
