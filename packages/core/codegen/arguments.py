@@ -178,7 +178,7 @@ class CallArguments:
             known = [*self.types, *self.entry.output_names, *(f"plan.{m}" for m in self.members)]
             raise unknown(value, f"value for {parameter.name}", [*parameter.values, *words, *known])
         raise EntryError(
-            f"{value!r} is no value for {parameter.name}, which takes {parameter.type}"
+            f"{value!r} is not a value for {parameter.name}, which takes {parameter.type}"
         )
 
     def run(self, function: str) -> str:
