@@ -46,7 +46,7 @@ def run(code: str | Path, *options: str, **variables: str) -> subprocess.Complet
     """Run code, or a script, to its end.
 
     :param options: for the interpreter.
-    :param variables: environment variables beside this process's own.
+    :param variables: environment variables in addition to this process's own.
     :raises TimeoutExpired: it hangs; it is killed then, with the processes that it forked.
     """
     program = [str(code)] if isinstance(code, Path) else ["-c", textwrap.dedent(code)]
@@ -69,7 +69,7 @@ def run(code: str | Path, *options: str, **variables: str) -> subprocess.Complet
 
 
 def output(code: str | Path, *options: str, **variables: str) -> str:
-    """What code prints, without the last line's end.
+    """Return the output of code, without the last line's end.
 
     :raises ProcessError: it fails.
     """

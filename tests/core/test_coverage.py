@@ -1,4 +1,4 @@
-"""What `dl coverage` says of real devices."""
+"""Reports of `dl coverage` on real devices."""
 
 from __future__ import annotations
 

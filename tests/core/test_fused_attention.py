@@ -1,4 +1,4 @@
-"""What the fused form of attention returns besides its result."""
+"""Results of fused attention besides its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the allocator did and holds, as torch.cuda's tools for it expect to read it."""
+"""History and state of the allocator, as torch.cuda's tools for it expect to read it."""
 
 from __future__ import annotations
 

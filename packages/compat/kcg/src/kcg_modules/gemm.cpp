@@ -29,8 +29,8 @@ constexpr int lanes(int wanted) { return THREAD_SIZE_N % wanted ? lanes(wanted /
 constexpr int kLanes = lanes(16), kVectors = THREAD_SIZE_N / kLanes;
 typedef float Vector __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
-// Sums that one thread of a block adds to C: THREAD_SIZE_M x THREAD_SIZE_N elements in registers, for
-// each of the parts that the sums are split into.
+// Sums that one thread of a block adds to C: THREAD_SIZE_M x THREAD_SIZE_N elements in registers,
+// for each of the parts that the sums are split into.
 void add_tile(const Blocks& blocks, int64_t row, int64_t column, float* c, int64_t n) {
   for (int64_t part = 0; part < LOCAL_SPLIT_U; ++part) {
     Vector sums[THREAD_SIZE_M][kVectors] = {};
