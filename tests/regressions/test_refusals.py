@@ -152,6 +152,11 @@ NAMED: dict[str, Call] = {
     "the place of the least of no complex numbers": lambda d: torch.argmin(
         ones(d, torch.complex64)[:, :0], 0
     ),
+    "a target above one": lambda d: functional.binary_cross_entropy(ones(d), ones(d) * 1.5).item(),
+    "a target below zero": lambda d: functional.binary_cross_entropy(ones(d), -ones(d)).item(),
+    "a target that is no number": lambda d: functional.binary_cross_entropy(
+        ones(d), ones(d) * torch.nan
+    ).item(),
     "attention with less than no dropout": lambda d: functional.scaled_dot_product_attention(
         *[torch.ones(1, 1, 2, 4, device=d)] * 3, dropout_p=-0.5
     ),

@@ -77,7 +77,10 @@ CASES = [
             weight="5x7",
             reduction="mean",
         ),
-        data=[dict(input=T("5x7", values=[-2.0]))],
+        data=[
+            dict(input=T("5x7", values=[-2.0])),
+            dict(target=T("5x7", values=[1.5])),
+        ],
     ),
     refused(
         "BCELossBackward",
