@@ -261,7 +261,7 @@ def has_strided_parameters(difference: Difference) -> bool:
 
 
 def has_huge_degrees(difference: Difference) -> bool:
-    """Return True if a degree is no number that int64 holds."""
+    """Return True if a degree does not fit int64."""
     return not bool((inputs(difference)[-1].abs() < 2.0**63).all())
 
 

@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_map
 
 SEED = 3
 CALLS = 2
-"""Of each overload."""
+"""Arguments of each overload."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _slots(bound: Bound) -> list[Slot]:
 
 
 def _elements(tensor: torch.Tensor) -> set[int]:
-    """Where they lie in memory."""
+    """Bytes that they take in memory."""
     places = torch.tensor(tensor.storage_offset())
     for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
         places = places.unsqueeze(-1) + torch.arange(size) * stride
@@ -242,7 +242,7 @@ class SameObjects(Relocation):
 
 @dataclass
 class Outcome:
-    """What is in the tensors that a call writes to, or why it was refused."""
+    """Return the tensors that a call writes to, or why it was refused."""
 
     written: list[torch.Tensor]
     error: Exception | None = None
@@ -268,7 +268,7 @@ def outcome(overload: str, bound: Bound, device: str) -> Outcome:
 
 
 def equal(have: Outcome, want: Outcome) -> bool:
-    """Whether the same was written, but for rounding."""
+    """Return True if the same was written, but for rounding."""
     pairs = list(zip(have.written, want.written, strict=True))
     return all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs) and all(
         torch.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)

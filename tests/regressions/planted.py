@@ -29,7 +29,7 @@ NAMES = (
     *("platform", "difflib", "pathlib", "rich", "numpy", "cffi", "_cffi_backend", "pluggy"),
     *("diopi_proto", "dl_core", "dl_optools", "dl_vendor_cpu", "torch"),
 )
-"""What our processes import, or might."""
+"""Modules that our processes import, or might."""
 
 
 class Planted:
@@ -66,7 +66,7 @@ class Planted:
 
     @property
     def ran(self) -> list[str]:
-        """What ran since the last time this was asked."""
+        """Return what ran since the last call."""
         if not self._witness.exists():
             return []
         found = self._witness.read_text().split()
