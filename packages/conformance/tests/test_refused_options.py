@@ -110,7 +110,9 @@ def test_report_that_is_not_there_is_named(options: tuple[str, ...], tmp_path: P
 
 
 def test_report_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ReportError, match=f"{tmp_path} cannot be read: Is a directory"):
+    with pytest.raises(
+        ReportError, match=f"{tmp_path} cannot be read: it is a folder, not a regular file"
+    ):
         read_report(tmp_path)
 
 
