@@ -19,7 +19,7 @@ from dl_autotune.errors import DatabaseError, TuningError
 from dl_autotune.observers.race import RaceSettings
 from dl_autotune.operators import tuner
 from dl_autotune.operators.call import Call
-from dl_autotune.operators.command import told
+from dl_autotune.operators.command import format_call
 from dl_autotune.operators.model import record_calls
 from dl_autotune.operators.plan import OperatorPlan
 from dl_autotune.operators.tuner import tune_call
@@ -211,7 +211,7 @@ def test_a_call_without_a_choice_leaves_no_study(tmp_path: Path) -> None:
     keys = [{"key": "gemm:1", "choices": ["own"]}]
     found = {"identity": "this", "trials": [], "best": {}, "noise": 0.0, "keys": keys}
     tuned = tune_call(CALL, "cpu", database, PLAN, lambda _: found)
-    assert "there is nothing to choose between" in told(tuned)
+    assert "there is nothing to choose between" in format_call(tuned)
     assert database.studies() == []
 
 
@@ -229,7 +229,7 @@ def test_it_is_said_that_others_kept_the_machine_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: float
 ) -> None:
     _, tuned = tuned_beside(busy, "fast", tmp_path, monkeypatch)
-    assert ("others kept 1.2 of" in told(tuned)) == bool(busy)
+    assert ("others kept 1.2 of" in format_call(tuned)) == bool(busy)
 
 
 @pytest.mark.parametrize("busy", [0.0, 1.2])
@@ -242,7 +242,7 @@ def test_one_thread_is_not_chosen_for_the_load_of_others(
     claimed = database.claimed(study)
     assert claimed is not None
     assert claimed.verdict == ("faster under load" if busy else "faster")
-    assert ("verdict faster under load" in told(tuned)) == bool(busy)
+    assert ("verdict faster under load" in format_call(tuned)) == bool(busy)
 
 
 class Planted:
@@ -310,7 +310,7 @@ def test_of_ranks_that_wait_one_tunes_and_the_others_take_what_it_found(
     monkeypatch.setattr(
         "dl_autotune.operators.tuner.tune_call", lambda call, *_: tuned.append(call)
     )
-    monkeypatch.setattr("dl_autotune.operators.command.told", lambda _: "verdict faster\n")
+    monkeypatch.setattr("dl_autotune.operators.command.format_call", lambda _: "verdict faster\n")
 
     def said(database: str) -> str:
         parser = argparse.ArgumentParser()
