@@ -45,7 +45,11 @@ def assert_close(given: Any, wanted: Any) -> None:
         torch.testing.assert_close(a.cpu(), b, atol=1e-5, rtol=1e-5)
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:There is a performance drop")  # of the CPU
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:There is a performance drop"),  # of the CPU
+    # Devices without attention run it on the CPU, in several calls.
+    pytest.mark.vendor("cpu"),
+]
 
 
 @pytest.mark.parametrize("mask", MASKS)
