@@ -79,7 +79,11 @@ def changed(key: str, old: object, new: object) -> dict[str, Any]:
         ({**GOOD, "call": {"diopiMaxPool2dBackwards": []}}, "call", "'diopiMaxPool2dBackward'?"),
         ({**GOOD, "call": {"diopiMaxPool2dBackward": ["out"]}}, "call", "takes 9 values"),
         (changed("call", "plan.kernel", "plan.kernels"), "call", "did you mean 'plan.kernel'?"),
-        (changed("call", "plan.kernel", "plan.list(0)"), "call", "'plan.list(0)' is not a value"),
+        (
+            changed("call", "plan.kernel", "plan.list(0)"),
+            "call",
+            "value that the plan works out; did you mean 'plan.stride'?",
+        ),
         (changed("call", "grad_output", "grad_outputs"), "call", "did you mean 'grad_output'?"),
         (changed("call", "ceil_mode", "!ceil_mode"), "call", "did you mean 'ceil_mode'?"),
         (

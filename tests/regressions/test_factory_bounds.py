@@ -91,7 +91,10 @@ def ranges(name: str, dtype: torch.dtype | None) -> Iterator[tuple[str, Call]]:
 
 def spaces(name: str, dtype: torch.dtype | None) -> Iterator[tuple[str, Call]]:
     function, bounds = getattr(torch, name), FAR if name == "linspace" else SMALL
-    bases: tuple[Any, ...] = ((),) if name == "linspace" else ((10.0,), (2.5,), (0.0,), (-2.0,))
+    bases: tuple[Any, ...] = ((),)
+    if name == "logspace":
+        # Other bases give elements that are not finite, whose conversion to integers is undefined.
+        bases = ((10.0,), (2.5,)) if dtype in INTEGERS else ((10.0,), (2.5,), (0.0,), (-2.0,))
     for start, end, count, base in product(bounds, bounds, COUNTS, bases):
         yield (
             f"{name}({start}, {end}, {count}, *{base}, dtype={dtype})",

@@ -1,8 +1,9 @@
 """Deadline for the code of plugins, which runs while torch is imported and may never end.
 
 A thread looks at the clock. On the main thread, code of a plugin that is over its time is ended by
-SIGINT, as Ctrl-C ends it: that reaches loops in Python and calls that wait. What neither returns to
-Python nor waits cannot be ended from inside its process; ``dl doctor`` tries plugins in a child.
+SIGINT, as Ctrl-C ends it: that reaches loops in Python and calls that wait, also in a process that
+ignores SIGINT, as jobs in the background do. What neither returns to Python nor waits cannot be
+ended from inside its process; ``dl doctor`` tries plugins in a child.
 """
 
 from __future__ import annotations
@@ -39,13 +40,18 @@ class PluginDeadline:
         self._ends = False
         self._depth = 0
         self._thread: threading.Thread | None = None
+        self._ignored = False
 
     def __enter__(self) -> PluginDeadline:
         self._depth += 1
         if self._depth == 1:
             self._ends = False
+            on_main = threading.current_thread() is threading.main_thread()
+            self._ignored = on_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            if self._ignored:
+                signal.signal(signal.SIGINT, self._interrupt)
             self._thread = threading.Thread(
-                target=self._watch, args=(_interruptible_thread(),), name="dl-plugins", daemon=True
+                target=self._watch, args=(self._interruptible(),), name="dl-plugins", daemon=True
             )
             self._thread.start()
         return self
@@ -57,6 +63,13 @@ class PluginDeadline:
                 self._ends = True
                 self._lock.notify()
             self._thread.join()
+            if self._ignored:
+                signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def _interrupt(self, *_: object) -> None:
+        """Handle SIGINT in a process that ignores it: only the deadline's own signal counts."""
+        if self._fired:
+            raise KeyboardInterrupt
 
     def run(self, what: str, action: Callable[[], _Result]) -> _Result:
         """Return what ``action`` returns.
@@ -106,6 +119,14 @@ class PluginDeadline:
                     self._report()
                     self._lock.wait()
 
+    def _interruptible(self) -> int | None:
+        """Return the main thread if this is it, and SIGINT interrupts Python there."""
+        main = threading.main_thread()
+        if threading.current_thread() is not main:
+            return None
+        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        return main.ident if usual or self._ignored else None
+
     def _seconds_left(self, begun: float | None) -> float:
         """Seconds until the code that has begun then, or begins now, is over its time."""
         return self._seconds - (0.0 if begun is None else time.monotonic() - begun)
@@ -117,12 +138,3 @@ class PluginDeadline:
             self._what,
             self._seconds,
         )
-
-
-def _interruptible_thread() -> int | None:
-    """The main thread if this is it, and SIGINT raises KeyboardInterrupt there; else None."""
-    main = threading.main_thread()
-    if threading.current_thread() is not main:
-        return None
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    return main.ident if usual else None

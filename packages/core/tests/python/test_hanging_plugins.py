@@ -53,6 +53,28 @@ def test_a_plugin_that_hangs_is_left_out_and_the_others_go_on(source: str, on_pa
     assert all(thread.name != "dl-plugins" for thread in threading.enumerate())
 
 
+def test_a_process_that_ignores_interrupts_ends_a_plugin_too(on_path: Wheels) -> None:
+    on_path.add("dl-hangs", LOOP, name="hangs")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        manager = PluginManager([*FOREIGN], SHORT)
+        manager.load()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+    (hangs,) = (x for x in manager.records if x.name not in FOREIGN)
+    assert hangs.status == "failed" and "did not end within 1 seconds" in str(hangs.problem)
+
+
+def test_an_interrupt_that_is_ignored_ends_no_plugin() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with PluginDeadline(60.0) as deadline:
+            deadline.run("a plugin", lambda: signal.raise_signal(signal.SIGINT))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
