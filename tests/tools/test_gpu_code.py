@@ -201,7 +201,7 @@ def test_a_file_of_machine_code_tells_its_kernels(tmp_path: Path) -> None:
     assert kernel_names(file) == ["_Z1kv"]
     assert launch_bounds(file) == {"_Z1kv": 256}
     file.write_bytes(b"no machine code")
-    with pytest.raises(ValueError, match="no 64-bit ELF file"):
+    with pytest.raises(ValueError, match="not a 64-bit ELF file"):
         kernel_names(file)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diopi_proto import NotSupportedError, OperatorError, Vendor
+from diopi_proto import Vendor
 from diopi_proto.tolerance import OpClass
 from support import LAYOUTS, REALS, check, exact, numbers, out_like, place, stored
 
@@ -51,7 +51,11 @@ def test_masked_fill(vendor: Vendor, dtype: str, layout: str) -> None:
     check(b, want, OpClass.EXACT, "MaskedFillInp")
 
 
-def test_mixed_dtypes_are_left_to_the_host(vendor: Vendor) -> None:
-    a, b = out_like(vendor, (2,), "float32"), out_like(vendor, (2,), "float64")
-    with pytest.raises((NotSupportedError, OperatorError)):
-        vendor.op.Where(a, vendor.tensor(np.array([True, False])), a, b)
+def test_operands_of_two_dtypes_are_promoted(vendor: Vendor) -> None:
+    condition = vendor.tensor(np.array([True, False]))
+    a = vendor.tensor(np.array([1.5, 2.5], np.float32))
+    b = vendor.tensor(np.array([3.25, 4.25]))
+    for dtype in ("float64", "float32"):
+        out = out_like(vendor, (2,), dtype)
+        vendor.op.Where(out, condition, a, b)
+        assert out.numpy().tolist() == [1.5, 4.25]
