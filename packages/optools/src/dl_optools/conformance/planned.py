@@ -69,6 +69,24 @@ def _epsilon(plan: Plan, bound: Bound) -> float:
     return torch.finfo(bound["input"].dtype).eps if eps is None else float(eps)
 
 
+def _expanded_points(plan: Plan, bound: Bound) -> torch.Tensor:
+    """Return the first points of a distance, with the batch of both operands."""
+    x1, x2 = bound["x1"], bound["x2"]
+    batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    expanded: torch.Tensor = x1.expand(*batch, *x1.shape[-2:])
+    return expanded
+
+
+def _expanded_windows(plan: Plan, bound: Bound) -> torch.Tensor:
+    """Return the gradient of windows with the shape that ``unfold`` gives."""
+    sizes, size = list(bound["input_sizes"]), bound["size"]
+    if sizes:
+        dim = bound["dim"] % len(sizes)
+        sizes[dim] = (sizes[dim] - size) // bound["step"] + 1
+    expanded: torch.Tensor = bound["grad_in"].expand(*sizes, size)
+    return expanded
+
+
 _VALUES: Mapping[str, Callable[[Plan, Bound], Any]] = {
     "dim": _dim,
     "dims": _dims,
@@ -77,4 +95,6 @@ _VALUES: Mapping[str, Callable[[Plan, Bound], Any]] = {
     "padding": _windows("padding"),
     "dilation": _windows("dilation"),
     "epsilon": _epsilon,
+    "x1": _expanded_points,
+    "grad": _expanded_windows,
 }
