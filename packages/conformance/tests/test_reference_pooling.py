@@ -15,8 +15,8 @@ NAMES = [f"diopiPool{dims}d" for dims in (1, 2, 3)]
 def by_unfolding(given: dict[str, Any], x: Any, dims: int) -> Any:
     """Means of windows with dilation: sums of shifted and strided views over counts of these."""
     torch = pytest.importorskip("torch")
-    several = [tuple(given[k]) for k in ("ksize", "stride", "padding", "dilation")]
-    kernel, stride, padding, dilation = several
+    kernel, stride, padding = (tuple(given[k]) for k in ("ksize", "stride", "padding"))
+    dilation = tuple(max(step, 1) for step in given["dilation"])
     inside = torch.ones_like(x)
     around = [p for p in reversed(padding) for _ in range(2)]
     padded, counted = (torch.nn.functional.pad(each, around) for each in (x, inside))
