@@ -42,7 +42,7 @@ class Faulty(TorchDispatchMode):
 
 @contextmanager
 def below_the_tools() -> Iterator[None]:
-    """What tools call by themselves meets the device, too."""
+    """Calls that tools make by themselves meet the device, too."""
     OUR_MODES.append(Faulty)
     try:
         yield
@@ -51,7 +51,7 @@ def below_the_tools() -> Iterator[None]:
 
 
 def probed(work: Callable[[], Any], name: str = "", *wrong: Any, **options: Any) -> dict[str, Any]:
-    """What the probe reports of a program on the device with a fault."""
+    """Return the probe's report of a program on the device with a fault."""
     torch.manual_seed(0)
     with below_the_tools(), Faulty(name, *wrong, **options), OpProbe(device="cpu") as tool:
         work()

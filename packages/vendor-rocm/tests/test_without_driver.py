@@ -1,4 +1,4 @@
-"""A machine without AMD's driver: silence under torch, and reasons from `dl doctor`."""
+"""A machine without AMD's driver: one warning under torch, and reasons from `dl doctor`."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def instance_norm_backward(
     weight, length = _per_channel(scale, 1.0), rows.shape[2]
     value = weight * inverse * (grad - _mean(grad) - normal * _mean(grad * normal))
     spread = np.abs(grad) + _mean(np.abs(grad)) + size * _mean(np.abs(grad) * size)
-    # Of the deviations and of their inverse, which are computed again.
+    # Roundings of the deviations and of their inverse, which are computed again.
     spread = 3 * np.abs(weight * inverse) * spread
     outer, count = (0, 2), rows.shape[0] * length + length
     terms = np.abs(grad) * size

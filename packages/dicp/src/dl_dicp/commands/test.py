@@ -24,7 +24,7 @@ def configure(commands: Any) -> None:
         "is on it and does not."
     )
     parser.add_argument(
-        "subject", choices=("ops", "models", "patterns"), help="what is compiled and compared"
+        "subject", choices=("ops", "models", "patterns"), help="programs to compile and compare"
     )
     parser.add_argument(
         "--dynamic",

@@ -29,7 +29,7 @@ from dl_optools.diagnosis.masked import DROPOUTS, RRELU, kept_share, slopes
 from dl_optools.diagnosis.permutations import Permutation
 
 LEAST_SHAPE = 0.1
-"""Of a Dirichlet law: the gamma numbers of smaller shapes often underflow, in all of a vector."""
+"""Least shape of a Dirichlet law: gamma numbers of smaller ones often underflow together."""
 
 Bound = Mapping[str, Any]
 Tensor = torch.Tensor
@@ -37,7 +37,7 @@ Tensor = torch.Tensor
 
 @dataclass(frozen=True)
 class Drawing:
-    """What is known of a random operator.
+    """Law of a random operator.
 
     :ivar law: of the arguments by name, with defaults, and of the draws.
     :ivar parameters: names of the arguments that may be tensors with a parameter for each draw.
@@ -97,7 +97,7 @@ def _multinomial(bound: Bound, drawn: Tensor) -> Law | None:
 
 
 def _is_coarse(drawn: Tensor) -> bool:
-    """Whether many draws of shapes below 1 become the dtype's smallest number."""
+    """Return True if many draws of shapes below 1 become the dtype's smallest number."""
     return torch.finfo(drawn.dtype).bits <= 16
 
 
@@ -156,7 +156,7 @@ DRAWINGS: dict[str, Drawing] = {
 
 
 def drawing_of(name: str, bound: Bound) -> Drawing | None:
-    """What is known of an operator's draws; None: nothing."""
+    """Return the law of an operator's draws; None if it is unknown."""
     if name == "bernoulli" and bound.get("p") is None:
         return Drawing(_bernoulli, ("self",), ())
     return DRAWINGS.get(name)

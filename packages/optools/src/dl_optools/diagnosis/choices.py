@@ -81,7 +81,7 @@ class Categories:
         count = shape[-1] if shape else 1
         own = -torch.log2(self.weights.square().sum(-1, keepdim=True))
         if not self.replacement:
-            # What is left behind the first draw may be certain.
+            # Later draws may be certain.
             own = own / max(count, 1)
         return own.expand(own.size(0), count).reshape(shape)
 

@@ -1,4 +1,4 @@
-"""Which calls of a program were checked, and what is left. Imports no torch.
+"""Checked and unchecked calls of a program. Imports no torch.
 
 A call counts as checked where each of its results was: what it returns, what it writes, and that it
 leaves its other arguments alone. A result is checked by a comparison with the CPU's float64 within

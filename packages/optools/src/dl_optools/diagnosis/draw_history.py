@@ -1,4 +1,4 @@
-"""What the draws of one operator have in common over the calls of a program."""
+"""Comparison of one operator's draws over the calls of a program."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DrawHistory:
     """Sums over the scores of calls, and which draws came from which state of the generator.
 
     Calls that begin where no call ended begin the sums again: a program that sets its seed draws
-    the same numbers twice, which is no sample of twice the size.
+    the same numbers twice, which is not a sample of twice the size.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class DrawHistory:
         return f"call {first} drew the same numbers from another state of the generator"
 
     def alike(self, scores: Tensor, state: bytes, number: int) -> str:
-        """Whether the draws tell of those of the operator's call before."""
+        """Return True if the draws depend on those of the operator's previous call."""
         last, self._last = self._last, (state, number, scores.flatten())
         if last is None or last[0] == state:
             return ""
@@ -87,7 +87,7 @@ class DrawHistory:
 
 
 def misfit(count: int, mean: float, spread: float, slack: float, bins: Tensor) -> str:
-    """Whether transformed draws are not uniform: their mean, spread and distribution function.
+    """Test whether transformed draws are not uniform: their mean, spread and distribution function.
 
     The distribution function by the Dvoretzky-Kiefer-Wolfowitz inequality (Massart, The tight
     constant in the Dvoretzky-Kiefer-Wolfowitz inequality, Annals of Probability 18, 1990).

@@ -32,7 +32,7 @@ Run = Callable[[], Any]
 SAMPLE = 1 << 16
 """Draws that are looked at besides those of the program, and of a call at most."""
 ROWS = 64
-"""Of these draws."""
+"""Rows of these draws."""
 
 
 class DrawChecks:
@@ -198,7 +198,7 @@ def first_draws(law: Law, values: Tensor) -> tuple[Law, Tensor]:
 
 
 def slack_of(law: Law, values: Tensor) -> float:
-    """What the rounding to the draws' dtype moves the distribution: of narrow dtypes much."""
+    """Return how far rounding to the draws' dtype moves the distribution."""
     if not values.is_floating_point() or torch.finfo(values.dtype).bits > 16 or not values.numel():
         return 0.0
     return float(law.cells(values).mean()) + 2 * torch.finfo(values.dtype).eps

@@ -279,7 +279,7 @@ def _other_zeros(result: Any, again: Any) -> tuple[torch.Tensor, torch.Tensor] |
 
 
 def _copy(value: Any) -> Any:
-    """Return a copy of a tensor that lies in memory as it does; other values as they are."""
+    """Return a copy of a tensor with the same memory layout; other values unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
     if any(step == 0 and size > 1 for size, step in zip(value.shape, value.stride(), strict=True)):

@@ -14,13 +14,13 @@ SIGMAS = 8.0
 CERTAIN_BITS = 64.0
 """Entropy of draws that no chance makes equal."""
 FEWEST = 64
-"""Of fewer values a correlation says nothing."""
+"""Least number of values for a correlation."""
 _BLOCKS = tuple(2**power for power in range(5, 15))
 """Periods that kernels have: threads of a group, elements of a block."""
 
 
 def repetition(values: Tensor, entropy: Tensor) -> str:
-    """What is the same all along a dimension, or in two of the last dimension's rows.
+    """Find values that are the same all along a dimension, or in two of the last dimension's rows.
 
     :param entropy: collision entropy of each value, of the values' shape.
     """

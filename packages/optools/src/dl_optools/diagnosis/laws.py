@@ -19,7 +19,7 @@ from dl_optools.diagnosis.special import beta_ratio
 
 Tensor = torch.Tensor
 Parameter = float | Tensor
-"""Of all elements alike, or of each: then of the shape of the draws."""
+"""Parameter of a law: one value for all elements, or one for each in the shape of the draws."""
 
 FLOATING_BITS = 4.0
 """Collision entropy of a continuous law in the coarsest dtype, at least."""

@@ -116,7 +116,7 @@ class OpProbe(Tool):
     ) -> Any:
         defaults = {x.name: x.default_value for x in overload._schema.arguments}
         bound = {**defaults, **facts.bind(call.args, call.kwargs)}
-        # What is read and written in place is another call's input the second time.
+        # An argument written in place is another input the second time.
         repeat = repeat and base_name(overload) not in RRELU
         with self._lock:
             result, problem = self._draws.call(

@@ -178,7 +178,7 @@ def unended(notes: Sequence[str]) -> list[int]:
 
 
 def lost(notes: Sequence[str]) -> str:
-    """Which processes ended before their tools could say what they found; empty where none did."""
+    """List processes that ended before their tools could report; empty where none did."""
     begun = _begun(notes)
     missing = [f"process {process}" for process in unended(notes)]
     if not missing:
