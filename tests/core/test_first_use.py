@@ -23,6 +23,10 @@ FIRST = {
     ),
     "a copy": ('torch.ones(2).to("dl").sum().item()', "2.0"),
     "a generator": ('torch.Generator("dl").device', "dl:0"),
+    "a nested one": (
+        'torch.nested.nested_tensor([torch.zeros(2)], device="dl").sin()[0].tolist()',
+        "[0.0, 0.0]",
+    ),
     "a parameter": ('torch.nn.Linear(1, 1, device="dl").weight.device', "dl:0"),
 }
 
@@ -38,7 +42,6 @@ REFUSED = {
     'torch.qint8), device="dl")',
     "quantized, from nothing": "torch._empty_affine_quantized([2], scale=1.0, zero_point=0, "
     'dtype=torch.qint8, device="dl")',
-    "nested": 'torch.nested.nested_tensor([torch.ones(2)], device="dl").sin()',
 }
 
 

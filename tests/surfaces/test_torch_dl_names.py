@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 import torch
+import torch.cuda.comm  # an attribute of torch.cuda only once somebody has imported it
 
 from dl_core.torch_backend.refused import REFUSED, refusal
 

@@ -31,6 +31,7 @@ REFUSED: dict[str, str] = {
     "change_current_allocator": _ALLOCATOR,
     "check_error": _RUNTIME,
     "clock_rate": _SENSORS,
+    "comm": _COMMUNICATION,
     "cudaStatus": _RUNTIME,
     "cudart": _RUNTIME,
     "current_blas_handle": _LIBRARY,
