@@ -102,7 +102,7 @@ EXTRAS_OF_AUTOTUNE = tuple(
 
 # One in twenty cases of each test function runs, others for each commit; `full` runs all. Not
 # sampled are the rules of the repository, and TORCH_FREE, which lacks the plugin's requirements.
-DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/house")
+DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/architecture")
 
 # Generators of committed files; with --check they compare instead of writing.
 GENERATORS = (
@@ -594,7 +594,7 @@ def lint(session: nox.Session) -> None:
         "mypy": (python, "-m", "mypy", *sources, "tools", "noxfile.py"),
         "clang-format": (clang_format, "--dry-run", "-Werror", *cpp_sources()),
         **{" ".join(each): (python, *each, "--check") for each in GENERATORS},
-        "families": (python, "tests/house/test_families.py"),
+        "families": (python, "tests/architecture/test_families.py"),
         "wording": (python, "-m", "tools.wording"),
         "commit messages": (python, "tools/commit_messages.py"),
     }

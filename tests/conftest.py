@@ -13,7 +13,7 @@ import os
 import pytest
 
 DEFAULT_SHARE = 0.02
-WITHOUT_DEVICE = ("house", "tools")
+WITHOUT_DEVICE = ("architecture", "tools")
 """Folders whose tests use no device."""
 
 MARKERS = (

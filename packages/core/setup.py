@@ -86,13 +86,13 @@ class BuildInUnits(BuildExtension):
     def units(self, folder: Path) -> list[str]:
         """Write a file for each unit, which includes its share; return all there is to compile."""
         sources = HERE / "csrc"
-        units = {room: (name, count) for name, rooms, count in UNITS for room in rooms}
+        units = {layer: (name, count) for name, layers, count in UNITS for layer in layers}
         members: dict[str, list[str]] = {}
         alone: list[str] = []
         for path in sorted(path.relative_to(sources) for path in sources.rglob("*.cpp")):
-            room = path.parent.as_posix()
-            if room in units:
-                name, count = units[room]
+            layer = path.parent.as_posix()
+            if layer in units:
+                name, count = units[layer]
                 number = zlib.crc32(path.stem.encode()) % count
                 includes = members.setdefault(f"unit_{name}_{number}.cpp", [])
                 includes.append(f'#include "{path.as_posix()}"\n')

@@ -1,6 +1,6 @@
 """Every operator has one address: the schema's family is the name of its kernel's file.
 
-python tests/house/test_families.py     # the same without pytest, for `nox -s lint`
+python tests/architecture/test_families.py     # the same without pytest, for `nox -s lint`
 """
 
 from __future__ import annotations

@@ -10,54 +10,54 @@ import pytest
 import yaml
 
 SOURCES = Path(__file__).parents[2] / "packages" / "core" / "csrc"
-ROOMS: dict[str, list[str]] = yaml.safe_load((SOURCES / "rooms.yaml").read_text())
+LAYERS: dict[str, list[str]] = yaml.safe_load((SOURCES / "layers.yaml").read_text())
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 Edge = tuple[str, str]
 
 
-def room_of(path: str) -> str:
+def layer_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def named(room: str) -> str | None:
-    """Return the entry of rooms.yaml for a layer: its name, or a pattern."""
-    return next((name for name in ROOMS if fnmatch.fnmatchcase(room, name)), None)
+def entry_of(layer: str) -> str | None:
+    """Return the entry of layers.yaml for a layer: its name, or a pattern."""
+    return next((name for name in LAYERS if fnmatch.fnmatchcase(layer, name)), None)
 
 
 def includes(folder: Path = SOURCES) -> dict[Edge, list[str]]:
-    """The edges between rooms, with the files that make them."""
+    """Return the edges between layers, each with the files that include across it."""
     edges: dict[Edge, list[str]] = {}
     for path in sorted([*folder.rglob("*.cpp"), *folder.rglob("*.h")]):
         file = path.relative_to(folder).as_posix()
         for included in INCLUDE.findall(path.read_text()):
-            if (folder / included).exists() and room_of(file) != room_of(included):
-                edges.setdefault((room_of(file), room_of(included)), []).append(file)
+            if (folder / included).exists() and layer_of(file) != layer_of(included):
+                edges.setdefault((layer_of(file), layer_of(included)), []).append(file)
     return edges
 
 
 def is_allowed(edge: Edge) -> bool:
-    room, included = map(named, edge)
-    return room is not None and included is not None and included in ROOMS[room]
+    layer, included = map(entry_of, edge)
+    return layer is not None and included is not None and included in LAYERS[layer]
 
 
-def test_every_file_is_in_a_room() -> None:
+def test_every_file_is_in_a_layer() -> None:
     files = [path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*.*")]
-    strangers = [f for f in files if f != "rooms.yaml" and named(room_of(f)) is None]
-    assert not strangers, f"rooms.yaml has no entry for {strangers}"
+    unlisted = [f for f in files if f != "layers.yaml" and entry_of(layer_of(f)) is None]
+    assert not unlisted, f"layers.yaml has no entry for {unlisted}"
 
 
 @pytest.mark.parametrize("edge", sorted(includes()), ids=" includes ".join)
-def test_no_room_includes_one_above_it(edge: Edge) -> None:
+def test_no_layer_includes_one_above_it(edge: Edge) -> None:
     files = ", ".join(includes()[edge])
-    assert is_allowed(edge), f"{files}: {edge[0]} may not include {edge[1]} (csrc/rooms.yaml)"
+    assert is_allowed(edge), f"{files}: {edge[0]} may not include {edge[1]} (csrc/layers.yaml)"
 
 
-def test_rooms_are_listed_from_the_ground_up() -> None:
-    """So that there is no circle."""
-    names = list(ROOMS)
-    for number, (room, included) in enumerate(ROOMS.items()):
-        assert set(included) <= set(names[:number]), f"{room} includes what is listed below it"
+def test_layers_are_listed_from_the_lowest_up() -> None:
+    """This order rules out include cycles."""
+    names = list(LAYERS)
+    for number, (layer, included) in enumerate(LAYERS.items()):
+        assert set(included) <= set(names[:number]), f"{layer} includes a layer listed after it"
 
 
 def test_an_upward_include_is_found(tmp_path: Path) -> None:
