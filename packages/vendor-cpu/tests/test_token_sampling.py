@@ -176,7 +176,7 @@ def test_bad_penalties_are_told(vendor: Vendor) -> None:
     repeat(np.array([[1], [9]]), 1, 2)
     with pytest.raises(OperatorError, match="step is 3; output_ids has 2 steps"):
         repeat(np.array([[1], [2]]), 2, 3)
-    with pytest.raises(OperatorError, match=r"vocab_size is 5; it lies in \[0, 4\]"):
+    with pytest.raises(OperatorError, match=r"vocab_size is 5; it must be in \[0, 4\]"):
         vendor.op.BatchApplyTemperaturePenaltyInp(
             vendor.tensor(rows(1, 4)), None, floats(vendor, 1), 1, 5, 4
         )

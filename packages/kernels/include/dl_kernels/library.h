@@ -1,5 +1,6 @@
-// The seam for libraries that multiply matrices and convolve faster than the kernels here. A vendor
-// that has one sets these functions; each may decline a call, having written nothing.
+// Interface for libraries whose matrix products and convolutions are faster than the kernels here.
+// A vendor with such a library sets these functions; each may decline a call without having written
+// anything.
 #ifndef DL_KERNELS_LIBRARY_H_
 #define DL_KERNELS_LIBRARY_H_
 
@@ -24,25 +25,26 @@ struct MatrixBatch {
 };
 
 // c = alpha · a · b + beta · c for `batch` pairs of m×k and k×n matrices; c is not read if beta is
-// 0. No size is 0. `out_dtype` is that of c and the bias: `dtype`, or for halves float32.
+// 0. No size is 0. `out_dtype`, the dtype of c and of the bias, is `dtype` or, for half precision,
+// float32.
 struct GemmCall {
   diopiDtype_t dtype, out_dtype;
   int64_t batch, m, n, k;
   double alpha, beta;
   MatrixBatch<const void> a, b;
   MatrixBatch<void> c;
-  const void* bias;  // n elements for every row of c, or null
+  const void* bias;  // n elements added to every row of c, or null
   MatmulPrecision precision = MatmulPrecision::kFloat32;
 };
 
 struct Library {
   bool (*gemm)(const Launch& launch, const GemmCall& call) = nullptr;
 
-  // Tensors are of one dtype and have no dimension of size 0. `bias` and `grad_bias` may be null; a
-  // call with the latter that is declined comes again without it.
+  // Tensors have the same dtype and no dimension of size 0. `bias` and `grad_bias` may be null; if
+  // a call with `grad_bias` is declined, it is repeated without it.
   bool (*convolve)(const Launch& launch, const ConvShape& shape, const TensorRef& out,
                    const TensorRef& input, const TensorRef& weight, const void* bias) = nullptr;
-  // `grad_input` may be float32 where the others are of a half type.
+  // `grad_input` may be float32 when the others are half precision.
   bool (*input_gradient)(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
                          const TensorRef& grad_output, const TensorRef& weight) = nullptr;
   bool (*weight_gradient)(const Launch& launch, const ConvShape& shape,
@@ -50,7 +52,7 @@ struct Library {
                           const TensorRef& grad_output, const TensorRef& input) = nullptr;
 };
 
-// Set while the vendor's library is loaded, before any operator runs.
+// Set when the vendor's library is loaded, before any operator runs.
 inline Library library;
 
 DL_KERNELS_END

@@ -1,5 +1,5 @@
-// The operators of a library that is built from kernels. dl_kernels.write_units makes the unit that
-// lists them, with the macros below.
+// The list of operators of a library that is built from kernels. dl_kernels.write_units generates
+// the compilation unit that defines it, with the macros below.
 #ifndef DL_KERNELS_OPERATORS_H_
 #define DL_KERNELS_OPERATORS_H_
 
@@ -20,23 +20,23 @@ OperatorList operators() noexcept;
 
 DL_KERNELS_END
 
-// Makes an array the list.
+// Defines the list from an array.
 #define DL_KERNELS_LIST(array)                                             \
   dl::kernels::OperatorList dl::kernels::operators() noexcept {            \
     return {array, static_cast<uint64_t>(sizeof(array) / sizeof(*array))}; \
   }
 
-// An entry of the list. A vendor that does something of its own around every operator defines
-// DL_KERNELS_OPERATOR in a header, and compiles with DL_KERNELS_OPERATOR_HEADER naming that; one
-// whose driver has a current device sets it there.
+// An entry of the list. A vendor that wraps every operator - for example, to set the driver's
+// current device - defines DL_KERNELS_OPERATOR in a header and compiles with
+// DL_KERNELS_OPERATOR_HEADER naming that header.
 #if defined(DL_KERNELS_OPERATOR_HEADER)
 #include DL_KERNELS_OPERATOR_HEADER
 #else
 #define DL_KERNELS_OPERATOR(function, op) DL_OPERATOR_BY(function, op)
 #endif
 
-// Exports a function by an operator's name, as DIOPI's own convention has it. The loader asks
-// `find` for the function behind the name, so that no list of parameters is repeated.
+// Exports a function by an operator's name, as DIOPI's own convention requires. The loader asks
+// `find` for the function behind the name, so that the list of parameters is not repeated.
 #define DL_KERNELS_EXPORT(function, op)                                                \
   extern "C" {                                                                         \
   static decltype(&::op) find_##op() {                                                 \

@@ -1,6 +1,6 @@
-// Operators on several dtypes. Kernels compute in one dtype and decline other calls; here such a
-// call is made again on operands that have been converted to the dtype of PyTorch's promotion, for
-// all operators alike. Which arguments take part follows from the schema: dl_kernels.promotion.
+// Type promotion of operators. Kernels compute in one dtype and decline other calls; for all
+// operators alike, such a call is repeated with operands converted to the dtype of PyTorch's
+// promotion. dl_kernels.promotion derives the participating arguments from the schema.
 #ifndef DL_KERNELS_PROMOTION_H_
 #define DL_KERNELS_PROMOTION_H_
 
@@ -15,19 +15,19 @@
 
 DL_KERNELS_BEGIN
 
-// What becomes of the result.
+// Conversion of the result.
 enum class PromotedResult {
-  kCommon,     // from the common dtype to its own, if that holds such numbers
+  kCommon,     // from the common dtype to its own, if that is allowed
   kConverted,  // as kCommon; true quotients of integers are floating-point
-  kTruth,      // 0 or 1 in a dtype of its own; in place, by way of the common dtype
+  kTruth,      // 0 or 1 in its own dtype; in place, by way of the common dtype
 };
 
 struct Promotion {
   uint32_t
-      operands;  // bit i: argument i, without the context, is a tensor or scalar that takes part
-  int result;    // the argument with the result; in place it is an operand too
+      operands;  // bit i: argument i, not counting the context, is a participating tensor or scalar
+  int result;    // index of the result; in place it is an operand too
   PromotedResult kind;
-  bool floating;  // operators whose results are floating-point take integers as float32
+  bool floating;  // operators with floating-point results convert integers to float32
 };
 
 namespace promotion_detail {
@@ -45,8 +45,8 @@ inline bool is_unsigned(diopiDtype_t dtype) {
   return dtype == diopi_dtype_uint8 || (dtype_bit(dtype) & kWideUnsigned) != 0;
 }
 
-// The dtype that holds the numbers of both, as PyTorch's promote_types has it; tfloat32, which no
-// tensor has, where there is none.
+// Return the smallest dtype that holds the values of both, like PyTorch's promote_types; tfloat32,
+// which no tensor has, if there is none.
 inline diopiDtype_t common_of(diopiDtype_t a, diopiDtype_t b) {
   if (a == b) return a;
   if (category_of(a) < category_of(b)) return common_of(b, a);
@@ -58,7 +58,7 @@ inline diopiDtype_t common_of(diopiDtype_t a, diopiDtype_t b) {
                  : diopi_dtype_complex64;
     case kFloating:
       if (category_of(b) != kFloating) return a;
-      return wide ? diopi_dtype_float64 : diopi_dtype_float32;  // also of the two halves
+      return wide ? diopi_dtype_float64 : diopi_dtype_float32;  // also for float16 with bfloat16
     default:
       break;
   }
@@ -74,8 +74,9 @@ inline diopiDtype_t complex_of(diopiDtype_t real) {
   return real == diopi_dtype_float64 ? diopi_dtype_complex128 : diopi_dtype_complex64;
 }
 
-// Operands by rank: tensors with dimensions, then those without, then scalars. A lower rank matters
-// only where its category is higher, and floats stay as wide as they are beside complex numbers.
+// Operands by rank: tensors with dimensions, then 0-dimensional ones, then scalars. A lower rank
+// matters only if its category is higher, and floats keep their width in operations with complex
+// numbers.
 class Common {
  public:
   void add(int rank, diopiDtype_t dtype) {
@@ -119,7 +120,7 @@ Argument argument_of(const T&) {
   return {nullptr, nullptr};
 }
 
-// What an operator is called with: an argument itself unless it is a tensor.
+// Return the converted tensor of an argument, or the argument itself.
 inline diopiTensorHandle_t converted_or(diopiTensorHandle_t, const Argument& argument) {
   return const_cast<diopiTensorHandle_t>(argument.tensor);
 }
@@ -151,14 +152,14 @@ inline diopiDtype_t common_dtype(const Promotion& rule, const Argument* argument
   return rule.floating && is_integral(dtype) ? diopi_dtype_float32 : dtype;
 }
 
-// A dense tensor of the shape of another.
+// Allocate a contiguous tensor of the shape of another.
 inline diopiError_t make_like(diopiContextHandle_t ctx, diopiTensorHandle_t* made,
                               const TensorRef& like, diopiDtype_t dtype) {
   const diopiSize_t size{like.sizes, like.ndim};
   return diopiRequireTensor(ctx, made, &size, nullptr, dtype, diopi_device);
 }
 
-// Replaces operands, and the result where it has another dtype, by tensors of the common dtype.
+// Replace the operands, and the result if its dtype differs, by tensors of the common dtype.
 inline diopiError_t convert(diopiContextHandle_t ctx, const Promotion& rule, diopiDtype_t dtype,
                             Argument* arguments, int count) {
   const auto replace = [&](int i, bool filled) -> diopiError_t {
@@ -177,8 +178,8 @@ inline diopiError_t convert(diopiContextHandle_t ctx, const Promotion& rule, dio
   return diopiSuccess;
 }
 
-// Whether an operator may have declined its arguments only for their dtypes, and may not decline
-// them when they are converted.
+// Return true if an operator may have declined its arguments only because of their dtypes, and
+// accepts the converted ones.
 inline bool is_convertible(const Promotion& rule, diopiDtype_t common, const Argument* arguments) {
   if (!is_known(common) || arguments[rule.result].tensor == nullptr) return false;
   const diopiDtype_t result = ref(arguments[rule.result].tensor).dtype;
@@ -197,7 +198,7 @@ inline bool is_convertible(const Promotion& rule, diopiDtype_t common, const Arg
 template <class Declared, Declared* kFunction, const Promotion& kRule>
 struct Promoting;
 
-// `call` is kFunction, which is asked again where it declines the dtypes.
+// `call` calls kFunction, and repeats it with converted operands if it declines the dtypes.
 template <class... Args, diopiError_t (*kFunction)(diopiContextHandle_t, Args...),
           const Promotion& kRule>
 struct Promoting<diopiError_t(diopiContextHandle_t, Args...), kFunction, kRule> {
@@ -213,7 +214,8 @@ struct Promoting<diopiError_t(diopiContextHandle_t, Args...), kFunction, kRule> 
     const promotion_detail::Argument arguments[] = {promotion_detail::argument_of(args)...};
     const diopiDtype_t common = promotion_detail::common_dtype(kRule, arguments, kCount);
     const diopiError_t status = in_dtype(ctx, common, arguments, args...);
-    // True quotients of integers are floating-point; the kernel declines integers for nothing else.
+    // True quotients of integers are floating-point; the kernel declines integers for no other
+    // reason.
     if (status == diopiDtypeNotSupported && kRule.kind == PromotedResult::kConverted &&
         is_integral(common))
       return in_dtype(ctx, diopi_dtype_float32, arguments, args...);

@@ -1,4 +1,4 @@
-// What operators of attention share between their arguments and the kernels.
+// Arguments shared by the attention operators, as they are passed to the kernels.
 #ifndef DL_KERNELS_ATTENTION_ATTENTION_CALL_H_
 #define DL_KERNELS_ATTENTION_ATTENTION_CALL_H_
 
@@ -11,7 +11,7 @@
 
 DL_KERNELS_BEGIN
 
-// A mask is broadcast to all weights. `hides`: true hides a key, instead of letting it take part.
+// Open a mask, broadcast to [N, H, S, S']. With `hides`, true hides a key; otherwise it keeps it.
 template <class T>
 diopiError_t attention_mask(const char* op, diopiConstTensorHandle_t handle, bool hides,
                             const AttentionShape& shape, AttentionMask* mask) {
@@ -43,8 +43,8 @@ diopiError_t attention_mask(const char* op, diopiConstTensorHandle_t handle, boo
   return diopiSuccess;
 }
 
-// Slopes [H] or [N, H] of a bias that falls with the distance. Source: Press et al., Train short,
-// test long (2022).
+// Slopes [H] or [N, H] of a linear bias on the distance between query and key. Source: Press et
+// al., Train Short, Test Long: Attention with Linear Biases (ALiBi, 2022).
 inline diopiError_t attention_slopes(const char* op, diopiConstTensorHandle_t handle,
                                      const AttentionShape& shape, AttentionMask* mask) {
   if (handle == nullptr) return diopiSuccess;
@@ -62,7 +62,7 @@ inline diopiError_t attention_slopes(const char* op, diopiConstTensorHandle_t ha
   return diopiSuccess;
 }
 
-// A call, and its pieces for the kernels as they become known.
+// The arguments of a call; the fields are filled in as they are checked.
 struct AttentionCall {
   const char* op = nullptr;
   AttentionInputs inputs{};
@@ -72,13 +72,15 @@ struct AttentionCall {
   diopiConstTensorHandle_t slopes = nullptr;
   double dropout = 0;
   diopiGeneratorHandle_t generator = nullptr;
-  const uint8_t* stored_state = nullptr;            // of the generator, instead of it
-  int64_t longest_queries = -1, longest_keys = -1;  // that weights are numbered by, if not the own
+  const uint8_t* stored_state = nullptr;  // serialized generator state, instead of a generator
+  int64_t longest_queries = -1,
+          longest_keys = -1;  // lengths that weights are numbered by; negative: own lengths
 
-  // Rows that no sequence has are 0.
+  // Rows that belong to no sequence are set to 0.
   bool has_padding = false;
 
-  // A row of statistics for each query of all packed samples; else [N, H, S] with the largest S.
+  // True: a row of statistics for each query of all packed samples. False: [N, H, S] with the
+  // largest S.
   bool packed_statistics = false;
 
   // DIOPI counts windows and the diagonal from the end when there are more keys than queries.
@@ -109,7 +111,7 @@ struct AttentionCall {
     return diopiSuccess;
   }
 
-  // Takes the steps of all weights from the generator.
+  // Reserve the generator's steps for all weights.
   AttentionDropout open_dropout() const {
     AttentionDropout opened{};
     if (dropout == 0) return opened;
@@ -205,7 +207,7 @@ inline diopiError_t run_attention_backward(diopiContextHandle_t ctx, const Atten
   DL_TRY(call.check_statistics(results.lse));
   DL_TRY(call.check_dropout());
   if (ref(results.grad_out).numel == 0) {
-    // Nothing depends on the inputs, however many heads without rows there are.
+    // The gradients are zero for any number of heads without rows.
     DL_TRY(fill_elements(ctx, op, ref(results.grad_q), integer_scalar(0)));
     DL_TRY(fill_elements(ctx, op, ref(results.grad_k), integer_scalar(0)));
     return fill_elements(ctx, op, ref(results.grad_v), integer_scalar(0));
@@ -225,7 +227,7 @@ inline diopiError_t run_attention_backward(diopiContextHandle_t ctx, const Atten
   });
 }
 
-// Which of the weights of a call its dropout will keep; nothing is taken from the generator.
+// Write which weights of a call its dropout keeps, without advancing the generator.
 inline diopiError_t write_kept_weights(diopiContextHandle_t ctx, const AttentionCall& call,
                                        diopiTensorHandle_t kept) {
   if (kept == nullptr) return fail(call.op, "return_debug_mask needs a debug_attn_mask");

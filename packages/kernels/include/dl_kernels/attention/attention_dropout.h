@@ -1,6 +1,7 @@
-// Dropout of the weights of attention. Whether a weight is kept follows from the generator and the
-// number of the weight, so that it is drawn where it is needed and nothing of the size of all
-// weights is stored; docs/random.md of dl-diopi-proto says which weight gets which word.
+// Dropout of attention weights. Whether a weight is kept is a function of the generator state and
+// of the weight's index, so the kernels recompute it where they need it and no tensor of the size
+// of all weights is stored. docs/random.md of dl-diopi-proto defines which weight uses which random
+// word.
 #ifndef DL_KERNELS_ATTENTION_ATTENTION_DROPOUT_H_
 #define DL_KERNELS_ATTENTION_ATTENTION_DROPOUT_H_
 
@@ -15,10 +16,10 @@ DL_KERNELS_BEGIN
 struct AttentionDropout {
   bool active;
   BernoulliTrial kept;
-  double scale;  // of what is kept
+  double scale;  // factor of the weights that are kept
   int64_t heads, queries, keys;
   RandomState state;
-  const uint8_t* stored;  // the state as kStateBytes bytes that the device has, or null
+  const uint8_t* stored;  // generator state as kStateBytes bytes in device memory, or null
 
   static constexpr int64_t kStateBytes = 16;
 
@@ -39,7 +40,7 @@ struct AttentionDropout {
     return found;
   }
 
-  // The number of a weight in [batch, heads, queries, keys].
+  // Return the linear index of a weight in [batch, heads, queries, keys].
   DL_FN uint64_t number(int64_t n, int64_t h, int64_t query, int64_t key) const {
     const auto row = static_cast<uint64_t>(n * heads + h) * static_cast<uint64_t>(queries) +
                      static_cast<uint64_t>(query);
@@ -52,7 +53,7 @@ struct AttentionDropout {
     return kept(Philox(from.seed, step).word[lane], WordSource{from.seed, step, lane});
   }
 
-  // What a weight with this number becomes.
+  // Apply dropout to the weight with this index.
   template <class C>
   DL_FN C applied(const RandomState& from, uint64_t number, C weight) const {
     return keeps(from, number) ? weight * static_cast<C>(scale) : C(0);

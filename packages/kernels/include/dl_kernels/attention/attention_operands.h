@@ -1,4 +1,4 @@
-// Tensors of attention in the layouts that operators have, as [samples, heads, rows, width].
+// Operands of attention in the supported layouts, as strided [samples, heads, rows, width].
 #ifndef DL_KERNELS_ATTENTION_ATTENTION_OPERANDS_H_
 #define DL_KERNELS_ATTENTION_ATTENTION_OPERANDS_H_
 
@@ -36,7 +36,7 @@ inline int dimensions(AttentionLayout layout) {
   }
 }
 
-// The layout of its name in DIOPI.
+// Return the layout with this DIOPI name.
 inline diopiError_t attention_layout(const char* op, const char* name, AttentionLayout* layout) {
   const struct {
     const char* name;
@@ -66,13 +66,13 @@ struct AttentionOperand {
     return {static_cast<T*>(data), batch_step, head_step, row_step, column_step};
   }
 
-  // Everything but the width of a row.
+  // Compare all sizes except the width of a row.
   bool beside(const AttentionOperand& other) const {
     return batch == other.batch && heads == other.heads && rows == other.rows;
   }
 };
 
-// `heads`: how many are joined in a row.
+// Open an operand. `heads` is the number of heads joined in a row of a joined layout.
 inline diopiError_t attention_operand(const char* op, const char* name, const TensorRef& tensor,
                                       AttentionLayout layout, int64_t heads,
                                       AttentionOperand* operand) {
@@ -138,12 +138,12 @@ inline diopiError_t attention_operand(const char* op, const char* name, const Te
   return diopiSuccess;
 }
 
-// What an attention operator is given: all three, and whether they go together.
+// The query, key and value of an attention operator, with a check that their sizes agree.
 struct AttentionInputs {
   AttentionLayout layout;
   AttentionOperand q, k, v;
 
-  // `heads` of the queries, where a layout joins them.
+  // `heads` is the number of query heads, for layouts that join the heads in a row.
   diopiError_t open(const char* op, diopiConstTensorHandle_t query, diopiConstTensorHandle_t key,
                     diopiConstTensorHandle_t value, AttentionLayout order, int64_t heads = 0) {
     layout = order;
@@ -190,7 +190,7 @@ struct AttentionInputs {
     return all;
   }
 
-  // A tensor beside `like` whose rows have another width.
+  // Open a tensor with the samples, heads and rows of `like`, and rows of `width` elements.
   diopiError_t beside(const char* op, const char* name, diopiConstTensorHandle_t handle,
                       const AttentionOperand& like, int64_t width,
                       AttentionOperand* operand) const {

@@ -1,5 +1,5 @@
-// The operands of attention: their layout, what is added to the scores, and which keys a query
-// sees.
+// Shapes of attention: operand layout, what is added to the scores, and which keys a query attends
+// to.
 #ifndef DL_KERNELS_ATTENTION_ATTENTION_SHAPE_H_
 #define DL_KERNELS_ATTENTION_ATTENTION_SHAPE_H_
 
@@ -9,8 +9,8 @@
 
 DL_KERNELS_BEGIN
 
-// A tensor of four dimensions; strides count elements. Where the rows of all samples lie one after
-// the other, `batch` is 0.
+// A tensor of four dimensions with strides in elements. `batch` is 0 for packed samples, whose rows
+// follow each other.
 template <class T>
 struct Strided4 {
   T* data;
@@ -21,15 +21,16 @@ struct Strided4 {
   }
 };
 
-// A boolean mask is true where a key takes part, a hiding one where it does not; others are added.
+// A boolean mask is true for keys that take part, a hiding mask for keys that do not; masks of the
+// element or compute type are added to the scores.
 enum class MaskKind { none, boolean, hiding, element, compute };
 
-// What is done to the scores. Broadcast dimensions have stride 0.
+// The mask and the bias of the scores. Broadcast dimensions have stride 0.
 struct AttentionMask {
   MaskKind kind;
   const void* data;
   int64_t batch, head, row, column;
-  // Of a bias that falls with the distance of query and key, or null.
+  // ALiBi slopes: a bias proportional to the distance of query and key; may be null.
   const float* slopes;
   int64_t slope_batch, slope_head;
 
@@ -39,11 +40,12 @@ struct AttentionMask {
 struct AttentionShape {
   int64_t batch, heads, key_heads, queries, keys, width, value_width;
   double scale;
-  // Query i sees the keys i + shift() - left … i + shift() + right; negative: no limit.
+  // Query i attends to the keys i + shift() - left … i + shift() + right; negative means unbounded.
   int64_t left, right;
-  bool from_end;  // queries are counted from the end where there are more keys
-  // Where samples differ in length, four arrays of `batch`: the first row of queries, how many
-  // there are, and the same of keys. `queries` and `keys` are the largest then.
+  bool from_end;  // align the last query with the last key when there are more keys than queries
+  // For samples of different lengths: four arrays of `batch` elements, the first row and the number
+  // of queries, then the first row and the number of keys. `queries` and `keys` are the maxima
+  // then.
   const int64_t* sequences;
 
   DL_FN int64_t group() const { return heads / key_heads; }
@@ -56,7 +58,8 @@ struct AttentionShape {
     const int64_t end = query + shift() + right + 1;
     return right < 0 || end > keys ? keys : end < 0 ? 0 : end;
   }
-  // No query before the first sees `key` or a later one; none from the end on, `key` or an earlier.
+  // Queries before first_query(key) do not attend to `key` or any later key; queries from
+  // end_query(key) on do not attend to `key` or any earlier key.
   DL_FN int64_t first_query(int64_t key) const {
     const int64_t first = key - shift() - right;
     return right < 0 || first < 0 ? 0 : first;
@@ -66,7 +69,7 @@ struct AttentionShape {
     return left < 0 || end > queries ? queries : end < 0 ? 0 : end;
   }
 
-  // The shape of one sample.
+  // Return the shape of one sample.
   DL_FN AttentionShape of(int64_t n) const {
     AttentionShape own = *this;
     if (sequences != nullptr) {
@@ -76,7 +79,8 @@ struct AttentionShape {
     return own;
   }
 
-  // A tensor with a row for each query, or key, whose row 0 is the first of a sample.
+  // Return a view of a tensor with one row per query (or key) that begins at the sample's first
+  // row.
   template <class T>
   DL_FN Strided4<T> query_rows(int64_t n, const Strided4<T>& tensor) const {
     return moved(tensor, 0, n);

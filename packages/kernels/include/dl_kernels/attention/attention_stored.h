@@ -1,6 +1,6 @@
-// What the operators that store results for their own gradient keep, in a format of this library:
-// softmax_out has the log-sum-exp of the scores, dropout_mask the state of the generator, from
-// which the gradient draws the same again; softmax_max and softmax_sum are empty.
+// Results that attention operators store for their own gradient, in a format private to this
+// library. softmax_out holds the log-sum-exp of the scores, dropout_mask the generator state from
+// which the gradient recomputes the dropped weights; softmax_max and softmax_sum stay empty.
 #ifndef DL_KERNELS_ATTENTION_ATTENTION_STORED_H_
 #define DL_KERNELS_ATTENTION_ATTENTION_STORED_H_
 

@@ -1,6 +1,6 @@
-// An attention layer of a language model in one: rows are projected to queries, keys and values,
-// queries and keys are rotated, keys and values join those of a cache, and the queries attend over
-// it. Source: Su et al., RoFormer (2021), for the rotation.
+// A fused attention layer of a language model: project rows to queries, keys and values, rotate
+// queries and keys, append keys and values to a cache, and attend over the cache. The rotation is
+// the rotary position embedding of Su et al., RoFormer (2021).
 #ifndef DL_KERNELS_ATTENTION_FUSED_ATTENTION_H_
 #define DL_KERNELS_ATTENTION_FUSED_ATTENTION_H_
 
@@ -13,20 +13,20 @@
 
 DL_KERNELS_BEGIN
 
-// Scratch memory is asked of the host, so that these operators need none of the caller's.
+// Answer a workspace query with 0: scratch memory is allocated by the host, not the caller.
 inline bool tell_no_memory(int64_t* size) {
   if (size == nullptr || *size >= 0) return false;
   *size = 0;
   return true;
 }
 
-// Where the token of a row is in its sequence, and in the cache.
+// Position of a row's token in its sequence, and its slot in the cache.
 struct TokenPlace {
   int64_t sample, position, slot;
   bool skipped;
 };
 
-// Of prompts of equal length behind a history of equal length.
+// Positions for prompts of equal length that follow a history of equal length.
 struct PromptPlaces {
   int64_t length, history;
   DL_FN TokenPlace operator()(int64_t row) const {
@@ -35,19 +35,19 @@ struct PromptPlaces {
   }
 };
 
-// Of one token for each sequence.
+// Positions for one new token of each sequence.
 struct NewTokenPlaces {
   const Bool* finished;
   const int64_t *padding, *lengths;
   int64_t step, slots;
   DL_FN TokenPlace operator()(int64_t n) const {
-    // Wraps around: padding may be anything.
+    // Unsigned arithmetic wraps around: padding may have any value.
     const uint64_t position = static_cast<uint64_t>(step) - 1 - static_cast<uint64_t>(padding[n]);
     return {n, static_cast<int64_t>(position), lengths[n] % slots, cast<bool>(finished[n])};
   }
 };
 
-// What a finished sequence has as its length counts for nothing.
+// The length of a finished sequence is ignored.
 struct RunningLengthItem {
   int64_t* to;
   const int64_t* lengths;
@@ -55,7 +55,7 @@ struct RunningLengthItem {
   DL_FN void operator()(int64_t n) const { to[n] = cast<bool>(finished[n]) ? 0 : lengths[n]; }
 };
 
-// One query for each sequence that runs, and its keys in the cache, as AttentionShape has them.
+// Lengths in AttentionShape's format: one query for each unfinished sequence, and its cached keys.
 struct TokenSequenceItem {
   int64_t* to;
   NewTokenPlaces from;
@@ -77,7 +77,7 @@ class TokenSequences {
     const DenseInput<Bool> done(ctx, op, finished);
     const DenseInput<int64_t> pads(ctx, op, padding), given(ctx, op, lengths);
     DL_TRY(first_status(done, pads, given));
-    // Read again when this function's inputs are gone.
+    // The kernels read this copy after this function has released its inputs.
     copy_bytes(launch, finished_.reserve(launch, batch), done.data(), batch);
     copy_bytes(launch, padding_.reserve(launch, batch), pads.data(), 8 * batch);
     running_.reserve(launch, batch);
@@ -99,7 +99,7 @@ class TokenSequences {
   NewTokenPlaces places_{};
 };
 
-// Turns a pair of neighbours in a head of queries or keys.
+// Rotates a pair of adjacent elements in a head of queries or keys.
 template <class T, class Places>
 struct RotateItem {
   T* rows;
@@ -111,7 +111,7 @@ struct RotateItem {
     const TokenPlace place = places(row);
     if (place.skipped) return;
     using C = compute_t<T>;
-    // A position has more digits than a float has for its angle.
+    // float32 has too few digits for the angle of a large position.
     const double angle = static_cast<double>(place.position) *
                          std::pow(theta, -static_cast<double>(pair) / static_cast<double>(pairs));
     const C cosine = static_cast<C>(std::cos(angle)), sine = static_cast<C>(std::sin(angle));
@@ -196,7 +196,7 @@ struct FusedLayer {
   int64_t tokens() const { return rows_.sizes[0]; }
   int64_t columns() const { return (heads + 2 * key_heads) * width; }
 
-  // use(tag, rows): with the projected rows, [tokens, columns()].
+  // Call use(tag, rows) with the projected rows, [tokens, columns()].
   template <class F>
   diopiError_t run(diopiContextHandle_t ctx, const F& use) const {
     return dispatch<kFloats>(rows_.dtype, [&](auto tag) {
@@ -236,7 +236,7 @@ struct FusedLayer {
     return all;
   }
 
-  // Writes over the rows that were projected.
+  // Overwrites the projected rows.
   template <class T>
   void attend(diopiContextHandle_t ctx, const AttentionShape& shape,
               const Workspace<T>& rows) const {

@@ -1,4 +1,4 @@
-// Sequences of different lengths that lie one after the other, for the kernels of attention.
+// Packed sequences of different lengths for the attention kernels.
 #ifndef DL_KERNELS_ATTENTION_PACKED_SEQUENCES_H_
 #define DL_KERNELS_ATTENTION_PACKED_SEQUENCES_H_
 
@@ -10,12 +10,13 @@
 
 DL_KERNELS_BEGIN
 
-// Cumulative lengths: from 0, never falling, up to the number of rows, and no step above `longest`.
+// Check of cumulative lengths: they begin with 0, do not decrease or exceed the number of rows, and
+// no length exceeds `longest`.
 struct WrongEnd {
-  const int64_t* ends;  // count + 1, the first of which is 0
+  const int64_t* ends;  // count + 1 entries, the first of which is 0
   int64_t count, rows, longest;
 
-  // Between which an end has to lie.
+  // Lower bound of an end.
   DL_FN int64_t low(int64_t i) const {
     if (i == count) return rows;
     const int64_t before = i == 0 ? 0 : ends[i - 1];
@@ -37,7 +38,7 @@ struct WrongEnd {
   }
 };
 
-// The first row and the length of a sequence, within the rows whatever the ends are.
+// The first row and the length of a sequence, clamped to the existing rows even for invalid ends.
 struct SequenceItem {
   int64_t *starts, *lengths;
   WrongEnd from;
@@ -52,10 +53,10 @@ struct SequenceItem {
   }
 };
 
-// Makes `call` one of `count` packed sequences, for as long as it lives.
+// Turns `call` into one over `count` packed sequences, for as long as this object lives.
 class PackedSequences {
  public:
-  // Cumulative lengths on the device, from 0 on.
+  // Cumulative lengths in device memory, beginning with 0.
   diopiError_t open(diopiContextHandle_t ctx, AttentionCall* call, diopiConstTensorHandle_t ends_q,
                     diopiConstTensorHandle_t ends_k, int64_t longest_q, int64_t longest_k) {
     const char* const op = call->op;
@@ -69,7 +70,7 @@ class PackedSequences {
     return open(ctx, call, q.numel - 1, from_q.data(), from_k.data(), longest_q, longest_k);
   }
 
-  // Cumulative lengths of the host, without the 0.
+  // Cumulative lengths in host memory, without the leading 0.
   diopiError_t open(diopiContextHandle_t ctx, AttentionCall* call, diopiSize_t ends_q,
                     diopiSize_t ends_k, int64_t longest_q, int64_t longest_k) {
     if (ends_q.len < 0 || ends_q.len != ends_k.len)
@@ -86,8 +87,8 @@ class PackedSequences {
     return open(ctx, call, ends_q.len, to, to + step, longest_q, longest_k);
   }
 
-  // Prompts with so many tokens each. Their rows lie one after the other, or, where there are
-  // `longest` for each of them, padded to that.
+  // Prompts with the given numbers of tokens. Their rows are packed, or padded to `longest` rows
+  // each where the tensor has that many.
   diopiError_t open_prompts(diopiContextHandle_t ctx, AttentionCall* call, diopiSize_t lengths,
                             int64_t longest, bool* has_padding) {
     const char* const op = call->op;
@@ -130,7 +131,7 @@ class PackedSequences {
     AttentionShape& shape = call->shape;
     shape.sequences = sequences_.data();
     shape.batch = count;
-    // No sequence is longer than all rows.
+    // No sequence is longer than the number of rows.
     shape.queries = longest_q < shape.queries ? longest_q : shape.queries;
     shape.keys = longest_k < shape.keys ? longest_k : shape.keys;
     call->longest_queries = longest_q;

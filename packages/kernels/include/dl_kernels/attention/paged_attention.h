@@ -1,5 +1,5 @@
 // Attention of one new token per sequence over pages of keys and values. Source: Kwon et al.,
-// Efficient memory management for large language model serving with PagedAttention (2023).
+// Efficient Memory Management for Large Language Model Serving with PagedAttention (2023).
 #ifndef DL_KERNELS_ATTENTION_PAGED_ATTENTION_H_
 #define DL_KERNELS_ATTENTION_PAGED_ATTENTION_H_
 
@@ -12,7 +12,7 @@ DL_KERNELS_BEGIN
 
 struct PagedShape {
   int64_t batch, heads, key_heads, width, block_size;
-  int64_t longest, columns;  // of the sequences: tokens, and pages
+  int64_t longest, columns;  // maximum number of tokens and of pages of a sequence
 };
 
 inline diopiError_t check_paged_shape(const char* op, const PagedShape& shape) {
@@ -30,7 +30,7 @@ inline diopiError_t check_paged_shape(const char* op, const PagedShape& shape) {
   return diopiSuccess;
 }
 
-// Rows of all blocks, or blocks of rows.
+// Accept a tensor of the rows of all blocks, or of blocks of rows.
 inline diopiError_t check_pages(const char* op, const char* name, const TensorRef& pages,
                                 const PagedShape& shape) {
   const int64_t row = shape.key_heads * shape.width;
@@ -41,7 +41,7 @@ inline diopiError_t check_pages(const char* op, const char* name, const TensorRe
               (long long)shape.block_size);
 }
 
-// The pages that sequences use; 0 in place of those that a row of the table has besides.
+// Copies the page numbers that sequences use; unused entries of the table become 0.
 struct PageItem {
   int64_t* to;
   const int64_t *table, *lengths;
@@ -54,7 +54,7 @@ struct PageItem {
 
 class Pages {
  public:
-  // Sets what the lengths tell of the shape.
+  // Set the sizes that follow from the lengths.
   diopiError_t open(diopiContextHandle_t ctx, const char* op, const TensorRef& table,
                     diopiSize_t lengths, int64_t rows, PagedShape* shape) {
     DL_TRY(check_sizes(op, "block_table", table, {shape->batch, kAnySize}));
@@ -88,7 +88,7 @@ class Pages {
   CheckedIndexes places_;
 };
 
-// True hides a key.
+// A mask in which true hides a key.
 struct PagedMask {
   const Bool* data;
   int64_t row, column;

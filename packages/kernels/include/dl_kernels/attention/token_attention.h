@@ -1,5 +1,5 @@
-// Attention of single queries over keys and values that lie anywhere: what serving a language model
-// needs, where the keys of a sequence are rows of a pool, of pages, or of a packed batch.
+// Attention of single queries over keys and values at arbitrary addresses, as in serving a language
+// model, where the keys of a sequence are rows of a pool, of pages or of a packed batch.
 #ifndef DL_KERNELS_ATTENTION_TOKEN_ATTENTION_H_
 #define DL_KERNELS_ATTENTION_TOKEN_ATTENTION_H_
 
@@ -11,7 +11,7 @@ DL_KERNELS_BEGIN
 
 template <class C, class T>
 DL_FN C dot(const C* a, const T* b, int64_t n) {
-  // Sums side by side, that vectorise.
+  // Independent partial sums, which the compiler vectorizes.
   constexpr int kLanes = 8;
   C sums[kLanes] = {};
   int64_t i = 0;
@@ -25,9 +25,10 @@ DL_FN C dot(const C* a, const T* b, int64_t n) {
   return sum;
 }
 
-// out [n] = softmax of score(t), t < count, times value(t) [n]. A score of -infinity hides a value;
-// where all are hidden, the result is 0. What was added up is brought to a new maximum when one
-// comes.
+// out [n] = sum over t < count of softmax(score)(t) · value(t) [n]. A score of -infinity hides a
+// value; if all are hidden, the result is 0. Online softmax: partial results are rescaled when a
+// new maximum appears. Source: Milakov and Gimelshein, Online normalizer calculation for softmax
+// (2018).
 template <class C, class Score, class Value>
 DL_FN void attend(C* out, int64_t n, int64_t count, const Score& score, const Value& value) {
   C top = -INFINITY, total = 0;
@@ -49,14 +50,14 @@ DL_FN void attend(C* out, int64_t n, int64_t count, const Score& score, const Va
   for (int64_t i = 0; i < n && total != 0; ++i) out[i] /= total;
 }
 
-// Of columns and rows of no sequence.
+// Zeros for columns and rows that belong to no sequence.
 template <class C>
 struct ZeroItem {
   C* out;
   DL_FN void operator()(int64_t i) const { out[i] = 0; }
 };
 
-// Causal attention of whole prompts.
+// Causal attention over whole prompts.
 template <class C>
 struct ContextItem {
   C* out;
@@ -66,7 +67,7 @@ struct ContextItem {
   C scale;
   DL_FN void operator()(int64_t item) const {
     const int64_t h = item % heads, p = item / heads % longest, n = item / (heads * longest);
-    // Lengths and ends are checked one by one: where one is bad, they need not go together.
+    // Lengths and ends are checked separately: if one is invalid, they may be inconsistent.
     if (p >= lengths[n] || ends[n] < lengths[n]) return;
     const int64_t first = ends[n] - lengths[n];
     const auto at = [&](const C* all, int64_t t) {

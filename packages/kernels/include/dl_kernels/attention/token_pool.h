@@ -1,5 +1,5 @@
-// Keys and values of all sequences in a pool that they share: where their tokens are, and what is
-// computed of them.
+// Keys and values of all sequences in a shared pool: the rows of their tokens, and attention over
+// these rows.
 #ifndef DL_KERNELS_ATTENTION_TOKEN_POOL_H_
 #define DL_KERNELS_ATTENTION_TOKEN_POOL_H_
 
@@ -9,8 +9,8 @@
 
 DL_KERNELS_BEGIN
 
-// Where the tokens of sequences are: the rows of the pool that the last `length` of the first
-// `longest` entries of a row of `table` name, and the columns of their scores from `start` on.
+// Finds the tokens of each sequence: the pool rows named by the last `length` of the first
+// `longest` entries of its row of `table`, and the columns of their scores, which begin at `start`.
 struct PoolItem {
   int64_t *places, *ends;
   const int64_t *table, *starts, *lengths;
@@ -18,7 +18,7 @@ struct PoolItem {
   DL_FN void operator()(int64_t n) const {
     for (int64_t t = 0; t < longest; ++t)
       places[n * longest + t] = t < lengths[n] ? table[n * columns + longest - lengths[n] + t] : 0;
-    // Where scores end, less than nothing where they begin before the first column.
+    // The end of the scores; negative if they begin before the first column.
     ends[n] = starts[n] < 0 ? -1 : starts[n] + lengths[n];
   }
 };
@@ -47,7 +47,7 @@ class TokenPool {
     const Launch launch(ctx);
     const DenseInput<int64_t> table(ctx, op, t), begin(ctx, op, s), given(ctx, op, l);
     DL_TRY(first_status(table, begin, given));
-    // What is checked is read again by the kernels, when this function's inputs are gone.
+    // The kernels read these checked copies after this function has released its inputs.
     lengths_storage_.reserve(launch, batch);
     each(launch, batch, 1, KeepItem{lengths_storage_.data(), given.data()});
     DL_TRY(check_indexes(launch, op, lengths_storage_.data(), batch, 0, longest + 1, lengths_));
@@ -87,7 +87,7 @@ struct TokenScoreItem {
   C scale;
   DL_FN void operator()(int64_t item) const {
     const int64_t t = item % longest, h = item / longest % heads, n = item / (longest * heads);
-    // Lengths and ends are checked one by one: where one is bad, they need not go together.
+    // Lengths and ends are checked separately: if one is invalid, they may be inconsistent.
     if (t >= lengths[n] || ends[n] < lengths[n]) return;
     const C* const key = k + (places[n * longest + t] * heads + h) * width;
     out[h * scores + ends[n] - lengths[n] + t] =

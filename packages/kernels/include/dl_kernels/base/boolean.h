@@ -1,6 +1,6 @@
-// Bools as tensors hold them: a byte, of which every value but 0 is true, because other devices and
-// views of integers leave such. Kernels compute with bool; only loads and stores convert, and
-// stores write 0 or 1.
+// Boolean elements as tensors store them: one byte, where every value but 0 is true, because other
+// devices and views of integers produce such bytes. Kernels compute with bool; only loads and
+// stores convert, and stores write 0 or 1.
 #ifndef DL_KERNELS_BASE_BOOLEAN_H_
 #define DL_KERNELS_BASE_BOOLEAN_H_
 
@@ -23,7 +23,7 @@ namespace detail {
 
 inline constexpr int64_t kTruthLanes = 64;
 
-// Calls take(bytes) with each 64 bytes of n; after the last ones come bytes like `rest`.
+// Call take(bytes) for each 64 bytes of n; the last chunk is padded with bytes equal to `rest`.
 template <class F>
 inline void each_bytes(const Bool* from, int64_t n, uint8_t rest, const F& take) {
   const uint8_t* bytes = reinterpret_cast<const uint8_t*>(from);
@@ -38,7 +38,7 @@ inline void each_bytes(const Bool* from, int64_t n, uint8_t rest, const F& take)
 
 }  // namespace detail
 
-// How many of n are true, counted in bytes as long as these suffice.
+// Count the true elements; counts are kept in bytes for as long as they fit.
 inline int64_t count_true(const Bool* from, int64_t n) {
   constexpr int64_t kAtOnce = 255 * detail::kTruthLanes;
   int64_t total = 0;

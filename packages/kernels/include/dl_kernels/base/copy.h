@@ -1,4 +1,4 @@
-// Copying between tensors of any strides and dtypes. Defined in ops/copy.inc, once for a library.
+// Copies between tensors of any strides and dtypes. Defined in ops/copy.inc, once per library.
 #ifndef DL_KERNELS_BASE_COPY_H_
 #define DL_KERNELS_BASE_COPY_H_
 
@@ -9,15 +9,15 @@
 
 DL_KERNELS_BEGIN
 
-// `from` is broadcast to `to` and converted as PyTorch's `copy_` does.
+// Copy `from`, broadcast to the shape of `to` and converted as by PyTorch's `copy_`.
 diopiError_t copy_elements(diopiContextHandle_t ctx, const char* op, const TensorRef& to,
                            const TensorRef& from);
 
-// Every element of `to` becomes `value`.
+// Set every element of `to` to `value`.
 diopiError_t fill_elements(diopiContextHandle_t ctx, const char* op, const TensorRef& to,
                            const diopiScalar_t& value);
 
-// The bits of `value` in a dtype, in the host's memory.
+// Store the bits of `value`, converted to a dtype, in host memory.
 diopiError_t element_of(diopiDtype_t dtype, const diopiScalar_t& value, Bits128* element);
 
 DL_KERNELS_END

@@ -1,4 +1,4 @@
-// Errors in the data of a call: what checks say of them, in the form that hosts read.
+// Errors in the data of a call, as checks report them in the form that hosts read.
 #ifndef DL_KERNELS_BASE_DATA_ERROR_H_
 #define DL_KERNELS_BASE_DATA_ERROR_H_
 
@@ -10,7 +10,7 @@
 
 DL_KERNELS_BEGIN
 
-// `text` as in dl_device_error_t.
+// `text` has the format of dl_device_error_t.
 template <size_t kSize>
 DL_FN void describe_as(dl_device_error_t& error, dl_device_error_kind_t kind,
                        const char (&text)[kSize]) {

@@ -1,6 +1,5 @@
-// Tensors of any strides as plain arrays, for kernels that need them so: contiguous tensors of the
-// right dtype are used where they are, others are copied to scratch memory and, if they are
-// outputs, back.
+// Contiguous views of tensors of any strides. Contiguous tensors of the right dtype are used in
+// place; others are copied to scratch memory and, if they are outputs, copied back.
 #ifndef DL_KERNELS_BASE_DENSE_H_
 #define DL_KERNELS_BASE_DENSE_H_
 
@@ -14,7 +13,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// `data` as a row-major tensor with the shape of another one.
+// Describe `data` as a row-major tensor with the shape of another one.
 template <class T>
 TensorRef array_like(T* data, const TensorRef& like, int64_t (&strides)[kMaxDims]) {
   int64_t next = 1;
@@ -32,8 +31,8 @@ TensorRef array_like(T* data, const TensorRef& like, int64_t (&strides)[kMaxDims
 
 }  // namespace detail
 
-// The elements of a tensor as `const T*`, row-major. A null handle gives null. Look at status()
-// before data().
+// The elements of a tensor as a row-major `const T*`; null for a null handle. Check status() before
+// data().
 template <class T>
 class DenseInput {
  public:
@@ -71,8 +70,8 @@ class DenseInput {
   diopiError_t status_ = diopiSuccess;
 };
 
-// Where the elements of a tensor are to be written, row-major; finish() brings them there. A null
-// handle gives null.
+// Row-major memory for the elements of an output; finish() copies them to the tensor. Null for a
+// null handle.
 template <class T>
 class DenseOutput {
  public:
@@ -114,7 +113,7 @@ class DenseOutput {
   diopiError_t status_ = diopiSuccess;
 };
 
-// The first status that is not success.
+// Return the first status that is not diopiSuccess.
 template <class... Tensors>
 diopiError_t first_status(const Tensors&... tensors) {
   diopiError_t result = diopiSuccess;
@@ -122,7 +121,7 @@ diopiError_t first_status(const Tensors&... tensors) {
   return result;
 }
 
-// Finishes outputs until one fails.
+// Finish outputs; stop at the first failure.
 template <class... Outputs>
 diopiError_t finish_all(const Outputs&... outputs) {
   diopiError_t result = diopiSuccess;

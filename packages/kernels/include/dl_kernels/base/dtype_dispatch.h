@@ -1,4 +1,4 @@
-// From a dtype known at run time to a C++ type. The mask keeps instantiations to the types an
+// Dispatch from a runtime dtype to a C++ type. The mask limits instantiations to the types that an
 // operator supports.
 #ifndef DL_KERNELS_BASE_DTYPE_DISPATCH_H_
 #define DL_KERNELS_BASE_DTYPE_DISPATCH_H_
@@ -17,7 +17,7 @@ struct Tag {
   using type = T;
 };
 
-// No bit stands for a dtype that kernels do not know.
+// Return 0 for dtypes that the kernels do not support.
 constexpr uint32_t dtype_bit(diopiDtype_t dtype) {
   return static_cast<uint32_t>(dtype) < 32 ? uint32_t(1) << static_cast<uint32_t>(dtype) : 0;
 }
@@ -40,7 +40,7 @@ inline constexpr uint32_t kComplexParts =
 inline constexpr uint32_t kEverything = kReals | kWideUnsigned | kComplexes;
 inline constexpr uint32_t kIndexes = dtype_bit(diopi_dtype_int32) | dtype_bit(diopi_dtype_int64);
 
-// Calls `f(Tag<T>{})` for the type of `dtype`, or declines.
+// Call `f(Tag<T>{})` for the type of `dtype`, or return diopiDtypeNotSupported.
 template <uint32_t Mask, class F>
 inline diopiError_t dispatch(diopiDtype_t dtype, F&& f) {
   switch (dtype) {
@@ -91,8 +91,8 @@ constexpr diopiDtype_t dtype_of() {
   return diopi_dtype_unsupported;
 }
 
-// Operators that only move elements do not care what the bits mean: one instance per element size
-// serves all dtypes.
+// Operators that only move elements ignore what the bits mean: one instance per element size serves
+// all dtypes.
 struct Bits128 {
   uint64_t low, high;
 };

@@ -1,5 +1,5 @@
-// Messages for bad arguments. A kernel returns the status of `fail`; the vendor's last_error slot
-// hands the text on.
+// Messages for invalid arguments. A kernel returns the status of `fail`; the vendor's last_error
+// slot passes the text on.
 #ifndef DL_KERNELS_BASE_ERROR_H_
 #define DL_KERNELS_BASE_ERROR_H_
 
@@ -12,7 +12,7 @@
 
 DL_KERNELS_BEGIN
 
-// printf-style; the text is prefixed with the operator in brackets.
+// Format a message like printf; the operator is prefixed in brackets.
 __attribute__((cold, noinline, format(printf, 2, 3))) inline diopiError_t fail(const char* op,
                                                                                const char* format,
                                                                                ...) {

@@ -1,7 +1,6 @@
 // The two 16-bit floating-point formats as storage types. Kernels compute in float; only loads and
-// stores convert. Where the machine has no instructions that it names, the conversions are
-// branch-free integer code: compilers vectorise it on every instruction set, which they do not do
-// for scalar conversion instructions.
+// stores convert. Machines without conversion instructions use branch-free integer code, which
+// compilers vectorize on every instruction set, unlike scalar conversion instructions.
 #ifndef DL_KERNELS_BASE_FLOAT16_H_
 #define DL_KERNELS_BASE_FLOAT16_H_
 
@@ -27,7 +26,7 @@ struct Half {
   DL_FN explicit Half(float value) : bits(encode(value)) {}
   DL_FN explicit operator float() const { return decode(bits); }
 
-  // The bits of two, the first one in the lower half.
+  // Pack two values; the first one is in the low 16 bits.
   DL_FN static uint32_t pair(float first, float second) {
 #if defined(DL_HALF_INSTRUCTIONS)
     return gpu::half_pair_of_floats(first, second);
@@ -42,7 +41,7 @@ struct Half {
   DL_FN static uint16_t encode(float value) { return gpu::half_of_float(value); }
 #else
   DL_FN static float decode(uint16_t half) {
-    // The multiplication moves the exponent bias from 15 to 127 and normalises subnormals on the
+    // The multiplication moves the exponent bias from 15 to 127 and normalizes subnormals on the
     // way.
     const float magnitude = bit_cast<float>(static_cast<uint32_t>(half & 0x7fffu) << 13) * 0x1p112f;
     const uint32_t special = (half & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;
@@ -54,7 +53,7 @@ struct Half {
     const uint32_t whole = bit_cast<uint32_t>(value);
     const uint32_t sign = (whole >> 16) & 0x8000u;
     const uint32_t magnitude = whole & 0x7fffffffu;
-    // Adding 0.5 lines up the bits of a subnormal result and rounds it to nearest even.
+    // Adding 0.5 aligns the bits of a subnormal result and rounds it to nearest even.
     const uint32_t subnormal = bit_cast<uint32_t>(bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
     const uint32_t normal = (magnitude + 0xc8000fffu + ((magnitude >> 13) & 1u)) >> 13;
     uint32_t half = magnitude < 0x38800000u ? subnormal : normal;
@@ -65,7 +64,7 @@ struct Half {
 #endif
 };
 
-// The upper half of an IEEE 754 binary32.
+// bfloat16: the upper 16 bits of an IEEE 754 binary32.
 struct BFloat16 {
   uint16_t bits;
 
@@ -75,7 +74,7 @@ struct BFloat16 {
     return bit_cast<float>(static_cast<uint32_t>(bits) << 16);
   }
 
-  // The bits of two, the first one in the lower half.
+  // Pack two values; the first one is in the low 16 bits.
   DL_FN static uint32_t pair(float first, float second) {
 #if defined(DL_BFLOAT16_INSTRUCTIONS)
     return gpu::bfloat16_pair_of_floats(first, second);

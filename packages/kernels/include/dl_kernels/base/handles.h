@@ -1,5 +1,5 @@
-// What is behind the host's handles. The only file that knows how: by their layout, or, in a
-// library that is compiled with DIOPIRT_EXTERN, through DIOPI's functions, which any host provides.
+// Access to the host's handles, for this file only: by their layout or, in a library compiled with
+// DIOPIRT_EXTERN, through DIOPI's functions, which any host provides.
 #ifndef DL_KERNELS_BASE_HANDLES_H_
 #define DL_KERNELS_BASE_HANDLES_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 #if defined(DIOPIRT_EXTERN)
 
-// Row-major without gaps; dimensions of extent 1 may have any stride.
+// Return true for row-major tensors without gaps; dimensions of extent 1 may have any stride.
 inline bool is_row_major(const diopiSize_t& sizes, const diopiSize_t& strides) {
   int64_t next = 1;
   for (int64_t d = sizes.len - 1; d >= 0; --d) {
@@ -47,7 +47,7 @@ inline void* stream_of(diopiContextHandle_t ctx) {
   return reinterpret_cast<void*>(stream);
 }
 
-// DIOPI's hosts offer no threads, and nowhere to leave errors.
+// DIOPI's own hosts provide no thread pool and no error slot.
 inline const dl_host_t* host_of(diopiContextHandle_t) { return nullptr; }
 inline dl_device_error_t* device_error_of(diopiContextHandle_t) { return nullptr; }
 

@@ -1,4 +1,4 @@
-// What a reduction of losses leaves of them.
+// Reductions of losses: none, mean and sum.
 #ifndef DL_KERNELS_BASE_LOSS_REDUCTION_H_
 #define DL_KERNELS_BASE_LOSS_REDUCTION_H_
 
@@ -9,7 +9,7 @@
 
 DL_KERNELS_BEGIN
 
-// A loss or its gradient: one element for each of the input's, or one for all of them.
+// Check a loss or its gradient: it has one element per element of the input, or a single one.
 inline diopiError_t check_reduced(const char* op, const char* what, const TensorRef& tensor,
                                   diopiReduction_t reduction, int64_t losses) {
   const int64_t wanted = reduction == ReductionNone ? losses : 1;

@@ -1,4 +1,4 @@
-// How exact products of float32 matrices have to be, which users say by way of the host.
+// Precision of float32 matrix products, a setting of the user that the host passes on.
 #ifndef DL_KERNELS_BASE_MATMUL_PRECISION_H_
 #define DL_KERNELS_BASE_MATMUL_PRECISION_H_
 
@@ -9,10 +9,10 @@ DL_KERNELS_BEGIN
 
 enum class MatmulPrecision {
   kFloat32,
-  kTf32,  // factors may be rounded to 11 digits
+  kTf32,  // factors may be rounded to TF32, with 11 significant bits
 };
 
-// At this moment. The host may be null, and older than the setting.
+// Return the current setting. The host may be null, or older than the setting.
 inline MatmulPrecision matmul_precision(const dl_host_t* host) {
   if (!DL_HAS_FIELD(host, dl_host_t, float32_matmul_precision) ||
       host->float32_matmul_precision == nullptr)

@@ -1,4 +1,4 @@
-// Conversions between element types, and which type an element is computed and accumulated in.
+// Conversions between element types, and the types in which elements are computed and accumulated.
 #ifndef DL_KERNELS_BASE_NUMERIC_H_
 #define DL_KERNELS_BASE_NUMERIC_H_
 
@@ -17,7 +17,7 @@ struct Complex {
   R re, im;
 };
 
-// What Block::sum_pair adds up.
+// Two values that Block::sum_pair accumulates together.
 template <class T>
 struct Pair {
   T first, second;
@@ -37,7 +37,7 @@ inline constexpr bool kIsComplex = IsComplex<T>::value;
 template <class T>
 inline constexpr bool kIsBool = std::is_same_v<T, Bool>;
 
-// The binary digits that a float has.
+// Number of significant bits of a floating-point type.
 template <class T>
 inline constexpr int kDigits = std::is_same_v<T, Half>       ? 11
                                : std::is_same_v<T, BFloat16> ? 8
@@ -50,23 +50,23 @@ using bits_t =
                        std::conditional_t<sizeof(T) == 2, uint16_t,
                                           std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
-// What one element is computed in.
+// Compute type: the type in which one element is computed.
 template <class T>
 using compute_t = std::conditional_t<kIsHalf<T>, float, std::conditional_t<kIsBool<T>, bool, T>>;
 
-// What sums of elements are kept in.
+// Accumulate type: the type of sums of elements.
 template <class T>
 using acc_t = std::conditional_t<kIsFloat<T>, compute_t<T>, int64_t>;
 
-// The conversion that PyTorch's `to` makes. Like C, except that it is defined where C leaves float
-// to integer open on narrow types: those go by way of int64, so that wrapping is the same
-// everywhere.
+// Convert as PyTorch's `to` does. This is C's conversion, except that floats are converted to
+// narrow integers by way of int64, where C leaves the result undefined, so that values wrap alike
+// on every machine.
 template <class To, class From>
 DL_FN To cast(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
   } else if constexpr (std::is_same_v<From, bool> && std::is_floating_point_v<To>) {
-    // A choice takes less than a conversion by way of int.
+    // A select is cheaper than a conversion by way of int.
     return value ? To(1) : To(0);
   } else if constexpr (kIsBool<From>) {
     return cast<To>(static_cast<bool>(value));
@@ -124,7 +124,7 @@ DL_FN T highest() {
   return std::numeric_limits<T>::max();
 }
 
-// The largest finite number of a float.
+// Largest finite value of a floating-point type.
 template <class T>
 DL_FN T largest() {
   if constexpr (kIsHalf<T>) {
@@ -134,18 +134,18 @@ DL_FN T largest() {
   }
 }
 
-// The neighbour of a float that is no NaN, on the side of infinity.
+// Return the next float toward +infinity; the argument must not be NaN.
 template <class T>
 DL_FN T next_above(T x) {
   using U = bits_t<T>;
   constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(U) - 1));
   const U bits = bit_cast<U>(x);
-  // The bits of positive floats are in order; those of negative ones in reverse.
+  // The bits of positive floats are ordered like their values, those of negative floats in reverse.
   if ((bits & ~kSign) == 0) return bit_cast<T>(U(1));
   return bit_cast<T>(static_cast<U>((bits & kSign) != 0 ? bits - 1 : bits + 1));
 }
 
-// The neighbour on the other side.
+// Return the next float toward -infinity.
 template <class T>
 DL_FN T next_below(T x) {
   using U = bits_t<T>;
@@ -154,8 +154,8 @@ DL_FN T next_below(T x) {
       bit_cast<U>(next_above(bit_cast<T>(static_cast<U>(bit_cast<U>(x) ^ kSign)))) ^ kSign));
 }
 
-// Integer arithmetic that wraps instead of overflowing. Narrow types are promoted to int by C++ and
-// cannot overflow. Bools are joined by "or" and "and".
+// Integer arithmetic that wraps instead of overflowing. C++ promotes narrow types to int, where
+// they cannot overflow. Booleans are combined by "or" and "and".
 template <class T>
 DL_FN T wrap_add(T a, T b) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -195,14 +195,14 @@ DL_FN T wrap_mul(T a, T b) {
   }
 }
 
-// NaN wins over every number, as everywhere in PyTorch.
+// NaN propagates, as everywhere in PyTorch.
 template <class T>
 DL_FN T max_nan(T a, T b) {
   if constexpr (kIsBool<T>) {
     return T(cast<bool>(a) || cast<bool>(b));
   } else {
     const T m = a > b ? a : b;
-    // Two choices rather than one condition of two parts, which GCC does not vectorise.
+    // Two selects instead of one compound condition, which GCC does not vectorize.
     if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
     return m;
   }
@@ -214,20 +214,20 @@ DL_FN T min_nan(T a, T b) {
     return T(cast<bool>(a) && cast<bool>(b));
   } else {
     const T m = a < b ? a : b;
-    // Two choices rather than one condition of two parts, which GCC does not vectorise.
+    // Two selects instead of one compound condition, which GCC does not vectorize.
     if constexpr (std::is_floating_point_v<T>) return a != a ? a : m;
     return m;
   }
 }
 
-// `x` brought into [low, high], of which neither is NaN; NaN stays.
+// Clamp `x` to [low, high], neither of which is NaN; NaN propagates.
 template <class T>
 DL_FN T brought_between(T x, T low, T high) {
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;
 }
 
-// Brings x into [low, high]. NaN stays, and a bound that is NaN makes NaN of all.
+// Clamps to [low, high]. NaN propagates, and a NaN bound makes every result NaN.
 template <class T>
 class Between {
  public:
@@ -240,7 +240,7 @@ class Between {
   }
 
  private:
-  T low_, high_;  // both are NaN or neither is
+  T low_, high_;  // both are NaN, or neither
 };
 
 DL_KERNELS_END

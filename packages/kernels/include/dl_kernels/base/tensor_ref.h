@@ -1,4 +1,4 @@
-// A tensor handle as kernels see it: plain values, read once per call.
+// A tensor handle unpacked for kernels: plain values, read once per call.
 #ifndef DL_KERNELS_BASE_TENSOR_REF_H_
 #define DL_KERNELS_BASE_TENSOR_REF_H_
 
@@ -11,8 +11,8 @@
 
 DL_KERNELS_BEGIN
 
-// More dimensions than this are declined; torch itself allows 64 but no operator of a network has
-// more than 8.
+// Tensors of more dimensions are declined. torch allows 64, but operators of networks have at most
+// 8.
 inline constexpr int kMaxDims = 16;
 
 struct TensorRef {
@@ -23,7 +23,7 @@ struct TensorRef {
   int64_t numel;
   diopiDtype_t dtype;
   bool contiguous;
-  bool on_host = false;  // a single element in the host's memory, whatever the device
+  bool on_host = false;  // a single element in host memory, on any device
 
   template <class T>
   T* as() const {
@@ -54,14 +54,14 @@ inline bool is_integral(diopiDtype_t dtype) {
   return (dtype >= diopi_dtype_int8 && dtype <= diopi_dtype_uint64) || dtype == diopi_dtype_bool;
 }
 
-// A scalar argument in the type a kernel computes in.
+// Return a scalar argument in a kernel's compute type.
 template <class T>
 T scalar_to(const diopiScalar_t& scalar) {
   if (scalar.stype == diopi_dtype_uint64) return cast<T>(static_cast<uint64_t>(scalar.ival));
   return is_integral(scalar.stype) ? cast<T>(scalar.ival) : cast<T>(scalar.fval);
 }
 
-// Numbers as scalar arguments.
+// Make scalar arguments.
 inline diopiScalar_t integer_scalar(int64_t value) {
   diopiScalar_t scalar{};
   scalar.stype = diopi_dtype_int64;
@@ -76,7 +76,7 @@ inline diopiScalar_t float_scalar(double value) {
   return scalar;
 }
 
-// Whether an optional tensor is absent or has so many elements.
+// Return true if an optional tensor is absent or has this many elements.
 inline bool absent_or_numel(diopiConstTensorHandle_t handle, int64_t numel) {
   return handle == nullptr || ref(handle).numel == numel;
 }

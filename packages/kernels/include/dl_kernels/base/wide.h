@@ -1,5 +1,6 @@
-// What kernels share that compute in float or double whatever floats they are given: halves are
-// converted on the way in and out, so that they cost no instances of their own.
+// Utilities of kernels that compute in float or double for all floating-point inputs:
+// half-precision tensors are converted on load and store, so they need no instantiations of their
+// own.
 #ifndef DL_KERNELS_BASE_WIDE_H_
 #define DL_KERNELS_BASE_WIDE_H_
 
@@ -22,7 +23,7 @@ diopiError_t dispatch_wide(diopiDtype_t dtype, F&& f) {
   return dtype == diopi_dtype_float64 ? f(Tag<double>{}) : f(Tag<float>{});
 }
 
-// Whether the dtypes of all tensors are equal, and in the mask.
+// Return true if all tensors have the same dtype, and it is in the mask.
 template <uint32_t Mask>
 bool alike(std::initializer_list<TensorRef> tensors) {
   const diopiDtype_t first = tensors.begin()->dtype;
@@ -39,7 +40,7 @@ inline bool all_indexes(std::initializer_list<TensorRef> tensors) {
   return true;
 }
 
-// A size that a tensor needs. A number of the caller's is never taken for any size, -1 neither.
+// A required size. A size that the caller computed is never the wildcard, even if it is -1.
 struct NeededSize {
   int64_t value;
   bool any;
@@ -47,7 +48,7 @@ struct NeededSize {
 };
 inline constexpr NeededSize kAnySize{0, true};
 
-// Whether a tensor has these sizes.
+// Check the sizes of a tensor.
 inline diopiError_t check_sizes(const char* op, const char* name, const TensorRef& tensor,
                                 std::initializer_list<NeededSize> sizes) {
   bool good = tensor.ndim == static_cast<int64_t>(sizes.size());
@@ -74,7 +75,7 @@ inline diopiError_t check_sizes(const char* op, const char* name, const TensorRe
   return fail(op, "%s has the shape [%s]; it needs [%s]", name, given, wanted);
 }
 
-// Numbers that are to be larger than 0.
+// An argument that must be positive, with its name.
 struct Named {
   const char* name;
   int64_t value;
@@ -87,7 +88,7 @@ inline diopiError_t check_positive(const char* op, std::initializer_list<Named> 
   return diopiSuccess;
 }
 
-// The elements of a tensor that is read and written, row-major; finish() brings them back.
+// Row-major elements of a tensor that is read and written; finish() copies them back.
 template <class T>
 class DenseInOut {
  public:
@@ -115,7 +116,7 @@ class DenseInOut {
   diopiError_t status_;
 };
 
-// A tensor of the host's for an output whose shape the operator knows.
+// Allocate an output of a shape that the operator determines.
 inline diopiError_t require_output(diopiContextHandle_t ctx, const char* op,
                                    diopiTensorHandle_t* out, const diopiSize_t& size,
                                    diopiDtype_t dtype, diopiConstTensorHandle_t beside) {
@@ -133,7 +134,7 @@ inline diopiError_t require_output(diopiContextHandle_t ctx, const char* op,
   return require_output(ctx, op, out, size, dtype, beside);
 }
 
-// One with the shape and dtype of another tensor.
+// Allocate an output with the shape and dtype of another tensor.
 inline diopiError_t require_like(diopiContextHandle_t ctx, const char* op, diopiTensorHandle_t* out,
                                  diopiConstTensorHandle_t like) {
   const TensorRef tensor = ref(like);

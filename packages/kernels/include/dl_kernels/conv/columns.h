@@ -1,4 +1,4 @@
-// im2col and col2im, of the backend: unfold(launch, shape, images, columns) and fold(launch, shape,
+// im2col and col2im of the backend: unfold(launch, shape, images, columns) and fold(launch, shape,
 // columns, images).
 #ifndef DL_KERNELS_CONV_COLUMNS_H_
 #define DL_KERNELS_CONV_COLUMNS_H_

@@ -1,6 +1,6 @@
-// Convolution, its input gradient and its weight gradient, for tensors of any strides: by the
-// vendor's library where it serves the call, else by the kernels here. A transposed convolution and
-// its gradients are the same three with the roles exchanged.
+// Convolution, its input gradient and its weight gradient for tensors of any strides: by the
+// vendor's library if it supports the call, otherwise by the kernels here. A transposed convolution
+// and its gradients are the same three operations with the roles exchanged.
 #ifndef DL_KERNELS_CONV_CONV_CALLS_H_
 #define DL_KERNELS_CONV_CONV_CALLS_H_
 
@@ -21,7 +21,7 @@ bool of_dtype(diopiDtype_t dtype, const Tensors&... tensors) {
 }
 
 #if DL_KERNELS_GPU
-// Calls f(images of each tensor) where not all of them are dense already, and each lies evenly.
+// Call f(images of each tensor) if some are not contiguous, but all have regular strides.
 template <class T, class F>
 bool of_images(int dims, const TensorRef& to, const TensorRef& a, const TensorRef& b, const F& f) {
   if (to.contiguous && a.contiguous && b.contiguous) return false;
@@ -54,7 +54,7 @@ struct ChannelSum {
 
 }  // namespace detail
 
-// out = weight * input + bias; a null bias is none.
+// out = weight * input + bias; `bias` may be null.
 inline diopiError_t conv_forward(diopiContextHandle_t ctx, const char* op, const ConvShape& shape,
                                  diopiTensorHandle_t out, const TensorRef& input,
                                  const TensorRef& weight, diopiConstTensorHandle_t bias) {
@@ -108,7 +108,7 @@ inline diopiError_t conv_input_gradient(diopiContextHandle_t ctx, const char* op
   });
 }
 
-// The same before it is rounded to a half type: a dense tensor in the compute type.
+// The same before rounding to half precision: `out` is a contiguous tensor of the compute type.
 template <class T>
 diopiError_t conv_input_sums(diopiContextHandle_t ctx, const char* op, const ConvShape& shape,
                              const TensorRef& sums, const TensorRef& grad_output,
@@ -123,8 +123,8 @@ diopiError_t conv_input_sums(diopiContextHandle_t ctx, const char* op, const Con
   return diopiSuccess;
 }
 
-// The sums of the gradient over all samples and positions, for a tensor with samples × channels ×
-// plane elements.
+// Sum the gradient over all samples and positions; the tensor has samples × channels × plane
+// elements.
 inline diopiError_t conv_bias_gradient(diopiContextHandle_t ctx, const char* op,
                                        diopiTensorHandle_t grad_bias, const TensorRef& grad_output,
                                        int64_t samples, int64_t channels, int64_t plane) {
@@ -140,7 +140,7 @@ inline diopiError_t conv_bias_gradient(diopiContextHandle_t ctx, const char* op,
   });
 }
 
-// `grad_bias`, which may be null, is written along where the library can.
+// `grad_bias` may be null; it is computed in the same call if the library supports that.
 inline diopiError_t conv_weight_gradient(diopiContextHandle_t ctx, const char* op,
                                          const ConvShape& shape, diopiTensorHandle_t grad_weight,
                                          diopiTensorHandle_t grad_bias,
@@ -153,7 +153,7 @@ inline diopiError_t conv_weight_gradient(diopiContextHandle_t ctx, const char* o
     };
     if ((grad_bias == nullptr || (gb.dtype == gw.dtype && gb.contiguous)) && by_library(gb.data))
       return diopiSuccess;
-    // Perhaps it is the bias that the library declines.
+    // The library may decline only because of the bias.
     if (grad_bias != nullptr && by_library(nullptr))
       return conv_bias_gradient(ctx, op, grad_bias, grad_output, shape.samples, shape.filters,
                                 shape.output_plane());

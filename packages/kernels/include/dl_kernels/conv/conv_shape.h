@@ -1,4 +1,4 @@
-// The geometry of a convolution with three spatial axes; with two, the first axis has extent 1.
+// Geometry of a convolution with three spatial axes; a 2-D convolution has extent 1 on the first.
 #ifndef DL_KERNELS_CONV_CONV_SHAPE_H_
 #define DL_KERNELS_CONV_CONV_SHAPE_H_
 
@@ -12,7 +12,7 @@
 DL_KERNELS_BEGIN
 
 struct ConvShape {
-  int dims;  // 2 or 3: how many of `axes` the tensors have, the last ones
+  int dims;  // 2 or 3: the tensors have the last `dims` of `axes`
   int64_t samples, channels, filters, groups;
   Axis axes[3];
 
@@ -24,14 +24,14 @@ struct ConvShape {
   DL_FN int64_t output_plane() const { return axes[0].output * axes[1].output * axes[2].output; }
 };
 
-// How windows lie. `output_padding` is what a transposed convolution adds to one side of its
+// Parameters of the windows. `output_padding` extends one side of a transposed convolution's
 // result.
 struct ConvLists {
   diopiSize_t stride, padding, dilation, output_padding;
 };
 
-// What `input`, `weight` and `output` of a convolution say together; for a transposed one, `input`
-// is what it produces and `output` what it is given. The sample dimension may be missing.
+// Check `input`, `weight` and `output` against each other and fill in `shape`. For a transposed
+// convolution, `input` is its result and `output` its argument. The sample dimension is optional.
 inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output,
                                const TensorRef& input, const TensorRef& weight,
                                const ConvLists& lists, int64_t groups, bool transposed,
@@ -84,7 +84,7 @@ inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output
                   "of stride and dilation",
                   (long long)more, (long long)most);
     }
-    // What the windows begin on, from the first to the last.
+    // Range of the first positions of windows.
     const int64_t room = axis.input + 2 * axis.padding - axis.dilation * (axis.kernel - 1) - 1;
     const int64_t begins = transposed ? room - more : room;
     const int64_t fitting = begins < 0 ? 0 : begins / axis.stride + 1;

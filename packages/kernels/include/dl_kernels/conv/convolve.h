@@ -1,4 +1,4 @@
-// Convolution of dense tensors, of the backend.
+// Convolution of contiguous tensors, in the backend's implementation.
 #ifndef DL_KERNELS_CONV_CONVOLVE_H_
 #define DL_KERNELS_CONV_CONVOLVE_H_
 

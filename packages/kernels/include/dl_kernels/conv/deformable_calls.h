@@ -1,4 +1,4 @@
-// The products of a deformable convolution, with its weights and for its gradients.
+// Matrix products of a deformable convolution and of its gradients.
 #ifndef DL_KERNELS_CONV_DEFORMABLE_CALLS_H_
 #define DL_KERNELS_CONV_DEFORMABLE_CALLS_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// c = alpha · a · b + beta · c, by the vendor's library where it serves the call.
+// c = alpha · a · b + beta · c, by the vendor's library if it supports the call.
 template <class C>
 void multiply(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const C> a,
               Matrix<const C> b, C beta, Matrix<C> c) {
@@ -35,11 +35,11 @@ void multiply(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Ma
   gemm<C>(launch, m, n, k, alpha, a, b, beta, c);
 }
 
-// Calls f(sample, first position, count) for parts of all images whose columns fit into `columns`.
+// Call f(sample, first position, count) for parts of all images whose columns fit into `columns`.
 template <class C, class F>
 void each_part(const Launch& launch, const DeformableShape& shape, Workspace<C>& columns,
                const F& f) {
-  // Enough for long products; on a CPU it is what caches hold.
+  // Enough for efficient products; on a CPU it is what caches hold.
   constexpr int64_t kElements = std::max(kScratchElements, int64_t(1) << 21);
   const int64_t lines = std::max<int64_t>(shape.lines(), 1), positions = shape.positions();
   const int64_t step = std::min(std::max<int64_t>(kElements / lines, 1), positions);
@@ -63,7 +63,7 @@ struct FillPlane {
   }
 };
 
-// Adds the sums of planes [samples, filters, positions] over samples and positions.
+// Add the sums of planes [samples, filters, positions] over samples and positions.
 template <class C>
 struct AddPlaneSums {
   C* sums;
@@ -82,7 +82,7 @@ struct AddPlaneSums {
 
 }  // namespace detail
 
-// The tensors of a call as dense arrays; what it does not have is null.
+// The tensors of a call as contiguous arrays; absent ones are null.
 template <class C>
 struct DeformableArrays {
   const C *input, *weight, *offset, *mask;
@@ -96,7 +96,7 @@ struct DeformableArrays {
   }
 };
 
-// out = weight · columns + bias; a null bias is none.
+// out = weight · columns + bias; `bias` may be null.
 template <class C>
 void deformed_products(const Launch& launch, const DeformableShape& shape,
                        const DeformableArrays<C>& from, const C* bias, C* out) {
@@ -119,11 +119,11 @@ void deformed_products(const Launch& launch, const DeformableShape& shape,
   });
 }
 
-// Gradients are added; those that are null are not wanted.
+// Accumulate the requested gradients; those that are not requested are null.
 template <class C>
 struct DeformableGradients {
   C *input, *weight, *offset, *mask;
-  C scale;  // of the weight's
+  C scale;  // factor of the weight's gradient
 };
 
 template <class C>
@@ -160,7 +160,7 @@ void add_gradients(const Launch& launch, const DeformableShape& shape,
   });
 }
 
-// Adds the sums of a gradient over samples and positions.
+// Add the sums of a gradient over samples and positions.
 template <class C>
 void add_bias_gradient(const Launch& launch, const DeformableShape& shape, const C* grad_output,
                        C* to) {

@@ -1,5 +1,5 @@
-// The columns of a deformable convolution, a line of `count` positions for each channel and place
-// in the window, and the way back from their gradients.
+// im2col of a deformable convolution - a row of `count` positions for each channel and kernel
+// position - and its gradients.
 #ifndef DL_KERNELS_CONV_DEFORMABLE_COLUMNS_H_
 #define DL_KERNELS_CONV_DEFORMABLE_COLUMNS_H_
 
@@ -13,10 +13,11 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Positions that a block takes at a time, and channels: samples are found anew for so many.
+// Positions and channels of a block; the sampling locations are computed once per that many
+// channels.
 inline constexpr int64_t kSampledPositions = 256, kSampledChannels = 64;
 
-// Row r of the work: a part of the positions, a part of the channels, a tap, a deformable group.
+// Row r of the work: a range of positions, a range of channels, a tap and a deformable group.
 struct DeformablePart {
   int64_t group, tap, first, count, channel, last_channel;
 
@@ -69,15 +70,16 @@ struct DeformableColumnsRow {
   }
 };
 
-// What is added up for a sample over its channels.
+// Gradient sums of one sampling location over its channels.
 template <class C>
 struct DeformableSlopes {
   int64_t at[4];
-  C low_y, high_y, low_x, high_x;  // how much each row and column of cells counts
+  C low_y, high_y, low_x, high_x;  // interpolation weights of the rows and columns of cells
   C value, by_y, by_x;
 
   DeformableSlopes() = default;
-  // A cell's weight is a product of two shares, which its slopes are each.
+  // A cell's weight is the product of its row's and its column's weight, each of which is the slope
+  // with respect to the other coordinate.
   DL_FN explicit DeformableSlopes(const BilinearCells& cells) : value(0), by_y(0), by_x(0) {
     for (int k = 0; k < 4; ++k) at[k] = cells.at[k];
     high_y = static_cast<C>(cells.slope_x[3]);
@@ -97,7 +99,7 @@ struct DeformableSlopes {
 
 template <class C>
 struct DeformableOffsetRow {
-  C *to_offset, *to_mask;  // of the image, as in DeformableSamples; `to_mask` may be null
+  C *to_offset, *to_mask;  // of the image, laid out as in DeformableSamples; `to_mask` may be null
   const C *columns, *image;
   DeformableSamples<C> samples;
   int64_t first, count;
@@ -143,7 +145,7 @@ void deformable_columns(const Launch& launch, const DeformableSamples<C>& sample
       detail::DeformableColumnsRow<C>{columns, image, samples, first, count});
 }
 
-// Adds the gradients of offsets and masks, given those of the columns.
+// Accumulate the gradients of offsets and masks from those of the columns.
 template <class C>
 void deformable_offset_gradient(const Launch& launch, const DeformableSamples<C>& samples,
                                 const C* image, int64_t first, int64_t count, const C* columns,

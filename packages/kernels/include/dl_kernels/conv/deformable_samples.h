@@ -1,4 +1,5 @@
-// Where the windows of a deformable convolution sample an image.
+// Sampling locations of a deformable convolution. Source: Dai et al., Deformable Convolutional
+// Networks (2017); with masks, Zhu et al., Deformable ConvNets v2 (2019).
 #ifndef DL_KERNELS_CONV_DEFORMABLE_SAMPLES_H_
 #define DL_KERNELS_CONV_DEFORMABLE_SAMPLES_H_
 
@@ -10,14 +11,14 @@
 
 DL_KERNELS_BEGIN
 
-// The samples of one image.
+// Sampling locations in one image.
 template <class C>
 struct DeformableSamples {
   DeformableShape shape;
   const C* offset;  // [deformable groups, window, 2, positions]
   const C* mask;    // [deformable groups, window, positions], or null: all 1
 
-  // The sample of `tap` at `position`, for the channels of a deformable group.
+  // Return the sample of `tap` at `position`, for the channels of a deformable group.
   DL_FN BilinearCells cells(int64_t group, int64_t tap, int64_t position) const {
     const Axis y = shape.y, x = shape.x;
     const int64_t positions = y.output * x.output, row = position / x.output;
@@ -34,11 +35,11 @@ struct DeformableSamples {
   }
 };
 
-// A sample as the channels that share it read and write it.
+// A sample in the form in which the channels that share it read and write it.
 template <class C>
 struct DeformableSample {
   int64_t at[4];  // -1: outside
-  C weight[4];    // with the mask in them
+  C weight[4];    // multiplied by the mask
 
   DeformableSample() = default;
   DL_FN DeformableSample(const BilinearCells& cells, C share) {

@@ -1,5 +1,5 @@
-// deformable_scatter(launch, samples, columns, first, count, image), of the backend: adds to an
-// image what the gradients of the columns of positions from `first` on are for its cells.
+// deformable_scatter(launch, samples, columns, first, count, image) of the backend: add the column
+// gradients of the positions from `first` on to the cells of an image.
 #ifndef DL_KERNELS_CONV_DEFORMABLE_SCATTER_H_
 #define DL_KERNELS_CONV_DEFORMABLE_SCATTER_H_
 

@@ -1,4 +1,4 @@
-// The geometry of a convolution over two axes whose windows are moved by learned offsets.
+// Geometry of a 2-D convolution whose windows are displaced by learned offsets.
 #ifndef DL_KERNELS_CONV_DEFORMABLE_SHAPE_H_
 #define DL_KERNELS_CONV_DEFORMABLE_SHAPE_H_
 
@@ -21,7 +21,7 @@ struct DeformableShape {
   DL_FN int64_t cells() const { return y.input * x.input; }
   DL_FN int64_t positions() const { return y.output * x.output; }
   DL_FN int64_t group_filters() const { return filters / groups; }
-  // Rows of the columns that a filter is multiplied with, and all of them.
+  // Rows of the columns that one filter is multiplied with, and rows of all groups.
   DL_FN int64_t taps() const { return channels / groups * window(); }
   DL_FN int64_t lines() const { return channels * window(); }
   DL_FN int64_t deformable_channels() const { return channels / deformable_groups; }
@@ -29,7 +29,7 @@ struct DeformableShape {
 
 namespace detail {
 
-// With numbers below these, positions and numbers of elements stay in range.
+// Below these bounds, positions and numbers of elements do not overflow.
 inline constexpr int64_t kLongestAxis = int64_t(1) << 40, kLargestStep = int64_t(1) << 20;
 
 inline diopiError_t check_axis(const char* op, char name, Axis& axis) {
@@ -59,8 +59,8 @@ inline diopiError_t check_axis(const char* op, char name, Axis& axis) {
 
 }  // namespace detail
 
-// What the tensors and numbers of a call say together. The caller has filled in all of `shape` that
-// is an argument; `mask` has no dtype where there is none.
+// Check the tensors against the arguments. The caller has filled in the fields of `shape` that are
+// arguments; an absent `mask` has no dtype.
 inline diopiError_t deformable_shape(const char* op, const TensorRef& output,
                                      const TensorRef& input, const TensorRef& weight,
                                      const TensorRef& offset, const TensorRef* mask,

@@ -1,4 +1,4 @@
-// Pairs of rows that the cells of a kernel connect, as sparse convolution and pooling read them.
+// Pairs of rows that the cells of a kernel connect, for sparse convolution and pooling.
 #ifndef DL_KERNELS_CONV_INDEX_PAIRS_H_
 #define DL_KERNELS_CONV_INDEX_PAIRS_H_
 
@@ -12,7 +12,8 @@
 
 DL_KERNELS_BEGIN
 
-// What kernels read: cell k connects from[k * most + p] to to[k * most + p] for p < counts[k].
+// Pair lists in device memory: cell k connects from[k * most + p] to to[k * most + p] for p <
+// counts[k].
 struct PairLists {
   const int64_t *counts, *from, *to;
   int64_t cells, most;
@@ -33,7 +34,7 @@ struct CountOutside {
   }
 };
 
-// Of pairs that count only: what lies behind them is -1, or anything.
+// Check of the first counts[k] pairs of each cell; entries after them may have any value.
 struct RowOutside {
   const int64_t *indexes, *counts;
   int64_t most, rows, whole;
@@ -52,15 +53,15 @@ struct RowOutside {
 
 }  // namespace detail
 
-// The pairs of a call, checked. What a launch reads lives as long as this.
+// The checked pairs of a call; owns the memory that launches read.
 class IndexPairs {
  public:
   IndexPairs() = default;
   IndexPairs(const IndexPairs&) = delete;
   IndexPairs& operator=(const IndexPairs&) = delete;
 
-  // `pairs` [cells, 2, most], or [2, cells, most] where that does not fit. `swapped`: they lead
-  // from their second rows to the first.
+  // `pairs` is [cells, 2, most] or, where that does not fit, [2, cells, most]. With `swapped`,
+  // pairs lead from their second rows to their first.
   diopiError_t open(diopiContextHandle_t ctx, const char* op, const TensorRef& pairs,
                     const TensorRef& counts, bool swapped) {
     ctx_ = ctx;
@@ -91,7 +92,7 @@ class IndexPairs {
       DL_TRY(
           copy_elements(ctx, op, detail::array_like(rows_[i].data(), sides[i], strides), sides[i]));
     }
-    // So that the host can take them in groups.
+    // Padded so that the host can read the counts in groups.
     const int64_t groups = (lists_.cells + kGroup - 1) / kGroup;
     counts_.reserve(launch, groups * kGroup);
     clear_bytes(launch, counts_.data(), groups * kGroup * static_cast<int64_t>(sizeof(int64_t)));
@@ -103,7 +104,7 @@ class IndexPairs {
     return diopiSuccess;
   }
 
-  // Calls f(k, n) on the host for every cell k that has n > 0 pairs; waits for the device.
+  // Call f(k, n) on the host for every cell k with n > 0 pairs; waits for the device.
   template <class F>
   diopiError_t for_each_cell(const F& f) const {
     const Launch launch(ctx_);
@@ -111,15 +112,16 @@ class IndexPairs {
       const Group group = fetch(launch, reinterpret_cast<const Group*>(counts_.data() + first));
       for (int64_t i = 0; i < kGroup && first + i < lists_.cells; ++i) {
         const int64_t n = group.counts[i];
-        // A GPU has not waited for what its check found; the pairs of such a cell are not checked.
+        // On a GPU, the result of the check is not known yet, and pairs of such a cell are not
+        // checked.
         if (n > 0 && n <= lists_.most) DL_TRY(f(first + i, n));
       }
     }
     return diopiSuccess;
   }
 
-  // Rows that pairs lead from lie in [0, from_rows), those that they lead to in [0, to_rows). The
-  // pairs of the cell `whole`, if that is not -1, are not looked at.
+  // Check that source rows are in [0, from_rows) and target rows in [0, to_rows). The pairs of the
+  // cell `whole`, unless it is -1, are not read.
   diopiError_t check_rows(int64_t from_rows, int64_t to_rows, int64_t whole) {
     const Launch launch(ctx_);
     const int64_t rows[2] = {from_rows, to_rows};
@@ -161,11 +163,11 @@ class IndexPairs {
   CheckedIndexes checked_counts_, checked_[2];
 };
 
-// Columns that are added up together: a line of a cache.
+// Columns that are summed together: a cache line.
 inline constexpr int64_t kStrip = 16;
 
-// Rows of `values`, one for each of `count` pairs, are added to the rows of `sums` that `to` names.
-// A strip of columns takes them in order, since several pairs may have one row.
+// Add `count` rows of `values`, one per pair, to the rows of `sums` named by `to`. A strip of
+// columns adds them in order, since several pairs may have the same target row.
 template <class C>
 struct AddRowsKernel {
   C* sums;

@@ -1,4 +1,4 @@
-// CPU: positions move in loops over the index tensor's dimensions.
+// CPU: positions advance in loops over the index tensor's dimensions.
 #ifndef DL_KERNELS_CPU_ADD_PLACES_H_
 #define DL_KERNELS_CPU_ADD_PLACES_H_
 
@@ -13,12 +13,12 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// `add` by value: what is written to places cannot change it.
+// `add` is passed by value, so that writes to the output cannot alias it.
 inline void add_whole(const Launch&, AddPlace add, int64_t count) {
   for (int64_t i = 0; i < count; ++i) add(i);
 }
 
-// Divisions by the extents, which threads of a GPU need, would cost more than the rest here.
+// The divisions by extents that GPU threads need would dominate the cost here.
 inline void add_repeated(const Launch&, AddPlace add, const Plan<1>& plan) {
   int64_t at[kMaxDims] = {};
   int64_t offset = 0;

@@ -1,6 +1,6 @@
-// Attention on the CPU, without the matrix of all scores: blocks of keys pass by, and the maximum
-// and the sum of each query's softmax are rescaled on the way. Source: Dao et al., FlashAttention
-// (2022); Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
+// Attention on the CPU without the matrix of all scores: for each block of keys, the running
+// maximum and the normalizer of each query's softmax are rescaled. Source: Dao et al.,
+// FlashAttention (2022); Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
 #ifndef DL_KERNELS_CPU_ATTENTION_H_
 #define DL_KERNELS_CPU_ATTENTION_H_
 
@@ -19,7 +19,7 @@ namespace detail {
 
 inline constexpr int64_t kKeyBlock = 128;
 
-// The softmax of a block of queries so far.
+// Running softmax of a block of queries.
 template <class C>
 struct RunningSoftmax {
   C top[kQueryBlock], sum[kQueryBlock], correction[kQueryBlock];
@@ -31,7 +31,7 @@ struct RunningSoftmax {
     }
   }
 
-  // Turns scores into weights relative to the new maximum.
+  // Turn scores into weights relative to the new maximum.
   void take(C* scores, int64_t keys, int64_t columns) {
     alignas(64) C now[kQueryBlock], fresh[kQueryBlock];
     for (int64_t i = 0; i < columns; ++i) {
@@ -46,7 +46,7 @@ struct RunningSoftmax {
     for (int64_t i = 0; i < columns; ++i) {
       correction[i] = top[i];
       top[i] = now[i];
-      // Where every key so far is masked, nothing may be subtracted from infinity.
+      // If every key so far is masked, the maximum is -infinity and must not be subtracted.
       now[i] = now[i] == -std::numeric_limits<C>::infinity() ? C(0) : now[i];
     }
     DL_VECTOR_LOOP
@@ -66,8 +66,8 @@ struct RunningSoftmax {
 
 }  // namespace detail
 
-// `lse` gets the logarithm of the sum of the exponentials of each query's scores. A query that sees
-// no key gets zeros. What is dropped counts in the sums.
+// `lse` receives the log-sum-exp of each query's scores. A query without visible keys gets zeros.
+// Dropped weights count in the normalizer.
 template <class T, class C = compute_t<T>>
 void attention(const Launch& launch, const AttentionShape& shape, const Strided4<const T>& q,
                const Strided4<const T>& k, const Strided4<const T>& v, const AttentionMask& mask,
@@ -77,7 +77,7 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
   const int64_t width = round_up(shape.width, Gemm::kColumns);
   const int64_t value_width = round_up(shape.value_width, Gemm::kColumns);
   const int64_t blocks = (shape.queries + kQueryBlock - 1) / kQueryBlock;
-  // Of each sample alone, so that what it gets does not depend on others.
+  // Decided per sample, so that a sample's result does not depend on the others.
   const bool rows = has_rows(k, v, dropout), tiles = !rows || shape.queries > 1;
   const int64_t work = (tiles ? kQueryBlock * (width + value_width) / 8 : width) * shape.keys;
   launch.parallel_for(
@@ -112,7 +112,7 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
           if (query >= own.queries) continue;
           if (rows && own.queries == 1) {
             attend_row<T, C>(shape, own, n, h, q, k, v, mask, out, lse, scores);
-            ready = -1;  // the copies were in the same space
+            ready = -1;  // the copies shared this memory
             continue;
           }
           if (ready != n * shape.key_heads + kh) {

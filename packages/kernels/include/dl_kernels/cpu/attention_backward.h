@@ -1,6 +1,5 @@
-// Gradients of attention on the CPU. The weights are computed again, block by block, from the
-// scores and the saved logarithms of their sums. Source: Dao et al., FlashAttention (2022), section
-// B.2.
+// Gradients of attention on the CPU. The weights are recomputed block by block from the scores and
+// the saved log-sum-exp. Source: Dao et al., FlashAttention (2022), section B.2.
 #ifndef DL_KERNELS_CPU_ATTENTION_BACKWARD_H_
 #define DL_KERNELS_CPU_ATTENTION_BACKWARD_H_
 
@@ -26,7 +25,7 @@ void write_rows(const Strided4<T>& to, int64_t n, int64_t h, int64_t first, int6
   }
 }
 
-// scores: weights; grads: gradients with respect to the weights, then to the scores.
+// scores: in, weights; grads: in, gradients of the weights; out, gradients of the scores.
 template <class C>
 void score_gradients(int64_t keys, int64_t columns, const C* lse, const C* delta, C* scores,
                      C* grads) {
@@ -44,7 +43,7 @@ void score_gradients(int64_t keys, int64_t columns, const C* lse, const C* delta
 
 }  // namespace detail
 
-// One task for all query heads that share a key head: their gradients add up there.
+// One task per key head: the gradients of all query heads that share it are accumulated.
 template <class T, class C = compute_t<T>>
 void attention_backward(const Launch& launch, const AttentionShape& shape,
                         const Strided4<const T>& grad_out, const Strided4<const T>& q,
@@ -111,7 +110,7 @@ void attention_backward(const Launch& launch, const AttentionShape& shape,
               transpose_rows(grad, count, own.value_width, C(1), grad_columns);
               alignas(64) C delta[kQueryBlock], shift[kQueryBlock];
               for (int64_t i = 0; i < kQueryBlock; ++i) {
-                // Infinity makes every weight 0: for padding and for queries that see no key.
+                // Infinity makes every weight 0, for padding and for queries without visible keys.
                 shift[i] = std::numeric_limits<C>::infinity();
                 delta[i] = C(0);
                 if (i >= count) continue;

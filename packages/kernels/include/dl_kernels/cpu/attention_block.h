@@ -1,7 +1,7 @@
-// What attention and its gradient share on the CPU: operands made ready for the tiles, and the
-// scores of a block of keys with a block of queries. Scores lie transposed, keys by queries: the
-// softmax over keys is then a vertical one, on many queries at once, and the scores are an operand
-// of the next product as they are.
+// Code shared by attention and its gradient on the CPU: operands prepared for the tiles, and the
+// scores of a block of keys with a block of queries. Scores are stored transposed, keys by queries:
+// the softmax over keys is then vectorized over queries, and the scores are an operand of the next
+// product without a transposition.
 #ifndef DL_KERNELS_CPU_ATTENTION_BLOCK_H_
 #define DL_KERNELS_CPU_ATTENTION_BLOCK_H_
 
@@ -23,14 +23,14 @@ inline constexpr int64_t kQueryBlock = 64;
 
 inline int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 
-// A matrix of the compute type whose rows are dense and whole tiles wide.
+// A matrix of the compute type whose rows are dense and padded to whole tiles.
 template <class C>
 struct Rows {
   const C* data;
   int64_t step;
 };
 
-// Where it is if the tiles can read it there, else copied and padded with zeros.
+// Used in place if the tiles can read it, otherwise copied and padded with zeros.
 template <class T, class C>
 Rows<C> ready_rows(const Strided4<const T>& tensor, int64_t n, int64_t h, int64_t first,
                    int64_t count, int64_t width, C* copy) {
@@ -103,7 +103,7 @@ void add_mask(const AttentionMask& mask, int64_t n, int64_t h, int64_t query, in
   }
 }
 
-// Subtracts the slope times the distance of query and key.
+// Subtract the slope times the distance of query and key.
 template <class C>
 void add_distances(const AttentionShape& shape, C slope, int64_t query, int64_t queries,
                    int64_t key, int64_t keys, C* scores) {
@@ -118,7 +118,7 @@ void add_distances(const AttentionShape& shape, C slope, int64_t query, int64_t 
   }
 }
 
-// factors[key][query] of a block of weights: 0 where one is dropped.
+// factors[key][query] of a block of weights: 0 for dropped weights.
 template <class C>
 void draw_factors(const AttentionDropout& dropout, const RandomState& state, int64_t n, int64_t h,
                   int64_t query, int64_t queries, int64_t key, int64_t keys, C* factors) {
@@ -155,8 +155,8 @@ void apply_factors(const C* factors, int64_t keys, int64_t columns, C* block) {
   }
 }
 
-// Scores of keys key … key + keys - 1 with queries query … query + queries - 1, as
-// scores[key][query], masked.
+// Masked scores of keys key … key + keys - 1 and queries query … query + queries - 1, as
+// scores[key][query].
 template <class T, class C>
 void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_t n, int64_t h,
                   int64_t query, int64_t queries, int64_t key, int64_t keys, const Rows<C>& k,
@@ -186,7 +186,7 @@ void block_scores(const AttentionShape& shape, const AttentionMask& mask, int64_
   if (shape.first_key(last) <= key && shape.end_key(query) >= key + keys) return;
   constexpr C kMasked = -std::numeric_limits<C>::infinity();
   for (int64_t j = 0; j < keys; ++j) {
-    // Of the queries that see this key, the first and the one behind the last.
+    // First and one-past-last of the queries that attend to this key.
     const int64_t first = shape.first_query(key + j) - query;
     const int64_t end = shape.end_query(key + j) - query;
     C* line = scores + j * kQueryBlock;

@@ -1,5 +1,5 @@
-// Attention of one query, as decoding asks for it: scores are dot products with dense rows, and the
-// result is a sum of rows, so nothing is padded to a tile of queries.
+// Attention of a single query, as in decoding: scores are dot products with dense rows, and the
+// result is a weighted sum of rows, so nothing is padded to a tile of queries.
 #ifndef DL_KERNELS_CPU_ATTENTION_ROW_H_
 #define DL_KERNELS_CPU_ATTENTION_ROW_H_
 
@@ -17,7 +17,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// scores[i] = q · row i of k, of `width` elements; q is as Gemv's `spread` writes it.
+// scores[i] = q · row i of k, with `width` elements; q has the format of Gemv's `spread`.
 template <class T, class C>
 void row_scores(const T* k, int64_t row, int64_t count, int64_t width, const C* q, C* scores) {
   using Tile = Gemv<T, C>;
@@ -34,13 +34,13 @@ void row_scores(const T* k, int64_t row, int64_t count, int64_t width, const C* 
     return;
   }
   for (int64_t next = 0; next < count; next += kLanes) {
-    // The last rows overlap those before.
+    // The last group of rows overlaps the one before.
     const int64_t i = next + kLanes <= count ? next : count - kLanes;
     Tile::template multiply<1>(k + i * row, row, width, q, 0, scores + i, false);
   }
 }
 
-// What the mask does to the scores of the keys from `key` on.
+// Apply the mask to the scores of the keys from `key` on.
 template <class T, class C>
 void mask_row(const AttentionMask& mask, int64_t n, int64_t h, int64_t key, int64_t count,
               C* scores) {
@@ -69,20 +69,20 @@ void mask_row(const AttentionMask& mask, int64_t n, int64_t h, int64_t key, int6
   }
 }
 
-// Whether attention of one query has dense rows to read, and nothing to draw.
+// Return true if single-query attention can read dense rows and has no dropout.
 template <class T>
 bool has_rows(const Strided4<const T>& k, const Strided4<const T>& v,
               const AttentionDropout& dropout) {
   return k.column == 1 && v.column == 1 && !dropout.active;
 }
 
-// Elements that attend_row needs.
+// Workspace elements of attend_row.
 template <class T, class C>
 int64_t row_space(const AttentionShape& shape) {
   return shape.keys + Gemv<T, C>::spread_size(shape.width) + shape.value_width;
 }
 
-// Head h of sample n, which has one query; `own` is its shape.
+// Compute head h of sample n, which has one query; `own` is the shape of the sample.
 template <class T, class C>
 void attend_row(const AttentionShape& shape, const AttentionShape& own, int64_t n, int64_t h,
                 const Strided4<const T>& q, const Strided4<const T>& k, const Strided4<const T>& v,
@@ -106,7 +106,7 @@ void attend_row(const AttentionShape& shape, const AttentionShape& own, int64_t 
     if (mask.slopes != nullptr) scores[i] -= slope * static_cast<C>(apart < 0 ? -apart : apart);
     top = max_nan(top, scores[i]);
   }
-  // Where every key is masked, nothing may be subtracted from infinity.
+  // If every key is masked, the maximum is -infinity and must not be subtracted.
   const C from = top == -std::numeric_limits<C>::infinity() ? C(0) : top;
   DL_VECTOR_LOOP
   for (int64_t i = 0; i < count; ++i) scores[i] = math::exp(scores[i] - from);

@@ -1,5 +1,5 @@
-// Batch normalisation on the CPU where the positions of a channel are neighbours: a channel is one
-// core's work while it is in the cache.
+// Batch normalization on the CPU for layouts in which the positions of a channel are adjacent: one
+// thread processes a channel while it is cached.
 #ifndef DL_KERNELS_CPU_BATCH_NORM_H_
 #define DL_KERNELS_CPU_BATCH_NORM_H_
 
@@ -14,7 +14,7 @@
 
 DL_KERNELS_BEGIN
 
-// Calls f(first) for the first element of every sample's positions of channel `c`.
+// Call f(first) with the first element of channel `c` of every sample.
 template <class F>
 DL_FN void each_sample(const ChannelShape& shape, int64_t c, const F& f) {
   for (int64_t s = 0; s < shape.samples; ++s) f((s * shape.channels + c) * shape.positions);
@@ -24,7 +24,7 @@ DL_FN void each_sample(const ChannelShape& shape, int64_t c, const F& f) {
 template <class C, class F>
 Pair<double> channel_sum_pair(const Block& block, const ChannelShape& shape, int64_t c,
                               const F& f) {
-  // Samples whose few positions are added to the same lanes.
+  // Number of samples with few positions that are added to the same lanes.
   constexpr int64_t kShort = 64, kSamples = 256;
   Pair<double> total{0, 0};
   if (shape.positions > kShort) {
@@ -61,7 +61,7 @@ struct BatchNormRow {
   T* out;
   const T* in;
   C* mean;
-  C* variance;  // of the population: divided by the count
+  C* variance;  // biased variance: divided by the count
   C* invstd;
   bool training;
   BatchParameters<C> parameters;
@@ -88,7 +88,7 @@ struct BatchNormRow {
       mean[c] = center;
       variance[c] = static_cast<C>(squares / count);
       invstd[c] = parameters.invstd(variance[c]);
-      // A variance may be infinite in C, and its reciprocal root is not.
+      // The variance may overflow C although its reciprocal square root does not.
       if (!sum_is_exact(variance[c] + parameters.eps)) {
         const ChannelShape& all = shape;
         const auto value = [&all, x, c](int64_t i) {
@@ -137,7 +137,7 @@ struct BatchBackwardRow {
   }
 };
 
-// Whether it was done: not where channels lie side by side.
+// Return false, with nothing done, for channels-last layouts.
 template <class T, class C>
 bool batch_norm_by_channel(const Launch& launch, T* out, const T* in, C* mean, C* variance,
                            C* invstd, bool training, const BatchParameters<C>& parameters,

@@ -1,5 +1,5 @@
-// CPU: a block is one core. Its reductions keep many independent accumulators, which vectorise,
-// shorten the chain of dependent additions and round better than one.
+// CPU: a block is one core. Its reductions keep many independent accumulators, which vectorize,
+// shorten the dependency chain of additions and round better than a single one.
 #ifndef DL_KERNELS_CPU_BLOCK_H_
 #define DL_KERNELS_CPU_BLOCK_H_
 
@@ -43,7 +43,7 @@ class Block {
       DL_VECTOR_LOOP
       for (int j = 0; j < kLanes; ++j) lanes[j] = combine(lanes[j], f(i + j));
     }
-    // What is left, up to kLanes - 1 elements, goes to lanes of their own by halves.
+    // The remaining elements, at most kLanes - 1, are reduced in vectors of decreasing width.
     rest<kLanes / 2, 0, kLast>(lanes, n, i, combine, f);
     T last = start;
     for (; i < n; ++i) last = combine(last, f(i));
@@ -55,8 +55,8 @@ class Block {
                    combine(combine(lanes[2], lanes[6]), combine(lanes[3], lanes[7])));
   }
 
-  // Long sums are cut into pieces whose results are added in double: the error does not grow with
-  // n.
+  // Long sums are split into pieces whose results are added in double, so the error does not grow
+  // with n.
   template <class F>
   DL_FN auto sum(int64_t n, const F& f) const {
     using T = std::decay_t<decltype(f(int64_t(0)))>;
@@ -72,7 +72,7 @@ class Block {
     return static_cast<T>(total);
   }
 
-  // Two sums in one pass: of `first` and `second` of what f(i) returns.
+  // Compute two sums in one pass: of `first` and of `second` of the pairs f(i).
   template <class F>
   DL_FN auto sum_pair(int64_t n, const F& f) const {
     using T = decltype(f(int64_t(0)).first);
@@ -108,7 +108,7 @@ class Block {
     return total;
   }
 
-  // Calls store(i, combination of load(0) … load(i)) for every i.
+  // Scan: call store(i, combination of load(0) … load(i)) for every i.
   template <class T, class Load, class Combine, class Store>
   DL_FN void scan(int64_t n, const Load& load, const Combine& combine, const Store& store) const {
     if (n == 0) return;
@@ -121,7 +121,7 @@ class Block {
   }
 
  private:
-  // Groups of `width` elements, half of it and so on down to `least`, as far as there are so many.
+  // Process groups of `width` elements, then of half as many, down to `least`.
   template <int width, int at, int least, class T, class Combine, class F>
   DL_FN static void rest(T* lanes, int64_t n, int64_t& i, const Combine& combine, const F& f) {
     if (n - i >= width) {
@@ -133,7 +133,7 @@ class Block {
   }
 };
 
-// `width` is how many steps a row takes, to judge when threads pay off.
+// `width` is the number of steps per row, which decides whether threads pay off.
 template <class Kernel>
 void rows(const Launch& launch, int64_t count, int64_t width, const Kernel& kernel) {
   launch.parallel_for(count, grain_for(width), [&](int64_t begin, int64_t end) {
@@ -142,15 +142,14 @@ void rows(const Launch& launch, int64_t count, int64_t width, const Kernel& kern
   });
 }
 
-// The same for kernels that only map: no worker of a core lies idle.
+// The same for kernels that only map elements, without idle lanes of a core.
 template <class Kernel>
 DL_FN void mapped_rows(const Launch& launch, int64_t count, int64_t, int64_t width,
                        const Kernel& kernel) {
   rows(launch, count, width, kernel);
 }
 
-// As rows, with `count_in_buffer` elements of scratch memory for each block: kernel(block, row,
-// buffer).
+// Rows with `count_in_buffer` elements of scratch memory per block: kernel(block, row, buffer).
 template <class T, class Kernel>
 void rows_with_buffer(const Launch& launch, int64_t count, int64_t width, int64_t count_in_buffer,
                       const Kernel& kernel) {

@@ -1,4 +1,4 @@
-// CPU: rows of neighbouring channels; their sums are kept for some columns at a time.
+// CPU: reductions over rows of adjacent channels; sums are kept for a group of columns at a time.
 #ifndef DL_KERNELS_CPU_CHANNEL_PASSES_H_
 #define DL_KERNELS_CPU_CHANNEL_PASSES_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// What f says of the element at `i`, of channel `c`.
+// Value of f for the element at `i`, of channel `c`.
 struct ElementTerm {
   int64_t i, c;
   template <class F, class... Arrays>
@@ -38,7 +38,7 @@ struct ElementPass {
 template <class C, class F>
 void channel_sums(const Launch& launch, const ChannelShape& shape, double* first, double* second,
                   const F& f) {
-  constexpr int64_t kRows = 256;  // whose sums are kept in C
+  constexpr int64_t kRows = 256;  // rows whose sums are kept in C
   constexpr int64_t kWidth = 64;
   const int64_t rows = shape.samples, columns = shape.channels;
   int64_t pieces = rows * columns / (int64_t(1) << 15);

@@ -1,4 +1,4 @@
-// CPU: a wrong item makes the operator fail before it has written anything.
+// CPU: an invalid item makes the operator fail before it has written anything.
 #ifndef DL_KERNELS_CPU_CHECK_H_
 #define DL_KERNELS_CPU_CHECK_H_
 
@@ -35,7 +35,7 @@ diopiError_t check_items(const Launch&, const char* op, int64_t count, const Che
   return bad >= count ? diopiSuccess : detail::fail_at(op, check, bad);
 }
 
-// Indexes that were found good, for the length of a call.
+// Checked indices, valid for the duration of a call.
 class CheckedIndexes {
  public:
   template <class Check>

@@ -1,4 +1,4 @@
-// CPU: the range of indexes in one loop.
+// CPU: the range of indices, computed in one loop.
 #ifndef DL_KERNELS_CPU_CHECKED_POSITIONS_H_
 #define DL_KERNELS_CPU_CHECKED_POSITIONS_H_
 
@@ -18,7 +18,7 @@ class CheckedPositions {
     const IndexRange range = open_unchecked(indexes, count);
     return check_items(launch, op, 1, detail::OutOfBounds{&range, dim, extent});
   }
-  // For indexes that nothing is read with.
+  // For indices that are not used to read memory.
   IndexRange open_unchecked(const int64_t* indexes, int64_t count) {
     int64_t low = 0, high = -1;
     DL_VECTOR_LOOP

@@ -1,4 +1,4 @@
-// CPU: im2col line by line, several samples at a time.
+// CPU: im2col line by line, for several samples at a time.
 #ifndef DL_KERNELS_CPU_COLUMNS_H_
 #define DL_KERNELS_CPU_COLUMNS_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// The outputs [*first, *last) of a line whose tap `k` lies inside the image.
+// The outputs [*first, *last) of a line whose tap `k` is inside the image.
 inline void valid_range(const Axis& x, int64_t k, int64_t* first, int64_t* last) {
   const int64_t shift = k * x.dilation - x.padding;
   *first = shift >= 0 ? 0 : (-shift + x.stride - 1) / x.stride;
@@ -23,8 +23,7 @@ inline void valid_range(const Axis& x, int64_t k, int64_t* first, int64_t* last)
   if (*first > *last) *first = *last;
 }
 
-// Calls line(tap, channel, kx, oy, iy) for every tap and output line, iy being -1 outside the
-// image.
+// Call line(tap, channel, kx, oy, iy) for every tap and output line; iy is -1 outside the image.
 template <class F>
 DL_FN void each_line(const ColumnsShape& shape, const F& line) {
   const Axis y = shape.image.y;
@@ -96,7 +95,7 @@ void unfold(const Launch& launch, const ColumnsShape& shape, const T* images, T*
   });
 }
 
-// Columns added up at the places of the images that they came from.
+// Add columns to the pixels that they came from.
 template <class C>
 void fold(const Launch& launch, const ColumnsShape& shape, const C* columns, C* images) {
   const int64_t image = shape.image_elements(), size = shape.elements();

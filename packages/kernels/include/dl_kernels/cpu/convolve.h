@@ -1,6 +1,6 @@
-// CPU convolution: matrix products whose operands are packed straight from the images, so that
-// nothing is unfolded in memory and all samples share the packed weights. Images and weights are
-// dense and row-major.
+// CPU convolution: matrix products whose operands are packed directly from the images (implicit
+// im2col), so nothing is unfolded in memory and all samples share the packed weights. Images and
+// weights are contiguous.
 #ifndef DL_KERNELS_CPU_CONVOLVE_H_
 #define DL_KERNELS_CPU_CONVOLVE_H_
 
@@ -15,7 +15,7 @@
 
 DL_KERNELS_BEGIN
 
-// Kernels this long on an axis are declined.
+// Return false for kernels that are too long on an axis.
 inline bool convolution_fits(const ConvShape& shape) {
   for (const Axis& axis : shape.axes) {
     if (axis.kernel > detail::kMaxWindow) return false;
@@ -25,7 +25,7 @@ inline bool convolution_fits(const ConvShape& shape) {
 
 namespace detail {
 
-// Positions that one product takes at a time: what it packs of them should stay in the caches.
+// Positions per product: the operands packed for them should stay in the caches.
 inline constexpr int64_t kPositions = 2048;
 
 // The window of the forward convolution over its input.
@@ -43,8 +43,8 @@ inline TapWindow forward_window(const ConvShape& shape) {
   return window;
 }
 
-// Calls f(group, first position, count) for pieces of all positions, on several threads where there
-// are several pieces.
+// Call f(group, first position, count) for pieces of all positions, in parallel if there are
+// several.
 template <class F>
 void each_piece(const Launch& launch, int64_t groups, int64_t positions, const F& f) {
   const int64_t pieces = (positions + kPositions - 1) / kPositions;
@@ -55,14 +55,14 @@ void each_piece(const Launch& launch, int64_t groups, int64_t positions, const F
     }
   };
   if (groups * pieces == 1) {
-    run(0, 1);  // the product itself uses the threads
+    run(0, 1);  // the product itself is multithreaded
   } else {
     launch.parallel_for(groups * pieces, 1, run);
   }
 }
 
-// The positions of the input gradient that lie at `residue` modulo the stride: the same taps reach
-// them all, and these read the output gradient at consecutive places.
+// The positions of the input gradient that are congruent to `residue` modulo the stride: they are
+// reached by the same taps and read consecutive elements of the output gradient.
 struct Residue {
   int count = 0;  // taps
   int64_t positions = 0;
@@ -80,8 +80,7 @@ struct Residue {
   }
 };
 
-// Weights as the input gradient multiplies them: to[channel][filter][place], of the places that
-// `parts` keep.
+// Rearrange weights for the input gradient: to[channel][filter][tap], for the taps in `parts`.
 template <class T>
 void gather_weights(const ConvShape& shape, const T* weight, const Residue* const (&parts)[3],
                     T* to) {
@@ -195,8 +194,8 @@ void convolve_input_gradient(const Launch& launch, const ConvShape& shape, O* gr
   }
 }
 
-// Positions are added up in at most four fixed pieces, so that the result does not depend on the
-// number of threads.
+// Positions are summed in at most four fixed pieces, so the result does not depend on the number of
+// threads.
 template <class T>
 void convolve_weight_gradient(const Launch& launch, const ConvShape& shape, T* grad_weight,
                               const T* grad_output, const T* in) {

@@ -1,4 +1,4 @@
-// CPU: a channel is written by one thread, in one order, so that results are always the same.
+// CPU: each channel is written by one thread, in a fixed order, so results are deterministic.
 #ifndef DL_KERNELS_CPU_DEFORMABLE_SCATTER_H_
 #define DL_KERNELS_CPU_DEFORMABLE_SCATTER_H_
 
@@ -12,7 +12,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Channels that a sample is found once for.
+// Channels for which a sampling location is computed once.
 inline constexpr int64_t kScatteredChannels = 8;
 
 template <class C>

@@ -1,5 +1,5 @@
-// CPU: the words of a few steps at a time, behind random/draws.h. Apart from what is made of them,
-// steps are a loop that vectorises.
+// CPU: the random words of a few steps at a time, behind random/draws.h. Generating the words is a
+// loop that vectorizes; only their use depends on the operator.
 #ifndef DL_KERNELS_CPU_DRAW_LOOPS_H_
 #define DL_KERNELS_CPU_DRAW_LOOPS_H_
 
@@ -16,7 +16,7 @@ namespace detail {
 
 inline constexpr int64_t kStepsAtOnce = 16;
 
-// Calls use(step, words, count) for pieces of [0, steps), with the words of `count` steps each.
+// Call use(step, words, count) for pieces of [0, steps), with the words of `count` steps each.
 template <class F>
 void draw_steps(const Launch& launch, const RandomState& state, int64_t steps, const F& use) {
   launch.parallel_for(steps, grain_for(32), [&](int64_t begin, int64_t end) {
@@ -73,7 +73,7 @@ void draw_normals(const Launch& launch, const RandomState& state, int64_t n, con
 
 namespace detail {
 
-// Of a function whose elements pass through arrays, one that is told where they are.
+// Runs a function over gathered arrays and passes it the index of each element.
 template <class F, class... Arrays>
 auto passing(const F& f, const Arrays&... arrays) {
   return [=](int64_t i, const auto&... drawn) {

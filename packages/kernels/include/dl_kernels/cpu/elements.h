@@ -1,4 +1,4 @@
-// CPU: element by element, in a loop that vectorises; behind parallel/elements.h.
+// CPU: element by element, in a loop that vectorizes; behind parallel/elements.h.
 #ifndef DL_KERNELS_CPU_ELEMENTS_H_
 #define DL_KERNELS_CPU_ELEMENTS_H_
 
@@ -11,7 +11,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// One element on its way between its array and a function.
+// Conversion of one element between its array and a function.
 template <class Array>
 struct PassingElement {
   using T = typename Array::Element;

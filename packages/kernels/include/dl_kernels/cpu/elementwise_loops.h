@@ -1,7 +1,7 @@
-// CPU loops behind elementwise/elementwise.h. A functor is compiled into one loop over dense
-// arrays, and one for a single-element second operand; other strides and half types pass through
-// small buffers, but for functions of one bfloat16. How rows are visited (walk.h) is compiled once
-// for all functors.
+// CPU loops behind elementwise/elementwise.h. A functor is compiled into one loop over contiguous
+// arrays, and one for a single-element second operand. Other strides and half precision pass
+// through small buffers, except for functions of one bfloat16. The traversal of rows (walk.h) is
+// compiled once for all functors.
 #ifndef DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_CPU_ELEMENTWISE_LOOPS_H_
 
@@ -19,15 +19,15 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// operator() of a functor is right for any arguments. Where a form that vectorises, or is cheaper,
-// serves a part of the domain, the functor also has `in_fast_range(...)` and, for such arguments,
-// `fast(...)`.
+// operator() of a functor is correct for any arguments. Where a form that vectorizes, or is
+// cheaper, serves a part of the domain, the functor also has `in_fast_range(...)` and `fast(...)`
+// for such arguments.
 template <class F, class = void>
 struct HasFast : std::false_type {};
 template <class F>
 struct HasFast<F, std::void_t<decltype(&F::in_fast_range)>> : std::true_type {};
 
-// What the loops over dense arrays read and write of a T: halves have been converted before.
+// Type of an operand in the loops over contiguous arrays: half precision has been converted before.
 template <class T>
 using loop_t = std::conditional_t<kIsHalf<T>, float, T>;
 
@@ -61,7 +61,7 @@ DL_FN void each_element(const F& f, O* out, int64_t n, const With& with) {
 template <class O, class... I, class F, size_t... K>
 __attribute__((noinline)) void dense_row(const F& functor, int64_t n, void* const* data,
                                          std::index_sequence<K...>) {
-  // The functor's parameters and the addresses are known not to be where `out` is.
+  // Copies tell the compiler that the functor's parameters and the addresses do not alias `out`.
   const F f = functor;
   const std::tuple<const I*...> from{static_cast<const I*>(data[K + 1])...};
   each_element(f, static_cast<O*>(data[0]), n, [from](int64_t i, const auto& g) {
@@ -79,14 +79,14 @@ __attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n
                [a, b](int64_t i, const auto& g) { return g(cast<compute_t<A>>(a[i]), b); });
 }
 
-// Elements of bfloat16 that pass through the registers together.
+// Elements of bfloat16 that are converted together in registers.
 inline constexpr int64_t kGroup = 64;
 
 // Words of two bfloat16, whose address is that of a bfloat16.
 typedef uint32_t BFloat16Pair __attribute__((aligned(2), may_alias));
 
-// The first of each pair, then the second: which is where is all the same to a function of
-// elements, and nothing has to be moved between lanes.
+// Deinterleave: the first of each pair, then the second. The order does not matter to an
+// elementwise function, and no element has to move between lanes.
 DL_FN void split_pairs(float* to, const BFloat16Pair* from) {
   DL_VECTOR_LOOP
   for (int64_t i = 0; i < kGroup / 2; ++i) {
@@ -95,8 +95,8 @@ DL_FN void split_pairs(float* to, const BFloat16Pair* from) {
   }
 }
 
-// Rounds to nearest even what was computed from bfloat16: the lower half of such a NaN is 0, so
-// that it stays one.
+// Round results to bfloat16, to nearest even. The low 16 bits of such a NaN are 0, so it stays a
+// NaN.
 DL_FN void join_pairs(BFloat16Pair* to, const float* from) {
   const auto rounded = [](float value) {
     const uint32_t bits = bit_cast<uint32_t>(value);
@@ -124,8 +124,7 @@ DL_FN void apply_to_group(const F& f, float* x) {
   for (int64_t i = 0; i < kGroup; ++i) x[i] = cast<float>(f(x[i]));
 }
 
-// A function of one bfloat16: the conversions stay in the registers and the first lines of the
-// cache.
+// A function of one bfloat16: conversions stay in registers and the first-level cache.
 template <class F>
 __attribute__((noinline)) void bfloat16_row(const F& functor, int64_t n, BFloat16* out,
                                             const BFloat16* in) {
@@ -149,12 +148,12 @@ template <class T>
 DL_FN void* staged(loop_t<T>* buffer, void* data, int64_t step, int64_t at, int64_t n) {
   T* from = static_cast<T*>(data) + at * step;
   if (step == 1 && !kIsHalf<T>) return from;
-  // A repeated value stays in its buffer from the first chunk on.
+  // A broadcast value stays in its buffer from the first chunk on.
   if (step != 0 || at == 0) gather(buffer, static_cast<const T*>(from), step, n);
   return buffer;
 }
 
-// Functor on one line of the iteration space.
+// Apply a functor to one line of the iteration space.
 template <class O, class... I, class F, size_t... K>
 DL_FN void row(const F& f, int64_t n, void* const* data, const int64_t* steps,
                std::index_sequence<K...> indexes) {

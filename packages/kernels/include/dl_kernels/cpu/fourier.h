@@ -1,6 +1,6 @@
-// CPU: Fourier transforms of lengths with small prime factors, by mixed radices in Stockham's
-// order, of as many rows at once as a vector has elements, each in a lane of its own. A long row is
-// taken for a matrix, whose columns and then rows are such transforms (Bailey, FFTs in external or
+// CPU: mixed-radix Fourier transforms for lengths with small prime factors, in Stockham's autosort
+// order, for as many rows at once as a vector has lanes. A long row is treated as a matrix whose
+// columns and then rows are transformed (the four-step method; Bailey, FFTs in external or
 // hierarchical memory, 1990).
 #ifndef DL_KERNELS_CPU_FOURIER_H_
 #define DL_KERNELS_CPU_FOURIER_H_
@@ -19,7 +19,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Any root of unity of a length, in double precision: a product of one of few and one of few.
+// Roots of unity in double precision, as products of entries of two short tables.
 class RootsOfLength {
  public:
   RootsOfLength(const Launch& launch, int64_t n, bool forward) : shift_(0) {
@@ -42,7 +42,7 @@ class RootsOfLength {
   Workspace<Complex<double>> coarse_, fine_;
 };
 
-// Transforms of a length, of a group of lanes.
+// Transforms of a given length for a group of lanes.
 template <class R>
 class LaneFourier {
  public:
@@ -57,7 +57,7 @@ class LaneFourier {
 
   int64_t length() const { return n_; }
 
-  // Both arrays are overwritten; the one with the result is returned.
+  // Both arrays are overwritten; the one that holds the result is returned.
   ComplexLanes<R>* run(ComplexLanes<R>* from, ComplexLanes<R>* other) const {
     int64_t known = 1;
     for (int f = 0; f < radixes_.count; ++f) {
@@ -107,7 +107,8 @@ class SmoothFourier {
   SmoothFourier(const Launch& launch, int64_t n, bool forward)
       : launch_(launch), n_(n), forward_(forward) {}
 
-  // Of element (o, j, i) at [(o * n + j) * inner + i] over j. `to` does not overlap `from`.
+  // Transform over j the elements (o, j, i), at [(o * n + j) * inner + i]. `to` must not overlap
+  // `from`.
   void run(T* to, const T* from, int64_t outer, int64_t inner, R scale) const {
     const int64_t columns = columns_of(n_);
     const bool is_long = n_ > kLongest || outer < kLanes;
@@ -119,12 +120,12 @@ class SmoothFourier {
   }
 
  private:
-  // Of two arrays of lanes, which stay in a core's own memory.
+  // Maximum length whose two arrays of lanes stay in a core's private cache.
   static constexpr int64_t kLongest = 4096;
-  // What is worth two steps.
+  // Minimum length for which the two passes pay off.
   static constexpr int64_t kShortest = 256;
 
-  // The largest divisor up to the root.
+  // Return the largest divisor up to the square root.
   static int64_t columns_of(int64_t n) {
     int64_t best = 1;
     for (int64_t d = 1; d * d <= n; ++d) {
@@ -133,7 +134,7 @@ class SmoothFourier {
     return best;
   }
 
-  // What a group of lanes takes.
+  // Cost of transforming a group of lanes.
   static int64_t work_of(int64_t n) { return 16 * n * kLanes; }
 
   void run_rows(T* to, const T* from, int64_t outer, int64_t inner, R scale) const {
@@ -155,13 +156,13 @@ class SmoothFourier {
     });
   }
 
-  // n = height · width: element (a, b) of a row is [a * width + b], and of its transform
-  // [b * height + a].
+  // n = height · width: element (a, b) of a row is at [a * width + b], and of its transform at [b *
+  // height + a].
   void run_as_matrices(T* to, const T* from, int64_t rows, int64_t height, R scale) const {
     const int64_t n = n_, width = n / height;
     const detail::LaneFourier<R> down(launch_, height, forward_), across(launch_, width, forward_);
     const detail::RootsOfLength root(launch_, n, forward_);
-    // exp(∓2πi · a · lane / n).
+    // Twiddle factors exp(∓2πi · a · lane / n).
     const Workspace<Lanes> turns(launch_, height);
     for (int64_t a = 0; a < height; ++a) {
       for (int lane = 0; lane < kLanes; ++lane) {
@@ -191,7 +192,7 @@ class SmoothFourier {
     });
   }
 
-  // For transforms of `length`, of which each row has `count` side by side.
+  // Call f with transforms of `length`, `count` of which are adjacent in each row.
   template <class F>
   void over_groups(int64_t rows, int64_t count, int64_t length, const F& f) const {
     const int64_t groups = (count + kLanes - 1) / kLanes;

@@ -1,5 +1,5 @@
-// CPU: complex numbers of as many transforms as a vector has elements, one in each lane, and a
-// stage of those transforms.
+// CPU: complex numbers in vector lanes, one transform per lane, and a radix stage of these
+// transforms.
 #ifndef DL_KERNELS_CPU_FOURIER_LANES_H_
 #define DL_KERNELS_CPU_FOURIER_LANES_H_
 
@@ -16,7 +16,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Of a vector.
+// Bytes of a vector register.
 inline constexpr int kLaneBytes =
 #if defined(__AVX512F__)
     64;
@@ -45,10 +45,10 @@ struct ComplexLanes {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
   }
   friend ComplexLanes operator*(const ComplexLanes& a, R b) { return {a.re * b, a.im * b}; }
-  // Times `scale` · i.
+  // Multiply by `scale` · i.
   ComplexLanes turned(R scale) const { return {im * -scale, re * scale}; }
 
-  // Numbers that lie side by side; other lanes are 0.
+  // Load `count` adjacent numbers; other lanes are 0.
   void load(const Complex<R>* from, int count) {
     if (count == kCount) {
       Vector low, high;
@@ -90,7 +90,7 @@ struct ComplexLanes {
   }
 };
 
-// Rows of n elements, `inner` of which lie side by side, from row `first` on.
+// Rows of n elements, `inner` of which are adjacent, beginning with row `first`.
 template <class T>
 struct RowsOfLanes {
   using R = real_t<T>;
@@ -139,15 +139,15 @@ struct RowsOfLanes {
   bool are_side_by_side() const { return first % inner + count <= inner; }
 };
 
-// `known` residues have been told apart, and become radix times as many. Element (k, i) of what is
-// known is [k * (n / known) + i].
+// One Stockham stage: `known` sub-transforms become radix times as many. Element (k, i) of the
+// input is at [k * (n / known) + i].
 template <class R>
 struct RadixStage {
   ComplexLanes<R>* to;
   const ComplexLanes<R>* from;
   const Complex<R>* roots;
   int64_t n, known;
-  R sign;  // -1 backward
+  R sign;  // -1 for the inverse transform
   int any_radix;
 
   // 0 stands for any odd radix.
@@ -185,8 +185,7 @@ struct RadixStage {
   }
 
  private:
-  // Of parts q and radix - q, whose roots are conjugates, the sum and the difference are known
-  // after the first step.
+  // Parts q and radix - q have conjugate roots: both follow from the same sum and difference.
   template <int kRadix>
   void odd(ComplexLanes<R>* y, int64_t step, ComplexLanes<R>* parts, int radix) const {
     const int half = radix / 2;

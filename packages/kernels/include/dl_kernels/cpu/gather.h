@@ -1,5 +1,5 @@
-// Between strided memory of any element type and small dense buffers of the type that is computed
-// in.
+// Conversion between strided memory of any element type and small dense buffers of the compute
+// type.
 #ifndef DL_KERNELS_CPU_GATHER_H_
 #define DL_KERNELS_CPU_GATHER_H_
 
@@ -16,7 +16,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Elements of a buffer: a few of them fit into the first-level cache together.
+// Elements of a buffer; several buffers fit into the first-level cache together.
 inline constexpr int64_t kChunk = 256;
 
 template <class C, class T>
@@ -57,7 +57,7 @@ __attribute__((noinline)) void gather(C* to, const T* from, int64_t step, int64_
     const C value = cast<C>(*from);
     for (int64_t i = 0; i < n; ++i) to[i] = value;
   } else if (step == 2) {
-    // Known steps vectorise.
+    // Constant steps vectorize.
     for (int64_t i = 0; i < n; ++i) to[i] = cast<C>(from[2 * i]);
   } else if (step == -1) {
     for (int64_t i = 0; i < n; ++i) to[i] = cast<C>(from[-i]);

@@ -1,5 +1,6 @@
-// CPU matrix product: operands are packed into panels that fit the caches, so strides cost nothing
-// in the inner loop, and half types are multiplied in float.
+// CPU matrix product (GEMM): operands are packed into panels that fit the caches, so strides cost
+// nothing in the inner loop, and half precision is multiplied in float. The blocking follows Goto
+// and van de Geijn, Anatomy of high-performance matrix multiplication (2008).
 #ifndef DL_KERNELS_CPU_GEMM_H_
 #define DL_KERNELS_CPU_GEMM_H_
 
@@ -21,9 +22,10 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-inline constexpr int64_t kDepth = 256;  // of a pair of panels: both stay in the first-level cache
+inline constexpr int64_t kDepth =
+    256;  // depth of a pair of panels, which stays in the first-level cache
 
-// One row of C by dot products: for vectors, and where packing would cost more than it saves.
+// Compute one row of C by dot products: for vectors, and where packing costs more than it saves.
 template <class T, class O, class C>
 void gemm_dots(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                Matrix<const T> b, C beta, Matrix<O> c) {
@@ -55,7 +57,7 @@ void add_lines(C* to, const T* const* from, const C* factors, int64_t count) {
   }
 }
 
-// acc[i][j] += Σ a[i][l] · b[l][j], a few l at a time: m × count sums that are `width` apart.
+// acc[i][j] += Σ a[i][l] · b[l][j], a few l at a time: m × count sums in rows of stride `width`.
 template <class A, class T, class C>
 void add_products(int64_t m, int64_t count, int64_t k, Matrix<const A> a, const T* b, int64_t step,
                   C* acc, int64_t width) {
@@ -78,7 +80,7 @@ void add_products(int64_t m, int64_t count, int64_t k, Matrix<const A> a, const 
       add(l, lines, from);
       continue;
     }
-    // Once for all rows.
+    // Convert once for all rows.
     alignas(64) C wide[kAtOnce * kWidest];
     const C* widened[kAtOnce];
     for (int64_t u = 0; u < lines; ++u) {
@@ -89,13 +91,12 @@ void add_products(int64_t m, int64_t count, int64_t k, Matrix<const A> a, const 
   }
 }
 
-// Elements of lines that gemm_rows transposes: dot products of so few cost more than their
-// elements.
+// Elements of lines that gemm_rows transposes: for so few, the overhead of a dot product dominates.
 template <class C>
 inline constexpr int64_t kShortLine = GemmTile<C>::kLanes;
 
-// Up to kMostVectors rows of C, where the rows of B are dense, or its columns are and short: C
-// collects multiples of B's rows, a few of them at a time, kDepth of them in C's own precision.
+// Compute up to kMostVectors rows of C if the rows of B are dense, or its columns are dense and
+// short. C accumulates multiples of B's rows, a few at a time, kDepth of them in C's own precision.
 template <class T, class O, class C>
 void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                Matrix<const T> b, C beta, Matrix<O> c) {
@@ -103,10 +104,10 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
   static_assert(kMostVectors <= 16);
   using Wide = std::conditional_t<std::is_floating_point_v<C>, double, C>;
   const bool dense = b.column == 1;
-  // Of one row long pieces are read, of more the pieces stay in the first-level cache.
+  // For one row, long pieces are read; for several, the pieces stay in the first-level cache.
   const int64_t widest = !dense ? kShortWidth : kSums / (m == 1 ? 4 : 16);
   const int64_t threads = launch.threads(), rounds = (n - 1) / (widest * threads) + 1;
-  // As wide for all threads, in whole registers.
+  // Equal widths for all threads, in whole registers.
   const int64_t share = (n - 1) / (rounds * threads) + 1;
   const int64_t width = std::min(widest, (share + 15) / 16 * 16);
   const int64_t strips = (n + width - 1) / width;
@@ -139,7 +140,7 @@ void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, M
   });
 }
 
-// Few columns of C, where the rows of A are dense: true if it was done.
+// Compute few columns of C if the rows of A are dense; return true if done.
 template <class T, class O, class C>
 bool gemm_columns(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                   Matrix<const T> b, C beta, Matrix<O> c) {
@@ -154,13 +155,13 @@ bool gemm_columns(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha
   return true;
 }
 
-// An operand as gemm_blocked reads it: its lines are the rows of A or the columns of B.
+// An operand of gemm_blocked: its lines are the rows of A or the columns of B.
 template <class T>
 struct Lines {
   const T* data;
   int64_t line, step;
 
-  // `count` lines from `first` on, their elements [k0, k0 + depth), in panels of `height`.
+  // Pack `count` lines beginning with `first`, elements [k0, k0 + depth), into panels of `height`.
   template <int height, class C>
   void pack(C* to, int64_t first, int64_t count, int64_t k0, int64_t depth) const {
     const T* from = data + first * line + k0 * step;
@@ -171,7 +172,7 @@ struct Lines {
   }
 };
 
-// Where gemm_blocked writes: c = alpha · tile + beta · c for a tile at (i, j).
+// Output of gemm_blocked: c = alpha · tile + beta · c for a tile at (i, j).
 template <class O>
 struct MatrixTarget {
   Matrix<O> c;
@@ -184,16 +185,16 @@ struct MatrixTarget {
   }
 };
 
-// How a result is divided among threads: into `bands` of rows by `strips` of columns, all of one
-// size but the last.
+// Division of a result among threads: `bands` of rows by `strips` of columns, equal in size except
+// the last.
 struct Pieces {
   struct Size {
     int64_t rows, columns;
   };
 
-  // Of at most `largest` elements, and of whole tiles.
+  // Pieces of at most `largest` elements, made of whole tiles.
   Pieces(int64_t m, int64_t n, Size largest, Size tile, int64_t threads) {
-    // Each piece of a band packs its rows of A again, and few tiles do not pay for that.
+    // Each piece of a band packs its rows of A again, which does not pay off for few tiles.
     constexpr int64_t kFewest = 4;
     bands = parts(m, largest.rows);
     strips = parts(n, largest.columns);
@@ -219,14 +220,14 @@ struct Pieces {
   }
 };
 
-// The product of two operands that know how to pack themselves. Partial sums over the depth stay in
-// `sums` where the target cannot hold them exactly enough.
+// The product of two operands that pack themselves. Partial sums over the depth are kept in `sums`
+// if the target type is not accurate enough for them.
 template <class O, class C, class Left, class Right, class Target>
 void gemm_blocked(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, const Left& left,
                   const Right& right, C beta, const Target& target) {
   using Tile = GemmTile<C>;
   constexpr int kRows = Tile::kRows, kColumns = Tile::kColumns;
-  // A block of A should fill about half of a second-level cache of 512 KiB.
+  // A block of A should fill about half of a 512 KiB second-level cache.
   constexpr int64_t kHeight = (262144 / (kDepth * static_cast<int64_t>(sizeof(C)))) / kRows * kRows;
   constexpr int64_t kWidth = 2048 / kColumns * kColumns;
   const bool direct = !kIsHalf<O> || k <= kDepth;
@@ -306,7 +307,7 @@ void gemm(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix
     detail::gemm_rows<T, O, C>(launch, n, m, k, alpha, b.transposed(), a.transposed(), beta,
                                c.transposed());
   } else {
-    // Everything else.
+    // The general case.
     detail::gemm_blocked<O, C>(launch, m, n, k, alpha, detail::Lines<T>{a.data, a.row, a.column},
                                detail::Lines<T>{b.data, b.column, b.row}, beta,
                                detail::MatrixTarget<O>{c});

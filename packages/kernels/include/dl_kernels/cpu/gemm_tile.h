@@ -1,5 +1,5 @@
-// The innermost part of the matrix product: a tile of C that stays in registers while packed panels
-// stream through.
+// The micro-kernel of the matrix product: a tile of C stays in registers while packed panels stream
+// through.
 #ifndef DL_KERNELS_CPU_GEMM_TILE_H_
 #define DL_KERNELS_CPU_GEMM_TILE_H_
 
@@ -56,13 +56,13 @@ struct GemmTile {
   }
 };
 
-// c = alpha · acc + beta · c, where beta 0 does not read c.
+// c = alpha · acc + beta · c; c is not read if beta is 0.
 template <class T, class C>
 DL_FN void blend(T* c, C acc, C alpha, C beta) {
   *c = cast<T>(beta == C(0) ? alpha * acc : alpha * acc + beta * cast<C>(*c));
 }
 
-// The same for a tile, whose rows are `acc_row` apart.
+// The same for a tile with row stride `acc_row`.
 template <class T, class C>
 void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns, const C* acc,
                 int64_t acc_row, C alpha, C beta) {
@@ -82,8 +82,8 @@ void write_tile(T* c, int64_t row, int64_t column, int64_t rows, int64_t columns
   }
 }
 
-// One panel of `height` lines, of which `count` exist and the rest are zeros: to[k · height + i] =
-// from(i, k).
+// Pack one panel of `height` lines, of which `count` exist and the rest are zeros: to[k · height +
+// i] = from(i, k).
 template <int height, class C, class T>
 void pack_panel(C* to, const T* from, int64_t line, int64_t step, int64_t count, int64_t depth) {
   if (line == 1 && count == height) {

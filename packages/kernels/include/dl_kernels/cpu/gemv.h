@@ -1,5 +1,5 @@
-// CPU matrix-vector products where the rows of the matrix are dense: as many dot products at a time
-// as a register has lanes, each with a register of partial sums, which are added up together.
+// CPU matrix-vector products for matrices with dense rows: as many dot products at a time as a
+// register has lanes, each with a register of partial sums; the registers are reduced together.
 #ifndef DL_KERNELS_CPU_GEMV_H_
 #define DL_KERNELS_CPU_GEMV_H_
 
@@ -19,7 +19,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Products of a few rows with a few vectors, kLanes in all.
+// Products of a few rows with a few vectors, kLanes in total.
 template <class T, class C>
 struct Gemv {
   static constexpr int kLanes = GemmTile<C>::kLanes;
@@ -30,8 +30,8 @@ struct Gemv {
   template <int vectors>
   static constexpr int kRows = kLanes / vectors;
 
-  // sums[v · kRows + i] = Σ a[i · row + l] · x[v · x_row + l] for l < k, or += with `add`. Where k
-  // is no multiple of kLanes, the vectors go on as `spread` writes them.
+  // sums[v · kRows + i] = Σ a[i · row + l] · x[v · x_row + l] for l < k, or += with `add`. If k is
+  // not a multiple of kLanes, the vectors end as `spread` writes them.
   template <int vectors>
   __attribute__((noinline)) static void multiply(const T* a, int64_t row, int64_t k, const C* x,
                                                  int64_t x_row, C* sums, bool add) {
@@ -41,7 +41,7 @@ struct Gemv {
       add_products<vectors>(partial, a + l, row, x + l, x_row, [](Vector all) { return all; });
     }
     if (l < k) {
-      // Zero bits: an infinity that has been counted must not become NaN.
+      // Mask with zero bits: an infinity that has been counted must not turn into NaN.
       const Bits fresh = lanes_from(static_cast<int>(l + kLanes - k));
       add_products<vectors>(partial, a + k - kLanes, row, x + l, x_row, [&](Vector all) {
         return reinterpret_cast<Vector>(reinterpret_cast<Bits>(all) & fresh);
@@ -52,11 +52,11 @@ struct Gemv {
     store(sums, partial[0]);
   }
 
-  // Elements of a vector that `spread` writes.
+  // Number of elements that `spread` writes for a vector.
   static constexpr int64_t spread_size(int64_t k) { return (k + kLanes - 1) / kLanes * kLanes; }
 
-  // What multiply reads of x: k elements, and where these do not fill whole registers, one that has
-  // the factors of the last kLanes elements, zero for those that have had theirs.
+  // Format of x in `multiply`: k elements; if they do not fill whole registers, one more register
+  // follows with the last kLanes factors, where those already used are zero.
   static void spread(C* to, const T* x, int64_t step, int64_t k) {
     const int64_t whole = k / kLanes * kLanes;
     if (step == 1) {
@@ -75,13 +75,13 @@ struct Gemv {
                                             std::conditional_t<sizeof(C) == 2, int16_t, int8_t>>>;
   typedef Bit Bits __attribute__((vector_size(kVectorBytes)));
 
-  // One more register of each row with each vector.
+  // Accumulate one more register of each row with each vector.
   template <int vectors, class Select>
   static void add_products(Vector* partial, const T* a, int64_t row, const C* x, int64_t x_row,
                            const Select& select) {
     constexpr int rows = kRows<vectors>;
     Vector factors[vectors];
-    // Stepping from row to row: an address for each would take more registers than there are.
+    // Step from row to row: one address per row would need too many registers.
     DL_UNROLL
     for (int v = 0; v < vectors; ++v, x += x_row) factors[v] = load(x);
     DL_UNROLL
@@ -98,7 +98,8 @@ struct Gemv {
     return lanes;
   }
 
-  // Through types of any alignment: compilers copy a register's bytes by way of the stack.
+  // Load through types of any alignment: compilers otherwise copy a register's bytes by way of the
+  // stack.
   template <class U>
   static Vector load(const U* from) {
     if constexpr (std::is_same_v<U, C>) {
@@ -111,7 +112,7 @@ struct Gemv {
 #if defined(__F16C__)
     } else if constexpr (std::is_same_v<U, Half> && std::is_same_v<C, float>) {
 #if defined(__AVX512F__)
-      // Of all lanes: without a mask g++ 12 warns of its own header.
+      // All lanes are selected: the unmasked intrinsic triggers a warning in a header of g++ 12.
       return reinterpret_cast<Vector>(_mm512_maskz_cvtph_ps(
           __mmask16(-1), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
 #else
@@ -129,8 +130,8 @@ struct Gemv {
 
   static void store(C* to, Vector lanes) { *reinterpret_cast<Vector*>(to) = lanes; }
 
-  // partial[0][i] becomes the sum of the lanes of partial[i]. Each step interleaves neighbouring
-  // registers in units, which hold the rows that are side by side already, and adds the halves.
+  // partial[0][i] becomes the sum of the lanes of partial[i]. Each step interleaves pairs of
+  // registers in units of already reduced rows and adds the two results.
   template <int kUnit = 1>
   static void add_lanes(Vector* partial) {
     if constexpr (kUnit < kLanes) {
@@ -144,8 +145,8 @@ struct Gemv {
     }
   }
 
-  // Units are moved within 16 bytes, and from then on 16 bytes at a time: processors have
-  // instructions for these, and slow ones for anything else.
+  // Units move within 16 bytes, and later 16 bytes at a time: processors have fast instructions for
+  // these shuffles only.
   template <int kBytes>
   struct Interleave {
     using Word = std::conditional_t<
@@ -155,7 +156,7 @@ struct Gemv {
     static constexpr int kWords = kVectorBytes / sizeof(Word);
     static constexpr int kLane = 16 / sizeof(Word);
 
-    // Where word i of a half comes from, in both registers.
+    // Source of word i of an output, in both registers.
     static constexpr Word source(int i, int half) {
       if (kBytes < 16) {
         constexpr int unit = kBytes < 16 ? kBytes / sizeof(Word) : 1;

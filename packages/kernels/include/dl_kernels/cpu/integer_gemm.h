@@ -1,4 +1,4 @@
-// CPU: integer products are rare; they only have to be right.
+// CPU: integer products are rare, so this loop is simple rather than fast.
 #ifndef DL_KERNELS_CPU_INTEGER_GEMM_H_
 #define DL_KERNELS_CPU_INTEGER_GEMM_H_
 

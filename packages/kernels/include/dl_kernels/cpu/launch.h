@@ -1,4 +1,4 @@
-// CPU: work is split by the host's own thread pool; without one it runs on the calling thread.
+// CPU: work is divided among the host's thread pool; without one it runs on the calling thread.
 #ifndef DL_KERNELS_CPU_LAUNCH_H_
 #define DL_KERNELS_CPU_LAUNCH_H_
 
@@ -18,7 +18,7 @@
 
 DL_KERNELS_BEGIN
 
-// Raised where there is no scratch memory; the operator's name comes before the text.
+// Thrown when scratch memory cannot be allocated; the operator's name precedes the text.
 class NoScratch : public std::bad_alloc {
  public:
   NoScratch(int64_t count, size_t size) {
@@ -41,8 +41,8 @@ class Launch {
  public:
   explicit Launch(diopiContextHandle_t ctx) : host_(host_of(ctx)) {}
 
-  // Runs `body(begin, end)` over pieces of [0, count) that have at least `grain` items. An
-  // exception of `body` is thrown again here when all pieces have ended.
+  // Run `body(begin, end)` over pieces of [0, count) with at least `grain` items. An exception of
+  // `body` is rethrown here after all pieces have ended.
   template <class F>
   void parallel_for(int64_t count, int64_t grain, const F& body) const {
     if (count <= grain || !has_pool()) {
@@ -88,12 +88,12 @@ class Launch {
   const dl_host_t* host_;
 };
 
-// The smallest piece of items that is worth a thread when each item takes `work` steps.
+// Return the smallest number of items that is worth a thread if each item takes `work` steps.
 DL_FN int64_t grain_for(int64_t work) {
   return work >= kParallelGrain ? 1 : kParallelGrain / (work < 1 ? 1 : work);
 }
 
-// Uninitialised, 64-byte aligned scratch memory for the length of a call.
+// Uninitialized scratch memory, aligned to 64 bytes, for the duration of a call.
 template <class T>
 class Workspace {
  public:
@@ -105,10 +105,10 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // Once, if the default constructor was used.
+  // Allocate; call at most once, and only after the default constructor.
   T* reserve(const Launch&, int64_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
-    // Expanded tensors have more elements than there is memory for, or than a size can tell.
+    // Expanded tensors may have more elements than fit into memory or into a size_t.
     if (static_cast<size_t>(count) > (SIZE_MAX / 2) / sizeof(T)) throw NoScratch(count, sizeof(T));
     block_ = ScratchCache::of_thread().take(static_cast<size_t>(count) * sizeof(T));
     if (block_.memory == nullptr) throw NoScratch(count, sizeof(T));
@@ -122,7 +122,7 @@ class Workspace {
   ScratchBlock block_;
 };
 
-// Overlap is allowed only where both addresses are the same.
+// The ranges may overlap only if both addresses are equal.
 inline void copy_bytes(const Launch& launch, void* to, const void* from, int64_t bytes) {
   if (to == from) return;
   launch.parallel_for(bytes, 4 * kParallelGrain, [=](int64_t begin, int64_t end) {
@@ -131,12 +131,12 @@ inline void copy_bytes(const Launch& launch, void* to, const void* from, int64_t
   });
 }
 
-// All bits of the memory become 0.
+// Set all bytes to 0.
 inline void clear_bytes(const Launch&, void* to, int64_t bytes) {
   if (bytes > 0) std::memset(to, 0, static_cast<size_t>(bytes));
 }
 
-// Calls f(i) for every i; no call may depend on another one. `work` is how many steps one takes.
+// Call f(i) for every i; the calls must be independent. `work` is the number of steps per call.
 template <class F>
 void each(const Launch& launch, int64_t count, int64_t work, const F& f) {
   launch.parallel_for(count, grain_for(work), [&](int64_t begin, int64_t end) {
@@ -145,7 +145,7 @@ void each(const Launch& launch, int64_t count, int64_t work, const F& f) {
   });
 }
 
-// Elements, read by the host.
+// Read elements on the host.
 template <class T>
 void fetch(const Launch&, const T* from, int64_t count, T* to) {
   std::copy_n(from, count, to);
@@ -155,7 +155,7 @@ T fetch(const Launch&, const T* from) {
   return *from;
 }
 
-// What kernels keep of the host's memory is alive while they run.
+// Memory of the host that the kernels read: alive while they run.
 template <class T>
 class Held {
  public:

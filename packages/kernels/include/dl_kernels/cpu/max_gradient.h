@@ -1,4 +1,4 @@
-// CPU: one plane after another, since windows overlap.
+// CPU: planes are processed independently, since windows overlap.
 #ifndef DL_KERNELS_CPU_MAX_GRADIENT_H_
 #define DL_KERNELS_CPU_MAX_GRADIENT_H_
 

@@ -1,5 +1,5 @@
-// CPU: a row of outputs takes one place of its windows after the other, so that vector instructions
-// run along the row.
+// CPU: a row of outputs processes one position of its windows after the other, so the loop
+// vectorizes along the row.
 #ifndef DL_KERNELS_CPU_MAX_POOL_H_
 #define DL_KERNELS_CPU_MAX_POOL_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// The maxima so far of some neighbouring outputs, and the cells of the plane that hold them.
+// Running maxima of adjacent outputs, and the cells of the plane that hold them.
 template <class C>
 struct MaximaSoFar {
   static constexpr int64_t kWidth = 64;
@@ -22,8 +22,7 @@ struct MaximaSoFar {
   alignas(64) int32_t cell[kWidth];
 };
 
-// The outputs [*begin, *end) whose window has its place `shift` on the axis; they were a range
-// before.
+// Restrict [*begin, *end) to the outputs whose window contains its position `shift` on the axis.
 DL_FN void clip_outputs(const Axis& axis, int64_t shift, int64_t* begin, int64_t* end) {
   const int64_t first = shift < 0 ? (axis.stride - 1 - shift) / axis.stride : 0;
   const int64_t room = axis.input - 1 - shift;
@@ -32,7 +31,7 @@ DL_FN void clip_outputs(const Axis& axis, int64_t shift, int64_t* begin, int64_t
   *end = *end < behind ? *end : behind;
 }
 
-// The places [*begin, *end) of a window that some of the outputs [first, first + count) have on the
+// The window positions [*begin, *end) that some of the outputs [first, first + count) have on the
 // axis.
 inline void clip_taps(const Axis& axis, int64_t first, int64_t count, int64_t* begin,
                       int64_t* end) {
@@ -80,7 +79,7 @@ void max_pool_row(const MaxPoolRow<T>& rows, int64_t row) {
       const Window x = rows.xs[first + i];
       const int64_t cell = (z.begin * ay.input + y.begin) * ax.input + x.begin;
       maxima.best[i] = lowest<C>();
-      // The first position stands even where all values are the lowest one.
+      // The first position counts even if all values are the lowest one.
       maxima.cell[i] = some && x.begin < x.end ? static_cast<int32_t>(cell) : -1;
     }
     for (int64_t iz = z.begin; iz < z.end; iz += az.dilation) {

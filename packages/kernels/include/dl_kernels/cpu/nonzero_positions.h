@@ -1,4 +1,4 @@
-// CPU: nonzero elements are counted, then visited again.
+// CPU: nonzero elements are counted in one pass and written in a second.
 #ifndef DL_KERNELS_CPU_NONZERO_POSITIONS_H_
 #define DL_KERNELS_CPU_NONZERO_POSITIONS_H_
 

@@ -1,4 +1,5 @@
-// CPU: places and whole dimensions as nested loops, the innermost of which vectorises.
+// CPU: strided indexing as nested loops over index positions and whole dimensions, the innermost of
+// which vectorizes.
 #ifndef DL_KERNELS_CPU_PLACE_WALKS_H_
 #define DL_KERNELS_CPU_PLACE_WALKS_H_
 
@@ -15,14 +16,14 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// How the indexed tensor and a dense or broadcast one of the result's shape are walked together:
-// operand 0 is the indexed tensor.
+// Joint iteration over the indexed tensor (operand 0) and a contiguous or broadcast tensor of the
+// result's shape.
 struct PlacesPlan {
-  Plan<2> outer, inner;  // dimensions before and after the places
+  Plan<2> outer, inner;  // dimensions before and after the indexed ones
   int64_t count, scale;
   const int64_t* places;
-  int64_t step;          // of the other tensor from one place to the next
-  const int64_t* steps;  // its offsets where no step fits
+  int64_t step;          // stride of the other tensor between consecutive positions
+  const int64_t* steps;  // its offsets if the stride is not constant
 };
 
 inline Plan<2> whole_dims(const IndexPlaces& places, const int64_t* strides, int64_t begin,
@@ -40,7 +41,7 @@ inline Plan<2> whole_dims(const IndexPlaces& places, const int64_t* strides, int
   return plan;
 }
 
-// `strides` are those of the other tensor, for each dimension of the result.
+// `strides` belong to the other tensor, one for each dimension of the result.
 inline PlacesPlan places_plan(const Launch& launch, const IndexPlaces& places,
                               const int64_t* strides, Workspace<int64_t>& storage) {
   const int64_t first = places.first(), last = first + places.broadcast_dims();
@@ -76,8 +77,8 @@ inline PlacesPlan places_plan(const Launch& launch, const IndexPlaces& places,
   return plan;
 }
 
-// Places begin … end - 1 at one position of the outer dimensions, columns [left, right) of the
-// innermost one.
+// Visit positions begin … end - 1 for one index of the outer dimensions, columns [left, right) of
+// the innermost one.
 template <class X, class Y, class F>
 void visit_places(const PlacesPlan& plan, X* x, Y* y, int64_t begin, int64_t end, int64_t left,
                   int64_t right, const F& f) {
@@ -108,7 +109,7 @@ void visit_places(const PlacesPlan& plan, X* x, Y* y, int64_t begin, int64_t end
   }
 }
 
-// Reads may go in any order.
+// Reads may be done in any order.
 template <class X, class Y, class F>
 void each_place(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const F& f) {
   const int64_t width = plan.inner.shape[plan.inner.ndim - 1];
@@ -126,8 +127,8 @@ void each_place(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const 
       });
 }
 
-// All that is written to one element is written by one thread, in the order of the places: the
-// result is always the same.
+// All writes to one element are done by one thread, in the order of the positions, so results are
+// deterministic.
 template <class X, class Y, class F>
 void each_place_in_order(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const F& f) {
   constexpr int64_t kPart = 64;

@@ -1,4 +1,4 @@
-// CPU: marked positions are counted one after another.
+// CPU: a sequential exclusive scan of the marked positions.
 #ifndef DL_KERNELS_CPU_PREFIX_COUNT_H_
 #define DL_KERNELS_CPU_PREFIX_COUNT_H_
 

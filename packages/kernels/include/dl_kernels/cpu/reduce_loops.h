@@ -1,5 +1,5 @@
-// CPU loops behind reduce/reduce.h. Along rows where the reduced elements are neighbours, otherwise
-// along columns: many neighbouring outputs at once.
+// CPU loops behind reduce/reduce.h: along rows if the reduced elements are adjacent, otherwise a
+// column reduction of many adjacent outputs at once.
 #ifndef DL_KERNELS_CPU_REDUCE_LOOPS_H_
 #define DL_KERNELS_CPU_REDUCE_LOOPS_H_
 
@@ -22,7 +22,7 @@ void store_as(void* data, int64_t offset, Acc value) {
   static_cast<O*>(data)[offset] = cast<O>(value);
 }
 
-// Where results go. A call per result keeps the output's dtype out of the loops.
+// Destination of results. One call per result keeps the output's dtype out of the loops.
 template <class Acc>
 struct Store {
   void* data;
@@ -40,31 +40,32 @@ namespace detail {
 inline constexpr int64_t kPiece = 4096;  // elements whose sum is kept in Acc
 inline constexpr int64_t kRange =
     1 << 16;  // elements reduced by one thread at a time when one output has many
-inline constexpr int64_t kColumns = 128;     // neighbouring outputs reduced together
+inline constexpr int64_t kColumns = 128;     // adjacent outputs reduced together
 inline constexpr int64_t kColumnRows = 256;  // rows whose column sums are kept in Acc
-inline constexpr int64_t kPieceRows = 64;    // rows that a reducer sees as a whole
-// Elements of a row whose partial results would cost more to combine than the row to read.
+inline constexpr int64_t kPieceRows = 64;    // rows that a reducer processes as a whole
+// Up to this length, combining a row's partial results costs more than reading the row.
 inline constexpr int64_t kShortRow = 64;
 
-// Reducers that see pieces of neighbours as a whole say so, see MomentsReducer.
+// Trait of reducers that process pieces of adjacent elements as a whole, such as MomentsReducer.
 template <class R, class = void>
 struct SeesWholePieces : std::false_type {};
 template <class R>
 struct SeesWholePieces<R, std::void_t<typename R::WholePieces>> : std::true_type {};
 
-// The same along rows alone, see MaxReducer.
+// The same along rows only, as in MaxReducer.
 template <class R, class C, class = void>
 struct HasRowPieces : std::false_type {};
 template <class R, class C>
 struct HasRowPieces<R, C, std::void_t<decltype(&R::template row_piece<C>)>> : std::true_type {};
 
-// Reducers of floats whose long results are in double: there what overflows in a piece does not.
+// Trait of floating-point reducers whose long results are in double, which does not overflow where
+// a piece could.
 template <class R>
 inline constexpr bool kWidens =
     std::is_same_v<typename R::Acc, float> && std::is_same_v<typename R::Wide, double>;
 
-// Reducers of powers, whose sums in Acc may leave its range: is_exact says whether one has, and
-// exact_sum adds up again what it came from, by the magnitudes in double.
+// Trait of reducers of powers, whose sums in Acc may overflow or underflow: is_exact detects this,
+// and exact_sum repeats the sum of magnitudes in double.
 template <class R, class = void>
 struct ChecksRange : std::false_type {};
 template <class R>
@@ -104,7 +105,7 @@ typename R::Wide reduce_line(const R& r, const I* from, int64_t step, int64_t n)
   using C = compute_t<I>;
   using Wide = typename R::Wide;
   Wide total = r.start;
-  // Half has instructions of its own for conversions, which need a buffer.
+  // Half is converted by instructions that need a buffer.
   if constexpr (!std::is_same_v<I, Half> && !(kIsHalf<I> && SeesWholePieces<R>::value)) {
     if (step == 1) {
       for (int64_t begin = 0; begin < n; begin += kPiece) {
@@ -124,7 +125,7 @@ typename R::Wide reduce_line(const R& r, const I* from, int64_t step, int64_t n)
   return total;
 }
 
-// Elements begin…end-1 of the reduced dimensions, for one output.
+// Reduce elements begin…end-1 of the reduced dimensions, for one output.
 template <class I, class R>
 __attribute__((noinline)) typename R::Wide reduce_range(const R& r, const Plan<1>& reduced,
                                                         const I* from, int64_t begin, int64_t end) {
@@ -182,7 +183,7 @@ void reduce_rows(const Launch& launch, const R& r, const ReducePlan& plan, const
   });
 }
 
-// The same for reducers that see whole pieces: a piece of each column.
+// The same for reducers that process whole pieces: one piece of each column.
 template <class I, class R>
 __attribute__((noinline)) void reduce_column_pieces(const R& r, const Plan<1>& reduced,
                                                     const I* from, int64_t width, int64_t begin,
@@ -200,7 +201,7 @@ __attribute__((noinline)) void reduce_column_pieces(const R& r, const Plan<1>& r
   }
 }
 
-// Elements begin…end-1 of one column.
+// Reduce elements begin…end-1 of one column.
 template <class I, class R>
 __attribute__((noinline)) double column_in_double(const R& r, const Plan<1>& reduced, const I* from,
                                                   int64_t begin, int64_t end) {
@@ -213,7 +214,7 @@ __attribute__((noinline)) double column_in_double(const R& r, const Plan<1>& red
   return total;
 }
 
-// The same for `width` columns of a reducer of powers, of whose sums in `acc` some are not exact.
+// The same for `width` columns of a reducer of powers, some of whose sums in `acc` are not exact.
 // Columns of zeros are common, and exact.
 template <class I, class R>
 __attribute__((noinline)) void add_exact_columns(const R& r, const Plan<1>& reduced, const I* from,
@@ -243,7 +244,7 @@ __attribute__((noinline)) void add_exact_columns(const R& r, const Plan<1>& redu
   }
 }
 
-// Adds rows begin…end-1 into `total`, for `width` neighbouring columns.
+// Add rows begin…end-1 to `total`, for `width` adjacent columns.
 template <class I, class R>
 __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& reduced,
                                                    const I* from, int64_t width, int64_t begin,
@@ -288,8 +289,8 @@ __attribute__((noinline)) void reduce_columns_part(const R& r, const Plan<1>& re
   }
 }
 
-// Neighbouring outputs are neighbours in the input, or rows so short that they are made so: a tile
-// of them is transposed, and lies across the lanes.
+// Column reduction: adjacent outputs are adjacent in the input, or rows are so short that a tile of
+// them is transposed across the lanes first.
 template <class I, class R>
 void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, const I* from,
                     const Store<typename R::Acc>& store) {
@@ -302,7 +303,7 @@ void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, co
   if (short_rows) across.strides[0][0] = kColumns;
   const int64_t blocks = (columns + kColumns - 1) / kColumns;
   const int64_t tasks = kept.numel / columns * blocks;
-  // Few outputs with many rows are shared out by rows too.
+  // A few outputs with many rows are divided among threads by rows too.
   const int64_t work = count * (columns < kColumns ? columns : kColumns);
   int64_t ranges = tasks < 16 && !short_rows ? work / kRange : 1;
   ranges = ranges < 1 ? 1 : ranges > 64 ? 64 : ranges;

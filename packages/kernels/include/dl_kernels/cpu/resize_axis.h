@@ -1,4 +1,4 @@
-// CPU: an axis resized a line, or a piece of a line of vectors, at a time.
+// CPU: resize one axis, a line or a piece of a line of vectors at a time.
 #ifndef DL_KERNELS_CPU_RESIZE_AXIS_H_
 #define DL_KERNELS_CPU_RESIZE_AXIS_H_
 
@@ -12,7 +12,7 @@
 
 DL_KERNELS_BEGIN
 
-// The table for the gradients, built in order by one worker: the place of an entry depends on those
+// Table for the gradients, built in order by one worker: the position of an entry depends on those
 // before.
 template <class C>
 void transpose_taps(const Launch&, const AxisResize& axis, const Taps<C>& from, int32_t* begins,
@@ -20,7 +20,7 @@ void transpose_taps(const Launch&, const AxisResize& axis, const Taps<C>& from, 
   const int64_t count = axis.taps();
   int64_t low = 0, high = 0;
   int32_t used = 0;
-  // Cells never fall from one output to the next: those that touch `i` are neighbours.
+  // Cells do not decrease from one output to the next: the outputs that use `i` are adjacent.
   for (int64_t i = 0; i < axis.input; ++i) {
     begins[i] = used;
     while (low < axis.output && from.cells[low * count + count - 1] < i) ++low;
@@ -65,8 +65,8 @@ struct ResizeLine {
   }
 };
 
-// Along another axis: the cells of a result are vectors of `inner` elements, taken in pieces that
-// fit the buffer.
+// Along another axis: the cells of a result are vectors of `inner` elements, processed in pieces
+// that fit the buffer.
 inline constexpr int64_t kResizePiece = 512;
 
 template <class O, class I>

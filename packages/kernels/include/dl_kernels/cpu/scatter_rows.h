@@ -1,4 +1,4 @@
-// CPU loops of a scatter: a row is written by one thread.
+// CPU loops of scatter: each row is written by one thread.
 #ifndef DL_KERNELS_CPU_SCATTER_ROWS_H_
 #define DL_KERNELS_CPU_SCATTER_ROWS_H_
 
@@ -11,9 +11,9 @@
 
 DL_KERNELS_BEGIN
 
-// All writes to one place are in one row, and a row has one order: the result never depends on the
-// number of threads. Rows that are neighbours in memory are done together, with the dimension of
-// the scatter outside of them.
+// All writes to an element belong to one row, which is processed in order: the result does not
+// depend on the number of threads. Rows that are adjacent in memory are processed together, in a
+// loop inside that of the scatter dimension.
 template <class A, class T, class Op>
 void scatter_rows(const Launch& launch, const DimPlan<3>& plan, A* target, const T* source, bool,
                   const int64_t* index, const Op& combine) {
@@ -39,7 +39,7 @@ void scatter_rows(const Launch& launch, const DimPlan<3>& plan, A* target, const
     });
     return;
   }
-  // Rows given out to threads, and neighbouring ones done side by side.
+  // Rows are divided among threads; adjacent ones are processed together.
   const int64_t outer = rows.numel / lines, most = lines > 1024 ? 1024 : lines;
   const int64_t parts = (lines + most - 1) / most;
   launch.parallel_for(outer * parts, grain_for(n * most), [&](int64_t begin, int64_t end) {

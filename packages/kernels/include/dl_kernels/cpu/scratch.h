@@ -1,6 +1,6 @@
-// Scratch memory that stays with its thread between calls. The system takes large pieces back when
-// they are freed and clears them, page by page, when they are asked for again: a third of the time
-// of a training step of a small ResNet.
+// Per-thread cache of scratch memory. The system unmaps large blocks when they are freed and clears
+// them, page by page, when they are allocated again: a third of the time of a training step of a
+// small ResNet.
 #ifndef DL_KERNELS_CPU_SCRATCH_H_
 #define DL_KERNELS_CPU_SCRATCH_H_
 
@@ -18,7 +18,7 @@ struct ScratchBlock {
   size_t bytes = 0;
 };
 
-// Of one thread. All threads together keep at most kMost bytes.
+// The cache of one thread. All threads together keep at most kMost bytes.
 class ScratchCache {
  public:
   ScratchCache() = default;
@@ -33,9 +33,9 @@ class ScratchCache {
     return cache;
   }
 
-  // At least so many bytes, 64-byte aligned; null if there is no memory.
+  // Return a block of at least `bytes` bytes, aligned to 64; null if memory is exhausted.
   ScratchBlock take(size_t bytes) {
-    // The smallest that is large enough, and not much larger: a nested call may need that one.
+    // Best fit within limits: a nested call may need a much larger block.
     int best = -1;
     for (int i = 0; i < count_ && bytes >= kSmallest; ++i) {
       if (blocks_[i].bytes >= bytes && blocks_[i].bytes / 4 <= bytes &&
@@ -45,7 +45,7 @@ class ScratchCache {
     if (best >= 0) return remove(best);
     const size_t rounded = bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
     void* made = std::aligned_alloc(64, rounded);
-    // What is kept may be what is missing.
+    // Release cached blocks: they may be the missing memory.
     while (made == nullptr && count_ > 0) {
       forget_oldest();
       made = std::aligned_alloc(64, rounded);
@@ -62,7 +62,7 @@ class ScratchCache {
     if (count_ == kBlocks) forget_oldest();
     size_t all = kept_.fetch_add(block.bytes) + block.bytes;
     for (; all > kMost && count_ > 0; all = kept_.load()) forget_oldest();
-    if (all > kMost) {  // other threads have the rest
+    if (all > kMost) {  // other threads hold the rest
       kept_ -= block.bytes;
       std::free(block.memory);
       return;
@@ -73,7 +73,8 @@ class ScratchCache {
  private:
   static constexpr int kBlocks = 16;
   static constexpr size_t kSmallest = size_t(64) << 10, kMost = size_t(128) << 20;
-  // AddressSanitizer sees no access beyond what was asked for in a block that was used before.
+  // Poison the bytes beyond the request, so that AddressSanitizer reports accesses to them in a
+  // reused block.
 #if defined(__SANITIZE_ADDRESS__)
   static constexpr bool kKeeps = false;
 #else

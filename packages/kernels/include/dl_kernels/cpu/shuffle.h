@@ -1,4 +1,4 @@
-// CPU: elements are exchanged in memory.
+// CPU: elements are swapped in memory.
 #ifndef DL_KERNELS_CPU_SHUFFLE_H_
 #define DL_KERNELS_CPU_SHUFFLE_H_
 

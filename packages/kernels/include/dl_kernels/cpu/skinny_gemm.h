@@ -1,5 +1,5 @@
-// CPU product of a matrix of dense rows with a few vectors: less is done with an element of the
-// matrix than bringing it here costs, so the matrix is read once and where it lies.
+// CPU product of a matrix with dense rows and a few vectors. It is limited by memory bandwidth, so
+// the matrix is read once and in place.
 #ifndef DL_KERNELS_CPU_SKINNY_GEMM_H_
 #define DL_KERNELS_CPU_SKINNY_GEMM_H_
 
@@ -17,20 +17,21 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// With more, packing the matrix pays; with narrow registers sooner, for they hold fewer sums.
+// With more vectors, packing the matrix pays off; sooner with narrow registers, which hold fewer
+// sums.
 inline constexpr int64_t kMostVectors = kVectorBytes > 16 ? 16 : 4;
 
-// Multiplications that are not worth another thread: a register's lanes are one step.
+// Smallest number of multiplications worth another thread; a register's lanes count as one step.
 inline int64_t product_grain(int64_t multiplications) {
   return grain_for((multiplications + 3) / 4);
 }
 
-// c = alpha · x · wᵀ + beta · c, where x has the vectors as rows, and element l of row j of w is
-// w[j · w_row + l].
+// c = alpha · x · wᵀ + beta · c: the vectors are the rows of x, and element l of row j of w is w[j
+// · w_row + l].
 template <class T, class O, class C>
 struct SkinnyGemm {
   const Launch& launch;
-  int64_t count, rows, k;  // of vectors, of w's rows, of elements in each
+  int64_t count, rows, k;  // numbers of vectors, of w's rows, and of elements of each
   C alpha;
   Matrix<const T> x;
   const T* w;
@@ -41,7 +42,7 @@ struct SkinnyGemm {
   using Tile = Gemv<T, C>;
   static constexpr int kLanes = Tile::kLanes;
 
-  // Whether there are enough rows and elements to fill the registers of a tile.
+  // Return true if there are enough rows and elements to fill the registers of a tile.
   static bool takes(int64_t rows, int64_t k) { return rows >= kLanes && k >= kLanes; }
 
   void run() const {
@@ -62,7 +63,7 @@ struct SkinnyGemm {
   }
 
  private:
-  // A register for each of these, besides the partial sums.
+  // Each of these takes one register in addition to the partial sums.
   static constexpr int kMostAtOnce = kLanes >= 16 ? 8 : kLanes / 2;
 
   template <int vectors>
@@ -76,12 +77,12 @@ struct SkinnyGemm {
     multiply<vectors>(from, step);
   }
 
-  // The rows of w in groups, the last of which overlaps the one before; the vectors likewise.
+  // Groups of rows of w, the last of which overlaps the one before; the vectors likewise.
   template <int vectors>
   void multiply(const C* from, int64_t step) const {
     constexpr int64_t kRows = Tile::template kRows<vectors>;
-    constexpr int64_t kGroups = 512 / kLanes;  // at a time, whose sums are kept together
-    // The vectors' part stays in the first-level cache while rows pass by.
+    constexpr int64_t kGroups = 512 / kLanes;  // groups at a time, whose sums are kept together
+    // This piece of the vectors stays in the first-level cache while rows stream through.
     constexpr int64_t kFits = 24576 / sizeof(C) / vectors / kLanes * kLanes;
     constexpr int64_t kSlice = kFits < Tile::kLongest ? kFits : Tile::kLongest;
     const auto row_of = [&](int64_t group) {
@@ -109,7 +110,7 @@ struct SkinnyGemm {
               std::memcpy(line + row_of(group) - base, sums + (group - first) * kLanes + i * kRows,
                           kRows * sizeof(C));
             }
-            // Rows that the group before has had may be written by another thread.
+            // Rows that overlap the group before may be written by another thread.
             const int64_t own = first * kRows;
             write_tile(c.data + (v + i) * c.row + own * c.column, c.row, c.column, 1,
                        row_of(last - 1) + kRows - own, line + own - base, kRows, alpha, beta);

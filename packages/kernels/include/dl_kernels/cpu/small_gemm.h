@@ -1,5 +1,5 @@
-// Products of matrices that already lie in the caches: nothing is packed, operands are read where
-// they are.
+// Products of matrices that are already in the caches: nothing is packed, operands are read in
+// place.
 #ifndef DL_KERNELS_CPU_SMALL_GEMM_H_
 #define DL_KERNELS_CPU_SMALL_GEMM_H_
 
@@ -10,7 +10,7 @@
 
 DL_KERNELS_BEGIN
 
-// How A lies in memory: `rows` when neighbours in a row are neighbours in memory, else `columns`.
+// Memory order of A: `rows` if the elements of a row are adjacent, else `columns`.
 enum class Order { rows, columns };
 
 template <class C>
@@ -20,8 +20,7 @@ struct SmallGemm {
   static constexpr int kRows = detail::kTileRows < 12 ? detail::kTileRows : 12;
   using Vector = typename detail::GemmTile<C>::Vector;
 
-  // c = a · b, or c += a · b with `add`. b and c have a multiple of kColumns columns that are
-  // neighbours.
+  // c = a · b, or c += a · b with `add`. b and c have a multiple of kColumns adjacent columns.
   template <Order order>
   static void multiply(int64_t m, int64_t n, int64_t k, const C* a, int64_t a_step, const C* b,
                        int64_t b_row, C* c, int64_t c_row, bool add) {

@@ -1,5 +1,5 @@
-// CPU: rows across the lanes, where the rows themselves lie side by side, or where they are so
-// short that a sum over each would cost more than its elements: those are transposed on the way.
+// CPU: softmax vectorized across rows, for rows that are interleaved in memory, or so short that a
+// horizontal sum would dominate: those are transposed on the way.
 #ifndef DL_KERNELS_CPU_SOFTMAX_COLUMNS_H_
 #define DL_KERNELS_CPU_SOFTMAX_COLUMNS_H_
 
@@ -18,9 +18,9 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 inline constexpr int64_t kSoftmaxColumns = 32;  // rows at once
-inline constexpr int64_t kShortSoftmax = 64;    // elements of a row that is transposed
+inline constexpr int64_t kShortSoftmax = 64;    // maximum length of a row that is transposed
 
-// The rows' elements, `to` and `from` elements apart, for `width` rows.
+// Softmax of `width` rows; the elements of a row have strides `to` and `from`.
 template <class T, class O, bool Log>
 __attribute__((noinline)) void softmax_columns(int64_t n, O* out, int64_t to, const T* in,
                                                int64_t from, int64_t width) {
@@ -35,7 +35,7 @@ __attribute__((noinline)) void softmax_columns(int64_t n, O* out, int64_t to, co
     DL_VECTOR_LOOP
     for (int64_t j = 0; j < width; ++j) top[j] = max_nan(top[j], cast<C>(x[j]));
   }
-  // An output that holds the exponentials as they are keeps them.
+  // An output of the compute type stores the exponentials in the first pass.
   constexpr bool kKept = !Log && std::is_same_v<O, C>;
   for (int64_t i = 0; i < n; ++i) {
     const T* x = in + i * from;
@@ -91,7 +91,7 @@ __attribute__((noinline)) void softmax_backward_columns(int64_t n, I* grad_input
 
 enum class Across { no, as_they_lie, transposed };
 
-// How all tensors' rows come to lie across the lanes.
+// Arrangement of all tensors' rows across the lanes.
 template <int N>
 Across rows_across(const DimPlan<N>& plan) {
   const int inner = plan.rows.ndim - 1;
@@ -104,7 +104,7 @@ Across rows_across(const DimPlan<N>& plan) {
   return adjacent ? Across::as_they_lie : dense ? Across::transposed : Across::no;
 }
 
-// run(offsets, width) for every group of neighbouring rows.
+// Call run(offsets, width) for every group of adjacent rows.
 template <int N, class Run>
 void for_columns(const Launch& launch, const DimPlan<N>& plan, const Run& run) {
   const int64_t adjacent = plan.rows.shape[plan.rows.ndim - 1];
@@ -122,11 +122,11 @@ void for_columns(const Launch& launch, const DimPlan<N>& plan, const Run& run) {
                       });
 }
 
-// A group of rows across the lanes, as many as the group has.
+// A group of rows across the lanes, transposed if necessary.
 template <class T>
 class ShortRows {
  public:
-  // Not inline: compilers cannot see that all is written of what is read.
+  // Not inlined: compilers cannot prove that all elements read were written.
   __attribute__((noinline)) const T* read(const T* rows, int64_t row_step, int64_t n,
                                           int64_t width) {
     transpose_tile(sizeof(T), data_, kSoftmaxColumns, rows, row_step, n, width);
@@ -143,7 +143,7 @@ class ShortRows {
 
 }  // namespace detail
 
-// False, with nothing done, where rows are better walked one by one.
+// Return false, with nothing done, if processing rows one by one is faster.
 template <class T, class O, bool Log>
 bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, const T* in) {
   using namespace detail;
@@ -167,7 +167,7 @@ bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, co
   return true;
 }
 
-// The same for the gradients of softmax and of its logarithm.
+// The same for the gradients of softmax and log-softmax.
 template <class T, class I, bool Log>
 bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I* grad_input,
                                  const T* grad_output, const T* output) {

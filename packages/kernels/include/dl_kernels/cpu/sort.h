@@ -1,6 +1,6 @@
-// Sorting on the CPU, as items. Long rows take a radix sort from the least significant byte that
-// skips bytes in which all keys agree, short ones a comparison sort. Selections keep the best
-// candidates so far and look closer only at elements that beat the worst of them.
+// Sorting on the CPU, as items of key and position. Long rows use a least-significant-digit radix
+// sort that skips bytes in which all keys agree, short ones a comparison sort. Selections keep the
+// best candidates so far and examine only elements that beat the worst of them.
 #ifndef DL_KERNELS_CPU_SORT_H_
 #define DL_KERNELS_CPU_SORT_H_
 
@@ -16,9 +16,9 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-inline constexpr int64_t kRadixFrom = 512;  // from here on counting beats comparing
+inline constexpr int64_t kRadixFrom = 512;  // from this length on, radix sort is faster
 
-// Sorts `items`, with as much scratch memory beside them; gives where the result is.
+// Sort `items` with scratch memory of the same size; return the array with the result.
 template <int Bytes, class Item>
 Item* sort_items(Item* items, Item* scratch, int64_t n) {
   if (n < kRadixFrom) {
@@ -54,7 +54,7 @@ void store_items(const sort_item_t<T>* items, int64_t n, const T* x, const Plan&
   }
 }
 
-// The `k` smallest items of a row, in any order, at the front of `items`, which has room for
+// Select the `k` smallest items of a row, in any order, at the front of `items`, which has room for
 // `room` > k.
 template <class T>
 void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t room, sort_key_t<T> flip,
@@ -64,7 +64,7 @@ void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t room, 
   int64_t held = 0;
   auto bound = static_cast<U>(~U(0));
   for (int64_t i = 0; i < n; ++i) {
-    // Once there is a bound, most pieces have nothing below it.
+    // Once there is a bound, most pieces have no element below it.
     while (step == 1 && i % kAtOnce == 0 && i + kAtOnce <= n && bound != static_cast<U>(~U(0))) {
       U any = 0;
       DL_VECTOR_LOOP

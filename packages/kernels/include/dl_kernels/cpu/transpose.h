@@ -1,5 +1,5 @@
-// Transposing a tile of any element size in registers: a perfect shuffle of a square of vectors,
-// applied once for each bit of its side, exchanges rows and columns.
+// Transposition of a tile of elements of any size in registers: a perfect shuffle of a square of
+// vectors, applied once for each bit of its side, exchanges rows and columns.
 #ifndef DL_KERNELS_CPU_TRANSPOSE_H_
 #define DL_KERNELS_CPU_TRANSPOSE_H_
 
@@ -12,7 +12,8 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// AVX-512 interleaves whole registers in one instruction; the older sets do so with 16 bytes.
+// AVX-512 interleaves whole registers in one instruction; older instruction sets do so within 16
+// bytes.
 template <class U>
 inline constexpr int kTransposedBytes =
 #if defined(__AVX512F__)
@@ -21,7 +22,7 @@ inline constexpr int kTransposedBytes =
     16;
 #endif
 
-// to[l * to_step + c] = from[c * from_step + l] for a square of vectors of so many bytes.
+// to[l * to_step + c] = from[c * from_step + l] for a square of vectors of `bytes` bytes.
 template <int bytes, class U>
 DL_FN void transpose_square(U* to, int64_t to_step, const U* from, int64_t from_step) {
   constexpr int kSide = bytes / static_cast<int>(sizeof(U));

@@ -1,6 +1,6 @@
-// CPU: transcendental functions of floats that compilers can vectorise: no branches, no calls, no
-// tables. Polynomials are weighted least-squares fits (Lawson) of our own to the functions named at
-// each one; errors are below 2 ulp unless noted.
+// CPU: transcendental functions of floats that compilers can vectorize: no branches, no calls, no
+// tables. Polynomials are our own weighted least-squares fits (Lawson's iteration) to the functions
+// named next to them; errors are below 2 ulp unless noted.
 #ifndef DL_KERNELS_CPU_VECTOR_MATH_H_
 #define DL_KERNELS_CPU_VECTOR_MATH_H_
 
@@ -57,9 +57,8 @@ DL_FN Exponential exponential(float x) {
 
 // e^x · 2^scale for a scale of 0 or -1.
 DL_FN float scaled_exp(float x, int32_t scale) {
-  // Beyond these the result is 0 or infinity; NaN passes both tests. The 0 is not computed:
-  // processors take a hundred cycles to round a number that small, and softmax has many masked
-  // scores.
+  // Beyond these bounds the result is 0 or infinity; NaN passes both tests. The 0 is a select:
+  // rounding to a subnormal takes processors a hundred cycles, and softmax has many masked scores.
   const bool vanishes = x < -104.0f;
   x = vanishes ? 0.0f : x;
   x = x > 90.0f ? 90.0f : x;
@@ -83,7 +82,7 @@ DL_FN float expm1(float x) {
   float c = x < -20.0f ? -20.0f : x;
   c = c > 89.0f ? 89.0f : c;
   const Exponential e = exponential(c);
-  // Half the result: the power of two itself may not be a float.
+  // Half of the result: the power of two itself may overflow a float.
   const float scale = power_of_two(e.power - 1);
   return copy_sign(2.0f * fused(scale, e.rest, scale - 0.5f), x);  // for -0
 }
@@ -111,7 +110,7 @@ DL_FN Logarithm logarithm(float x) {
   p = fused(p, f, 0x1.555548p-2f);
   return {static_cast<float>(tiny ? n - 23 : n), f, p * f * f * f};
 }
-// The logarithm where it is not an ordinary number.
+// The logarithm of zero, negative numbers, infinity and NaN.
 DL_FN float log_special(float x, float result) {
   result = x == 0.0f ? -std::numeric_limits<float>::infinity() : result;
   result = x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : result;
@@ -142,14 +141,14 @@ DL_FN float log10(float x) {
 // x^y for x > 0 with special values: 2^(y · log2(x)) in double, whose rounding is far below
 // float's.
 DL_FN float positive_pow(float x, float y) {
-  const double wide = static_cast<double>(x);  // normal, even where x is subnormal
+  const double wide = static_cast<double>(x);  // normal, even if x is subnormal
   const uint64_t bits = bit_cast<uint64_t>(wide);
   // x = 2^(n - 1024) · m with m in [sqrt(1/2), sqrt(2)).
   const uint64_t n = (bits - 0x3fe6a09e667f3bcdull + (1024ull << 52)) >> 52;
   const double m = bit_cast<double>(bits - (n << 52) + (1024ull << 52));
-  // Below the bits of 2^52, an integer is the fraction of a double.
+  // ORed into the bits of 2^52, an integer becomes the fraction of a double.
   const double exponent = bit_cast<double>(n | 0x4330000000000000ull) - (4503599627370496.0 + 1024);
-  // log(m) = 2 atanh(s), by its series: |s| < 0.172, the first term left out is below 2^-39.
+  // log(m) = 2 atanh(s) by its series: |s| < 0.172, the first omitted term is below 2^-39.
   const double s = (m - 1.0) / (m + 1.0), t = s * s;
   double p = 1.0 / 13;
   p = p * t + 1.0 / 11;
@@ -162,13 +161,13 @@ DL_FN float positive_pow(float x, float y) {
   log2 = x == 0.0f ? -kInfinite : log2;
   log2 = wide == kInfinite ? kInfinite : log2;
   double z = static_cast<double>(y) * log2;
-  // Beyond these the result is 0 or infinity; NaN passes both tests.
+  // Beyond these bounds the result is 0 or infinity; NaN passes both tests.
   z = z < -160.0 ? -160.0 : z;
   z = z > 160.0 ? 160.0 : z;
   // Adding 1.5·2^52 rounds to an integer and leaves it in the low bits.
   const double shifted = z + 6755399441055744.0;
   const double r = (z - (shifted - 6755399441055744.0)) * 0.69314718055994530942;
-  // Taylor's series of e^r: on |r| < 0.347 the first term left out is below 2^-37.
+  // Taylor series of e^r: for |r| < 0.347 the first omitted term is below 2^-37.
   double q = 1.0 / 362880;
   q = q * r + 1.0 / 40320;
   q = q * r + 1.0 / 5040;
@@ -183,12 +182,12 @@ DL_FN float positive_pow(float x, float y) {
   return static_cast<float>(q * bit_cast<double>(power));
 }
 
-// With the special values of IEEE 754.
+// pow with the special values of IEEE 754.
 DL_FN float pow(float x, float y) {
   const float a = magnitude(x);
   float result = positive_pow(a, y);
   result = x != x || y != y ? x + y : result;
-  // Every number is even from 2^24 on, infinity included.
+  // Every float from 2^24 on is an even integer; so is infinity for this purpose.
   const float half = y * 0.5f;
   const bool whole = std::floor(y) == y, odd = whole & (std::floor(half) != half);
   const bool negative = (bit_cast<uint32_t>(x) >> 31) != 0;
@@ -200,7 +199,7 @@ DL_FN float pow(float x, float y) {
 }
 
 DL_FN float log1p(float x) {
-  // What rounding took from 1 + x comes back as a term of first order.
+  // The rounding error of 1 + x is added back as a first-order term.
   const float u = 1.0f + x;
   const float lost = x - (u - 1.0f);
   const float result = log(u);

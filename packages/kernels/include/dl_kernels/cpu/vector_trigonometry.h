@@ -1,5 +1,5 @@
-// CPU: trigonometric and hyperbolic functions of floats as vector_math.h has them: no branches, no
-// calls. Errors are below 4 ulp.
+// CPU: trigonometric and hyperbolic functions of floats in the style of vector_math.h: no branches,
+// no calls. Errors are below 4 ulp.
 #ifndef DL_KERNELS_CPU_VECTOR_TRIGONOMETRY_H_
 #define DL_KERNELS_CPU_VECTOR_TRIGONOMETRY_H_
 
@@ -14,11 +14,11 @@ DL_KERNELS_BEGIN
 
 namespace math {
 
-// Sine and cosine in double, which leaves a float result rounded almost correctly. For |x| <
-// kTrigonometricLimit: beyond it the multiple of π/2 is no longer exact.
+// Sine and cosine are computed in double, so that the float result is almost correctly rounded.
+// They require |x| < kTrigonometricLimit: beyond it, the multiple of π/2 is not exact.
 inline constexpr float kTrigonometricLimit = 0x1p22f;
 
-// Of x - quadrant · π/2, with the multiple of π/2 nearest to x.
+// Sine and cosine of x - quadrant · π/2, with the multiple of π/2 nearest to x.
 struct SineAndCosine {
   double sine, cosine;
   int64_t quadrant;
@@ -32,7 +32,7 @@ DL_FN SineAndCosine sine_and_cosine(float x) {
   double r = wide - rounded * 0x1.921fb54400000p+0;  // the product is exact
   r = r - rounded * 0x1.0b4611a626331p-34;
   const double t = r * r;
-  // Taylor's series: on |r| <= π/4 the first term left out is below 2^-38 of the result.
+  // Taylor series: for |r| <= π/4 the first omitted term is below 2^-38 of the result.
   const double s =
       r +
       r * t * (-1.0 / 6 + t * (1.0 / 120 + t * (-1.0 / 5040 + t * (1.0 / 362880 - t / 39916800))));
@@ -43,8 +43,8 @@ DL_FN SineAndCosine sine_and_cosine(float x) {
   return {s, c, n};
 }
 
-// sin(x + quarter · π/2) for |x| < kTrigonometricLimit. Only the multiple of π/2 is taken off in
-// double; sine and cosine of the rest are one polynomial with coefficients of either.
+// sin(x + quarter · π/2) for |x| < kTrigonometricLimit. Only the argument reduction is done in
+// double; sine and cosine of the remainder are one polynomial with either set of coefficients.
 DL_FN float sine(float x, int32_t quarter) {
   // Adding 1.5·2^23 rounds to an integer and leaves it in the low bits.
   const float shifted = fused(x, 0x1.45f306p-1f, 12582912.0f);
@@ -61,11 +61,11 @@ DL_FN float sine(float x, int32_t quarter) {
   p = fused(p, t, odd ? -0.5f : -0x1.555556p-3f);
   const float first = odd ? 1.0f : r;
   const float sum = fused(p, first * t, first);
-  const float value = first == 0.0f ? first : sum;  // -0 stays
+  const float value = first == 0.0f ? first : sum;  // keeps -0
   return bit_cast<float>(bit_cast<uint32_t>(value) ^ (n & 2u) << 30);
 }
 
-// Both for |x| < kTrigonometricLimit.
+// Compute both, for |x| < kTrigonometricLimit.
 DL_FN void sine_and_cosine(float x, float* sine, float* cosine) {
   const SineAndCosine of = sine_and_cosine(x);
   const bool odd = (of.quadrant & 1) != 0;
@@ -78,7 +78,7 @@ DL_FN float tan(float x) {
   const SineAndCosine of = sine_and_cosine(x);
   const bool odd = (of.quadrant & 1) != 0;
   const double slope = (odd ? -of.cosine : of.sine) / (odd ? of.sine : of.cosine);
-  return x == 0.0f ? x : static_cast<float>(slope);  // -0 stays
+  return x == 0.0f ? x : static_cast<float>(slope);  // keeps -0
 }
 
 // atan(z) for z in [0, 1].
@@ -106,8 +106,8 @@ DL_FN float atan(float x) {
   return copy_sign(steep ? rest : angle, x);
 }
 
-// The angle of the point (x, y), with the special values of IEEE 754: those of the quadrants'
-// diagonals where both are infinite, 0 or π, with the signs of the zeros, where both are 0.
+// The angle of the point (x, y), with the special values of IEEE 754: the diagonal of the quadrant
+// if both are infinite; 0 or π, with the signs of the zeros, if both are 0.
 DL_FN float atan2(float y, float x) {
   const float a = magnitude(y), b = magnitude(x);
   const bool steep = a > b;
@@ -120,7 +120,7 @@ DL_FN float atan2(float y, float x) {
   return copy_sign((bit_cast<uint32_t>(x) >> 31) != 0 ? left : right, y);
 }
 
-// asin(z) for z in [0, 1/2], and its square, which callers have.
+// asin(z) for z in [0, 1/2]; `t` is z squared, which callers have computed.
 DL_FN float small_asin(float z, float t) {
   float p = 0x1.33d71cp-5f;  // (asin(z) / z - 1) / z^2 in z^2
   p = fused(p, t, 0x1.d7a7fep-7f);

@@ -1,5 +1,5 @@
-// Visiting the rows of an elementwise operator: in one piece, in rows, or in tiles where an operand
-// is transposed; on the host's threads where there is enough to do.
+// Traversal of the rows of an elementwise operator: in one piece, in rows, or in tiles where an
+// operand is transposed; in parallel if there is enough to do.
 #ifndef DL_KERNELS_CPU_WALK_H_
 #define DL_KERNELS_CPU_WALK_H_
 
@@ -13,14 +13,14 @@
 
 DL_KERNELS_BEGIN
 
-// What is done with one row: n elements at data[k], steps[k] elements apart.
+// A task for one row: n elements at data[k], with strides steps[k].
 template <int N>
 struct RowTask {
   void (*run)(const void* functor, int64_t n, void* const* data, const int64_t* steps);
   const void* functor;
   int64_t element_sizes[N];
 
-  // The same from `offsets[k]` elements on.
+  // The same, beginning at `offsets[k]` elements.
   void run_at(int64_t n, void* const* data, const int64_t* offsets, const int64_t* steps) const {
     void* moved[N];
     for (int k = 0; k < N; ++k)
@@ -41,7 +41,7 @@ void run_flat(const Launch& launch, const RowTask<N>& task, int64_t n, void* con
   });
 }
 
-// Elements begin…end-1 in the plan's order; the first and the last row may be partial.
+// Visit elements begin…end-1 in the plan's order; the first and the last row may be partial.
 template <int N>
 void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, int64_t begin,
                int64_t end) {
@@ -74,12 +74,12 @@ void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, i
   }
 }
 
-// A tile of transposed elements: as many lines as fill cache lines, and rows long enough for loops.
+// A tile of transposed elements: enough lines to fill cache lines, and rows long enough for loops.
 inline constexpr int64_t kTile = 32;
 inline constexpr int64_t kTileBytes = 16384;
 
-// The dimension along which some operand is dense while walking rows would touch a new cache line
-// per element of it; -1 where rows are the right order.
+// Find the dimension along which some operand is dense although walking rows would touch a new
+// cache line per element of it; -1 if row order is right.
 template <int N>
 int dense_column_dim(const Plan<N>& plan) {
   const int inner = plan.ndim - 1;
@@ -92,9 +92,9 @@ int dense_column_dim(const Plan<N>& plan) {
   return -1;
 }
 
-// Bands of kTile steps along the dimension `lines`, in pieces of the innermost one. Operands that
-// are dense along `lines` are transposed into a buffer, so that the task reads every operand by
-// rows.
+// Visit bands of kTile steps along the dimension `lines`, in pieces of the innermost one. Operands
+// that are dense along `lines` are transposed into a buffer, so that the task reads every operand
+// by rows.
 template <int N>
 class TileWalk {
  public:
@@ -164,7 +164,7 @@ class TileWalk {
   int64_t width_;  // elements of a row of a tile
 };
 
-// Operands that are not flat: broadcast, strided or transposed.
+// Operands that are broadcast, strided or transposed.
 template <int N>
 __attribute__((noinline)) diopiError_t run_planned(const Launch& launch, const char* op,
                                                    const RowTask<N>& task,
@@ -196,7 +196,7 @@ __attribute__((noinline)) diopiError_t run_planned(const Launch& launch, const c
 }  // namespace detail
 
 // refs[0] is the output. Most calls have contiguous operands of one shape, perhaps with single
-// elements among them: those get by without a plan.
+// elements among them; these need no plan.
 template <int N>
 diopiError_t run_elementwise(diopiContextHandle_t ctx, const char* op, const RowTask<N>& task,
                              const TensorRef (&refs)[N]) {

@@ -1,5 +1,5 @@
-// The operands of a convolution as a matrix product, packed straight from images: a column for each
-// position of the window, a row for each tap (channel and place in the window).
+// Operands of a convolution as a matrix product, packed directly from images: a column for each
+// window position, a row for each tap (channel and position within the window).
 #ifndef DL_KERNELS_CPU_WINDOW_H_
 #define DL_KERNELS_CPU_WINDOW_H_
 
@@ -13,7 +13,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-inline constexpr int kMaxWindow = 64;  // of one axis
+inline constexpr int kMaxWindow = 64;  // on one axis
 
 // TapWindow position p reads the image at p · step + shift[tap], for each of `taps` shifts.
 struct WindowAxis {
@@ -31,13 +31,13 @@ struct TapWindow {
   int64_t taps() const { return channels * places(); }
 };
 
-// Positions that follow each other on one line of one sample.
+// Positions that are consecutive on one line of one sample.
 struct Run {
-  int64_t lane, count;  // where they stand in what is packed
+  int64_t lane, count;  // offset and length in the packed operand
   int64_t sample, z, y, x;
 };
 
-// Calls f(Run) for the lines that `count` positions from `first` on lie on.
+// Call f(Run) for the lines that contain the `count` positions from `first` on.
 template <class F>
 DL_FN void each_run(const TapWindow& window, int64_t first, int64_t count, const F& f) {
   const int64_t width = window.axes[2].positions, height = window.axes[1].positions,
@@ -52,7 +52,7 @@ DL_FN void each_run(const TapWindow& window, int64_t first, int64_t count, const
   }
 }
 
-// The positions [*begin, *end) of a run whose tap with this shift lies inside the image.
+// The positions [*begin, *end) of a run whose tap with this shift is inside the image.
 DL_FN void inside(const WindowAxis& axis, const Run& run, int64_t shift, int64_t* begin,
                   int64_t* end) {
   const int64_t first = run.x * axis.step + shift, room = axis.image - first;
@@ -62,7 +62,7 @@ DL_FN void inside(const WindowAxis& axis, const Run& run, int64_t shift, int64_t
   if (*begin > *end) *begin = *end;
 }
 
-// A place of the window: a number for each axis.
+// A position within the window: an index for each axis.
 struct Place {
   int64_t channel;
   int z, y, x;
@@ -86,8 +86,8 @@ struct Place {
   }
 };
 
-// The line of the image that a run reads at a place, or null outside the image; the element of its
-// first position is at x · step + shift.
+// Return the line of the image that a run reads at a position in the window, or null outside the
+// image; the element of its first position is at x · step + shift.
 template <class T>
 DL_FN const T* image_line(const TapWindow& window, const T* image, const Run& run,
                           const Place& place) {
@@ -98,7 +98,7 @@ DL_FN const T* image_line(const TapWindow& window, const T* image, const Run& ru
          (iz * y.image + iy) * window.axes[2].image;
 }
 
-// Lines are positions from `start` on, their elements the taps.
+// An operand whose lines are positions from `start` on and whose elements are the taps.
 template <class T>
 struct Columns {
   const TapWindow& window;
@@ -117,7 +117,7 @@ struct Columns {
       for (int64_t k = 0; k < depth; ++k, place.next(window)) {
         C* row = to + k * height;
         if (run_count == 1 && lanes == height && x.step == 1) {
-          // The common case, with a length that the compiler knows.
+          // The common case, with a length known at compile time.
           const T* line = image_line(window, image, runs[0], place);
           const int64_t at = runs[0].x + x.shift[place.x];
           if (line != nullptr && at >= 0 && at + height <= x.image) {
@@ -145,8 +145,8 @@ struct Columns {
   }
 };
 
-// Lines are taps, their elements positions from `start` on: what a gradient of the weight sums
-// over.
+// An operand whose lines are taps and whose elements are positions from `start` on: what a weight
+// gradient sums over.
 template <class T>
 struct Taps {
   const TapWindow& window;
@@ -176,8 +176,8 @@ struct Taps {
   }
 };
 
-// Lines are channels of a dense image, their elements its positions, all samples one after the
-// other.
+// An operand whose lines are the channels of a contiguous image and whose elements are its
+// positions, one sample after the other.
 template <class T>
 struct TapPlanes {
   const T* image;
@@ -199,14 +199,14 @@ struct TapPlanes {
   }
 };
 
-// Rows are channels of an image, columns window positions from `start` on; position p of an axis is
-// written at p · step + offset.
+// An output whose rows are channels of an image and whose columns are window positions from `start`
+// on; position p of an axis is written at p · step + offset.
 template <class O>
 struct ImageTarget {
-  const TapWindow& window;  // whose positions the columns are
+  const TapWindow& window;  // whose positions are the columns
   O* image;
   int64_t start, channel_step, sample_step;
-  int64_t step[3], offset[3], height, width;  // of the image written
+  int64_t step[3], offset[3], height, width;  // of the output image
 
   template <class C>
   void write(int64_t i, int64_t j, int64_t rows, int64_t columns, const C* tile, int64_t tile_row,

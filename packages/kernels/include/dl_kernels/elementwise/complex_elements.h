@@ -1,6 +1,6 @@
-// Elementwise functions of complex tensors. Defined in ops/complex.inc, once for a library: which
-// function it is, is an argument and no type, because a branch costs nothing beside what they
-// compute. They decline tensors that are not complex, or of different dtypes.
+// Elementwise functions of complex tensors. Defined in ops/complex.inc, once per library: the
+// function is a runtime argument, not a template parameter, because a branch is negligible compared
+// with the computation. Tensors that are not complex, or have different dtypes, are declined.
 #ifndef DL_KERNELS_ELEMENTWISE_COMPLEX_ELEMENTS_H_
 #define DL_KERNELS_ELEMENTWISE_COMPLEX_ELEMENTS_H_
 
@@ -36,11 +36,11 @@ diopiError_t complex_function(diopiContextHandle_t ctx, const char* op, const Te
                               const TensorRef& a, const TensorRef& b, const TensorRef& c,
                               ComplexTripleFunction which, double value = 1);
 
-// Absolute values; `out` has the dtype of the parts.
+// Compute absolute values; `out` has the dtype of the real and imaginary parts.
 diopiError_t complex_size(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
                           const TensorRef& input);
 
-// A scalar as a complex tensor without dimensions, for another operand of such a function.
+// A scalar as a 0-dimensional complex tensor, for use as an operand of such a function.
 class ComplexScalar {
  public:
   ComplexScalar(const diopiScalar_t& value, diopiDtype_t dtype)

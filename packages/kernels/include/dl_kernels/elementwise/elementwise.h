@@ -1,7 +1,7 @@
 // out[i] = f(in1[i], in2[i], …) over any strides, with broadcasting.
 //
 // `f` is a functor on compute types (`compute_t`); loads and stores convert. A functor must not
-// depend on order.
+// depend on the order of calls.
 #ifndef DL_KERNELS_ELEMENTWISE_ELEMENTWISE_H_
 #define DL_KERNELS_ELEMENTWISE_ELEMENTWISE_H_
 
@@ -21,7 +21,7 @@
 
 DL_KERNELS_BEGIN
 
-// O and I… are the element types behind `out` and `in…`.
+// O and I… are the element types of `out` and `in…`.
 template <class O, class... I, class F, class... Refs>
 diopiError_t elementwise(diopiContextHandle_t ctx, const char* op, const F& f, const TensorRef& out,
                          const Refs&... in) {

@@ -1,4 +1,5 @@
-// The functors of GELU, by the error function and by its usual approximation, and of its gradients.
+// Functors of GELU, exact by the error function and with the tanh approximation, and of their
+// gradients. Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016).
 #ifndef DL_KERNELS_ELEMENTWISE_GELU_H_
 #define DL_KERNELS_ELEMENTWISE_GELU_H_
 
@@ -20,7 +21,7 @@ struct GeluBackwardOp {
   DL_FN C operator()(C grad, C x) const { return grad * math::gelu_derivative(x); }
 };
 
-// The usual approximation: Φ(x) ≈ (1 + tanh(sqrt(2/π)·(x + 0.044715·x³))) / 2.
+// The tanh approximation: Φ(x) ≈ (1 + tanh(sqrt(2/π)·(x + 0.044715·x³))) / 2.
 template <class C>
 struct GeluTanhOp {
   DL_FN C operator()(C x) const {

@@ -1,4 +1,4 @@
-// The function that leaves an element as it is: for copies with other strides.
+// The identity functor: for copies between tensors of different strides.
 #ifndef DL_KERNELS_ELEMENTWISE_IDENTITY_H_
 #define DL_KERNELS_ELEMENTWISE_IDENTITY_H_
 

@@ -1,4 +1,4 @@
-// The reductions that elementwise losses share: none, sum or mean.
+// Reductions shared by elementwise losses: none, sum or mean.
 #ifndef DL_KERNELS_ELEMENTWISE_LOSS_H_
 #define DL_KERNELS_ELEMENTWISE_LOSS_H_
 
@@ -19,8 +19,8 @@ inline diopiError_t check_loss(const char* op, const TensorRef& out, const Tenso
   return check_reduced(op, "the output", out, reduction, input.numel);
 }
 
-// Brings targets and weights of integers or bools, which count as the numbers that they are, to the
-// dtype of the input; those that are absent or floating-point stay as they are.
+// Convert integer or boolean targets and weights to the dtype of the input; absent and
+// floating-point ones are unchanged.
 inline diopiError_t as_floats(diopiContextHandle_t ctx, const char* op, diopiDtype_t dtype,
                               std::initializer_list<diopiConstTensorHandle_t*> operands) {
   for (diopiConstTensorHandle_t* operand : operands) {
@@ -36,7 +36,7 @@ inline diopiError_t as_floats(diopiContextHandle_t ctx, const char* op, diopiDty
   return diopiSuccess;
 }
 
-// The losses f(input, others…), as they are or combined.
+// Compute the losses f(input, others…) and reduce them.
 template <class T, class F, class... Others>
 diopiError_t combined_loss(diopiContextHandle_t ctx, const char* op, const F& f,
                            const TensorRef& out, diopiReduction_t reduction, const TensorRef& input,

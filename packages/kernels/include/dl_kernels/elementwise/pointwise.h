@@ -1,5 +1,4 @@
-// The common forms of elementwise operators: which dtypes meet, and the functor for the type they
-// are computed in.
+// Common forms of elementwise operators: the accepted dtypes, and the functor for the compute type.
 #ifndef DL_KERNELS_ELEMENTWISE_POINTWISE_H_
 #define DL_KERNELS_ELEMENTWISE_POINTWISE_H_
 
@@ -10,7 +9,7 @@
 
 DL_KERNELS_BEGIN
 
-// A single element in memory as a tensor without dimensions.
+// Describe a single element in memory as a 0-dimensional tensor.
 template <class T>
 DL_FN TensorRef single(T* value) {
   TensorRef tensor{};
@@ -21,8 +20,8 @@ DL_FN TensorRef single(T* value) {
   return tensor;
 }
 
-// Whether a scalar would turn a tensor of `dtype` into another category, which the host does before
-// it calls.
+// Return true if a scalar would promote a tensor of `dtype` to another category, which the host
+// does before the call.
 inline bool scalar_promotes(diopiDtype_t dtype, const diopiScalar_t* scalar) {
   return is_floating(scalar->stype) && is_integral(dtype);
 }
@@ -39,8 +38,8 @@ diopiError_t unary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHan
   });
 }
 
-// The functor on compute type C of elements of type T: of `make(Tag<C>{})`, or where what it works
-// out on the way has the elements' precision, of `make(Tag<C>{}, Tag<T>{})`.
+// Return the functor on compute type C for elements of type T: `make(Tag<C>{})` or, if its
+// intermediate results are rounded to the elements' precision, `make(Tag<C>{}, Tag<T>{})`.
 template <class C, class T, class Make>
 auto functor(const Make& make) {
   if constexpr (std::is_invocable_v<const Make&, Tag<C>, Tag<T>>) {
@@ -62,8 +61,7 @@ diopiError_t binary(diopiContextHandle_t ctx, const char* op, diopiConstTensorHa
   });
 }
 
-// out = f(a, scalar); the scalar, and what is worked out with it, keep the precision of the compute
-// type.
+// out = f(a, scalar); the scalar and intermediate results keep the precision of the compute type.
 template <uint32_t Mask, class Make>
 diopiError_t binary_scalar(diopiContextHandle_t ctx, const char* op, diopiConstTensorHandle_t out,
                            diopiConstTensorHandle_t a, const diopiScalar_t* scalar,
@@ -106,7 +104,7 @@ diopiError_t ternary(diopiContextHandle_t ctx, const char* op, diopiConstTensorH
   });
 }
 
-// A parameter of a functor in the type that it computes in.
+// A parameter of a functor, in the functor's compute type.
 template <class C>
 C parameter_to(const diopiScalar_t* scalar) {
   return scalar_to<C>(*scalar);
@@ -116,7 +114,7 @@ C parameter_to(double value) {
   return static_cast<C>(value);
 }
 
-// `make` for a functor with parameters: scalars of the contract, or numbers.
+// `make` for a functor with parameters: scalar arguments, or C++ numbers.
 template <template <class> class Op, class... Parameters>
 auto with(Parameters... parameters) {
   return [=](auto tag) {
@@ -125,11 +123,11 @@ auto with(Parameters... parameters) {
   };
 }
 
-// `make` for a functor that has no parameters.
+// `make` for a functor without parameters.
 template <template <class> class Op>
 inline constexpr auto plain = [](auto tag) { return Op<typename decltype(tag)::type>{}; };
 
-// The same for one that knows the type of the elements.
+// The same for a functor that depends on the element type.
 template <template <class> class Op>
 inline constexpr auto of_elements =
     [](auto, auto tag) { return Op<typename decltype(tag)::type>{}; };

@@ -1,6 +1,6 @@
-// Operators of many functions that are computed in double whatever floats they are given: special
-// functions. Which function it is, is a member and no type, so that all of a family are compiled
-// once; a branch costs nothing beside what they compute.
+// Families of special functions that are computed in double for all floating-point dtypes. The
+// function is selected at run time, so that a family is compiled once; a branch is negligible
+// compared with the computation.
 #ifndef DL_KERNELS_ELEMENTWISE_SELECTED_FUNCTION_H_
 #define DL_KERNELS_ELEMENTWISE_SELECTED_FUNCTION_H_
 
@@ -8,7 +8,7 @@
 
 DL_KERNELS_BEGIN
 
-// `evaluate(Which, double...)` is found by the type of `which`.
+// `evaluate(Which, double...)` is found by argument-dependent lookup on the type of `which`.
 template <class C, class Which>
 struct SelectedOp {
   Which which;

@@ -1,5 +1,4 @@
-// Operators that say whether something is so: as bools, or as 0 and 1 in a dtype of complex
-// numbers.
+// Operators with boolean results, stored as bool or as 0 and 1 of another dtype.
 #ifndef DL_KERNELS_ELEMENTWISE_TRUTH_H_
 #define DL_KERNELS_ELEMENTWISE_TRUTH_H_
 
@@ -10,8 +9,9 @@
 
 DL_KERNELS_BEGIN
 
-// Calls run(bools) with a tensor of bools of the shape of `out`: itself, or one that is converted
-// afterwards. That saves a kernel for every dtype whose numbers are seldom asked to be 0 and 1.
+// Call run(bools) with a boolean tensor of the shape of `out`: `out` itself, or a temporary that is
+// converted afterwards. This avoids a kernel for every other dtype, which are rarely used for
+// results.
 template <class Run>
 diopiError_t written_as_truth(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
                               const Run& run) {
@@ -24,7 +24,7 @@ diopiError_t written_as_truth(diopiContextHandle_t ctx, const char* op, const Te
   return copy_elements(ctx, op, out, bools);
 }
 
-// A tensor as bools: whether its elements are other than 0.
+// A tensor converted to bool: true for nonzero elements.
 class Truth {
  public:
   Truth(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor)

@@ -1,5 +1,5 @@
-// Defines operators that are functions of one tensor: name(ctx, out, input), and name_inp(ctx,
-// input) for the form that works in place, from a functor; complex tensors by a function of theirs.
+// Macros that define unary operators from a functor: name(ctx, out, input), and name_inp(ctx,
+// input) for the in-place form; complex tensors use a ComplexFunction.
 #ifndef DL_KERNELS_ELEMENTWISE_UNARY_OPERATORS_H_
 #define DL_KERNELS_ELEMENTWISE_UNARY_OPERATORS_H_
 

@@ -1,4 +1,4 @@
-// Neighbours weighted by scores, and the gradients.
+// Sums of neighbor features weighted by scores, and their gradients.
 #ifndef DL_KERNELS_GEOMETRY_ASSIGNED_SCORES_H_
 #define DL_KERNELS_GEOMETRY_ASSIGNED_SCORES_H_
 
@@ -11,7 +11,7 @@ struct ScoreSizes {
   int64_t B, N, npoint, M, K, out_dim;
 };
 
-// Source: Xu et al., PAConv: Position Adaptive Convolution, 2021.
+// Source: Xu et al., PAConv: Position Adaptive Convolution (2021).
 struct AssignedItem {
   double* out;
   const double *points, *centers, *scores;

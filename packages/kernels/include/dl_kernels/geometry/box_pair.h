@@ -1,4 +1,4 @@
-// Overlaps of two boxes whose numbers stand in a row.
+// Overlaps of two boxes, each a row of parameters.
 #ifndef DL_KERNELS_GEOMETRY_BOX_PAIR_H_
 #define DL_KERNELS_GEOMETRY_BOX_PAIR_H_
 
@@ -6,13 +6,13 @@
 
 DL_KERNELS_BEGIN
 
-// `shared` over the union of two areas, or over the first.
+// `shared` divided by the area of the union, or by the first area.
 DL_FN double over_base(double shared, double first, double second, bool first_only) {
   const double base = first_only ? first : first + second - shared;
   return base > 0 || base != base ? shared / base : 0;
 }
 
-// Boxes x1, y1, x2, y2, whose sides are longer by `offset`.
+// Overlap of boxes x1, y1, x2, y2, whose sides are longer by `offset`.
 DL_FN double upright_overlap(const double* a, const double* b, double offset, bool first_only) {
   const double left = a[0] > b[0] ? a[0] : b[0], right = a[2] < b[2] ? a[2] : b[2];
   const double top = a[1] > b[1] ? a[1] : b[1], bottom = a[3] < b[3] ? a[3] : b[3];
@@ -22,7 +22,7 @@ DL_FN double upright_overlap(const double* a, const double* b, double offset, bo
                    (b[2] - b[0] + offset) * (b[3] - b[1] + offset), first_only);
 }
 
-// The area that two rectangles x, y, width, height, angle share.
+// Area shared by two rectangles x, y, width, height, angle.
 DL_FN double turned_area(Point a, double a_width, double a_height, double a_angle, Point b,
                          double b_width, double b_height, double b_angle) {
   const double reach = length({a_width, a_height}) + length({b_width, b_height});
@@ -32,7 +32,7 @@ DL_FN double turned_area(Point a, double a_width, double a_height, double a_angl
   return shared.count < 3 ? 0 : shared.area();
 }
 
-// Rectangles that are smaller, or have one negative side, overlap with nothing: MMCV's rule.
+// Rectangles with a smaller area, or with one negative side, overlap with nothing, as in MMCV.
 inline constexpr double kLeastArea = 1e-14;
 DL_FN double turned_overlap(const double* a, const double* b, bool first_only) {
   const double first = a[2] * a[3], second = b[2] * b[3];
@@ -41,7 +41,7 @@ DL_FN double turned_overlap(const double* a, const double* b, bool first_only) {
   return over_base(shared, first, second, first_only);
 }
 
-// The area that boxes x, y, z, dx, dy, dz, heading share seen from above.
+// Area shared by boxes x, y, z, dx, dy, dz, heading in the bird's-eye view.
 DL_FN double area_from_above(const double* a, const double* b) {
   return turned_area({a[0], a[1]}, a[3], a[4], a[6], {b[0], b[1]}, b[3], b[4], b[6]);
 }

@@ -1,4 +1,4 @@
-// Boxes in space that stand upright and are turned about z.
+// Upright 3-D boxes that are rotated about the z axis.
 #ifndef DL_KERNELS_GEOMETRY_BOX_WITH_HEADING_H_
 #define DL_KERNELS_GEOMETRY_BOX_WITH_HEADING_H_
 
@@ -8,13 +8,14 @@
 
 DL_KERNELS_BEGIN
 
-// A point as seen from a box: along its length and width from the centre, and above the bottom.
+// A point in the coordinates of a box: along its length and width, relative to the center, and
+// above its bottom.
 struct InBox {
   double along, across, above;
   bool inside;
 };
 
-// x, y, z of the bottom's centre, dx, dy, dz, heading.
+// x, y, z of the center of the bottom, dx, dy, dz, heading.
 struct BoxWithHeading {
   const double* box;
   double c, s;

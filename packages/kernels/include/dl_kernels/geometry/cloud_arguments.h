@@ -1,4 +1,4 @@
-// What operators of point clouds are given, checked.
+// Checks of the arguments of point cloud operators.
 #ifndef DL_KERNELS_GEOMETRY_CLOUD_ARGUMENTS_H_
 #define DL_KERNELS_GEOMETRY_CLOUD_ARGUMENTS_H_
 
@@ -10,7 +10,7 @@ DL_KERNELS_BEGIN
 
 inline constexpr uint32_t kInt32 = dtype_bit(diopi_dtype_int32);
 
-// Points are numbered in int32.
+// Indices of points are int32.
 inline diopiError_t check_point_count(const char* op, int64_t count) {
   if (count <= INT32_MAX) return diopiSuccess;
   return fail(op, "%lld points are more than int32 can number", (long long)count);
@@ -26,7 +26,7 @@ inline diopiError_t check_pool_method(const char* op, int64_t method) {
   return fail(op, "pool_method is %lld; give 0 (maximum) or 1 (average)", (long long)method);
 }
 
-// Points and the grid that they are to be sorted into, checked but for their numbers.
+// Check the shapes of points and of the voxel grid, but not the values.
 inline diopiError_t check_cloud(const char* op, const TensorRef& points, const TensorRef& size,
                                 const TensorRef& range, int64_t ndim) {
   if (!alike<kSingleAndDouble>({points, size, range})) return diopiDtypeNotSupported;

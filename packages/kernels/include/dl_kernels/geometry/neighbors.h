@@ -1,4 +1,4 @@
-// Points near each other and far from each other: what one item finds.
+// Neighborhoods of points, and sets of points far from each other: the work of one item.
 #ifndef DL_KERNELS_GEOMETRY_NEIGHBORS_H_
 #define DL_KERNELS_GEOMETRY_NEIGHBORS_H_
 
@@ -13,7 +13,8 @@ DL_FN double squared_distance(const double* a, const double* b) {
   return x * x + y * y + z * z;
 }
 
-// The places of the first points of a ball, repeated; returns whether there are any.
+// Write the indices of the first points in a ball, repeated to fill the row; return whether there
+// are any.
 struct Ball {
   double least, most;  // squared radii
   bool takes_itself;
@@ -66,7 +67,7 @@ struct StackedBallItem {
   }
 };
 
-// The nearest points in order of their distance, then of their places.
+// The nearest points, ordered by distance and then by index.
 struct NearestItem {
   double* distances;
   int32_t* places;
@@ -94,8 +95,9 @@ struct NearestItem {
   }
 };
 
-// Each point chosen is the one furthest from those before; `seen` holds the squared distances.
-// Source: Eldar et al., The farthest point strategy for progressive image sampling, 1997.
+// Farthest point sampling: each chosen point is the farthest from those chosen before; `seen` holds
+// the squared distances to them. Source: Eldar et al., The farthest point strategy for progressive
+// image sampling (1997).
 struct FurthestItem {
   double* seen;
   int32_t* places;
@@ -141,8 +143,8 @@ struct ChamferItem {
   }
 };
 
-// What one batch adds to the gradient of one side: from its own distances, and from those of the
-// other side to it.
+// The gradient of one side of the Chamfer distance for one batch: from its own nearest neighbors,
+// and from the points of the other side of which it is the nearest.
 struct ChamferGradientItem {
   double* out;
   const double *mine, *other, *my_grad, *other_grad;

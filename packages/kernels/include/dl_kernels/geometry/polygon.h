@@ -1,5 +1,5 @@
-// Convex polygons with few corners: hulls, areas, intersections. All in double, so that thin slices
-// keep their digits.
+// Convex polygons with few corners: hulls, areas, intersections. Everything is in double, so that
+// thin polygons stay accurate.
 #ifndef DL_KERNELS_GEOMETRY_POLYGON_H_
 #define DL_KERNELS_GEOMETRY_POLYGON_H_
 
@@ -16,17 +16,18 @@ struct Point {
 DL_FN Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
 DL_FN double cross(Point a, Point b) { return a.x * b.y - a.y * b.x; }
 DL_FN double dot(Point a, Point b) { return a.x * b.x + a.y * b.y; }
-// Not hypot, whose version in new C libraries would keep wheels from older ones.
+// Not std::hypot: with a recent C library it would bind wheels to a new symbol version.
 DL_FN double length(Point a) { return std::sqrt(dot(a, a)); }
 
-// Corners counter-clockwise. More than kMost are dropped: convex polygons never get there.
+// Corners in counter-clockwise order. More than kMost are dropped, which never happens for convex
+// polygons of this use.
 struct Polygon {
   static constexpr int kMost = 20;
   Point corners[kMost];
   int count = 0;
 
   Polygon() = default;
-  // The corners that there are: the others are memory that nothing was written to.
+  // Copy only the existing corners: the others are uninitialized.
   DL_FN Polygon(const Polygon& other) { *this = other; }
   DL_FN Polygon& operator=(const Polygon& other) {
     count = other.count;
@@ -47,7 +48,7 @@ struct Polygon {
   }
 };
 
-// Four corners as x, y, in either direction, relative to `origin`.
+// Four corners x, y in either orientation, relative to `origin`.
 DL_FN Polygon quadrilateral(const double* numbers, Point origin) {
   Polygon result;
   for (int i = 0; i < 4; ++i) result.add(Point{numbers[2 * i], numbers[2 * i + 1]} - origin);
@@ -58,7 +59,7 @@ DL_FN Polygon quadrilateral(const double* numbers, Point origin) {
   return result;
 }
 
-// A rectangle turned about its centre by an angle from x to y, relative to `origin`.
+// A rectangle rotated about its center by an angle from x toward y, relative to `origin`.
 DL_FN Polygon rectangle(Point centre, double width, double height, double angle, Point origin) {
   const double c = std::cos(angle), s = std::sin(angle);
   const double w = std::fabs(width) / 2, h = std::fabs(height) / 2;
@@ -72,8 +73,8 @@ DL_FN Polygon rectangle(Point centre, double width, double height, double angle,
   return result;
 }
 
-// What both cover: one is cut along each side of the other.
-// Source: Sutherland and Hodgman, Reentrant polygon clipping, 1974.
+// Intersection: one polygon is clipped at each side of the other. Source: Sutherland and Hodgman,
+// Reentrant polygon clipping (1974).
 DL_FN Polygon intersection(Polygon rest, const Polygon& other) {
   for (int side = 0; side < other.count; ++side) {
     const Point from = other.corners[side], along = other.after(side) - from;
@@ -92,9 +93,9 @@ DL_FN Polygon intersection(Polygon rest, const Polygon& other) {
   return rest;
 }
 
-// The hull of at most Polygon::kMost points, counter-clockwise from the leftmost, and which points
-// its corners are. Source: Andrew, Another efficient algorithm for convex hulls in two dimensions,
-// 1979.
+// The convex hull of at most Polygon::kMost points, counter-clockwise from the leftmost, and the
+// indices of its corners. Source: Andrew, Another efficient algorithm for convex hulls in two
+// dimensions (1979).
 struct Hull {
   Polygon polygon;
   int places[Polygon::kMost];

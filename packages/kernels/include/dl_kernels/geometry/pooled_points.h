@@ -1,4 +1,4 @@
-// The points inside of boxes in space, pooled by the voxels of each box or gathered.
+// Points inside 3-D boxes, pooled by the voxels of each box or gathered.
 #ifndef DL_KERNELS_GEOMETRY_POOLED_POINTS_H_
 #define DL_KERNELS_GEOMETRY_POOLED_POINTS_H_
 
@@ -12,13 +12,13 @@
 
 DL_KERNELS_BEGIN
 
-// For each voxel of each box a list: how many points, and which.
+// A list for each voxel of each box: the number of points, then their indices.
 struct PointLists {
   int64_t sides[3];
-  int64_t room;  // of a list, in numbers
+  int64_t room;  // capacity of a list, including the count
 
   DL_FN int64_t voxels() const { return sides[0] * sides[1] * sides[2]; }
-  // Which voxel along a side; a place on the far border is in the last one.
+  // Return the voxel index along a side; a coordinate on the far border belongs to the last voxel.
   DL_FN int64_t along(int64_t d, double place, double size) const {
     const double at = place * static_cast<double>(sides[d]) / size;
     if (!(at > 0)) return 0;
@@ -32,8 +32,8 @@ struct PointLists {
   }
 };
 
-// The lists of one box, in the order of the points. Source: Shi et al., From points to parts: 3D
-// object detection from point cloud with part-aware and part-aggregation network, 2019.
+// Lists of one box, in the order of the points. Source: Shi et al., From points to parts: 3D object
+// detection from point cloud with part-aware and part-aggregation network (2019).
 struct CollectPointsItem {
   int32_t* lists;
   const double *boxes, *points;
@@ -54,11 +54,11 @@ struct CollectPointsItem {
   }
 };
 
-// One voxel; without points its features stay as they are.
+// Pools one voxel; the output of an empty voxel is not changed.
 template <class C>
 struct PoolPointsRow {
   C* out;
-  int32_t* places;  // null: an average
+  int32_t* places;  // null for averages
   const C* features;
   const int32_t* lists;
   int64_t room, channels;
@@ -94,12 +94,12 @@ struct PoolPointsRow {
   }
 };
 
-// Whether a list has more points than there is room for, or such as there are none of.
+// Check that a list does not exceed its capacity and contains valid points.
 struct BadList {
   const int32_t* lists;
   int64_t room, points;
 
-  // The first number that is wrong; `room` if none is.
+  // Return the first invalid entry, or `room`.
   DL_FN int64_t wrong(int64_t voxel) const {
     const int32_t* list = lists + voxel * room;
     if (list[0] < 0 || list[0] >= room) return 0;
@@ -119,7 +119,7 @@ struct BadList {
   }
 };
 
-// Whether a maximum is of no point.
+// Check that the index of a maximum is that of a point.
 struct BadPlace {
   const int32_t* places;
   int64_t points;
@@ -135,8 +135,8 @@ struct BadPlace {
   }
 };
 
-// Rows of gradients, which voxels had from points, are added to these by an item for some
-// neighbouring channels. A GPU goes on with what the checks found wrong.
+// Add the gradients of voxels to their points; an item handles a few adjacent channels. On a GPU it
+// runs even if the checks failed, and skips invalid entries.
 template <class C>
 struct PooledPointsGradientItem {
   C* out;
@@ -170,9 +170,8 @@ struct PooledPointsGradientItem {
   }
 };
 
-// The first points in a box, repeated from the first one on where there are fewer; -1: there is
-// none. Source: Shi et al., PointRCNN: 3D object proposal generation and detection from point
-// cloud, 2019.
+// Gather the first points in a box, repeated if there are fewer; -1 if there are none. Source: Shi
+// et al., PointRCNN: 3D object proposal generation and detection from point cloud (2019).
 struct GatherInBoxItem {
   int64_t* places;
   int32_t* empty;
@@ -195,7 +194,7 @@ struct GatherInBoxItem {
   }
 };
 
-// One sample.
+// Copies one sampled point.
 template <class C>
 struct GatheredRow {
   C* out;

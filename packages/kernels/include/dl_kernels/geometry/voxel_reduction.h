@@ -1,4 +1,4 @@
-// The features of the points of each voxel, combined, and the gradient.
+// Reduction of the features of each voxel's points, and its gradient.
 #ifndef DL_KERNELS_GEOMETRY_VOXEL_REDUCTION_H_
 #define DL_KERNELS_GEOMETRY_VOXEL_REDUCTION_H_
 
@@ -45,7 +45,7 @@ struct ReducedFeatureRow {
   }
 };
 
-// What is told of the voxels besides, in int32.
+// Coordinates and point counts of the voxels, in int32.
 struct VoxelTableItem {
   int32_t *coordinates, *counts;
   PointsOfVoxels in;
@@ -62,13 +62,13 @@ struct VoxelOfItem {
   DL_FN void operator()(int64_t point) const { out[point] = static_cast<int32_t>(voxel_of[point]); }
 };
 
-// Of sums and means, for each point.
+// Gradient of sums and means, for each point.
 template <class C>
 struct ReducedGradientRow {
   C* out;
   const C* grad;
   const int64_t* voxel_of;
-  const int32_t* counts;  // null: a sum
+  const int32_t* counts;  // null for a sum
   int64_t width;
 
   template <class B>
@@ -82,8 +82,8 @@ struct ReducedGradientRow {
   }
 };
 
-// Of maxima: all goes to the first point that has the maximum. `order` has the points by voxels,
-// `sorted` their voxels.
+// Gradient of maxima: it goes to the first point that has the maximum. `order` lists the points by
+// voxel, `sorted` their voxels.
 template <class C>
 struct MaximumGradientRow {
   C* out;
@@ -91,7 +91,7 @@ struct MaximumGradientRow {
   const int64_t *order, *sorted;
   int64_t points, width;
 
-  // Where a voxel's points begin.
+  // Position of a voxel's first point.
   DL_FN int64_t begin(int64_t voxel) const {
     int64_t low = 0, high = points;
     while (low < high) {

@@ -1,5 +1,5 @@
-// Points of voxels in slots: so many voxels, in the order of their first points, with so many
-// points each.
+// Hard voxelization: a limited number of voxels, in the order of their first points, with a limited
+// number of points each.
 #ifndef DL_KERNELS_GEOMETRY_VOXEL_SLOTS_H_
 #define DL_KERNELS_GEOMETRY_VOXEL_SLOTS_H_
 
@@ -9,7 +9,7 @@
 
 DL_KERNELS_BEGIN
 
-// Whether a point is the first one of its voxel.
+// Return true if a point is the first one of its voxel.
 struct FirstOfVoxel {
   PointsOfVoxels in;
   DL_FN bool operator()(int64_t point) const {
@@ -26,7 +26,7 @@ struct NumberVoxel {
   }
 };
 
-// The i-th point in the order of voxels goes to its slot, if there is one for it.
+// Copy the i-th point in voxel order to its slot, if there is one.
 template <class C>
 struct FillSlotItem {
   C* voxels;
@@ -51,7 +51,7 @@ struct FillSlotItem {
   }
 };
 
-// A number that there is room for.
+// Clamps a count to the capacity.
 struct CutNumberItem {
   int64_t* number;
   int64_t most;

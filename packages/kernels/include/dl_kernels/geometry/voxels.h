@@ -1,4 +1,4 @@
-// Points of clouds in the voxels of a grid.
+// Assignment of points to the voxels of a grid.
 #ifndef DL_KERNELS_GEOMETRY_VOXELS_H_
 #define DL_KERNELS_GEOMETRY_VOXELS_H_
 
@@ -13,15 +13,15 @@
 
 DL_KERNELS_BEGIN
 
-// Coordinates are int32; a grid has at most as many voxels along a side as these can number.
+// Coordinates are int32, which limits the number of voxels along a side.
 inline constexpr double kMostVoxels = 2147483647.0;
 
-// `size` has the three sides of a voxel, `range` the lowest corner of the grid and the highest one.
+// `size` holds the three sides of a voxel, `range` the lowest and the highest corner of the grid.
 struct VoxelGrid {
   const double *size, *range;
 
   DL_FN double voxels(int64_t d) const { return std::round((range[3 + d] - range[d]) / size[d]); }
-  // -1: outside of the grid.
+  // Return -1 outside the grid.
   DL_FN int32_t coordinate(int64_t d, double at) const {
     const double place = std::floor((at - range[d]) / size[d]);
     const bool inside = place >= 0 && place < voxels(d) && place < kMostVoxels;
@@ -54,7 +54,7 @@ inline diopiError_t check_grid(const Launch& launch, const char* op, const Voxel
   return check_items(launch, op, 3, detail::NoGrid{grid});
 }
 
-// z, y, x of the voxel of each point; all of them -1 outside of the grid.
+// z, y, x of the voxel of each point; all -1 outside the grid.
 template <class C>
 struct VoxelOfPointItem {
   int32_t* out;
@@ -75,8 +75,8 @@ struct VoxelOfPointItem {
 
 namespace detail {
 
-// Coordinates of which one is negative, as the negative ones that come first in the order; and the
-// last two of them as one number.
+// Normalize coordinates: if one is negative, use the negative ones that sort first; combine the
+// last two into one number.
 struct CleanCoordinatesItem {
   int32_t* out;
   int64_t* last_two;
@@ -105,7 +105,7 @@ struct ThroughItem {
   DL_FN void operator()(int64_t i) const { out[i] = first[second[i]]; }
 };
 
-// Whether the i-th point in the order is the first one of its voxel.
+// Return true if the i-th point in voxel order is the first one of its voxel.
 struct BeginsVoxel {
   const int32_t* coordinates;
   const int64_t* order;
@@ -131,25 +131,25 @@ struct PutVoxel {
 
 }  // namespace detail
 
-// The points of each voxel, as kernels see them: those of voxel v are
-// order[begin(v)] ... order[end(v) - 1], in their own order.
+// The points of each voxel, as kernels read them: those of voxel v are order[begin(v)] ...
+// order[end(v) - 1], in their original order.
 struct PointsOfVoxels {
-  const int64_t *order, *firsts, *voxel_of;  // voxel_of[point]: -1 of a point in none
+  const int64_t *order, *firsts, *voxel_of;  // voxel_of[point] is -1 if the point is in no voxel
   const int32_t* coordinates;                // z, y, x of each point
   int64_t points;
-  const int64_t* voxels;  // how many there are
+  const int64_t* voxels;  // number of voxels
 
   DL_FN int64_t begin(int64_t voxel) const { return firsts[voxel]; }
   DL_FN int64_t end(int64_t voxel) const {
     return voxel + 1 < *voxels ? firsts[voxel + 1] : points;
   }
-  // Coordinate d of a voxel.
+  // Return coordinate d of a voxel.
   DL_FN int32_t coordinate(int64_t voxel, int64_t d) const {
     return coordinates[3 * order[begin(voxel)] + d];
   }
 };
 
-// Points sorted by their voxels, which are numbered in ascending order of coordinates.
+// Points sorted by voxel; voxels are numbered by ascending coordinates.
 class SortedVoxels {
  public:
   // `coordinates` [points, 3].
@@ -168,7 +168,7 @@ class SortedVoxels {
   }
 
   diopiError_t status() const { return status_; }
-  // How many voxels there are, for which it waits.
+  // Return the number of voxels; waits for the device.
   int64_t count(const Launch& launch) const { return fetch(launch, voxels_.data()); }
   PointsOfVoxels view() const {
     return {order_.data(), firsts_.data(), voxel_of_.data(),
@@ -176,7 +176,7 @@ class SortedVoxels {
   }
 
  private:
-  // By the last two coordinates, then by the first one: a sort keeps the order of what is equal.
+  // Sort by the last two coordinates, then stably by the first one.
   diopiError_t sort(const Launch& launch, const int32_t* coordinates) {
     const Workspace<int64_t> keys(launch, points_), by_two(launch, points_),
         by_one(launch, points_);

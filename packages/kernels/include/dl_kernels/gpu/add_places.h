@@ -1,4 +1,4 @@
-// GPU: a thread for each position.
+// GPU: one thread per position.
 #ifndef DL_KERNELS_GPU_ADD_PLACES_H_
 #define DL_KERNELS_GPU_ADD_PLACES_H_
 

@@ -1,5 +1,5 @@
-// Threads that change the same element at the same time, for every element type. In no order: sums
-// of floats may differ in their last bits from call to call.
+// Atomic updates for every element type. The order of updates is unspecified: sums of floats may
+// differ in their last bits from call to call.
 #ifndef DL_KERNELS_GPU_ATOMIC_H_
 #define DL_KERNELS_GPU_ATOMIC_H_
 
@@ -14,10 +14,10 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// The bits of a word become change(bits) as if no other thread was there.
+// Atomically replace the bits of a word by change(bits), with a compare-and-swap loop.
 template <class Word, class Change>
 DL_DEVICE void change_word(Word* at, const Change& change) {
-  // Volatile: the caches of a processor need not know what others wrote.
+  // Volatile: another thread may have changed the word since it was cached.
   Word seen = *static_cast<const volatile Word*>(at);
   for (;;) {
     const Word wanted = change(seen);
@@ -28,8 +28,8 @@ DL_DEVICE void change_word(Word* at, const Change& change) {
   }
 }
 
-// *to = combine(*to, value), in the type that elements are computed in. Elements shorter than a
-// word change the aligned word around them.
+// *to = combine(*to, value), in the compute type. For elements shorter than a word, the aligned
+// word around them is updated.
 template <class T, class Combine>
 DL_DEVICE void atomic_update(T* to, T value, const Combine& combine) {
   using C = compute_t<T>;
@@ -58,7 +58,7 @@ struct WrapAdd {
   }
 };
 
-// *to += value. Integers wrap, bools are joined by "or"; a complex number is two additions.
+// *to += value. Integers wrap, booleans are combined by "or"; a complex number takes two additions.
 template <class T>
 DL_DEVICE void atomic_add(T* to, T value) {
   if constexpr (kIsComplex<T>) {

@@ -11,8 +11,8 @@
 
 DL_KERNELS_BEGIN
 
-// `lse` gets the logarithm of the sum of the exponentials of each query's scores. A query that sees
-// no key gets zeros. What is dropped counts in the sums.
+// `lse` receives the log-sum-exp of each query's scores. A query without visible keys gets zeros.
+// Dropped weights count in the normalizer.
 template <class T, class C = compute_t<T>>
 void attention(const Launch& launch, const AttentionShape& shape, const Strided4<const T>& q,
                const Strided4<const T>& k, const Strided4<const T>& v, const AttentionMask& mask,

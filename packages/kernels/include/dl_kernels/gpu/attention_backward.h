@@ -11,7 +11,7 @@
 
 DL_KERNELS_BEGIN
 
-// `lse` is what the forward pass left there.
+// `lse` is the log-sum-exp stored by the forward pass.
 template <class T, class C = compute_t<T>>
 void attention_backward(const Launch& launch, const AttentionShape& shape,
                         const Strided4<const T>& grad_out, const Strided4<const T>& q,

@@ -1,6 +1,6 @@
-// Gradients of attention on a GPU. The weights are computed again, tile by tile, from the scores
-// and the saved logarithms of their sums: once for the gradient of the queries, by blocks that take
-// queries, and once for those of keys and values, by blocks that take keys. Nothing is added up by
+// Gradients of attention on a GPU without tensor cores. The weights are recomputed, tile by tile,
+// from the scores and the saved log-sum-exp: once for the query gradient, in blocks that own
+// queries, and once for the key and value gradients, in blocks that own keys. No sum is shared by
 // several blocks. Source: Dao et al., FlashAttention (2022), section B.2.
 #ifndef DL_KERNELS_GPU_ATTENTION_BACKWARD_SIMT_H_
 #define DL_KERNELS_GPU_ATTENTION_BACKWARD_SIMT_H_
@@ -14,7 +14,8 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// What is subtracted from the scores of a query, and from the gradients of its weights.
+// Terms of a query: the log-sum-exp, subtracted from its scores, and the value subtracted from the
+// gradients of its weights.
 template <class C>
 struct QueryTerms {
   C lse, delta;
@@ -45,7 +46,7 @@ struct QueryTermsItem {
   AttentionShape shape;
   Strided4<const T> grad_out, out;
   Strided4<const C> lse;
-  C factor;  // of the logarithms, for another base
+  C factor;  // conversion of logarithms to another base
 
   DL_FN void operator()(int64_t i) const {
     const int64_t query = i % shape.queries, of_head = i / shape.queries;
@@ -53,7 +54,7 @@ struct QueryTermsItem {
     if (query >= shape.of(n).queries) return;
     const C saved = *shape.query_rows(n, lse).at(n, h, query);
     C dot = C(0);
-    if (saved == lowest<C>()) {  // sees no key
+    if (saved == lowest<C>()) {  // query without visible keys
       to[i] = {highest<C>(), dot};
       return;
     }
@@ -189,8 +190,9 @@ DL_KERNEL void key_gradients_kernel(AttentionTasks tasks, AttentionGradients<T, 
   }
 }
 
-// What is given to grad_q, grad_k and grad_v, from terms that have been made. A template of its
-// own: hipcc 5.2 emits kernels that an explicitly instantiated function names under another name.
+// Launches the kernels for grad_q, grad_k and grad_v, given the query terms. A separate class
+// template: hipcc 5.2 mangles kernels differently when an explicitly instantiated function names
+// them.
 template <class T, class C>
 void attention_gradients_in_tiles(const Launch& launch, const AttentionGradients<T, C>& problem,
                                   const Strided4<T>& grad_q, const Strided4<T>& grad_k,

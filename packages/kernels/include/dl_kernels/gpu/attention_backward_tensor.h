@@ -1,6 +1,6 @@
-// Gradients of attention on tensor cores. A warp has 16 queries, or keys, whose rows and gradients
-// it keeps in registers as far as there are enough; tiles of the others pass through shared memory.
-// Keys and values take turns of their own: the sums of both would not fit
+// Gradients of attention on tensor cores. A warp owns 16 queries or keys and keeps their rows and
+// gradients in registers, as far as these suffice; tiles of the other operand pass through shared
+// memory. Key and value gradients are computed in separate passes: the sums of both would not fit
 // into registers. Source: Dao, FlashAttention-2 (2023).
 #ifndef DL_KERNELS_GPU_ATTENTION_BACKWARD_TENSOR_H_
 #define DL_KERNELS_GPU_ATTENTION_BACKWARD_TENSOR_H_
@@ -17,7 +17,7 @@ namespace gpu {
 
 enum class GradientOf { queries, keys, values };
 
-// What the scores' gradients are made of: in registers, or read again for each tile.
+// Operands of the score gradients: kept in registers, or reloaded for each tile.
 template <class Rows, bool kKept>
 struct RowGradients {
   uint32_t all[Rows::kSteps][4];
@@ -38,7 +38,7 @@ struct RowGradients<Rows, false> {
   }
 };
 
-// Terms of queries, of which `count` exist, to shared memory; zeros behind, where nobody looks.
+// Load the terms of `count` queries to shared memory, followed by zeros that are never used.
 template <int kCount>
 DL_DEVICE void load_terms(QueryTerms<float>* to, const QueryTerms<float>* from, int count) {
   const int i = thread_index();
@@ -50,7 +50,7 @@ DL_DEVICE void load_terms(QueryTerms<float>* to, const QueryTerms<float>* from, 
   }
 }
 
-// The rows of a block, worked out where they are needed: registers are scarce.
+// The rows of a block, recomputed where they are needed because registers are scarce.
 struct GradientRows {
   int n, head, first;
 };
@@ -59,7 +59,7 @@ DL_DEVICE GradientRows gradient_rows(int heads, int tiles) {
   return {of_head / heads, of_head % heads, item % tiles * (16 * kThreads / 32)};
 }
 
-// `heads` and `tiles` are those of the rows that the gradient has.
+// `heads` and `tiles` refer to the rows of the gradient.
 template <class T, int kWidth, GradientOf kOf>
 DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int heads, int tiles,
                              const Strided4<T>& grad, const AttentionAlignment& whole) {
@@ -67,7 +67,7 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
   constexpr bool kOfKeys = kOf != GradientOf::queries, kOfValues = kOf == GradientOf::values;
   constexpr int kOwn = 16 * kThreads / 32, kTile = sizeof(T) == 2 && kWidth <= 64 ? 64 : 32;
   constexpr int kTiles = kTile / 8;
-  constexpr int kOwnRows = sizeof(T) == 2 ? kOwn : 0;  // that pass by way of shared memory
+  constexpr int kOwnRows = sizeof(T) == 2 ? kOwn : 0;  // rows that pass through shared memory
   constexpr int kRoom = kOwnRows > 2 * kTile ? kOwnRows : 2 * kTile;
   DL_SHARED alignas(kRowAlignment) Chunk<T> shared[kRoom * Rows::kPitch];
   DL_SHARED alignas(16) QueryTerms<float> terms[kOfKeys ? kTile : kOwn];
@@ -84,7 +84,8 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
                           v = shape.key_rows(n, problem.v),
                           g = shape.query_rows(n, problem.grad_out);
 
-  // A row times one of `others` is a score; times one of `other_grads`, a weight's gradient.
+  // Products of own rows with `others` are scores; those with `other_grads` are gradients of
+  // weights.
   const Strided4<const T>&own = kOfKeys ? k : q, &own_grads = kOfKeys ? v : g;
   const Strided4<const T>&others = kOfKeys ? q : k, &other_grads = kOfKeys ? g : v;
   const Rows rows(lane);
@@ -107,12 +108,12 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
   };
   const bool masked = problem.mask.kind != MaskKind::none || problem.mask.slopes != nullptr;
   const float scale = static_cast<float>(shape.scale) * kLogOfE;
-  // Weights of keys that nobody looks at are so small that halves of them would be denormal; none
-  // is above 1.
+  // The weights are at most 1, and tiny ones would be subnormal in half precision: scale them by
+  // 2^kRaised.
   constexpr float kRaised = kOfValues ? 12 : 0;
 
-  // Two tensors take turns: while a tile of one is multiplied, the next of the other is on its way.
-  // What the sums of weights are made of comes second.
+  // Double buffering with two tensors: while a tile of one is multiplied, the next tile of the
+  // other is loaded. The operand of the weights' sums comes second.
   Chunk<T>* const turns[2] = {shared, shared + kTile * Rows::kPitch};
   const uint32_t tile_rows = shared_address(turns[kOfValues ? 0 : 1]),
                  tile_grads = shared_address(turns[kOfValues ? 1 : 0]);
@@ -131,7 +132,7 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
     commit_copies();
   };
   float scores[kTiles][4], changes[kTiles][4];
-  // Turns scores into weights, or into gradients of scores.
+  // Turn scores into weights, or into gradients of scores.
   const auto weigh = [&](int h, int at) {
     DL_UNROLL
     for (int c = 0; c < kTiles; ++c) {
@@ -232,7 +233,8 @@ struct GradientTargets {
   Strided4<T> q, k, v;
 };
 
-// Whether gradients are made on tensor cores: operands suit them, and nothing is dropped.
+// Return true if the gradients can use tensor cores: the operands are suitable and there is no
+// dropout.
 template <class T>
 bool attention_gradients_suit_tensor_cores(const AttentionGradients<T, float>& problem,
                                            const GradientTargets<T>& to) {
@@ -246,7 +248,7 @@ bool attention_gradients_suit_tensor_cores(const AttentionGradients<T, float>& p
          suits<T>(shape, whole, tensor_gradient_kernel<T, 64, GradientOf::queries>);
 }
 
-// For those that suit. Logarithms among the problem's terms are to base 2.
+// Launch the kernels for suitable operands. The log-sum-exp terms are to base 2.
 template <class T>
 void attention_gradients_on_tensor_cores(const Launch& launch,
                                          const AttentionGradients<T, float>& problem,

@@ -1,6 +1,7 @@
-// Rows of floats of attention on tensor cores, as gpu/attention_rows.h has those of halves. Each
-// float is multiplied as the sum of two shorter ones, by three products, which is nearly as exact
-// as in float. Rows are aligned to 16 bytes, and consist of eight, 16, 24, … columns side by side.
+// Rows of float32 for attention on tensor cores; gpu/attention_rows.h has those of half precision.
+// Each float is split into the sum of two TF32 numbers and multiplied by three products, which is
+// nearly as accurate as float32. Rows are aligned to 16 bytes and have a multiple of 8 columns,
+// stored next to each other.
 #ifndef DL_KERNELS_GPU_ATTENTION_FLOAT_ROWS_H_
 #define DL_KERNELS_GPU_ATTENTION_FLOAT_ROWS_H_
 
@@ -19,7 +20,8 @@ class AttentionRows<float, kWidth> {
 
  public:
   static constexpr bool kAvailable = kAsyncCopies;
-  static constexpr int kPitch = kLine + 1;  // so that the same chunk of rows lies in other banks
+  static constexpr int kPitch =
+      kLine + 1;  // padding, so that the same chunk of different rows is in different banks
   static constexpr int kSteps = kWidth / 8;
   static constexpr int kKeys = kWidth <= 64 ? 64 : 32;
   static constexpr bool kKeepsPairs = kWidth <= 64;
@@ -44,12 +46,12 @@ class AttentionRows<float, kWidth> {
     }
   }
 
-  // Where a lane finds its part of 16 rows; those that do not exist are like the first of them.
+  // Addresses of a lane's part of 16 rows; missing rows repeat the first one.
   struct Source {
     const float* rows[2];
     int width;
 
-    // Columns from 8 · step on.
+    // Load columns 8 · step and following.
     DL_DEVICE void fetch(uint32_t (&to)[4], int step) const {
       DL_UNROLL
       for (int i = 0; i < 4; ++i)
@@ -76,14 +78,14 @@ class AttentionRows<float, kWidth> {
     for (int step = 0; step < kSteps; ++step) {
       if (step % 4 == 0 && 8 * step >= width) break;
       uint32_t own[4];
-      // Split before the loop in which tiles pass, they would take twice as many registers.
+      // Splitting before the loop over tiles would take twice as many registers.
       DL_UNROLL
       for (int i = 0; i < 4; ++i) own[i] = computed_here(left[step][i]);
       multiply_step(sums, own, rows + across_, step);
     }
   }
 
-  // The same of a left operand that is read on the way, a step ahead.
+  // The same for a left operand that is loaded during the loop, one step ahead.
   template <int kTiles>
   DL_DEVICE void multiply(float (&sums)[kTiles][4], const Source& left, uint32_t rows,
                           int width) const {
@@ -104,8 +106,8 @@ class AttentionRows<float, kWidth> {
                                  uint32_t rows, int width) const {
     DL_UNROLL
     for (int step = 0; step < kTiles; ++step) {
-      // A lane has the columns 2 · (lane % 4) and the next of the weights, and the rows of the same
-      // numbers of what they are multiplied with.
+      // A lane holds columns 2 · (lane % 4) and the next of the weights, and the rows of the same
+      // indices of the other operand.
       const float (&tile)[4] = weights[step];
       const uint32_t bits[4] = {bit_cast<uint32_t>(tile[0]), bit_cast<uint32_t>(tile[2]),
                                 bit_cast<uint32_t>(tile[1]), bit_cast<uint32_t>(tile[3])};
@@ -113,7 +115,7 @@ class AttentionRows<float, kWidth> {
       DL_UNROLL
       for (int c = 0; c < kWidth / 32; ++c) {
         if (32 * c >= width) break;
-        // Of 32 columns a lane has four neighbours, one in each of four tiles.
+        // A lane holds, of 32 columns, four adjacent ones, one in each of four tiles.
         const uint32_t at = rows + turned_ + (8 * step * kPitch + 8 * c) * 16;
         uint32_t even[4], odd[4];
         load_shared(even, at);
@@ -166,8 +168,8 @@ class AttentionRows<float, kWidth> {
     }
   }
 
-  // Two tiles, whose right operands are the halves of `bits`. Small products come first; those of
-  // two rests are too small to count.
+  // Multiply two tiles whose right operands are the two parts of `bits`. Small products are added
+  // first; the product of the two remainders is negligible.
   DL_DEVICE static void multiply_pair(float (&first)[4], float (&second)[4],
                                       const SplitFloats<4>& left, const uint32_t (&bits)[4]) {
     const SplitFloats<4> right(bits);

@@ -1,5 +1,5 @@
-// What kernels of attention on tensor cores share: rows of queries, keys or values in shared
-// memory, and which keys a warp's queries see.
+// Code shared by attention kernels on tensor cores: rows of queries, keys or values in shared
+// memory, and the range of keys visible to a warp's queries.
 #ifndef DL_KERNELS_GPU_ATTENTION_ROWS_H_
 #define DL_KERNELS_GPU_ATTENTION_ROWS_H_
 
@@ -15,10 +15,10 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-inline constexpr float kLogOfE = 1.44269504088896340736f;  // to base 2
-inline constexpr float kLogOf2 = 0.69314718055994530942f;  // to base e
+inline constexpr float kLogOfE = 1.44269504088896340736f;  // log2(e)
+inline constexpr float kLogOf2 = 0.69314718055994530942f;  // ln(2)
 
-// Of which tensors the rows consist of aligned chunks; `out` is what is written.
+// Flags of tensors whose rows consist of aligned chunks; `out` is the result.
 struct AttentionAlignment {
   bool q, k, v, grad_out, out;
 };
@@ -30,14 +30,14 @@ bool is_whole(const Strided4<T>& tensor) {
          tensor.batch % kElements == 0 && reinterpret_cast<uintptr_t>(tensor.data) % 16 == 0;
 }
 
-inline constexpr int64_t kMostOnTensorCores = 1 << 30;  // blocks, queries or keys
+inline constexpr int64_t kMostOnTensorCores = 1 << 30;  // upper bound of blocks, queries and keys
 
 inline int64_t widest_row(const AttentionShape& shape) {
   return shape.width > shape.value_width ? shape.width : shape.value_width;
 }
 
-// Whether a kernel takes such operands. Tensor cores before compute capability 8.0 know only Half;
-// kernels for floats take only chunks.
+// Return true if a kernel supports these operands. Tensor cores before compute capability 8.0
+// support only Half; the kernels for floats require aligned chunks.
 template <class T, class... P>
 bool suits(const AttentionShape& shape, const AttentionAlignment& whole, void (*kernel)(P...)) {
   if (widest_row(shape) > 128 || shape.queries > kMostOnTensorCores ||
@@ -51,8 +51,9 @@ bool suits(const AttentionShape& shape, const AttentionAlignment& whole, void (*
   return std::is_same_v<T, Half> || written_for(kernel) >= 80;
 }
 
-// A left operand in halves that add up to what it was in float, nearly. Rounded to one half alone,
-// weights would be less exact than a result may be that is small because terms cancel.
+// A left operand is split into this many half-precision parts whose sum is nearly the float32
+// value. With a single part, weights would be less accurate than a result may be that is small
+// because of cancellation.
 inline constexpr int kParts = 2;
 
 template <class T>
@@ -65,9 +66,10 @@ DL_DEVICE void split_pair(uint32_t (&to)[kParts][4], int at, float first, float 
   }
 }
 
-// Rows of up to kWidth elements in shared memory, zero beyond, and what a warp does with them. The
-// chunks of a row are permuted, so that the same chunk of eight rows lies in different banks. The
-// memory is aligned to kRowAlignment. This is for halves; gpu/attention_float_rows.h has floats.
+// Rows of up to kWidth elements in shared memory, zero-padded, and the warp operations on them. The
+// chunks of a row are permuted so that the same chunk of eight rows is in different banks
+// (swizzling). The memory is aligned to kRowAlignment. This template is for half precision;
+// gpu/attention_float_rows.h has float32.
 inline constexpr int kRowAlignment = 128;
 
 template <class T, int kWidth>
@@ -76,16 +78,18 @@ class AttentionRows {
 
  public:
   static constexpr bool kAvailable = kAsyncCopies || std::is_same_v<T, Half>;
-  static constexpr int kPitch = kLine;        // chunks from one row to the next
-  static constexpr int kSteps = kWidth / 16;  // left operands that make up 16 rows of a warp
-  static constexpr int kKeys = 64;            // of a tile whose scores, and 16 results, a warp has
-  static constexpr bool kKeepsPairs = true;   // a warp has registers for 16 rows of two tensors
+  static constexpr int kPitch = kLine;        // stride between rows, in chunks
+  static constexpr int kSteps = kWidth / 16;  // left operands that make up the 16 rows of a warp
+  static constexpr int kKeys =
+      64;  // keys of a tile for which a warp holds the scores and 16 results
+  static constexpr bool kKeepsPairs =
+      true;  // a warp has enough registers for 16 rows of two tensors
 
   DL_DEVICE explicit AttentionRows(int lane)
       : across_(place(lane / 16 * 8 + lane % 8, lane / 8 % 2)),
         turned_(place(lane % 16, lane / 16)) {}
 
-  // kRows rows from `from` on, of which `rows` exist.
+  // Load kRows rows beginning with `from`, of which `rows` exist.
   template <int kRows>
   DL_DEVICE static void load(Chunk<T>* to, const T* from, int64_t row_step, int64_t column_step,
                              int rows, int width, bool whole) {
@@ -114,8 +118,8 @@ class AttentionRows {
     }
   }
 
-  // Each warp's 16 rows of those of a block, of which `rows` exist, as left operands. They pass
-  // through shared memory that has room for all.
+  // Load each warp's 16 rows of a block, of which `rows` exist, as left operands in registers. They
+  // pass through shared memory with room for all rows of the block.
   DL_DEVICE static void keep(uint32_t (&to)[kSteps][4], Chunk<T>* shared, const T* from,
                              int64_t row_step, int64_t column_step, int rows, int width,
                              bool whole) {
@@ -130,7 +134,7 @@ class AttentionRows {
     barrier();
   }
 
-  // sums += left · rowsᵀ; a column of the sums is a row.
+  // sums += left · rowsᵀ; a column of the sums belongs to a row.
   template <int kTiles>
   DL_DEVICE void multiply(float (&sums)[kTiles][4], const uint32_t (&left)[kSteps][4],
                           uint32_t rows, int width) const {
@@ -148,7 +152,7 @@ class AttentionRows {
     }
   }
 
-  // sums += weights · rows, of 8 · kTiles rows; columns from `width` on may be left out.
+  // sums += weights · rows, with 8 · kTiles rows; columns from `width` on may be skipped.
   template <int kTiles>
   DL_DEVICE void multiply_turned(float (&sums)[kWidth / 8][4], const float (&weights)[kTiles][4],
                                  uint32_t rows, int width) const {
@@ -175,8 +179,8 @@ class AttentionRows {
     }
   }
 
-  // Writes 16 rows of a warp, of which `rows` exist, by way of shared memory that has room for
-  // those of all warps.
+  // Store 16 rows of a warp, of which `rows` exist, through shared memory with room for those of
+  // all warps.
   DL_DEVICE static void store(Chunk<T>* shared, const float (&sums)[kWidth / 8][4], T* to,
                               int64_t row_step, int64_t column_step, int64_t rows, int width,
                               bool whole) {
@@ -212,7 +216,7 @@ class AttentionRows {
   DL_DEVICE static uint32_t place(int row, int chunk) {
     return static_cast<uint32_t>(number(row, chunk)) * 16;
   }
-  // Where the chunk an even number of chunks further on lies, of an address of chunk 0 or 1.
+  // Given the address of chunk 0 or 1, return that of the chunk an even number of chunks further.
   DL_DEVICE static uint32_t moved(uint32_t address, int chunks) {
     return (address ^ static_cast<uint32_t>(chunks % 8 * 16)) +
            static_cast<uint32_t>(chunks / 8 * 128);
@@ -221,9 +225,9 @@ class AttentionRows {
   uint32_t across_, turned_;
 };
 
-// What the two rows of a lane, 8 apart, see: keys if they are queries, and the other way round. It
-// is worked out where it is needed: few tiles are at the border of what is seen, and registers are
-// scarce.
+// Visibility for the two rows of a lane, 8 apart: of keys if the rows are queries, and vice versa.
+// It is recomputed where needed: few tiles are at the border of the visible range, and registers
+// are scarce.
 template <bool kOfKeys>
 struct AttentionWindow {
   int row, shift, low[2], high[2];
@@ -239,7 +243,7 @@ struct AttentionWindow {
     }
   }
 
-  // Scores, which are to base 2, of the columns from `first` on: infinitely low where hidden.
+  // Mask the scores, to base 2, of the columns from `first` on: hidden ones become -infinity.
   template <class T, int kTiles>
   DL_DEVICE void apply(float (&scores)[kTiles][4], const AttentionMask& mask, int n, int h,
                        int first) const {
@@ -274,7 +278,7 @@ struct AttentionWindow {
         }
       }
     }
-    // Products take a whole warp, whose lanes may have parted here.
+    // Tensor core instructions need the whole warp, whose lanes may have diverged here.
     warp_barrier();
   }
 };

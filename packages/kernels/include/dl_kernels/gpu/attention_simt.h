@@ -1,7 +1,7 @@
-// Attention on a GPU, without the matrix of all scores: a block takes a tile of queries, tiles of
-// keys pass by, and the maximum and the sum of each query's softmax are rescaled on the way.
-// Source: Dao et al., FlashAttention (2022). A block keeps kSide columns of the result; where
-// values are wider, several blocks compute the same scores.
+// Attention on a GPU, without the matrix of all scores: a block owns a tile of queries and loops
+// over tiles of keys; the running maximum and the normalizer of each query's softmax are rescaled.
+// Source: Dao et al., FlashAttention (2022). A block computes kSide columns of the result; for
+// wider values, several blocks compute the same scores.
 #ifndef DL_KERNELS_GPU_ATTENTION_SIMT_H_
 #define DL_KERNELS_GPU_ATTENTION_SIMT_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// The softmax of a thread's rows so far; each thread sums up its own columns.
+// Running softmax of a thread's rows; each thread sums its own columns.
 template <class C>
 struct RunningSoftmax {
   C top[kOwn], sum[kOwn];
@@ -26,7 +26,7 @@ struct RunningSoftmax {
     }
   }
 
-  // Turns scores into weights relative to the new maximum, to which `out` is brought too.
+  // Turn scores into weights relative to the new maximum, and rescale `out` to it.
   DL_DEVICE void take(TileSums<C>& scores, TileSums<C>& out) {
     DL_UNROLL
     for (int r = 0; r < kOwn; ++r) {
@@ -34,7 +34,7 @@ struct RunningSoftmax {
       DL_UNROLL
       for (int c = 0; c < kOwn; ++c) now = max_nan(now, scores.at[r][c]);
       now = along_row(now, max_nan<C>);
-      // Where every key so far is hidden, nothing may be subtracted from infinity.
+      // If every key so far is hidden, the maximum is -infinity and must not be subtracted.
       const C shift = now == lowest<C>() ? C(0) : now;
       const C correction = math::exp(top[r] - shift);
       top[r] = now;
@@ -118,7 +118,7 @@ DL_KERNEL void attention_kernel(AttentionProblem<T, C> problem) {
   }
 }
 
-// As gpu/attention.h has it.
+// Implements gpu/attention.h.
 template <class T, class C>
 void attention_in_tiles(const Launch& launch, const AttentionProblem<T, C>& given) {
   AttentionProblem<T, C> problem = given;

@@ -1,6 +1,6 @@
-// Attention on tensor cores. A warp has 16 queries, whose rows, scores and results it
-// keeps in registers; tiles of keys and of their values pass through shared memory in turns: while
-// the scores of one are made, the other is on its way. Source: Dao, FlashAttention-2 (2023).
+// Attention on tensor cores. A warp owns 16 queries and keeps their rows, scores and results in
+// registers; tiles of keys and of values pass through shared memory alternately: while one is
+// multiplied, the other is loaded. Source: Dao, FlashAttention-2 (2023).
 #ifndef DL_KERNELS_GPU_ATTENTION_TENSOR_H_
 #define DL_KERNELS_GPU_ATTENTION_TENSOR_H_
 
@@ -19,7 +19,7 @@ template <class T, int kWidth>
 DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignment& whole) {
   using Rows = AttentionRows<T, kWidth>;
   constexpr int kQueries = 16 * kThreads / 32, kKeys = Rows::kKeys, kTiles = kKeys / 8;
-  constexpr int kOwnRows = sizeof(T) == 2 ? kQueries : 0;  // that pass by way of shared memory
+  constexpr int kOwnRows = sizeof(T) == 2 ? kQueries : 0;  // rows that pass through shared memory
   constexpr int kRoom = kOwnRows > 2 * kKeys ? kOwnRows : 2 * kKeys;
   DL_SHARED alignas(kRowAlignment) Chunk<T> shared[kRoom * Rows::kPitch];
   Chunk<T>*const keys = shared, *const values = shared + kKeys * Rows::kPitch;
@@ -28,7 +28,7 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
   const int tiles = static_cast<int>(problem.tasks.tiles), of_head = item / tiles;
   const int heads = static_cast<int>(problem.shape.heads), n = of_head / heads, h = of_head % heads;
   const AttentionShape shape = problem.shape.of(n);
-  // Where queries see what came before, the last ones have most to do and begin first.
+  // With causal masks, the last queries have the most work and start first.
   const int first = (tiles - 1 - item % tiles) * kQueries;
   const int queries = static_cast<int>(shape.queries) - first;
   if (queries <= 0) return;
@@ -43,7 +43,7 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
   uint32_t query[Rows::kSteps][4];
   Rows::keep(query, shared, q.at(n, h, first), q.row, q.column, queries, width, whole.q);
 
-  // Some queries see the keys to `end`.
+  // Keys before `end` are visible to some queries.
   const int last = first + (queries < kQueries ? queries : kQueries) - 1;
   const int end = static_cast<int>(shape.end_key(last));
   const auto all_see = [&](int key) {
@@ -52,7 +52,8 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
   };
   const int count = static_cast<int>(shape.keys);
   const float scale = static_cast<float>(shape.scale) * kLogOfE;
-  // The maximum of scores is not that of products whose sign changes.
+  // With a negative scale, the maximum of the scores is not that of the products: change signs
+  // first.
   const bool changed =
       problem.mask.kind != MaskKind::none || problem.mask.slopes != nullptr || !(scale > 0);
   float out[kWidth / 8][4] = {};
@@ -90,7 +91,7 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
       now = fmaxf(now, shuffle_xor(now, 1));
       now = fmaxf(now, shuffle_xor(now, 2));
       now = fmaxf(top[r], now * factor);
-      // Where every key so far is hidden, nothing may be subtracted from infinity.
+      // If every key so far is hidden, the maximum is -infinity and must not be subtracted.
       const float shift = now == lowest<float>() ? 0.0f : now;
       const float correction = power_of_2(top[r] - shift);
       top[r] = now;
@@ -147,7 +148,7 @@ DL_KERNEL void tensor_attention_kernel(AttentionProblem<T, float> problem,
   if constexpr (AttentionRows<T, kWidth>::kAvailable) attend<T, kWidth>(problem, whole);
 }
 
-// Whether it was launched: operands suit it, and nothing is dropped.
+// Launch the kernel if the operands are suitable and there is no dropout; return true if launched.
 template <class T>
 bool attention_on_tensor_cores(const Launch& launch, const AttentionProblem<T, float>& given) {
   AttentionProblem<T, float> problem = given;

@@ -1,4 +1,5 @@
-// What the kernels of attention share: which part of a problem is whose, operands, and scores.
+// Code shared by the attention kernels: tiling of a problem, loading of operands, and masking of
+// scores.
 #ifndef DL_KERNELS_GPU_ATTENTION_TILE_H_
 #define DL_KERNELS_GPU_ATTENTION_TILE_H_
 
@@ -22,12 +23,12 @@ struct AttentionScratch {
   TileLine<C> weights[kSide];
 };
 
-// A task of a block: a tile of the rows of one head, and a chunk of the columns of the result.
+// The work of a block: a tile of rows of one head, and a chunk of columns of the result.
 struct AttentionTask {
   int64_t sample, head, first, column;
 };
 
-// Tasks of tensors with so many rows and columns; one at least for each tile of rows.
+// Number of tasks for tensors of the given rows and columns; at least one for each tile of rows.
 struct AttentionTasks {
   int64_t heads, tiles, chunks, count;
 
@@ -51,14 +52,14 @@ DL_FN int64_t tile_extent(int64_t first, int64_t end) {
   return end - first < kSide ? end - first : kSide;
 }
 
-// Rows first … first + count - 1 of a head, their elements along the sum.
+// An operand: rows first … first + count - 1 of a head, summed along their elements.
 template <class T>
 DL_FN TileOperand<T> tile_rows(const Strided4<const T>& tensor, int64_t n, int64_t h, int64_t first,
                                int64_t count, int64_t width) {
   return {{tensor.at(n, h, first), tensor.row, tensor.column}, count, width};
 }
 
-// The columns from `column` on of the same rows, the rows along the sum.
+// An operand: columns `column` and following of the same rows, summed along the rows.
 template <class T>
 DL_FN TileOperand<T> tile_columns(const Strided4<const T>& tensor, int64_t n, int64_t h,
                                   int64_t first, int64_t count, int64_t width, int64_t column) {
@@ -67,8 +68,8 @@ DL_FN TileOperand<T> tile_columns(const Strided4<const T>& tensor, int64_t n, in
           count};
 }
 
-// The score of a query and a key whose product is known, infinitely low where the query does not
-// see the key.
+// Return the score of a query and a key, given their product; -infinity if the query does not
+// attend to the key.
 template <class T, class C>
 DL_DEVICE C masked_score(const AttentionShape& shape, const AttentionMask& mask, int64_t n,
                          int64_t h, int64_t query, int64_t key, C product) {
@@ -94,7 +95,7 @@ DL_DEVICE C masked_score(const AttentionShape& shape, const AttentionMask& mask,
   }
 }
 
-// Writes a thread's elements, times `factor(r)`, to the rows and columns of a result that exist.
+// Store a thread's elements, times `factor(r)`, to the existing rows and columns of a result.
 template <class T, class C, class Factor>
 DL_DEVICE void write_tile(TileSums<C>& sums, const Strided4<T>& to, const AttentionTask& task,
                           int64_t rows, int64_t columns, const Factor& factor) {

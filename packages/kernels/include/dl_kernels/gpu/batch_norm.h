@@ -1,4 +1,4 @@
-// GPU: batch normalisation always goes in passes over all channels.
+// GPU: batch normalization always runs in passes over all channels.
 #ifndef DL_KERNELS_GPU_BATCH_NORM_H_
 #define DL_KERNELS_GPU_BATCH_NORM_H_
 

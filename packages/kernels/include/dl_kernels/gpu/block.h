@@ -1,5 +1,5 @@
-// GPU: a block is a block of threads, or a warp where rows are short. Element i is always visited
-// by the same thread, so what a thread wrote in one `map` it may read in the next; every other
+// GPU: a block is a block of threads, or a warp if rows are short. Element i is always visited by
+// the same thread, so a thread may read in one `map` what it wrote in the previous one; every other
 // collective is a barrier.
 #ifndef DL_KERNELS_GPU_BLOCK_H_
 #define DL_KERNELS_GPU_BLOCK_H_
@@ -13,7 +13,7 @@
 
 DL_KERNELS_BEGIN
 
-// What the warps of a block tell each other: 32 bytes for each.
+// Shared memory with which the warps of a block communicate: 32 bytes for each.
 struct alignas(16) BlockScratch {
   unsigned char bytes[32 * gpu::kThreads / gpu::kLeastWarp];
 };
@@ -23,8 +23,9 @@ class Block {
   // All threads of the block.
   explicit DL_DEVICE Block(BlockScratch* scratch)
       : Block(scratch, gpu::thread_index(), gpu::kThreads) {}
-  // One of the teams of `lanes` threads that the block is cut into: a power of two up to a warp, or
-  // the block. Teams that are smaller than a warp do everything together with their neighbours.
+  // One of the teams of `lanes` threads into which the block is divided: a power of two up to a
+  // warp, or the block. Teams smaller than a warp execute collectives together with the other teams
+  // of their warp.
   DL_DEVICE Block(BlockScratch* scratch, int lanes)
       : Block(scratch, gpu::thread_index() & (lanes - 1), lanes) {}
 
@@ -50,8 +51,8 @@ class Block {
     return together(mine, combine);
   }
 
-  // A thread's elements are added up in pieces, whose results are added in double, and threads as a
-  // tree: the error hardly grows with n.
+  // A thread's elements are summed in pieces, whose results are added in double, and threads are
+  // combined as a tree: the error hardly grows with n.
   template <class F>
   DL_DEVICE auto sum(int64_t n, const F& f) const {
     using T = std::decay_t<decltype(f(int64_t(0)))>;
@@ -65,7 +66,7 @@ class Block {
     return together(static_cast<T>(mine), [](T a, T b) { return a + b; });
   }
 
-  // Two sums in one pass: of `first` and `second` of what f(i) returns.
+  // Compute two sums in one pass: of `first` and of `second` of the pairs f(i).
   template <class F>
   DL_DEVICE Pair<double> sum_pair(int64_t n, const F& f) const {
     using T = decltype(f(int64_t(0)).first);
@@ -85,8 +86,8 @@ class Block {
     });
   }
 
-  // Calls store(i, combination of load(0) … load(i)) for every i. A round takes as many neighbours
-  // as there are threads.
+  // Scan: call store(i, combination of load(0) … load(i)) for every i. An iteration processes as
+  // many adjacent elements as there are threads.
   template <class T, class Load, class Combine, class Store>
   DL_DEVICE void scan(int64_t n, const Load& load, const Combine& combine,
                       const Store& store) const {
@@ -104,7 +105,7 @@ class Block {
     }
   }
 
-  // The combination of what all threads have, to all of them.
+  // All-reduce: return the combination of all threads' values to every thread.
   template <class T, class Combine>
   DL_DEVICE T together(T mine, const Combine& combine) const {
     const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
@@ -120,7 +121,7 @@ class Block {
     return all;
   }
 
-  // What the threads before this one have in sum, and what all have.
+  // Return the exclusive prefix sum of the threads' values, and the total.
   template <class T>
   DL_DEVICE Pair<T> sum_before(T mine) const {
     const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
@@ -154,7 +155,8 @@ class Block {
   DL_DEVICE Block(BlockScratch* scratch, int lane, int lanes)
       : scratch_(scratch), lane_(lane), lanes_(lanes) {}
 
-  // Of the threads up to this one: of its warp, and of the warps before; and of all.
+  // Inclusive prefix sums up to this thread: within its warp, and of the warps before; and the
+  // total.
   template <class T>
   struct Scanned {
     T inner, outer, all;
@@ -166,7 +168,7 @@ class Block {
     const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
     Scanned<T> scanned{mine, T{}, mine, false};
     gpu::warp_barrier();
-    // After each step, groups of twice as many threads know what they have together.
+    // After each step, groups of twice as many threads know their combined value.
     DL_UNROLL
     for (int mask = 1; mask < warp; mask *= 2) {
       if (mask >= inside) break;
@@ -192,14 +194,14 @@ class Block {
     return scanned;
   }
 
-  // What each warp of the block has.
+  // Exchange the values of the block's warps.
   template <class T>
   DL_DEVICE const T* exchange(const T& of_warp) const {
     static_assert(sizeof(T) * (gpu::kThreads / gpu::kLeastWarp) <= sizeof(scratch_->bytes),
                   "the scratch memory is too small");
     T* slots = reinterpret_cast<T*>(scratch_->bytes);
     const int warp = gpu::warp_threads();
-    gpu::barrier();  // slots may still be read from the last time
+    gpu::barrier();  // slots of the previous collective may still be read
     if (lane_ % warp == 0) slots[lane_ / warp] = of_warp;
     gpu::barrier();
     return slots;
@@ -211,7 +213,7 @@ class Block {
 
 namespace gpu {
 
-// Some threads of a block, for kernels that only map.
+// Some threads of a block, for kernels that only map elements.
 class Lanes {
  public:
   DL_DEVICE Lanes(int index, int count) : index_(index), count_(count) {}
@@ -243,7 +245,7 @@ DL_KERNEL void mapped_row_kernel(int64_t count, int lanes, Kernel kernel) {
     kernel(block, row);
 }
 
-// `by_warp`: each warp takes a row, else the block.
+// `by_warp`: one row per warp, otherwise one per block.
 template <class Kernel>
 DL_KERNEL void row_kernel(int64_t count, bool by_warp, Kernel kernel) {
   DL_SHARED BlockScratch scratch;
@@ -264,7 +266,7 @@ DL_KERNEL void buffered_row_kernel(int64_t count, Kernel kernel, T* buffers, int
 
 }  // namespace gpu
 
-// A warp for each row of little work, a block for others. `kernel` is a functor without references.
+// One warp per short row, one block per long row. `kernel` is a functor without references.
 template <class Kernel>
 void rows(const Launch& launch, int64_t count, int64_t work, const Kernel& kernel) {
   if (count <= 0) return;
@@ -275,7 +277,8 @@ void rows(const Launch& launch, int64_t count, int64_t work, const Kernel& kerne
                   by_warp, kernel);
 }
 
-// The same for kernels that only map over about `n` elements: a block takes several short rows.
+// The same for kernels that only map about `n` elements per row: a block processes several short
+// rows.
 template <class Kernel>
 void mapped_rows(const Launch& launch, int64_t count, int64_t n, int64_t, const Kernel& kernel) {
   if (count <= 0) return;
@@ -285,13 +288,12 @@ void mapped_rows(const Launch& launch, int64_t count, int64_t n, int64_t, const 
                    count, lanes, kernel);
 }
 
-// As rows, with `count_in_buffer` elements of scratch memory for each block: kernel(block, row,
-// buffer).
+// Rows with `count_in_buffer` elements of scratch memory per block: kernel(block, row, buffer).
 template <class T, class Kernel>
 void rows_with_buffer(const Launch& launch, int64_t count, int64_t, int64_t count_in_buffer,
                       const Kernel& kernel) {
   if (count <= 0) return;
-  constexpr int64_t kMost = 1024;  // bounds the memory that buffers take
+  constexpr int64_t kMost = 1024;  // bounds the memory of the buffers
   const int64_t blocks = count < kMost ? count : kMost;
   const Workspace<T> buffers(launch, blocks * count_in_buffer);
   gpu::run_blocks(launch.stream(), blocks, gpu::buffered_row_kernel<T, Kernel>, count, kernel,

@@ -1,5 +1,5 @@
-// GPU: every channel is summed up by several threads or blocks, and their sums by one block.
-// Elements are read and written in vectors where channels begin and end with one.
+// GPU: every channel is summed by several threads or blocks, whose sums one block combines. Loads
+// and stores are vectorized if vectors do not cross channel boundaries.
 #ifndef DL_KERNELS_GPU_CHANNEL_PASSES_H_
 #define DL_KERNELS_GPU_CHANNEL_PASSES_H_
 
@@ -18,8 +18,8 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Vectors of kW elements that lie where all arrays have them: neighbours of one channel, or, where
-// channels are neighbours, of as many channels.
+// Vectors of kW elements at the same alignment in all arrays: adjacent elements of one channel or,
+// for channels-last layouts, of kW channels.
 template <int kW>
 struct ChannelVectors {
   int64_t samples, channels, positions;
@@ -48,7 +48,8 @@ struct AreVectors {
   }
 };
 
-// What f says of each element of the vector that begins at `first`, whose channels are c, c + step…
+// Values of f for the elements of the vector that begins at `first`, whose channels are c, c +
+// step…
 template <class C, int kW>
 struct VectorTerms {
   int64_t first, c;
@@ -89,9 +90,9 @@ struct VectorPass {
   }
 };
 
-// Where channels are neighbours. Item k · channels + c takes every pieces-th sample of the
-// channels of vector c from the k-th on: neighbouring threads read neighbouring elements, however
-// few channels there are.
+// For channels-last layouts. Item k · channels + c processes every pieces-th sample, beginning with
+// the k-th, of the channels of vector c: adjacent threads read adjacent elements, even with few
+// channels.
 template <int kW, class C, class F>
 struct ChannelPieceItem {
   Pair<double>* parts;
@@ -127,12 +128,13 @@ struct ChannelPieceItem {
   }
 };
 
-// Where the positions of a sample are neighbours. Row k · channels + c is piece k of channel c.
+// For layouts in which the positions of a sample are adjacent. Row k · channels + c is piece k of
+// channel c.
 template <int kW, class C, class F>
 struct ChannelPieceRow {
   Pair<double>* parts;
   ChannelVectors<kW> vectors;
-  int64_t piece;  // vectors in one
+  int64_t piece;  // vectors per piece
   F f;
 
   DL_DEVICE void operator()(const Block& block, int64_t row) const {
@@ -192,7 +194,7 @@ struct ChannelItem {
   }
 };
 
-// The width of vectors of all arrays of a function.
+// Vector width common to all arrays of a function.
 struct WidthOf {
   template <class F, class... Arrays>
   DL_FN auto operator()(const F&, Arrays...) const {
@@ -205,7 +207,7 @@ inline constexpr int kWidthOver = decltype(std::declval<const F&>().over(WidthOf
 template <int kW, class C, class F>
 void sum_channels(const Launch& launch, const ChannelShape& shape, double* first, double* second,
                   const F& f) {
-  // Enough threads or blocks for a GPU, each with enough to do.
+  // Enough threads or blocks for a GPU, each with enough work.
   const ChannelVectors<kW> vectors(shape);
   const int64_t channels = vectors.channels, count = shape.samples * vectors.positions;
   const int64_t least = vectors.neighbours ? 16 : 4096 / kW;

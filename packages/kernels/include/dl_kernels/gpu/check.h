@@ -1,4 +1,4 @@
-// GPU: what a check finds goes into the error word of the stream; nobody waits.
+// GPU: a failed check writes to the error word of the stream, without waiting for the device.
 #ifndef DL_KERNELS_GPU_CHECK_H_
 #define DL_KERNELS_GPU_CHECK_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// The first error stands.
+// The first error is kept.
 DL_DEVICE void raise(dl_device_error_t* word, const dl_device_error_t& error) {
   const uint32_t none = DL_DEVICE_ERROR_NONE, writing = DL_DEVICE_ERROR_WRITING,
                  raised = DL_DEVICE_ERROR_RAISED;
@@ -37,12 +37,13 @@ struct OperatorName {
   char text[sizeof(dl_device_error_t::operator_name)] = {};
 };
 
-// A single item, after the first wrong item has been looked for: raises it if it was found.
+// A single work item that runs after the search for the first invalid item and reports it if there
+// is one.
 template <class Check>
 struct RaiseItem {
   dl_device_error_t* word;
-  const int64_t* first;  // null: item 0 is to be looked at
-  int64_t none;          // what `first` points to where no item is wrong
+  const int64_t* first;  // null: check item 0 directly
+  int64_t none;          // value of `first` if no item is invalid
   OperatorName op;
   Check check;
 
@@ -56,8 +57,7 @@ struct RaiseItem {
   }
 };
 
-// As RaiseItem has them. `at_once`: wait for what was found and fail, as where the host has no
-// word.
+// Launch RaiseItem. With `at_once`, or if the host has no error word, wait for the result and fail.
 template <class Check>
 diopiError_t raise_first(const Launch& launch, const char* op, const int64_t* first, int64_t none,
                          const Check& check, bool at_once = false) {
@@ -78,7 +78,7 @@ struct Smaller {
   DL_FN int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
 };
 
-// The number of an item that is wrong, `none` of others.
+// The index of an invalid item, or `none` for valid ones.
 template <class Check>
 struct NumberOfWrong {
   Check check;
@@ -86,7 +86,7 @@ struct NumberOfWrong {
   DL_FN int64_t operator()(int64_t i) const { return check(i) ? i : none; }
 };
 
-// Copies an index, or `safe` in its place; the number of a wrong one, `none` of others.
+// Copy an index, or `safe` if it is invalid; return the position of an invalid one, else `none`.
 template <class Check>
 struct CopyChecked {
   Check check;
@@ -112,10 +112,10 @@ diopiError_t check_items(const Launch& launch, const char* op, int64_t count, co
   return gpu::raise_first(launch, op, first.data(), count, check);
 }
 
-// A copy of indexes that is good to read with, for the length of a call.
+// A copy of indices that are safe to read with, valid for the duration of a call.
 class CheckedIndexes {
  public:
-  // `safe`: stands for what is wrong; `all_wrong`: there is no such index, and every one is.
+  // `safe` replaces invalid indices; `all_wrong`: there is no valid index, so every one is invalid.
   template <class Check>
   diopiError_t open(const Launch& launch, const char* op, const Check& check, int64_t count,
                     int64_t safe, bool all_wrong = false) {

@@ -1,4 +1,4 @@
-// GPU: the range of indexes as one reduction, which copies them on its way.
+// GPU: the range of indices, computed by a reduction that also copies them.
 #ifndef DL_KERNELS_GPU_CHECKED_POSITIONS_H_
 #define DL_KERNELS_GPU_CHECKED_POSITIONS_H_
 
@@ -14,7 +14,8 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Copies an index as it counts from the start, or 0 for one out of bounds; the range of it alone.
+// Copy an index, counted from the start, or 0 if it is out of bounds; return the range of this
+// index.
 struct CopyPosition {
   const int64_t* indexes;
   int64_t* to;
@@ -44,11 +45,11 @@ class CheckedPositions {
     const Workspace<IndexRange> found(launch, 1);
     gpu::total(launch, count, IndexRange{0, -1}, gpu::JoinRanges{},
                gpu::CopyPosition{indexes, to, extent}, found.data());
-    // Where there is no position there is none to stand for the others.
+    // Without any valid position, there is none that could replace invalid ones.
     return gpu::raise_first(launch, op, nullptr, 0, detail::OutOfBounds{found.data(), dim, extent},
                             extent == 0);
   }
-  // For indexes that nothing is read with.
+  // For indices that are not used to read memory.
   void open_unchecked(const int64_t* indexes, int64_t) {
     data_ = indexes;
     from_end_ = true;

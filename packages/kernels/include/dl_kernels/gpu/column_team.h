@@ -1,5 +1,6 @@
-// Rows whose elements lie apart and which are neighbours of each other: the threads of a block lie
-// across some rows, and its lines share each of them.
+// Column reduction: the reduced elements of a row are strided, and adjacent rows are adjacent in
+// memory. Consecutive threads of a block read consecutive rows, and the block's lines of threads
+// divide the elements of each row.
 #ifndef DL_KERNELS_GPU_COLUMN_TEAM_H_
 #define DL_KERNELS_GPU_COLUMN_TEAM_H_
 
@@ -17,10 +18,11 @@ struct alignas(16) ColumnTeamScratch {
   unsigned char bytes[24 * kThreads];
 };
 
-// The threads of one row, one in each line.
+// The threads that share one row, one in each line of the block.
 class ColumnTeam {
  public:
-  // `lanes` rows, a power of two. `live`: there is a row here.
+  // `lanes` is the number of rows of the block, a power of two; `live` is false if there is no row
+  // for these threads.
   DL_DEVICE ColumnTeam(ColumnTeamScratch* scratch, int lanes, bool live)
       : scratch_(scratch), lanes_(lanes), line_(thread_index() / lanes), live_(live) {}
 
@@ -32,14 +34,15 @@ class ColumnTeam {
 
   DL_DEVICE int line() const { return line_; }
 
-  // The combination of what all lines have, to all of them. All threads of the block take part.
+  // All-reduce: return the combination of all lines' values to every thread of the row. All threads
+  // of the block take part.
   template <class T, class Combine>
   DL_DEVICE T together(T mine, const Combine& combine) const {
     static_assert(sizeof(T) * kThreads <= sizeof(scratch_->bytes), "the scratch is too small");
     if (lanes_ == kThreads) return mine;
     T* slots = reinterpret_cast<T*>(scratch_->bytes);
     const int me = thread_index(), lane = me & (lanes_ - 1);
-    barrier();  // slots may still be read from the last time
+    barrier();  // slots of the previous collective may still be read
     slots[me] = mine;
     for (int half = kThreads / lanes_ / 2; half > 0; half /= 2) {
       barrier();
@@ -49,14 +52,14 @@ class ColumnTeam {
     return slots[lane];
   }
 
-  // What the lines before this one have in sum. All threads of the block take part.
+  // Return the sum of the values of the lines before this one. All threads of the block take part.
   template <class T>
   DL_DEVICE T sum_before(T mine) const {
     static_assert(sizeof(T) * kThreads <= sizeof(scratch_->bytes), "the scratch is too small");
     if (lanes_ == kThreads) return T(0);
     T* slots = reinterpret_cast<T*>(scratch_->bytes);
     const int me = thread_index(), lane = me & (lanes_ - 1);
-    barrier();  // slots may still be read from the last time
+    barrier();  // slots of the previous collective may still be read
     slots[me] = mine;
     barrier();
     T sum = 0;
@@ -82,13 +85,13 @@ DL_KERNEL void columns_kernel(int64_t count, int lanes, F f) {
   }
 }
 
-// Calls f(team, row, whether there is one) for `count` rows of n elements. A functor without
-// references.
+// Call f(team, row, whether the row exists) for `count` rows of n elements. `f` is a functor
+// without references.
 template <class F>
 void run_columns(const Launch& launch, int64_t count, int64_t n, const F& f) {
   if (count <= 0) return;
   constexpr int64_t kMost = 1 << 20;
-  // Lines have 16 elements or more, and loads of a warp stay whole.
+  // Each line has at least 16 elements, and loads of a warp are not split.
   const int lines = power_of_two(n / 16, kThreads / kLeastWarp);
   const int lanes = power_of_two(count, kThreads / lines);
   const int64_t blocks = (count + lanes - 1) / lanes;

@@ -38,7 +38,7 @@ void unfold(const Launch& launch, const ColumnsShape& shape, const T* images, T*
                           count});
 }
 
-// Columns added up at the places of the images that they came from.
+// Sum columns into the pixels that they came from.
 template <class C>
 void fold(const Launch& launch, const ColumnsShape& shape, const C* columns, C* images) {
   each(launch, shape.image.samples * shape.image_elements(), 1,

@@ -13,15 +13,15 @@
 
 DL_KERNELS_BEGIN
 
-// No kernel is too long.
+// Kernels of any size are supported.
 inline bool convolution_fits(const ConvShape&) { return true; }
 
-// Images and weights are dense and row-major.
+// Images and weights are contiguous.
 template <class T>
 void convolve(const Launch& launch, const ConvShape& shape, T* out, const T* in, const T* weight,
               const T* bias);
 
-// O is T, or what T is computed in.
+// O is T or its compute type.
 template <class T, class O>
 void convolve_input_gradient(const Launch& launch, const ConvShape& shape, O* grad_input,
                              const T* grad_output, const T* weight);
@@ -32,8 +32,8 @@ void convolve_weight_gradient(const Launch& launch, const ConvShape& shape, T* g
 
 namespace gpu {
 
-// What lies between the elements of images; cells of an image are `cell` apart in row-major order.
-// A weight is a tensor of images, too: its samples are the filters.
+// Strides of images; `cell` is the stride between cells in row-major order. A weight is treated as
+// a tensor of images whose samples are the filters.
 struct ImageSteps {
   int64_t sample, channel, cell;
 };
@@ -44,7 +44,7 @@ struct Images {
   ImageSteps step;
 };
 
-// A tensor as images, where its dimensions lie so: in any order of channels and cells.
+// Describe a tensor as images if its strides allow it: channels and cells may be in any order.
 template <class T>
 bool read_images(const TensorRef& tensor, int dims, Images<T>* images) {
   const int64_t c = tensor.ndim - dims - 1;
@@ -64,8 +64,8 @@ bool read_images(const TensorRef& tensor, int dims, Images<T>* images) {
   return step.cell > 0 && step.channel > 0 && step.sample >= 0;
 }
 
-// The same three for images that are not row-major, such as those whose channels lie side by side.
-// False, having done nothing, where only dense ones are served.
+// The same three operations for images that are not row-major, such as channels-last. Return false,
+// with nothing done, if only contiguous images are supported.
 template <class T>
 bool convolve_images(const Launch& launch, const ConvShape& shape, const Images<T>& out,
                      const Images<const T>& in, const Images<const T>& weight, const T* bias);

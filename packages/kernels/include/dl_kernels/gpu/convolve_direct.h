@@ -1,5 +1,5 @@
-// GPU convolution in small groups, depthwise above all: a thread adds up one result, or a block one
-// weight's gradient.
+// GPU convolution with small groups, in particular depthwise: a thread computes one result, or a
+// block one element of the weight gradient.
 #ifndef DL_KERNELS_GPU_CONVOLVE_DIRECT_H_
 #define DL_KERNELS_GPU_CONVOLVE_DIRECT_H_
 

@@ -1,5 +1,5 @@
-// A convolution and its gradients as products of gpu/product_launch.h: what is the side and the
-// depth of their operands.
+// A convolution and its gradients as products of gpu/product_launch.h: the side and the depth of
+// their operands.
 #ifndef DL_KERNELS_GPU_CONVOLVE_PRODUCT_H_
 #define DL_KERNELS_GPU_CONVOLVE_PRODUCT_H_
 
@@ -28,7 +28,7 @@ class ConvolveProduct {
         window_(shape.window()),
         weight_(weight) {}
 
-  // Whether indexes and places on axes are numbers of 31 bits.
+  // Return true if indices and coordinates fit into 31 bits.
   bool fits() const {
     constexpr int64_t kMost = INT32_MAX / 2;
     const int64_t plane =
@@ -61,7 +61,7 @@ class ConvolveProduct {
     run_product<T>(launch_, shape_.groups, filters_, b.side.count, b.depth.count, a, b, sink);
   }
 
-  // Into one of the two.
+  // Writes to one of `narrow` and `wide`.
   void input_gradient(const ImageSteps& to, T* narrow, C* wide, const Images<const T>& grad_output,
                       const T* weight) const {
     const bool beside = channels_lie_side_by_side(grad_output, filters_);
@@ -98,7 +98,8 @@ class ConvolveProduct {
   }
 
  private:
-  // Then a chunk of neighbouring channels is one of the memory.
+  // Return true for channels-last images in which a chunk of adjacent channels is a chunk of
+  // memory.
   static bool channels_lie_side_by_side(const Images<const T>& images, int64_t channels) {
     constexpr int kOf = kChunk<T>;
     return images.step.channel == 1 && channels % kOf == 0 && images.step.cell % kOf == 0 &&
@@ -106,7 +107,8 @@ class ConvolveProduct {
            reinterpret_cast<uintptr_t>(images.data) % sizeof(Chunk<T>) == 0;
   }
 
-  // Taps count places in a window first, or the channels (filters, for the input's gradient).
+  // Taps are ordered by position within the window first, or by channel first (by filter, for the
+  // input gradient).
   TwoSteps taps_of_weight(int64_t step, int64_t channels, bool beside) const {
     return beside ? TwoSteps(weight_.cell, step, channels, window_)
                   : TwoSteps(step, weight_.cell, window_, channels);
@@ -126,7 +128,7 @@ class ConvolveProduct {
     return index;
   }
 
-  // Of windows; or, backwards, cells that windows lie on.
+  // Positions of windows; or, backwards, the cells that windows cover.
   WindowIndex positions(int64_t sample_step, bool backwards) const {
     WindowIndex index =
         axes([=](const Axis& axis) { return backwards ? axis.input : axis.output; });

@@ -1,7 +1,7 @@
-// Convolutions as products of matrices that exist nowhere: what their operands and results have at
-// a place of the matrix is computed from its row and column. One operand is a tensor as it lies;
-// the other, windows over images, has positions on one side and taps, which are channels and places
-// in a window, on the other.
+// Convolutions as products of matrices that are not stored (implicit GEMM): the address of an
+// element of an operand or result is computed from its row and column. One operand is a tensor as
+// it is stored; the other one, windows over images, has positions on one side and taps (channels
+// and positions within a window) on the other.
 #ifndef DL_KERNELS_GPU_CONVOLVE_SOURCE_H_
 #define DL_KERNELS_GPU_CONVOLVE_SOURCE_H_
 
@@ -16,13 +16,12 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// An index of two digits, the inner one of which has `extent` values, and what lies between
-// elements.
+// An index of two digits with a stride for each; the inner digit has `extent` values.
 struct TwoSteps {
   int64_t outer_step, inner_step;
   Divider extent;
 
-  // Of one digit, where the other goes on where it ends.
+  // A single digit, if the outer stride continues the inner one.
   TwoSteps(int64_t outer, int64_t inner, int64_t inner_extent, int64_t outer_extent)
       : outer_step(outer), inner_step(inner), extent(inner_extent) {
     if (outer == inner * inner_extent || outer_extent == 1)
@@ -35,7 +34,7 @@ struct TwoSteps {
   }
 };
 
-// A walk through such an index.
+// An iterator over such an index.
 class TwoWalk {
  public:
   DL_FN TwoWalk(const TwoSteps& steps, int32_t index) : steps_(steps) {
@@ -57,7 +56,8 @@ class TwoWalk {
   int64_t offset_;
 };
 
-// A tensor with a dimension on the side and two in the depth; groups lie `group_step` apart.
+// A tensor with one dimension on the side and two in the depth; groups have the stride
+// `group_step`.
 template <class T>
 struct TensorSource {
   const T* data;
@@ -123,15 +123,15 @@ struct TensorSource {
   }
 };
 
-// What an index of positions or of taps says of an element: where it lies along the axes, and what
-// else there is to its offset.
+// Contribution of an index of positions or taps to an element: its coordinates, and the rest of its
+// offset.
 struct WindowPart {
   int64_t offset;
   int32_t z, y, x;
 };
 
-// The digits of such an index, from the outermost: sample or channel, z, y, x, and channel where
-// those lie side by side. A place on an axis is `add` and the digit times `times`.
+// The digits of such an index, from the outermost: sample or channel, z, y, x, and the channel in
+// channels-last layouts. A coordinate is `add` plus `times` times the digit.
 struct WindowIndex {
   Divider z, y, x, inner;
   int64_t outer_step, inner_step;
@@ -146,7 +146,7 @@ struct WindowIndex {
   }
 };
 
-// Counts such an index up.
+// Increments such an index.
 class WindowWalk {
  public:
   DL_DEVICE WindowWalk(const WindowIndex& index, int32_t at) : index_(index) {
@@ -178,11 +178,11 @@ class WindowWalk {
   int32_t inner_, x_, y_, z_, outer_;
 };
 
-// Elements of images that windows lie on; zero beside them, and between them, where only every
-// `strides`-th place of an axis is one.
+// Elements of images that windows cover; zero outside the image and, if only every `strides`-th
+// coordinate holds an element, between them.
 template <class T>
 struct WindowSource {
-  static constexpr int kBlocks = 1;  // that registers suffice for
+  static constexpr int kBlocks = 1;  // blocks per multiprocessor, limited by registers
   const T* data;
   int64_t group_step, cell_step;
   WindowIndex side, depth;
@@ -193,7 +193,7 @@ struct WindowSource {
 
   struct Place {
     WindowPart part;
-    int32_t first;  // of the side
+    int32_t first;  // on the side
     int64_t offset;
   };
   DL_DEVICE Place place(int64_t group, int64_t s) const {
@@ -224,7 +224,7 @@ struct WindowSource {
   }
 
  private:
-  // Null where there is none.
+  // Null if the element does not exist.
   DL_DEVICE const T* element(const WindowPart& a, const WindowPart& b) const {
     int32_t z = a.z + b.z, y = a.y + b.y, x = a.x + b.x;
     if (z < 0 || y < 0 || x < 0) return nullptr;
@@ -238,19 +238,19 @@ struct WindowSource {
   }
 };
 
-// A tensor with a dimension down and two across; a bias has an element for each row.
+// A result tensor with one dimension down and two across; a bias has one element per row.
 template <class T>
 struct TensorSink {
   using C = compute_t<T>;
   T* narrow;
-  C* wide;  // instead, before it is rounded, if it is not null
+  C* wide;  // output before rounding; written instead of the tensor if not null
   int64_t group_step, row_step, rows;
   TwoSteps across;
   const T* bias;  // may be null
 
   DL_FN bool is_turned() const { return row_step == 1 && across.inner_step != 1; }
 
-  // Neighbours in a row, or in a column where that is how they lie.
+  // Store adjacent elements of a row, or of a column if that is how they are stored.
   template <class S, int kCount>
   DL_FN void put(int64_t group, int64_t i, int64_t j, const S (&sums)[kCount], int count) const {
     struct alignas(kCount * sizeof(T)) Packed {

@@ -1,6 +1,6 @@
-// GPU: cumulative sums along one dimension. Rows of neighbours in rounds of a vector for each
-// thread; long ones in pieces, of which a first pass makes the sums. Where elements of a row lie
-// apart, threads lie across neighbouring rows.
+// GPU: cumulative sums along one dimension. Contiguous rows are scanned with one vector per thread
+// and iteration; long rows are divided into pieces whose sums a first pass computes. Strided rows
+// are scanned by threads that are assigned to adjacent rows.
 #ifndef DL_KERNELS_GPU_CUMULATIVE_ROWS_H_
 #define DL_KERNELS_GPU_CUMULATIVE_ROWS_H_
 
@@ -19,11 +19,11 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// A sum of many terms, of which a few are added in their own type at a time.
+// A sum of many terms, a few of which at a time are added in their own type.
 template <class A>
 using carried_t = std::conditional_t<std::is_same_v<A, float>, double, A>;
 
-// carried + local, without arithmetic in double for each float.
+// carried + local, without double-precision arithmetic for each float.
 template <class A>
 class Carry {
  public:
@@ -45,7 +45,7 @@ struct CumulativeJob {
   T* out;
   const T* in;
   DimPlan<2> plan;
-  int64_t piece, pieces;  // of a row
+  int64_t piece, pieces;  // elements per piece and pieces per row
   carried_t<A>* sums;     // of the pieces
   bool vectors;
 
@@ -136,7 +136,7 @@ struct CumulativePiece {
   }
 };
 
-// Each line of a block adds up its part of a row, and then goes through it again.
+// Each line of a block sums its part of a row, and then scans it.
 template <class T>
 struct CumulativeColumn {
   using A = typename CumulativeJob<T>::A;

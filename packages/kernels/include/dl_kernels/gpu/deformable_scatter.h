@@ -1,4 +1,4 @@
-// GPU: a thread for each element of the columns. Threads that meet at a cell add in no order.
+// GPU: one thread per element of the columns. Updates of the same cell are atomic and unordered.
 #ifndef DL_KERNELS_GPU_DEFORMABLE_SCATTER_H_
 #define DL_KERNELS_GPU_DEFORMABLE_SCATTER_H_
 

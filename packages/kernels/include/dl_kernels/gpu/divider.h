@@ -1,5 +1,5 @@
-// Division by a number that is known when a kernel is launched, as a multiplication and a shift.
-// Source: Granlund and Montgomery, Division by invariant integers using multiplication (1994).
+// Division by a number that is known at launch, as a multiplication and a shift. Source: Granlund
+// and Montgomery, Division by Invariant Integers using Multiplication (1994).
 #ifndef DL_KERNELS_GPU_DIVIDER_H_
 #define DL_KERNELS_GPU_DIVIDER_H_
 
@@ -11,7 +11,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Of numbers below 2^31, by one of 1 to 2^31.
+// Divides numbers below 2^31 by a divisor from 1 to 2^31.
 struct Divider {
   int32_t by = 1;
   uint32_t factor = 0;
@@ -19,7 +19,7 @@ struct Divider {
 
   Divider() = default;
   explicit Divider(int64_t divisor) : by(static_cast<int32_t>(divisor)) {
-    // 2^shift is the first power that is not below the divisor.
+    // 2^shift is the smallest power that is not less than the divisor.
     while ((int64_t(1) << shift) < divisor) ++shift;
     const uint64_t high = (uint64_t(1) << shift) - static_cast<uint64_t>(divisor);
     factor = static_cast<uint32_t>((high << 32) / static_cast<uint64_t>(divisor) + 1);
@@ -33,7 +33,7 @@ struct Divider {
   DL_FN int32_t quotient(int32_t n) const {
     return static_cast<int32_t>(quotient(static_cast<uint32_t>(n)));
   }
-  // The remainder; n becomes the quotient.
+  // Return the remainder; n becomes the quotient.
   DL_FN int32_t split(int32_t& n) const {
     const int32_t whole = quotient(n), rest = n - whole * by;
     n = whole;

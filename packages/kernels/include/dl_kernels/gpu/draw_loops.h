@@ -1,4 +1,4 @@
-// GPU: a thread for each step, behind random/draws.h.
+// GPU: one thread per step, behind random/draws.h.
 #ifndef DL_KERNELS_GPU_DRAW_LOOPS_H_
 #define DL_KERNELS_GPU_DRAW_LOOPS_H_
 
@@ -19,7 +19,7 @@ struct HasFastWords : std::false_type {};
 template <class F>
 struct HasFastWords<F, std::void_t<decltype(&F::in_fast_range)>> : std::true_type {};
 
-// What a step of the stream gives to its elements: lane `lane` calls f(i, what, …).
+// Random words of a step of the generator for its elements: lane `lane` calls f(i, word, …).
 struct WordStep {
   static constexpr int kLanes = 4;
   Philox random;
@@ -34,7 +34,7 @@ struct WordStep {
     f(i, random.word[lane], WordSource{seed, step, lane}, x...);
   }
 
-  // Whether `give_fast` does the same for all lanes.
+  // Return true if `give_fast` gives the same results for all lanes.
   template <class F>
   DL_DEVICE bool is_fast(const F& f) const {
     if constexpr (HasFastWords<F>::value) {
@@ -52,7 +52,7 @@ struct WordStep {
   }
 };
 
-// A step whose elements are all equally dear.
+// A step whose elements all have the same cost.
 struct PlainStep {
   template <class F>
   DL_DEVICE bool is_fast(const F&) const {
@@ -91,18 +91,18 @@ struct NormalStep : PlainStep {
   }
 };
 
-// Of a launch, whose steps have numbers of 32 bits.
+// Limit per launch, whose steps have 32-bit indices.
 inline constexpr int64_t kMostSteps = int64_t(1) << 30;
 
-// A launch of n elements, the first of which is number `begin` of the call.
+// A launch over n elements, the first of which has index `begin` in the call.
 struct DrawPart {
   RandomState state;  // of the first step
   int64_t begin, n;
-  uint32_t steps, whole;  // the first `whole` steps have all their elements, and vectors serve them
+  uint32_t steps, whole;  // the first `whole` steps are complete and use vectors
 };
 
-// Elements of the last step that are not there are worked out too, as the last one that is, unless
-// the function itself writes.
+// Elements missing in the last step are computed too, as copies of its last one, unless the functor
+// itself writes.
 template <class Step, class F, class... Arrays>
 DL_DEVICE void draw_step(const DrawPart& part, uint32_t at, const F& f,
                          PassingElements<Arrays, Step::kLanes>... elements, Arrays... arrays) {

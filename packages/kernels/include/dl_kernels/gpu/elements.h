@@ -1,5 +1,4 @@
-// GPU: in vectors where all arrays begin at a multiple of the widest access; behind
-// parallel/elements.h.
+// GPU: vectorized if all arrays are aligned to the widest access; behind parallel/elements.h.
 #ifndef DL_KERNELS_GPU_ELEMENTS_H_
 #define DL_KERNELS_GPU_ELEMENTS_H_
 
@@ -14,7 +13,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Elements on their way between an array and a function: vector `at` of those from `first` on.
+// Elements between an array and a function: vector `at`, counted from element `first`.
 template <class Array, int kWidth>
 struct PassingElements {
   using T = typename Array::Element;
@@ -34,7 +33,7 @@ struct PassingElements {
       vector.store(to.array + first, at);
     }
   }
-  // The same of those that there are before `end`, whatever the alignment.
+  // Load the elements before `end`, at any alignment.
   DL_DEVICE void load_until(const Array& from, int64_t first, int64_t end) {
     if constexpr (!Array::kWritten) {
       DL_UNROLL
@@ -51,7 +50,7 @@ struct PassingElements {
   }
 };
 
-// How many elements of the array with the largest ones an access takes.
+// Number of elements per access, for the array with the largest elements.
 template <class... Arrays>
 DL_FN constexpr int elements_in_access() {
   int largest = 1;
@@ -60,7 +59,7 @@ DL_FN constexpr int elements_in_access() {
   return kWidestAccess / largest;
 }
 
-// Whether vectors of `width` elements can be taken of all arrays.
+// Return true if vectors of `width` elements can be read from all arrays.
 template <class... Arrays>
 DL_FN bool have_vectors(int width, int64_t first, const Arrays&... arrays) {
   const auto fits = [=](uintptr_t place, size_t size) {
@@ -92,7 +91,7 @@ DL_DEVICE void pass_range(const F& f, uint32_t begin, uint32_t end, int64_t firs
 
 }  // namespace gpu
 
-// n is below 2^31.
+// n must be below 2^31.
 template <class B, class F, class... Arrays>
 DL_DEVICE void map_elements(const B&, int64_t n, const F& f, int64_t first, Arrays... arrays) {
   constexpr int kWidth = gpu::elements_in_access<Arrays...>();

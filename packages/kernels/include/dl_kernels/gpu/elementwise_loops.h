@@ -1,6 +1,6 @@
-// GPU loops behind elementwise/elementwise.h: some neighbouring threads take a row of the plan, in
-// vectors where all operands allow it. Operands that are the same along a row are read once for it;
-// single elements in the host's memory travel with the arguments.
+// GPU loops behind elementwise/elementwise.h: a few adjacent threads process a row of the plan, in
+// vectors if all operands allow it. Operands that are constant along a row are read once per row;
+// host scalars are passed as kernel arguments.
 #ifndef DL_KERNELS_GPU_ELEMENTWISE_LOOPS_H_
 #define DL_KERNELS_GPU_ELEMENTWISE_LOOPS_H_
 
@@ -27,16 +27,16 @@ struct alignas(16) ElementValue {
   unsigned char bytes[16];
 };
 
-// How many elements a vector has, for the types of output and inputs: as many as the widest access
-// has room for. A functor is compiled once for each, so that those of complex and double, which are
-// long, and of narrow integers, which are rare, take fewer.
+// Vector width for the types of output and inputs: as many elements as fit into the widest access.
+// A functor is compiled once for each width, so widths are smaller for complex and double, whose
+// functors are long, and for narrow integers, which are rare.
 template <class F, class O, class... I>
 constexpr int vector_width() {
   constexpr bool kMoves = std::is_same_v<F, IdentityOp>;
   constexpr bool kLong = kIsComplex<O> || (kIsComplex<I> || ...) || std::is_same_v<O, double> ||
                          (std::is_same_v<I, double> || ...);
   if (kLong && !kMoves) return 1;
-  // A scalar beside a tensor has the type that is computed in, and is not loaded.
+  // A scalar operand has the compute type and is not loaded.
   constexpr bool kBesideScalar = (std::is_same_v<I, O> || ...);
   int largest = sizeof(O);
   for (const int size : {static_cast<int>(
@@ -47,7 +47,7 @@ constexpr int vector_width() {
   return width < most ? width : most;
 }
 
-// How many vectors a thread takes at once, whose loads are on the way together.
+// Vectors that a thread processes at once, so that their loads overlap.
 template <int kWidth, class O, class... I>
 constexpr int vectors_at_once() {
   constexpr bool kBytes = ((sizeof(I) == 1) && ...) && kWidth == 4;
@@ -62,16 +62,16 @@ DL_DEVICE T* row_begin(T* data, int32_t offset) {
                               wide_product(offset, static_cast<int32_t>(sizeof(T))));
 }
 
-// An input along a row. Functions of one input are hardly ever called for a single element many
-// times, but that it is copied.
+// An input along a row. Unary functions are rarely applied to a broadcast element, except by
+// copies.
 template <class T, int kWidth, bool kMayBeConstant>
 struct RowInput {
-  const T* from;  // the row's first element
+  const T* from;  // first element of the row
   int32_t step;
   bool constant;
-  T value;  // of all elements, if it is constant
+  T value;  // the value of all elements, if constant
   Pack<T, kWidth> vector;
-  compute_t<T> values[kWidth];  // of the vector
+  compute_t<T> values[kWidth];  // of the current vector
 
   DL_DEVICE void open(const void* data, const ElementValue& given, int32_t offset, int32_t along) {
     from = row_begin(static_cast<const T*>(data), offset);
@@ -81,7 +81,7 @@ struct RowInput {
     value = data == nullptr ? *reinterpret_cast<const T*>(given.bytes) : *from;
     vector.fill(value);
   }
-  // By vectors.
+  // Advance by `count` vectors.
   DL_DEVICE void advance(int32_t count) { from = row_begin(from, count * kWidth); }
   DL_DEVICE void load(uint32_t at) {
     if (!kMayBeConstant || !constant) vector.load(from, at);
@@ -91,7 +91,7 @@ struct RowInput {
   }
 };
 
-// As a tuple, of which compilers make more than is needed here.
+// Instead of std::tuple, for which compilers generate more code than needed.
 template <size_t kIndex, class T>
 struct Slot {
   T slot;
@@ -136,7 +136,7 @@ struct ElementwiseItem {
   F f;
   RowWalk<N> walk;
   void* data[N];
-  ElementValue values[N];  // of the operands whose `data` is null
+  ElementValue values[N];  // of operands whose `data` is null
 
   DL_DEVICE void operator()(uint32_t thread) const {
     const uint32_t group = walk.lanes.quotient(thread);
@@ -155,7 +155,7 @@ struct ElementwiseItem {
     in.open(data + 1, values + 1, offsets + 1, walk.steps + 1);
     const uint32_t step = walk.lanes.divisor();
     if constexpr (kWidth > 1) {
-      // With several vectors at a time, their loads are on the way together.
+      // Process several vectors at a time, so that their loads overlap.
       const uint32_t turns = walk.turns;
       Inputs all[kAtOnce];
       O* places[kAtOnce];
@@ -175,8 +175,7 @@ struct ElementwiseItem {
           all[k].apply(f, results);
           Pack<O, kWidth> out;
           out.set(results);
-          // One instruction less, and two registers more, of which elements of eight bytes leave
-          // enough.
+          // Saves one instruction for two registers, which elements of eight bytes leave free.
           if constexpr (sizeof(O) == 8) {
             out.store(places[k], at);
           } else {
@@ -214,7 +213,7 @@ ElementwiseTask<F, O, I...> row_task(const F& f) {
 
 namespace gpu {
 
-// A plan that is small, of operands that begin at data[k].
+// Run a small plan of operands that begin at data[k].
 template <int N, class Task>
 void launch_elementwise(const Launch& launch, const Task& task, const Plan<N>& plan,
                         void* const (&data)[N], const ElementValue (&values)[N]) {
@@ -253,7 +252,7 @@ diopiError_t run_elementwise(diopiContextHandle_t ctx, const char* op, const Tas
   for (int k = 0; k < N; ++k) {
     if (!refs[k].on_host) continue;
     std::memcpy(values[k].bytes, refs[k].data, Task::kSizes[k]);
-    // A plan of a single element has others.
+    // A plan with a single element may have other strides.
     for (int d = 0; d < plan.ndim; ++d) plan.strides[k][d] = 0;
   }
   const Launch launch(ctx);

@@ -1,6 +1,6 @@
 // GPU: the gradient of an embedding. Indices are sorted, so that the gradients of a row follow each
-// other; threads add up short runs of them in the order of the indices, and a second pass joins the
-// runs of a row. The result is always the same.
+// other; threads sum short runs of them in the order of the indices, and a second pass joins the
+// runs of a row. Results are deterministic.
 #ifndef DL_KERNELS_GPU_EMBEDDING_GRADIENT_H_
 #define DL_KERNELS_GPU_EMBEDDING_GRADIENT_H_
 
@@ -19,26 +19,26 @@ namespace gpu {
 template <class T>
 struct EmbeddingGradient {
   using C = compute_t<T>;
-  static constexpr int64_t kRun = 32;  // indices of a thread
-  T* out;                              // zeros
+  static constexpr int64_t kRun = 32;  // indices per thread
+  T* out;                              // zero-initialized
   const T* grad;
-  const int64_t *named, *order;  // indices in order, and where they stand
+  const int64_t *named, *order;  // sorted indices, and their original positions
   int64_t count, width, padding;
   const C* scale;   // of each row; may be null
-  C* edges;         // sums of each run that belong to a row that began before, or goes on after
-  int64_t vectors;  // of a row
+  C* edges;         // sums of each run for rows that begin before it or continue after it
+  int64_t vectors;  // vectors per row
   bool in_vectors;
 
   static constexpr int kWide = kVector<T>;
 
   DL_DEVICE C factor(int64_t row) const { return scale == nullptr ? C(1) : scale[row]; }
-  // Of the row that run k begins in (0), and of the one that it ends in (1).
+  // Address of the sum of the row in which run k begins (0), or in which it ends (1).
   DL_DEVICE C* edge(int64_t k, int which) const { return edges + (2 * k + which) * width; }
   DL_DEVICE int64_t begin(int64_t k) const { return k * kRun; }
   DL_DEVICE int64_t end(int64_t k) const { return begin(k + 1) < count ? begin(k + 1) : count; }
 };
 
-// A run, and some neighbouring columns.
+// One run and a few adjacent columns.
 template <class T>
 struct EmbeddingRunItem {
   using Job = EmbeddingGradient<T>;
@@ -85,7 +85,7 @@ struct EmbeddingRunItem {
   }
 };
 
-// A row that begins in run k and goes on in others, and a column.
+// One column of a row that begins in run k and continues in later ones.
 template <class T>
 struct EmbeddingJoinItem {
   using C = compute_t<T>;
@@ -105,7 +105,7 @@ struct EmbeddingJoinItem {
   }
 };
 
-// One over the number of times that each row is named. Item i looks for the end of the row that
+// Reciprocal of the number of occurrences of each row. Item i searches the end of the row that
 // begins there.
 template <class C>
 struct NamedFrequencyItem {
@@ -131,7 +131,7 @@ struct NamedFrequencyItem {
 
 }  // namespace gpu
 
-// `out` has `rows` rows of `width` elements, which need not be initialised.
+// `out` has `rows` rows of `width` elements and need not be initialized.
 template <class T>
 diopiError_t embedding_gradient(const Launch& launch, T* out, const T* grad, const int64_t* index,
                                 int64_t count, int64_t rows, int64_t width, int64_t padding,

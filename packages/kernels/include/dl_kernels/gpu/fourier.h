@@ -1,5 +1,5 @@
-// GPU: Fourier transforms of lengths with small prime factors, by mixed radices in Stockham's
-// order, a thread for each group of a stage.
+// GPU: mixed-radix Fourier transforms for lengths with small prime factors, in Stockham's autosort
+// order, with one thread per group of a stage.
 #ifndef DL_KERNELS_GPU_FOURIER_H_
 #define DL_KERNELS_GPU_FOURIER_H_
 
@@ -20,8 +20,8 @@ struct UnitRootItem {
   DL_FN void operator()(int64_t i) const { to[i] = unit_root<real_t<T>>(i, n, forward); }
 };
 
-// One stage: `known` residues have been told apart, and become radix times as many. Element (k, i)
-// of a row of what is known is [k * (n / known) + i], each with `inner` rows side by side.
+// One Stockham stage: `known` sub-transforms become radix times as many. Element (k, i) of an input
+// row is at [k * (n / known) + i], each with `inner` adjacent rows.
 template <class T>
 struct RadixItem {
   T* to;
@@ -44,7 +44,7 @@ struct RadixItem {
     } else if (radix == 4) {
       const T even = parts[0] + parts[2], odd = parts[1] + parts[3];
       const T left = parts[0] - parts[2], right = parts[1] - parts[3];
-      // By -i, or i backward.
+      // Multiply by -i; by i in the inverse transform.
       const T quarter = forward ? T{right.im, -right.re} : T{-right.im, right.re};
       y[0] = even + odd;
       y[groups] = left + quarter;
@@ -78,7 +78,8 @@ class SmoothFourier {
     each(launch_, n, 64, UnitRootItem<T>{roots_.data(), n, forward});
   }
 
-  // Of element (o, j, i) at [(o * n + j) * inner + i] over j. `to` does not overlap `from`.
+  // Transform over j the elements (o, j, i), at [(o * n + j) * inner + i]. `to` must not overlap
+  // `from`.
   void run(T* to, const T* from, int64_t outer, int64_t inner, real_t<T> scale) const {
     const int64_t count = outer * n_ * inner;
     const Workspace<T> between(launch_, radixes_.count > 1 ? count : 0);

@@ -11,12 +11,12 @@
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/matrix/matrix.h"
 
-// There is `gemm_batch` beside `gemm`.
+// gemm_batch is available in addition to gemm.
 #define DL_KERNELS_GEMM_BATCH 1
 
 DL_KERNELS_BEGIN
 
-// One of a batch of matrices each, `step` elements behind the one before.
+// A batch of matrices with the stride `step` between them.
 template <class T>
 struct SteppedMatrix {
   Matrix<T> matrix;
@@ -24,9 +24,9 @@ struct SteppedMatrix {
 };
 
 // C = alpha · A · B + beta · C + bias for every matrix of a batch, in one launch. C must not
-// overlap A or B. k may be 0. T is the element type of A and B, O that of C: T, or for halves what
-// they are computed in. Beta 0 does not read C. The bias has n dense elements for every row of C,
-// or is null. The precision is of products of float32.
+// overlap A or B. k may be 0. T is the element type of A and B; O, that of C, is T or, for half
+// precision, its compute type. C is not read if beta is 0. The bias has n contiguous elements,
+// added to every row of C, or is null. `precision` applies to float32.
 template <class T, class O = T, class C = compute_t<T>>
 void gemm_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k, C alpha,
                 SteppedMatrix<const T> a, SteppedMatrix<const T> b, C beta, SteppedMatrix<O> c,

@@ -1,4 +1,4 @@
-// The definition of gemm_batch, for the unit that makes it.
+// Definition of gemm_batch, for the compilation unit that instantiates it.
 #ifndef DL_KERNELS_GPU_GEMM_BATCH_H_
 #define DL_KERNELS_GPU_GEMM_BATCH_H_
 
@@ -14,13 +14,13 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// One kernel for both types that products of halves may have.
+// One kernel for both output types of half-precision products.
 template <class T, class C>
 struct GemmSink {
   MatrixSink<T, C> narrow;
-  MatrixSink<C, C> wide;  // has data if it is the one
+  MatrixSink<C, C> wide;  // used instead if it has data
 
-  // Products whose results have dense columns are turned as a whole.
+  // Products with dense result columns are transposed as a whole.
   DL_FN bool is_turned() const { return false; }
   template <class S, int kCount>
   DL_FN void put(int64_t matrix, int64_t i, int64_t j, const S (&sums)[kCount], int count) const {
@@ -32,7 +32,7 @@ struct GemmSink {
   }
 };
 
-// The product with factors rounded to TF32; false where that is not wanted, or not there.
+// The product with factors rounded to TF32; false if it is not wanted or not available.
 template <class T, class Sink>
 bool tf32_product([[maybe_unused]] const Launch& launch, [[maybe_unused]] MatmulPrecision precision,
                   [[maybe_unused]] int64_t batch, [[maybe_unused]] int64_t m,
@@ -42,7 +42,7 @@ bool tf32_product([[maybe_unused]] const Launch& launch, [[maybe_unused]] Matmul
 #if defined(DL_KERNELS_TENSOR_CORES)
   if constexpr (std::is_same_v<T, float>) {
     using Tuning = ProductTuning;
-    // Tensor cores know TF32 from compute capability 8.0 on.
+    // Tensor cores support TF32 from compute capability 8.0 on.
     if (precision == MatmulPrecision::kTf32 &&
         written_for(
             tensor_product_kernel<T, Tuning::kSmallRows, Tuning::kSmallColumns, MatrixSource<T>,
@@ -62,7 +62,8 @@ void gemm_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64
                 SteppedMatrix<const T> a, SteppedMatrix<const T> b, C beta, SteppedMatrix<O> c,
                 const O* bias, [[maybe_unused]] MatmulPrecision precision) {
   if (batch == 0 || m == 0 || n == 0) return;
-  // Stores run along the rows of the result: the transposed one may be what has them dense.
+  // Stores run along the rows of the result: compute the transposed product if its rows are the
+  // dense ones.
   if (c.matrix.row == 1 && c.matrix.column != 1 && bias == nullptr) {
     std::swap(m, n);
     std::swap(a, b);
@@ -78,7 +79,7 @@ void gemm_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64
   } else {
     sink.wide = own;
   }
-  // A grid has no more blocks than an int counts.
+  // A grid has at most INT_MAX blocks.
   constexpr int64_t kMost = int64_t(1) << 20;
   for (int64_t first = 0; first < batch; first += kMost) {
     const int64_t count = std::min(batch - first, kMost);

@@ -1,5 +1,5 @@
-// Rows that are looked at several times. A row is shared by a few threads, a warp or a block, as
-// its length asks for, and short enough ones stay in their registers; longer ones are read again.
+// Rows that are read in several passes. A row is processed by a few threads, a warp or a block,
+// depending on its length; rows that fit are kept in registers, longer ones are read again.
 #ifndef DL_KERNELS_GPU_HELD_ROWS_H_
 #define DL_KERNELS_GPU_HELD_ROWS_H_
 
@@ -15,9 +15,10 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// How many groups of kWide neighbours a thread may keep: few where elements come one by one, and of
-// double, whose rows are rare and whose functions are long. More in short rows, each of which is a
-// segment's: that tells its threads of each other much faster than a block's warps.
+// Number of groups of kWide adjacent elements that a thread keeps in registers: few for single
+// elements, and for double, whose rows are rare and whose functions are long. More for short rows,
+// each of which belongs to one segment of threads, since communication within a warp is much faster
+// than within a block.
 template <class C, int kWide, bool kShort>
 constexpr int held_groups() {
   constexpr int kElements = sizeof(C) > sizeof(float) ? 4 : kWide == 1 ? 8 : kShort ? 32 : 16;
@@ -26,16 +27,16 @@ constexpr int held_groups() {
 
 struct RowCut {
   int64_t count, n;
-  int64_t share;  // elements for each segment of threads that a row is given to
-  int lanes;      // threads of a row: up to a segment, where it is short, or a block
-  bool vectors;   // every row begins at the place of a vector and ends with one
+  int64_t share;  // elements per segment of threads that share a row
+  int lanes;      // threads per row: up to a segment if it is short, otherwise a block
+  bool vectors;   // every row begins aligned to vectors and consists of whole ones
   bool held;      // rows fit into registers
 };
 
-// A row is cut for segments of so many threads, so that a thread's groups lie a constant apart.
+// Threads per segment of a row; a constant, so that a thread's groups have a constant stride.
 inline constexpr int kSegment = kLeastWarp;
-// A segment of rows that are so narrow that most threads of a longer one would have nothing, and
-// whose elements come one by one.
+// Threads per segment for rows so narrow that most threads of a longer segment would be idle, and
+// that are read element by element.
 inline constexpr int kNarrowSegment = 8;
 
 template <class C, int kWide>
@@ -54,21 +55,23 @@ RowCut row_cut_of(int64_t count, int64_t n) {
   return cut;
 }
 
-// For `count` rows of n elements of T. `aligned`: rows begin where vectors of kWide elements may.
+// Divide `count` rows of n elements of T. `aligned`: rows begin aligned to vectors of kWide
+// elements.
 template <class T, int kWide>
 RowCut row_cut(int64_t count, int64_t n, bool aligned) {
   using C = compute_t<T>;
   return aligned && n % kWide == 0 ? row_cut_of<C, kWide>(count, n) : row_cut_of<C, 1>(count, n);
 }
 
-// A group of a thread: some behind the first one of a turn, whose addresses all of the turn share.
+// Index of a thread's group: `behind` groups after the first one of an iteration; the groups of an
+// iteration share its address computation.
 struct GroupNumber {
   int64_t turn;
   int behind;
 };
 
-// What a thread has of a row: groups of kWide neighbours, of segments of kLanes threads. Steps
-// other than 1 are of single elements.
+// A thread's part of a row: groups of kWide adjacent elements, in segments of kLanes threads.
+// Strides other than 1 require kWide = 1.
 template <int kWide, int kLanes>
 class Groups {
  public:
@@ -80,10 +83,10 @@ class Groups {
     count_ = live && left > 0 ? static_cast<int>((left + kStep - 1) / kStep) : 0;
   }
 
-  // Where group v begins in the row.
+  // Index in the row at which group v begins.
   DL_DEVICE int64_t place(GroupNumber v) const { return first_ + (v.turn + v.behind) * kStep; }
-  // Where the thread's first group begins, if it has any; `load` and `store` count from there. The
-  // choice also keeps compilers from counting from the row's begin again and again.
+  // Address of the thread's first group, if it has any; `load` and `store` are relative to it. The
+  // select also keeps compilers from recomputing addresses from the beginning of the row.
   template <class T>
   DL_DEVICE T* begin(T* row, int64_t step) const {
     return count_ > 0 ? row + first_ * step : nullptr;
@@ -107,7 +110,7 @@ class Groups {
     }
   }
 
-  // Calls f(v, group) for every group, of which there are at most kMost.
+  // Call f(v, group) for every group, of which there are at most kMost.
   template <int kMost, class F>
   DL_DEVICE void few(const F& f) const {
     DL_UNROLL
@@ -117,8 +120,7 @@ class Groups {
     }
   }
 
-  // Calls load(group, x) and then use(group, x) for every group; some loads are on the way
-  // together.
+  // Call load(group, x) and then use(group, x) for every group, with overlapping loads.
   template <class X, class Load, class Use>
   DL_DEVICE void all(const Load& load, const Use& use) const {
     constexpr int kAtOnce = 2;
@@ -145,7 +147,7 @@ class Groups {
   int count_;
 };
 
-// Who has a row.
+// Threads that share a row.
 enum class RowOf { narrow_segment, segment, block };
 
 template <RowOf kOf, int kWide, class Row>
@@ -169,7 +171,8 @@ void held_rows_kernel(RowCut cut, Row row) {
   const Block team(&scratch, cut.lanes);
   const int64_t teams = kThreads / cut.lanes;
   for (int64_t first = block_index() * teams; first < cut.count; first += block_count() * teams) {
-    // Teams of a warp stay together: one without a row takes no elements of the last one.
+    // The teams of a warp stay converged: a team without a row repeats the last one, with no
+    // elements.
     const int64_t own = first + thread_index() / cut.lanes;
     const bool live = own < cut.count;
     const int64_t number = live ? own : cut.count - 1;
@@ -181,9 +184,9 @@ void held_rows_kernel(RowCut cut, Row row) {
   }
 }
 
-// For each row calls row.open(groups, number), and with the place that this gives
-// row.take_held<whether it is short>(team, groups, place, whether there is a row) if its groups are
-// few enough, else take_long. A functor without references.
+// For each row, call row.open(groups, number) and pass its result `place` to
+// row.take_held<is_short>(team, groups, place, live) if the row fits into registers, else to
+// take_long; `live` is false if there is no row. `row` is a functor without references.
 template <class Row>
 void run_held_rows(const Launch& launch, const RowCut& cut, const Row& row) {
   if (cut.count <= 0 || cut.n <= 0) return;
@@ -197,7 +200,7 @@ void run_held_rows(const Launch& launch, const RowCut& cut, const Row& row) {
              cut, row);
 }
 
-// Sums of a thread, in pieces whose results meet in double.
+// Sums of a thread, in pieces that are added in double.
 template <class C>
 class LongSum {
  public:

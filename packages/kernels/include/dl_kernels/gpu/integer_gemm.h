@@ -1,4 +1,4 @@
-// GPU: the kernel of floats serves integers, too.
+// GPU: the floating-point kernel template also serves integers.
 #ifndef DL_KERNELS_GPU_INTEGER_GEMM_H_
 #define DL_KERNELS_GPU_INTEGER_GEMM_H_
 

@@ -1,4 +1,4 @@
-// GPU: work goes to the stream of the call, in order, and is not waited for.
+// GPU: work is enqueued on the stream of the call, in order, without waiting.
 #ifndef DL_KERNELS_GPU_LAUNCH_H_
 #define DL_KERNELS_GPU_LAUNCH_H_
 
@@ -20,7 +20,8 @@ class Launch {
   explicit Launch(diopiContextHandle_t ctx)
       : ctx_(ctx), stream_(static_cast<gpu::Stream>(stream_of(ctx))) {}
 
-  // A loop of the host whose body launches kernels: the device runs them one after another anyhow.
+  // A host loop whose body launches kernels: it is not parallel, since the device runs them in
+  // order anyway.
   template <class F>
   void parallel_for(int64_t count, int64_t, const F& body) const {
     if (count > 0) body(int64_t(0), count);
@@ -29,11 +30,10 @@ class Launch {
   int64_t threads() const { return 1; }
   gpu::Stream stream() const { return stream_; }
   MatmulPrecision matmul_precision() const { return kernels::matmul_precision(host_of(ctx_)); }
-  // Where the stream's checks leave what they find, on the device; null: the host has no such
-  // place.
+  // Device memory for errors found by the stream's checks; null if the host provides none.
   dl_device_error_t* device_error() const { return device_error_of(ctx_); }
 
-  // Shared with what outlives the launch.
+  // Shared with objects that outlive the launch.
   const std::shared_ptr<gpu::Scratch>& scratch() const {
     if (scratch_ == nullptr) scratch_ = std::make_shared<gpu::Scratch>(ctx_);
     return scratch_;
@@ -48,7 +48,7 @@ class Launch {
 inline constexpr int64_t kParallelGrain = 32768;
 inline int64_t grain_for(int64_t) { return 1; }
 
-// Uninitialised scratch memory of the device for the length of a call.
+// Uninitialized scratch memory of the device, for the duration of a call.
 template <class T>
 class Workspace {
  public:
@@ -60,7 +60,7 @@ class Workspace {
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;
 
-  // Once, if the default constructor was used. Null for no elements.
+  // Allocate; call at most once, and only after the default constructor. Null for no elements.
   T* reserve(const Launch& launch, int64_t count) {
     static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
     if (count == 0) return nullptr;
@@ -82,18 +82,18 @@ class Workspace {
   std::shared_ptr<gpu::Scratch> scratch_;
 };
 
-// Overlap is allowed only where both addresses are the same.
+// The ranges may overlap only if both addresses are equal.
 inline void copy_bytes(const Launch& launch, void* to, const void* from, int64_t bytes) {
   if (to == from || bytes == 0) return;
   gpu::copy(launch.stream(), to, from, static_cast<size_t>(bytes));
 }
 
-// All bits of the memory become 0.
+// Set all bytes to 0.
 inline void clear_bytes(const Launch& launch, void* to, int64_t bytes) {
   if (bytes > 0) gpu::clear(launch.stream(), to, static_cast<size_t>(bytes));
 }
 
-// Elements, read by the host; waits for the stream.
+// Read elements on the host; waits for the stream.
 template <class T>
 void fetch(const Launch& launch, const T* from, int64_t count, T* to) {
   if (count > 0) gpu::fetch(launch.stream(), to, from, static_cast<size_t>(count) * sizeof(T));
@@ -115,14 +115,14 @@ DL_KERNEL void item_kernel(int64_t count, F f) {
 
 }  // namespace gpu
 
-// Calls f(i) for every i; no call may depend on another one. `f` is a functor without references.
+// Call f(i) for every i; the calls must be independent. `f` is a functor without references.
 template <class F>
 void each(const Launch& launch, int64_t count, int64_t, const F& f) {
   if (count > 0)
     gpu::run_threads(launch.stream(), gpu::blocks_for(count), gpu::item_kernel<F>, count, f);
 }
 
-// What kernels keep of the host's memory is copied into their arguments.
+// Host memory that the kernels read: copied into their arguments.
 template <class T>
 class Held {
  public:

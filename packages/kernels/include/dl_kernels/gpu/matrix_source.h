@@ -1,6 +1,6 @@
-// Matrices as operands and as the result of a product of gpu/product_launch.h. An operand has a
-// side, which is one of the result, and a depth, along which is summed. It is read in chunks of
-// neighbours along the one of the two in whose direction they lie closer together.
+// Matrices as operands and result of a product of gpu/product_launch.h. An operand has a side,
+// which is one of the result, and a depth, along which it is summed. It is read in chunks of
+// adjacent elements along the dimension with the smaller stride.
 #ifndef DL_KERNELS_GPU_MATRIX_SOURCE_H_
 #define DL_KERNELS_GPU_MATRIX_SOURCE_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Elements that a thread takes at once: 16 bytes of what is multiplied without being converted.
+// Elements that a thread loads at once: 16 bytes if they need no conversion.
 #if defined(DL_KERNELS_TENSOR_CORES)
 inline constexpr int kHalvesOfChunk = 8;
 #else
@@ -32,13 +32,13 @@ struct alignas(kChunk<T> * sizeof(T)) Chunk {
 
 template <class T>
 struct MatrixSource {
-  static constexpr int kBlocks = 2;  // that registers suffice for
+  static constexpr int kBlocks = 2;  // blocks per multiprocessor, limited by registers
   const T* data;
   int64_t step, side_step, depth_step, side, depth;
   bool along_depth;
-  bool whole;  // chunks that lie inside are aligned, and their elements neighbours
+  bool whole;  // complete chunks are aligned and contiguous
 
-  // `matrix` has the depth along its rows.
+  // The rows of `matrix` run along the depth.
   MatrixSource(Matrix<const T> matrix, int64_t between, int64_t sides, int64_t depths)
       : data(matrix.data),
         step(between),
@@ -54,22 +54,23 @@ struct MatrixSource {
             reinterpret_cast<uintptr_t>(data) % sizeof(Chunk<T>) == 0;
   }
 
-  // Where the chunks of a thread begin.
+  // Start of a thread's chunks.
   struct Place {
-    const T* first;  // of the side, depth 0
-    int sides;       // of a chunk, from there on
+    const T* first;  // on the side, at depth 0
+    int sides;       // number of sides in a chunk
   };
   DL_DEVICE Place place(int64_t matrix, int64_t s) const {
     return {data + matrix * step + s * side_step, of_chunk(side - s)};
   }
 
-  // A chunk's first element, whose neighbours follow it, and how many there are. For `whole` ones.
+  // Return a chunk's first element and its number of elements, which are contiguous. Requires
+  // `whole`.
   DL_DEVICE const T* chunk(const Place& from, int64_t d, int64_t end, int* count) const {
     *count = count_of(from, d, end);
     return *count == 0 ? data : from.first + d * depth_step;
   }
 
-  // Any chunk, zero where there is no element.
+  // Load any chunk, with zeros for missing elements.
   DL_DEVICE void gather(const Place& from, int64_t d, int64_t end, Chunk<T>& to) const {
     const int count = count_of(from, d, end);
     int64_t next = along_depth ? depth_step : side_step;
@@ -98,16 +99,15 @@ struct MatrixSource {
   static int64_t magnitude(int64_t value) { return value < 0 ? -value : value; }
 };
 
-// c = alpha · sum + beta · c + bias, with c of type O, or of the type that is computed in.
+// c = alpha · sum + beta · c + bias, with c of type O or of the compute type.
 template <class O, class C>
 struct MatrixSink {
   O* data;
   int64_t step, row, column;
   C alpha, beta;
-  const O* bias;  // an element for each column, or null
+  const O* bias;  // one element per column, or null
 
-  // The sums may be of another type, which wraps. Where they lie side by side they are stored at
-  // once.
+  // Sums may be of another type, which wraps. Adjacent results are stored with one access.
   template <class S, int kCount>
   DL_FN void put(int64_t matrix, int64_t i, int64_t j, const S (&sums)[kCount], int count) const {
     struct alignas(kCount * sizeof(O)) Packed {

@@ -1,5 +1,5 @@
-// GPU: a thread for each cell looks through the windows that cover it, so that sums have an order;
-// maxima from elsewhere are added to their cells.
+// GPU: one thread per cell searches the windows that cover it, so that sums have a fixed order;
+// maxima from outside their windows are added to their cells in a second pass.
 #ifndef DL_KERNELS_GPU_MAX_GRADIENT_H_
 #define DL_KERNELS_GPU_MAX_GRADIENT_H_
 
@@ -18,7 +18,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Negative places count as the largest ones.
+// Negative positions count as the largest ones.
 struct PlaceOf {
   const int64_t* places;
   DL_FN uint64_t operator()(int64_t i) const { return static_cast<uint64_t>(places[i]); }
@@ -58,8 +58,8 @@ struct MaximaItem {
   }
 };
 
-// For each output whose maximum does not come from its window, which MaximaItem does not see: those
-// of fractional pooling lie at random.
+// For each output whose maximum is not in its window, which MaximaItem skips: in fractional
+// pooling, windows are placed at random.
 template <class T>
 struct StrayMaximaItem {
   MaximaItem<T> within;
@@ -95,11 +95,11 @@ inline diopiError_t check_places(const Launch& launch, const char* op, const int
   return check_items(launch, op, 1, detail::PlaceOutside{largest.data(), cells});
 }
 
-// A place outside is no cell's.
+// Positions outside the plane belong to no cell.
 template <class T>
 void add_maxima(const Launch& launch, const Planes& planes, bool adaptive, compute_t<T>* to,
                 const T* grads, const int64_t* places) {
-  // A window that steps over cells covers them here; only what was taken counts.
+  // Windows with gaps between cells cover these here; only recorded positions count.
   Planes whole = planes;
   for (Axis* axis : {&whole.z, &whole.y, &whole.x}) {
     axis->kernel = (axis->kernel - 1) * axis->dilation + 1;

@@ -1,4 +1,4 @@
-// GPU: a thread for each output.
+// GPU: one thread per output.
 #ifndef DL_KERNELS_GPU_MAX_POOL_H_
 #define DL_KERNELS_GPU_MAX_POOL_H_
 

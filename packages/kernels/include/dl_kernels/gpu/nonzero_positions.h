@@ -1,4 +1,4 @@
-// GPU: nonzero elements are marked positions, whose prefix counts say where they go.
+// GPU: nonzero elements are marked positions; their prefix counts are the output positions.
 #ifndef DL_KERNELS_GPU_NONZERO_POSITIONS_H_
 #define DL_KERNELS_GPU_NONZERO_POSITIONS_H_
 
@@ -23,7 +23,7 @@ struct IsNonzero {
   DL_DEVICE bool operator()(int64_t i) const { return cast<bool>(from[i]); }
 };
 
-// Calls emit(number, item) for nonzero items alone, numbered from 0.
+// Call emit(number, item) for nonzero items only, numbered from 0.
 template <class Emit>
 struct EmitNonzero {
   Emit emit;
@@ -80,7 +80,7 @@ class NonzeroPositions {
     each_nonzero(emit);
   }
 
-  // Calls emit(number, item) for each nonzero item, numbered in their order.
+  // Call emit(number, item) for each nonzero item, numbered in order.
   template <class Emit>
   void each_nonzero(const Emit& emit) const {
     if (count_ > 0) positions_.number(gpu::EmitNonzero<Emit>{emit});
@@ -94,7 +94,7 @@ class NonzeroPositions {
 inline diopiError_t take_nonzero(diopiContextHandle_t, const char*,
                                  const NonzeroPositions<Bool>& found, const TensorRef& values,
                                  void* to) {
-  // In the order of the dimensions, which gives items their numbers.
+  // Keep the order of the dimensions, which defines the numbers of items.
   Plan<1> plan;
   plan.ndim = values.ndim == 0 ? 1 : static_cast<int>(values.ndim);
   plan.numel = values.numel;

@@ -1,4 +1,4 @@
-// GPU: the gradients of a norm's weight and bias, which are sums over rows.
+// GPU: gradients of a norm's weight and bias, which are column reductions over rows.
 #ifndef DL_KERNELS_GPU_NORM_PARAMETERS_H_
 #define DL_KERNELS_GPU_NORM_PARAMETERS_H_
 
@@ -21,7 +21,7 @@ struct NormParameterItem {
   static constexpr int kWide = kVector<T>;
   NormRows<T> rows;
   int64_t n, vectors;
-  C* parts;  // for each piece: of the weight, then of the bias
+  C* parts;  // for each piece: the weight's sums, then the bias's
   RowPieces pieces;
   bool in_vectors;
 
@@ -47,7 +47,7 @@ struct NormParameterItem {
   }
 };
 
-// Columns 0 … n - 1 are those of the weight, the others of the bias.
+// Columns 0 … n - 1 belong to the weight, the others to the bias.
 template <class C>
 struct NormParameterSum {
   C* weight;  // may be null

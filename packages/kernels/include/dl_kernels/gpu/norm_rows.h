@@ -1,5 +1,5 @@
-// GPU: rows that are normalised by their own mean and deviation, or by their root mean square, and
-// the gradients of that. For layer, root-mean-square and group normalisation.
+// GPU: normalization of rows by their mean and standard deviation, or by their root mean square,
+// and its gradients. For layer, RMS and group normalization.
 #ifndef DL_KERNELS_GPU_NORM_ROWS_H_
 #define DL_KERNELS_GPU_NORM_ROWS_H_
 
@@ -16,7 +16,8 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// `ByChannel`: each channel of a group has a weight and a bias, not each element of a row.
+// `ByChannel`: weight and bias have an element per channel of a group instead of per element of a
+// row.
 template <class T, bool ByChannel>
 struct NormForward {
   using C = compute_t<T>;
@@ -27,7 +28,7 @@ struct NormForward {
   int64_t width;
   C eps;
 
-  // Of a thread, in a row.
+  // Part of a row that belongs to a thread.
   struct Place {
     int64_t row;
     T* y;
@@ -96,7 +97,7 @@ struct NormForward {
       for (int j = 0; j < kW; ++j) some[j] = some[j] * scale + shift;
       put(groups, at, biased, group, some);
     };
-    // A loop for each, so that the one without a bias is short.
+    // Separate loops, so that the one without a bias is short.
     if (affine.bias.is_none()) {
       groups.template all<C[kW]>(
           load, [&](GroupNumber group, C(&some)[kW]) { write(false, group, some); });
@@ -117,12 +118,12 @@ struct NormForward {
     if (to.invstd != nullptr) to.invstd[row] = scale;
   }
 
-  // A group that is normalised already.
+  // A group of already normalized elements.
   template <int kW, int kL>
   DL_DEVICE void put(const Groups<kW, kL>& groups, const Place& at, bool biased, GroupNumber group,
                      C (&x)[kW]) const {
     if constexpr (ByChannel) {
-      // A group has one channel.
+      // All elements of a group belong to one channel.
       const int64_t first = remainder_of(at.row, affine.groups) * affine.group_channels;
       const int64_t channel = first + quotient_of(groups.place(group), affine.positions);
       const C w = affine.weight.is_none() ? C(1) : affine.weight.at(channel);
@@ -146,8 +147,8 @@ struct NormForward {
   }
 };
 
-// grad_input = r · (g − mean(g) − x̂ · mean(g · x̂)) with g = grad_output · weight, x̂ = (x − mean) ·
-// r and without mean(g) where rows are not centred.
+// grad_input = r · (g − mean(g) − x̂ · mean(g · x̂)) with g = grad_output · weight and x̂ = (x −
+// mean) · r; without mean(g) if rows are not centered.
 template <class T>
 struct NormBackward {
   using C = compute_t<T>;
@@ -156,7 +157,7 @@ struct NormBackward {
   NormRows<T> rows;
   int64_t width;
 
-  // Of a thread, in a row.
+  // Part of a row that belongs to a thread.
   struct Place {
     C mean, scale;
     T* to;

@@ -13,7 +13,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// From a thread's first group on.
+// Beginning with a thread's first group.
 template <int kW, int kL, class T>
 DL_DEVICE NormParameter<T> begin_of(const Groups<kW, kL>& groups, const NormParameter<T>& all) {
   return {all.wide == nullptr ? nullptr : groups.begin(all.wide, 1),

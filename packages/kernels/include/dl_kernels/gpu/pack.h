@@ -1,4 +1,4 @@
-// GPU: several elements that a thread moves at once, and their conversion.
+// GPU: vectorized loads and stores of several elements, and their conversion.
 #ifndef DL_KERNELS_GPU_PACK_H_
 #define DL_KERNELS_GPU_PACK_H_
 
@@ -13,14 +13,14 @@ namespace gpu {
 
 inline constexpr int kWidestAccess = 16;  // bytes
 
-// `kCount` elements in memory, which begin at a multiple of kAlignment.
+// `kCount` elements in memory, aligned to kAlignment.
 template <class T, int kCount>
 struct Pack {
   static constexpr int kBytes = kCount * static_cast<int>(sizeof(T));
   static constexpr int kAlignment = kBytes < kWidestAccess ? kBytes : kWidestAccess;
   static_assert(kBytes % kAlignment == 0, "a pack is a number of accesses");
-  // Elements of eight bytes stay whole: put together of two words, each would be copied into a pair
-  // of registers to be computed with.
+  // Elements of eight bytes are not split: built from two words, each would be copied into a pair
+  // of registers for computations.
   using Word = std::conditional_t<sizeof(T) == 8, uint64_t,
                                   std::conditional_t<kAlignment % 4 == 0, uint32_t, bits_t<T>>>;
   static constexpr int kWords = kAlignment / static_cast<int>(sizeof(Word));
@@ -30,7 +30,7 @@ struct Pack {
   };
   Access accesses[kBytes / kAlignment];
 
-  // Pack `at` of an array. A 64-bit product of two 32-bit numbers is one instruction.
+  // Load pack `at` of an array. A 64-bit product of two 32-bit numbers is one instruction.
   DL_FN void load(const T* array, uint32_t at) {
     const Access* from = reinterpret_cast<const Access*>(reinterpret_cast<const char*>(array) +
                                                          uint64_t(at) * kBytes);

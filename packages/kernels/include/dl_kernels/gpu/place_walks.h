@@ -1,4 +1,4 @@
-// GPU: a thread for each element of the result.
+// GPU: strided indexing with one thread per element of the result.
 #ifndef DL_KERNELS_GPU_PLACE_WALKS_H_
 #define DL_KERNELS_GPU_PLACE_WALKS_H_
 
@@ -16,7 +16,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Operands: the indexed tensor without its indexed dimensions, the other tensor, the places.
+// Operands: the indexed tensor without its indexed dimensions, the other tensor, and the positions.
 inline Plan<3> places_plan(const IndexPlaces& places, const int64_t* strides) {
   Plan<3> plan;
   plan.ndim = static_cast<int>(places.ndim());

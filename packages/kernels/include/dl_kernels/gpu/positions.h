@@ -1,5 +1,5 @@
-// GPU: where the extremum of a row stands, in one pass. The first of equal elements wins, and the
-// first NaN over everything.
+// GPU: the position of a row's extremum (argmax and argmin), in one pass. The first of equal
+// elements wins; the first NaN wins over everything.
 #ifndef DL_KERNELS_GPU_POSITIONS_H_
 #define DL_KERNELS_GPU_POSITIONS_H_
 
@@ -20,7 +20,7 @@ namespace gpu {
 template <class C>
 struct Placed {
   C value;
-  int64_t at;  // -1: none
+  int64_t at;  // -1 if empty
 };
 
 template <bool Max, class C>
@@ -71,7 +71,7 @@ struct Positions {
   }
 };
 
-// A piece of all elements.
+// A piece of a reduction over all elements.
 template <bool Max, class T>
 struct PlacedPiece {
   using C = compute_t<T>;

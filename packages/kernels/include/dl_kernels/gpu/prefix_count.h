@@ -1,5 +1,5 @@
-// GPU: blocks count the marked positions of their pieces, one block adds up the counts, and then
-// every position knows how many are marked up to it.
+// GPU exclusive scan of marked positions: blocks count the marked positions of their pieces, one
+// block scans the counts, and then every position gets its own count.
 #ifndef DL_KERNELS_GPU_PREFIX_COUNT_H_
 #define DL_KERNELS_GPU_PREFIX_COUNT_H_
 
@@ -15,7 +15,7 @@ namespace gpu {
 
 inline constexpr int64_t kCountedPiece = 4096;
 
-// Counts of the pieces of kCountedPiece positions.
+// Counts of marked positions in pieces of kCountedPiece.
 template <class Marked>
 struct CountPiece {
   Marked marked;
@@ -33,7 +33,7 @@ struct CountPiece {
   }
 };
 
-// From counts to how many there are up to the end of each piece.
+// Turn counts into cumulative counts up to the end of each piece.
 struct AddUpPieces {
   int64_t* counts;
   int64_t pieces;
@@ -68,7 +68,7 @@ struct NumberPiece {
   }
 };
 
-// The positions of [0, n) for which `marked` is true. Functors without references.
+// The positions of [0, n) for which `marked` is true. Functors must not hold references.
 template <class Marked>
 class MarkedPositions {
  public:
@@ -80,9 +80,9 @@ class MarkedPositions {
     rows(launch, 1, pieces(), AddUpPieces{ends_.data(), pieces()});
   }
 
-  // How many there are, for which it waits.
+  // Return their number; waits for the device.
   int64_t count() const { return n_ == 0 ? 0 : fetch(launch_, ends_.data() + pieces() - 1); }
-  // The same into memory of the device.
+  // Write the number to device memory.
   void count_to(int64_t* to) const {
     if (n_ == 0) {
       clear_bytes(launch_, to, sizeof(*to));
@@ -91,7 +91,7 @@ class MarkedPositions {
     }
   }
 
-  // Calls put(i, k, marked(i)) for every i, where k of the positions 0 … i are marked.
+  // Call put(i, k, marked(i)) for every i, where k of the positions 0 … i are marked.
   template <class Put>
   void number(const Put& put) const {
     if (n_ == 0) return;

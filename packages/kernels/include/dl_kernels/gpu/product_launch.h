@@ -1,5 +1,5 @@
-// Products of matrices on a GPU: which kernel makes them, and in how many pieces. Operands are
-// anything that hands out chunks as gpu/matrix_source.h does; the result goes to any such sink.
+// Launch of matrix products on a GPU: the choice of the kernel and of the number of pieces
+// (split-K). Operands are sources of chunks like gpu/matrix_source.h; results go to a sink.
 #ifndef DL_KERNELS_GPU_PRODUCT_LAUNCH_H_
 #define DL_KERNELS_GPU_PRODUCT_LAUNCH_H_
 
@@ -19,11 +19,11 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// kTf32: of floats that are rounded to TF32.
+// kTf32: float32 rounded to TF32.
 template <class T, bool kTf32 = false>
 struct ProductKernels {
   using S = product_sum_t<T>;
-  // Registers hold few sums of eight bytes, and products of integers are seldom large.
+  // Registers hold few 8-byte sums, and products of integers are rarely large.
   static constexpr bool kHasLarge = kIsFloat<T> && sizeof(T) < 8;
 #if defined(DL_KERNELS_TENSOR_CORES)
   static constexpr bool kOnTensorCores = kIsHalf<T> || kTf32;
@@ -74,7 +74,7 @@ struct ProductKernels {
   }
 };
 
-// The products of `batch` pairs of operands, no size of which but k is 0.
+// Products of `batch` pairs of operands; no size but k may be 0.
 template <class T, bool kTf32 = false, class A, class B, class Sink>
 void run_product(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k, const A& a,
                  const B& b, const Sink& sink) {
@@ -83,7 +83,7 @@ void run_product(const Launch& launch, int64_t batch, int64_t m, int64_t n, int6
   const auto tiles = [](int64_t extent, int of) { return (extent + of - 1) / of; };
   ProductShape shape{batch, m, n, k, 0, 0, 1, k};
   const int64_t large_tiles = tiles(m, Kernels::rows(true)) * tiles(n, Kernels::columns(true));
-  // Of sides that do not fill half a large tile, small ones waste less.
+  // If the sides do not fill half of a large tile, small tiles waste less.
   const bool fills = m > Kernels::rows(true) / 2 && n > Kernels::columns(true) / 2;
   const bool large =
       Kernels::kHasLarge && fills && large_tiles * batch >= ProductTuning::kManyTiles;

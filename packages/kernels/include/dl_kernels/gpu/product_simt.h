@@ -1,6 +1,6 @@
-// Products of matrices by threads that each keep a square of the result in registers. While a slice
-// is multiplied, the next one is on its way: from memory to registers, then to the other half of
-// shared memory.
+// Matrix products without tensor cores: each thread keeps a square of the result in registers.
+// While a slice is multiplied, the next one is loaded into registers and then into the other half
+// of shared memory (double buffering).
 #ifndef DL_KERNELS_GPU_PRODUCT_SIMT_H_
 #define DL_KERNELS_GPU_PRODUCT_SIMT_H_
 
@@ -16,7 +16,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// What products of elements are summed in: integers in one that wraps and is as wide.
+// Accumulate type; for integers, one of the same width that wraps.
 template <class T>
 using product_sum_t =
     std::conditional_t<std::is_integral_v<T>,
@@ -26,13 +26,13 @@ template <class T, int kOwnSide>
 struct SimtTile {
   using S = product_sum_t<T>;
   static constexpr int kSides = kOwnSide * kTile;
-  // So that each thread has one chunk of an operand, or few.
+  // Chosen so that each thread loads one or a few chunks of an operand.
   static constexpr int kSlice = kOwnSide == 8 ? 8 : 4 * kChunk<T> > 16 ? 16 : 4 * kChunk<T>;
   static constexpr int kChunks = kSides * kSlice / kChunk<T> / kThreads;
   static_assert(kChunks * kChunk<T> * kThreads == kSides * kSlice, "threads share a slice evenly");
   static constexpr int kGroups = kOwnSide / 4;
 
-  // Padded by what keeps the groups aligned and columns in different banks.
+  // Padded so that groups stay aligned and columns are in different banks.
   struct Side {
     Four<S> group[kSides / 4 + 1];
   };
@@ -40,7 +40,7 @@ struct SimtTile {
     Side slice[2][kSlice];
   };
 
-  // The g-th group of four of a thread, in a line of the square.
+  // Index of the g-th group of four of a thread, in a line of the square.
   DL_DEVICE static int group(int line, int g) { return g * kTile + line; }
 };
 
@@ -91,7 +91,7 @@ class SimtLoader {
   }
 
  private:
-  // Chunks of neighbouring threads lie side by side, in whichever direction that is.
+  // Adjacent threads load adjacent chunks, in whichever direction is contiguous.
   DL_DEVICE int side(int i) const {
     const int c = thread_index() + i * kThreads;
     constexpr int kOfDepth = Tile::kSlice / kChunk<T>, kOfSide = Tile::kSides / kChunk<T>;
@@ -120,7 +120,7 @@ void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
   SimtLoader<T, kOwnSide, B> of_b(b, task.matrix, task.column);
   S sums[kOwnSide][kOwnSide] = {};
   int now = 1;
-  // The first round only fetches.
+  // The first iteration only loads.
   for (int64_t next = task.begin;; next += Tile::kSlice) {
     const bool more = next < task.end;
     if (more) {

@@ -1,8 +1,8 @@
-// Products of matrices on tensor cores: of halves, or of floats that are rounded to TF32. Slices of
-// the operands stand in shared memory as chunks of 16 bytes, in the direction in which memory has
-// them, and turn as they are loaded into registers. The chunks of a line are permuted, so that
-// eight lanes that load a small matrix, 32 that load single floats, or those that store
-// neighbouring chunks, meet different banks.
+// Matrix products on tensor cores, of half precision or of floats rounded to TF32. Slices of the
+// operands are stored in shared memory as chunks of 16 bytes, in the direction in which they are
+// contiguous in memory, and are transposed while they are loaded into registers. The chunks of a
+// line are permuted (swizzled), so that eight lanes that load a small matrix, 32 lanes that load
+// single floats, and lanes that store adjacent chunks access different banks.
 #ifndef DL_KERNELS_GPU_PRODUCT_TENSOR_H_
 #define DL_KERNELS_GPU_PRODUCT_TENSOR_H_
 
@@ -24,22 +24,22 @@ struct TensorSlice {
   static_assert(ProductTuning::kDepth % kDepth == 0, "a piece has whole slices");
   Chunk<T> chunks[kSides * kLine];
 
-  // The number of the chunk that has an element.
+  // Return the index of the chunk that holds an element.
   DL_DEVICE static int number(bool along_depth, int s, int d) {
     const int turn = kIsHalf<T> ? d & 7 : 2 * (d & 3);
     return along_depth ? s * kLine + (d / kOfChunk ^ (s / 2 & 3))
                        : d * (kSides / kOfChunk) + (s / kOfChunk ^ turn);
   }
-  // The same for the element 16 · sides and two chunks · depths on, where `from` is that of an
-  // element of the first two chunks, and sides that are counted from a multiple of 16 · (the most
-  // sides on). Of floats only along the depth.
+  // The same for the element at 16 · sides and two chunks · depths further, where `from` is the
+  // index for an element of the first two chunks, and sides are counted from a multiple of 16 ·
+  // (the largest `sides`). For floats only along the depth.
   DL_DEVICE static int further(bool along_depth, int from, int sides, int depths) {
     return (from ^ 2 * (along_depth ? depths : sides)) +
            (along_depth ? 16 * kLine * sides : 2 * kSides * depths);
   }
 };
 
-// Blocks that a multiprocessor has registers for: one with many sums in a thread.
+// Blocks per multiprocessor, limited by registers: one if threads have many sums.
 template <int kSums>
 inline constexpr int kTensorBlocks = kAsyncCopies && kSums <= 32 ? 2 : 1;
 
@@ -57,7 +57,7 @@ class TensorLoader {
     for (int i = 0; i < kChunks; ++i) places_[i] = source.place(matrix, first + side(i));
   }
 
-  // In the background all the way where cards have that, else as far as to registers.
+  // Load asynchronously into shared memory where GPUs support that, else into registers.
   DL_DEVICE void start(int64_t begin, int64_t end, Slice& slice) {
     DL_UNROLL
     for (int i = 0; i < kChunks; ++i) {
@@ -75,7 +75,7 @@ class TensorLoader {
         }
       }
       source_.gather(places_[i], d, end, held_[i]);
-      // Registers that wait for the product of the last slice would be missing there.
+      // Do not keep this in a register: it would stay live during the product of the last slice.
       if constexpr (kAsyncCopies) slice.chunks[number(i)] = held_[i];
     }
   }
@@ -94,7 +94,7 @@ class TensorLoader {
     const int c = thread_index() + i * kThreads;
     return source_.along_depth ? c % Slice::kLine * Slice::kOfChunk : c / kAcross;
   }
-  // What permutes the chunks of a line repeats before the next chunk of a thread.
+  // The permutation of a line repeats before the next chunk of a thread.
   DL_DEVICE int number(int i) const { return number_ + i * kThreads; }
 
   const Source& source_;
@@ -103,9 +103,9 @@ class TensorLoader {
   Chunk<T> held_[kChunks];
 };
 
-// What a lane takes of slices of an operand: of 16 sides, from a multiple of 16 on, and the depths
-// of two chunks the four small matrices that `multiply_add` names. Of the right operand the second
-// one is that of further depths, of the left one that of further sides.
+// A lane's part of slices of an operand: of 16 sides, beginning at a multiple of 16, and the depths
+// of two chunks, the four small matrices that `multiply_add` takes. The second matrix of the right
+// operand has the following depths, that of the left operand the following sides.
 template <class T, int kSides, bool kRight>
 class TensorReader {
   using Slice = TensorSlice<T, kSides>;
@@ -114,7 +114,7 @@ class TensorReader {
   DL_DEVICE TensorReader(bool along_depth, int first) : along_depth_(along_depth) {
     const int lane = thread_index() % 32, line = lane % 8;
     if (along_depth || kIsHalf<T>) {
-      // Which line of which matrix the lane points at.
+      // Line and matrix whose address the lane provides.
       const int second = lane / 8 % 2, third = lane / 16;
       const int sides = (kRight ? third : second) * 8;
       const int depths = (kRight ? second : third) * kHalfStep;
@@ -135,7 +135,7 @@ class TensorReader {
         const int number = Slice::further(true, at_, sides, step);
         load_matrices<false>(to, address + static_cast<uint32_t>(number) * 16);
       } else {
-        // Matrices of such elements do not turn while they are loaded.
+        // Elements of this size cannot be transposed while they are loaded.
         DL_UNROLL
         for (int i = 0; i < 4; ++i)
           to[i] = load_shared(address + static_cast<uint32_t>(word(i, sides, step)) * 4);
@@ -148,11 +148,11 @@ class TensorReader {
  private:
   static constexpr int kHalfStep = kIsHalf<T> ? 8 : 4;
 
-  // The place of a float in a slice with the sides side by side.
+  // Index of a float in a slice whose sides are adjacent.
   DL_DEVICE int word(int matrix, int sides, int step) const {
     const int further_sides = kRight ? matrix / 2 : matrix % 2;
     const int further_depths = kRight ? matrix % 2 : matrix / 2;
-    // What the permutation turns too, and what it leaves.
+    // Split into the part that the permutation changes, and the rest.
     const int near = 2 * further_sides + 4 * (sides % 2), far = 8 * (sides / 2);
     const int depth = 2 * kHalfStep * step + kHalfStep * further_depths;
     return (at_ ^ 4 * near) + 4 * (far + depth * (kSides / Slice::kOfChunk));
@@ -162,7 +162,7 @@ class TensorReader {
   int at_;
 };
 
-// kRows and kColumns: tiles of 16 and of 8 that a warp makes.
+// kRows and kColumns: the numbers of tiles of 16 rows and of 8 columns per warp.
 template <class T, int kRows, int kColumns>
 struct TensorTile {
   static constexpr int kWarps = kThreads / 32, kDown = ProductTuning::kWarpRows;
@@ -173,10 +173,10 @@ struct TensorTile {
     Left left;
     Right right;
   };
-  // Sums of a warp on their way out, 16 lines at a time.
+  // Buffer for storing the sums of a warp, 16 lines at a time.
   static constexpr int kSums = kColumns * 8;
   struct Line {
-    float at[kSums + 8];  // so that the lines of a half warp lie in different banks
+    float at[kSums + 8];  // padded so that the lines of half a warp are in different banks
   };
   struct Outgoing {
     Line lines[kWarps][16];
@@ -199,15 +199,15 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
   float sums[kRows][kColumns][4] = {};
   const int slices = static_cast<int>((task.end - task.begin + kDepth - 1) / kDepth);
   int free = 0;
-  // The first rounds only begin with slices: their code is large, and stands here once.
+  // The first iterations only start loads: the code for it is large and appears once.
   for (int s = 1 - kStages; s < slices; ++s) {
     if (s >= 0) {
       wait_for_copies<kStages - 2>();
-      // What was copied is there, and the stage that was multiplied last is free.
+      // The loads have completed, and the stage that was multiplied last is free.
       barrier();
     }
     const bool more = s + kStages - 1 < slices;
-    // The stage after the free one is the oldest, which is multiplied.
+    // The stage after the free one is the oldest and is multiplied next.
     const int now = free + 1 == kStages ? 0 : free + 1;
     if (more) {
       const int64_t begin = task.begin + int64_t(s + kStages - 1) * kDepth;
@@ -216,8 +216,8 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
     }
     commit_copies();
     if (s >= 0) {
-      // Lanes that gathered single elements come one by one; where they load single floats,
-      // nothing else brings them together.
+      // Lanes that gathered single elements diverged; where lanes load single floats, no other
+      // instruction makes them converge.
       if constexpr (!kIsHalf<T>) warp_barrier();
       DL_UNROLL
       for (int step = 0; step < Tile::Left::kLine / 2; ++step) {
@@ -240,12 +240,12 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
     }
     free = now;
   }
-  // Neighbouring lanes shall store neighbours, of which each lane has only two.
+  // Adjacent lanes should store adjacent elements, but each lane holds only two of these.
   static_assert(sizeof(typename Tile::Outgoing) <= sizeof(stages), "the sums take their turn");
   wait_for_copies<0>();
   barrier();
   auto* const lines = reinterpret_cast<typename Tile::Outgoing*>(stages)->lines[warp];
-  constexpr int kEight = 8, kLanes = Tile::kSums / kEight;  // that share a line
+  constexpr int kEight = 8, kLanes = Tile::kSums / kEight;  // lanes that share a line
   DL_UNROLL
   for (int r = 0; r < kRows; ++r) {
     warp_barrier();

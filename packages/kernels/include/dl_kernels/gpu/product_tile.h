@@ -1,6 +1,6 @@
-// How a product of matrices is cut among blocks and threads. A block makes a tile of the result;
-// slices of its operands pass through shared memory. Where there are too few tiles to keep a GPU
-// busy, the sum is cut into pieces that are added up afterwards.
+// Tiling of a matrix product over blocks and threads. A block computes a tile of the result; slices
+// of its operands pass through shared memory. If there are too few tiles to keep a GPU busy, the
+// sum is split into pieces that are added afterwards (split-K).
 #ifndef DL_KERNELS_GPU_PRODUCT_TILE_H_
 #define DL_KERNELS_GPU_PRODUCT_TILE_H_
 
@@ -13,23 +13,24 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// All that may be chosen differently for another card; what follows from it is computed.
+// Parameters that may be tuned for another GPU; everything else follows from them.
 struct ProductTuning {
-  // Elements of the result of a thread in each direction, of a large and a small tile.
+  // Elements of the result per thread in each direction, for a large and a small tile.
   static constexpr int kLargeOwn = 8, kSmallOwn = 4;
-  // On tensor cores: rows of warps of a block; of a warp, tiles of 16 rows and of 8 columns.
+  // On tensor cores: rows of warps per block, and per warp the tiles of 16 rows and of 8 columns.
   static constexpr int kWarpRows = 2;
   static constexpr int kLargeRows = 4, kLargeColumns = 4, kSmallRows = 2, kSmallColumns = 2;
-  // Of a slice there, and how many slices are in shared memory.
+  // On tensor cores: depth of a slice, and number of slices in shared memory.
   static constexpr int kDepth = 32, kStages = 3;
-  // Tiles that make large ones worth while; blocks that pieces are made for; the shortest piece.
+  // Number of tiles from which large ones pay off; number of blocks for which sums are split;
+  // length of the shortest piece.
   static constexpr int64_t kManyTiles = 128, kBusyBlocks = 256, kShortestPiece = 256;
-  // Rows of tiles that are done together, so that their operands stay in the cache.
+  // Rows of tiles processed together, so that their operands stay in the cache.
   static constexpr int64_t kTogether = 8;
 };
 
-// The products of `batch` pairs of m × k and k × n matrices, and how they are cut: into tiles, and
-// into `pieces` that have `piece` of k each.
+// Products of `batch` pairs of m × k and k × n matrices, divided into tiles and `pieces` of length
+// `piece` along k.
 struct ProductShape {
   int64_t batch, m, n, k;
   int64_t down, across;  // tiles
@@ -38,7 +39,7 @@ struct ProductShape {
   int64_t blocks() const { return batch * pieces * down * across; }
 };
 
-// What a block makes.
+// The work of a block.
 struct ProductTask {
   int64_t matrix, piece, row, column, begin, end;
 };
@@ -58,16 +59,17 @@ DL_DEVICE ProductTask product_task(const ProductShape& shape, int64_t item, int 
           shape.k - begin < shape.piece ? shape.k : begin + shape.piece};
 }
 
-// Where a kernel's results go: to a sink, or, where there are several pieces, beside each other.
+// Destination of a kernel's results: the sink or, if there are several pieces, consecutive partial
+// results.
 template <class C, class Sink>
 struct ProductOutput {
   Sink sink;
   C* parts;  // [piece][matrix][row][column], or null
 
-  // Whether neighbours in a column lie side by side, rather than those in a row.
+  // Return true if adjacent elements of a column are contiguous, rather than those of a row.
   DL_DEVICE bool is_turned() const { return parts == nullptr && sink.is_turned(); }
 
-  // Neighbours in a row, or, where it is turned, in a column; those that exist.
+  // Store the existing ones of adjacent elements of a row or, if transposed, of a column.
   template <int kCount>
   DL_DEVICE void put(const ProductShape& shape, const ProductTask& task, int64_t row,
                      int64_t column, const C (&values)[kCount]) const {
@@ -88,7 +90,7 @@ struct ProductOutput {
   }
 };
 
-// Adds up the pieces of an element.
+// Sum the pieces of an element.
 template <class C, class Sink>
 struct SumPiecesItem {
   Sink sink;

@@ -1,5 +1,5 @@
-// GPU loop of a reduction along columns: neighbouring outputs are neighbours in the input, and
-// threads lie across them.
+// GPU loop of a column reduction: adjacent outputs are adjacent in the input, and consecutive
+// threads read consecutive columns.
 #ifndef DL_KERNELS_GPU_REDUCE_COLUMNS_H_
 #define DL_KERNELS_GPU_REDUCE_COLUMNS_H_
 
@@ -14,17 +14,17 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Neighbours that a thread of this loop takes.
+// Adjacent elements per thread.
 template <class I>
 inline constexpr int kColumnVector = kVector<I> < 8 ? kVector<I> : 8;
 
-// A block takes `lanes` vectors of neighbouring outputs and some of their rows at a time.
+// A block processes `lanes` vectors of adjacent outputs and several of their rows at a time.
 struct ColumnCut {
   int lanes;
-  int64_t columns;  // outputs that are neighbours
-  int64_t blocks;   // pieces of them
-  int64_t rows;     // of a range
-  bool vectors;     // every row has its vectors aligned
+  int64_t columns;  // number of adjacent outputs
+  int64_t blocks;   // blocks that share them
+  int64_t rows;     // rows per range
+  bool vectors;     // every row is aligned to vectors
 };
 
 template <class Near, int kWide>
@@ -32,7 +32,7 @@ struct alignas(16) ColumnScratch {
   unsigned char bytes[sizeof(Near) * kWide * kThreads];
 };
 
-// The columns from `base` on, of which the thread takes every lines-th row.
+// Reduce the columns beginning with `base`; a thread processes every lines-th row.
 template <class I, class R, int kWide>
 DL_DEVICE void add_rows(const Reduction<I, R>& job, const I* base, int width, bool whole,
                         int64_t begin, int64_t end, int lines, near_t<I, R> (&total)[kWide]) {
@@ -91,7 +91,7 @@ DL_KERNEL void reduce_columns_kernel(Reduction<I, R> job, ColumnCut cut) {
       add_rows(job, job.from + offsets[1], width, cut.vectors && width == kWide, begin + line, end,
                lines, total);
     }
-    barrier();  // others may still read what was there
+    barrier();  // other threads may still read the shared memory
     DL_UNROLL
     for (int j = 0; j < kWide; ++j) shared[j * kThreads + me] = total[j];
     for (int half = lines / 2; half > 0; half /= 2) {
@@ -104,7 +104,7 @@ DL_KERNEL void reduce_columns_kernel(Reduction<I, R> job, ColumnCut cut) {
       }
     }
     barrier();
-    // Neighbouring threads store neighbouring outputs.
+    // Adjacent threads store adjacent outputs.
     DL_NO_UNROLL
     for (int c = me; c < cut.lanes * kWide && first + c < cut.columns; c += kThreads) {
       const int64_t output = outer * cut.columns + first + c;

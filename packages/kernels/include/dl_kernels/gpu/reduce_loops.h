@@ -1,6 +1,6 @@
-// GPU loops behind reduce/reduce.h. Where neighbouring outputs are neighbours in the input, threads
-// lie across them; otherwise as many threads as its length asks for share an output. Few outputs of
-// many elements are cut into ranges, whose results a second pass combines in order.
+// GPU loops behind reduce/reduce.h. If adjacent outputs are adjacent in the input, this is a column
+// reduction; otherwise an output is shared by as many threads as its length calls for. A few
+// outputs of many elements are divided into ranges whose results a second pass combines in order.
 #ifndef DL_KERNELS_GPU_REDUCE_LOOPS_H_
 #define DL_KERNELS_GPU_REDUCE_LOOPS_H_
 
@@ -16,11 +16,11 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-inline constexpr int64_t kBusyThreads = 1 << 17;  // of a whole GPU
+inline constexpr int64_t kBusyThreads = 1 << 17;  // threads that keep a whole GPU busy
 inline constexpr int64_t kMostBlocks = 1 << 20;
 
-// How many ranges an output of `count` elements is cut into, so that `threads` are busy with no
-// less than `least` elements each; nor are a thread's ever more than a float can add up.
+// Return the number of ranges for an output of `count` elements, so that `threads` are busy with at
+// least `least` elements each, and no thread adds more elements than a float sums accurately.
 inline int64_t ranges_of(int64_t count, int64_t threads, int64_t lanes, int64_t least) {
   constexpr int64_t kMost = 4096;
   const int64_t wanted = (kBusyThreads + threads - 1) / threads;
@@ -29,7 +29,7 @@ inline int64_t ranges_of(int64_t count, int64_t threads, int64_t lanes, int64_t 
   return ranges > needed ? ranges : needed;
 }
 
-// The dimensions that are reduced lie apart, and one that stays does not.
+// Column reduction: the reduced dimensions are strided, and a kept one is contiguous.
 template <class I>
 bool reduces_columns(const ReducePlan& plan) {
   const int inner = plan.kept.ndim - 1;
@@ -53,7 +53,8 @@ ColumnCut column_cut(const ReducePlan& plan, const I* from) {
   return cut;
 }
 
-// Segments of neighbours that are worth vectors, or single elements where there are none.
+// Divide rows into vectors if segments are contiguous and long enough, otherwise into single
+// elements.
 template <class I, class R>
 int cut_rows(const ReducePlan& plan, Reduction<I, R>& job) {
   constexpr int64_t kPiece = 1 << 16, kLeast = 16;
@@ -68,7 +69,7 @@ int cut_rows(const ReducePlan& plan, Reduction<I, R>& job) {
   job.segment = neighbours ? length : 0;
   const int64_t vectors =
       (neighbours ? length + kVector<I> - 1 : count) / (neighbours ? kVector<I> : 8);
-  // A warp up to eight vectors for each thread, then the block.
+  // One warp for up to eight vectors per thread, otherwise the block.
   const int lanes = vectors > 8 * kLeastWarp ? kThreads : power_of_two(vectors, kLeastWarp);
   const int64_t threads = plan.kept.numel * lanes;
   job.ranges = ranges_of(count, threads, lanes, 8 * kVector<I>);

@@ -1,7 +1,7 @@
-// GPU loops of a reduction along rows; see reduce_loops.h for which are taken.
+// GPU loops of a reduction along rows; reduce_loops.h chooses between them.
 //
-// A thread combines its elements in the type that a reducer maps them to, threads combine theirs as
-// a tree, and only pieces of a long reduction meet in the reducer's wide type.
+// A thread combines its elements in the type to which a reducer maps them, threads combine theirs
+// as a tree, and only the pieces of a long reduction are combined in the reducer's wide type.
 #ifndef DL_KERNELS_GPU_REDUCE_ROWS_H_
 #define DL_KERNELS_GPU_REDUCE_ROWS_H_
 
@@ -19,11 +19,11 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// What a thread has combined so far.
+// Partial result of a thread.
 template <class I, class R>
 using near_t = std::decay_t<decltype(R().map(compute_t<I>()))>;
 
-// Reducers that combine neighbours faster than one by one say so, see MomentsReducer.
+// Trait of reducers that combine adjacent elements faster than one by one, such as MomentsReducer.
 template <class R, class C, class = void>
 struct JoinsNeighbours : std::false_type {};
 template <class R, class C>
@@ -48,8 +48,8 @@ DL_DEVICE near_t<I, R> fold(const R& r, const compute_t<I> (&x)[N]) {
   }
 }
 
-// Reductions of some outputs, each of which `ranges` pieces of work share. Result k of the pieces
-// is one of output k % outputs.
+// A reduction to some outputs, each of which is shared by `ranges` pieces of work. Partial result k
+// belongs to output k % outputs.
 template <class I, class R>
 struct Reduction {
   R r;
@@ -58,8 +58,8 @@ struct Reduction {
   Plan<1> reduced;  // strides of the input
   Store<typename R::Acc> store;
   int64_t ranges;
-  typename R::Wide* parts;  // null where there is one range
-  // The reduced dimensions as segments that no gap interrupts, in pieces of which a range has some.
+  typename R::Wide* parts;  // null if there is one range
+  // The reduced dimensions as contiguous segments, in pieces, several of which form a range.
   int64_t segment, piece, pieces, in_range;
 
   DL_DEVICE void put(int64_t output, int64_t range, int64_t offset, near_t<I, R> value) const {
@@ -72,7 +72,7 @@ struct Reduction {
   }
 };
 
-// Combines n neighbours from `x` on into the partial results of a thread.
+// Combine n adjacent elements, beginning at `x`, into a thread's partial results.
 template <class I, class R, int kAtOnce>
 DL_DEVICE void reduce_neighbours(const R& r, const Block& team, const I* x, int n,
                                  near_t<I, R> (&total)[kAtOnce]) {
@@ -96,7 +96,7 @@ DL_DEVICE void reduce_neighbours(const R& r, const Block& team, const I* x, int 
     load_vector(body + v * kWide, loaded);
     total[0] = r.combine(total[0], fold<I>(r, loaded));
   }
-  // What lies before the first whole vector and behind the last one.
+  // Elements before the first whole vector and after the last one.
   const int behind = n - vectors * kWide;
   for (int i = lane; i < behind; i += lanes) {
     const int at = i < head ? i : i + vectors * kWide;
@@ -104,7 +104,7 @@ DL_DEVICE void reduce_neighbours(const R& r, const Block& team, const I* x, int 
   }
 }
 
-// Elements begin … end - 1 of the reduced dimensions, wherever they lie.
+// Combine elements begin … end - 1 of the reduced dimensions, with any strides.
 template <class I, class R>
 DL_DEVICE near_t<I, R> reduce_scattered(const Reduction<I, R>& job, const Block& team,
                                         const I* base, int64_t begin, int64_t end,
@@ -127,7 +127,7 @@ DL_KERNEL void reduce_rows_kernel(Reduction<I, R> job, int lanes) {
   const R& r = job.r;
   const int64_t teams = kThreads / lanes, rows = job.kept.numel * job.ranges;
   for (int64_t first = block_index() * teams; first < rows; first += block_count() * teams) {
-    // Teams of a warp stay together: one without a row repeats the last one.
+    // The teams of a warp stay converged: a team without a row repeats the last one.
     const int64_t own = first + thread_index() / lanes, row = own < rows ? own : rows - 1;
     const int64_t range = job.ranges == 1 ? 0 : quotient_of(row, job.kept.numel);
     const int64_t output = row - range * job.kept.numel;
@@ -160,7 +160,7 @@ DL_KERNEL void reduce_rows_kernel(Reduction<I, R> job, int lanes) {
   }
 }
 
-// The pieces of an output, in their order.
+// Combine the pieces of an output, in order.
 template <class R>
 struct ReduceParts {
   using Wide = typename R::Wide;

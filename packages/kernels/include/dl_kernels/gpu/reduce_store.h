@@ -1,4 +1,4 @@
-// Where a reduction's results go, in any dtype.
+// Storing a reduction's results in any dtype.
 #ifndef DL_KERNELS_GPU_REDUCE_STORE_H_
 #define DL_KERNELS_GPU_REDUCE_STORE_H_
 
@@ -12,7 +12,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Once for all kernels of an accumulation type: it is called once for each result.
+// Shared by all kernels of an accumulate type: it is called only once per result.
 template <class Acc>
 DL_COLD_FN void store_as(void* data, diopiDtype_t dtype, int64_t offset, Acc value) {
   switch (dtype) {

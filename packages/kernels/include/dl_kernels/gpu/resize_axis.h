@@ -1,4 +1,4 @@
-// GPU: an axis resized by a thread for each result.
+// GPU: resize one axis with one thread per result.
 #ifndef DL_KERNELS_GPU_RESIZE_AXIS_H_
 #define DL_KERNELS_GPU_RESIZE_AXIS_H_
 
@@ -15,8 +15,8 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// The first result in [0, axis.output) whose cell number `k` is not below `i`: cells never fall
-// from one result to the next.
+// Return the first result in [0, axis.output) whose `k`-th cell is not below `i`, by bisection:
+// cells do not decrease from one result to the next.
 template <class C>
 DL_FN int64_t first_result(const AxisResize& axis, const Taps<C>& taps, int64_t k, int64_t i) {
   int64_t low = 0, high = axis.output;
@@ -31,7 +31,7 @@ DL_FN int64_t first_result(const AxisResize& axis, const Taps<C>& taps, int64_t 
   return low;
 }
 
-// begins[i + 1] becomes the number of results that cells 0 … i touch, each cell counted.
+// begins[i + 1] = the number of results that use cells 0 … i, counting each cell.
 template <class C>
 struct CountResults {
   AxisResize axis;

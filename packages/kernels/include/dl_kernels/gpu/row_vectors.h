@@ -1,4 +1,4 @@
-// Neighbouring elements that a thread reads or writes at once, in accesses of 16 bytes.
+// Vectorized loads and stores: adjacent elements that a thread accesses with 16 bytes at a time.
 #ifndef DL_KERNELS_GPU_ROW_VECTORS_H_
 #define DL_KERNELS_GPU_ROW_VECTORS_H_
 
@@ -14,11 +14,11 @@ namespace gpu {
 
 inline constexpr int kVectorBytes = 16;
 
-// Elements of T in an access.
+// Elements of T per access.
 template <class T>
 inline constexpr int kVector = kVectorBytes / static_cast<int>(sizeof(T));
 
-// `N` elements in accesses of 16 bytes, or in one that is shorter.
+// `N` elements, in accesses of 16 bytes or one shorter access.
 template <class T, int N>
 struct alignas(sizeof(T) * N < kVectorBytes ? sizeof(T) * N : kVectorBytes) Packed {
   T at[N];
@@ -43,7 +43,7 @@ DL_DEVICE void load_vector(const T* from, C (&to)[N]) {
       __builtin_memcpy(words + k * 4, four, sizeof(four));
     }
     if constexpr (std::is_same_v<T, BFloat16> && std::is_same_v<C, float>) {
-      // An instruction for each, where compilers would move the upper half down and up again.
+      // One instruction each; compilers would otherwise shift the upper half down and up again.
       DL_UNROLL
       for (int j = 0; j < N; ++j)
         to[j] = bit_cast<float>(j % 2 == 0 ? words[j / 2] << 16 : words[j / 2] & 0xffff0000u);
@@ -57,7 +57,7 @@ DL_DEVICE void load_vector(const T* from, C (&to)[N]) {
   for (int j = 0; j < N; ++j) to[j] = cast<C>(loaded.at[j]);
 }
 
-// A whole vector, or as many elements as there are.
+// Load a whole vector, or as many elements as exist.
 template <class C, class T, int N>
 DL_DEVICE void load_some(const T* from, bool whole, int count, C (&to)[N]) {
   if (whole) {
@@ -99,7 +99,8 @@ DL_DEVICE void store_some(T* to, bool whole, int count, const C (&from)[N]) {
   }
 }
 
-// The smallest power of two that is not less, at most `most`, which is one.
+// Return the smallest power of two that is not less than `count`, but at most `most`, itself a
+// power of two.
 inline int power_of_two(int64_t count, int most) {
   int power = 1;
   while (power < count && power < most) power *= 2;
@@ -119,7 +120,7 @@ DL_DEVICE int64_t quotient_of(int64_t a, int64_t b) {
 }
 DL_DEVICE int64_t remainder_of(int64_t a, int64_t b) { return a - quotient_of(a, b) * b; }
 
-// Element offsets of row `index`, without divisions of 64 bits where there is no need for them.
+// Compute the element offsets of row `index`, with 32-bit divisions if possible.
 template <class Plan, int N>
 DL_DEVICE void row_offsets(const Plan& plan, int64_t index, int64_t (&offsets)[N]) {
   DL_UNROLL

@@ -1,6 +1,6 @@
-// GPU: how threads go through a plan, in numbers of 32 bits: rows along the innermost dimension,
-// each taken by some neighbouring threads, and where a row begins in each operand. Plans that need
-// more bits are cut into parts.
+// GPU: traversal of a plan with 32-bit indices: rows along the innermost dimension, each processed
+// by a few adjacent threads, and the offset of each row in each operand. Larger plans are split
+// into parts.
 #ifndef DL_KERNELS_GPU_ROW_WALK_H_
 #define DL_KERNELS_GPU_ROW_WALK_H_
 
@@ -15,16 +15,17 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Elements of a plan, and places of an operand, are below this in a launch.
+// Bound of the elements of a plan and of the offsets in an operand, per launch.
 inline constexpr int64_t kLargest = INT32_MAX;
-// Of a launch: twice what a large card runs at once, so that a thread's own preparations are few.
+// Threads per launch: twice what a large GPU runs at once, so that the setup per thread is
+// amortized.
 inline constexpr int64_t kMostThreads = int64_t(1) << 19;
 
 inline int64_t distance(int64_t extent, int64_t stride) {
   return (extent - 1) * (stride < 0 ? -stride : stride);
 }
 
-// Whether numbers of 32 bits are enough for a plan.
+// Return true if 32-bit indices suffice for a plan.
 template <int N>
 bool is_small(const Plan<N>& plan) {
   int64_t count = 1;
@@ -40,8 +41,8 @@ bool is_small(const Plan<N>& plan) {
   return true;
 }
 
-// Calls run(part, first) for parts of a plan that are small; `first` has the place in each operand
-// where the part begins.
+// Call run(part, first) for small parts of a plan; `first` is the offset of the part in each
+// operand.
 template <int N, class Run>
 void each_small_part(const Plan<N>& plan, const int64_t (&first)[N], const Run& run) {
   if (is_small(plan)) {
@@ -73,18 +74,18 @@ void each_small_part(const Plan<N>& plan, const int64_t (&first)[N], const Run& 
 template <int N>
 struct RowWalk {
   uint32_t rows, length;
-  uint32_t turns;    // that vectors take; what is left of a row goes element by element
-  uint32_t groups;   // of threads: each takes every `groups`-th row
-  Divider lanes;     // of a group
-  int outer;         // dimensions beside the innermost one
-  int32_t steps[N];  // along a row, in elements
-  // Of the others, the innermost one first.
+  uint32_t turns;    // vector iterations; the rest of a row is processed element by element
+  uint32_t groups;   // groups of threads: each processes every `groups`-th row
+  Divider lanes;     // threads per group
+  int outer;         // dimensions other than the innermost one
+  int32_t steps[N];  // strides along a row, in elements
+  // Extents of the other dimensions, innermost first.
   Divider extents[kMaxDims - 1];
   int32_t strides[N][kMaxDims - 1];
 
   uint32_t threads() const { return groups * lanes.divisor(); }
 
-  // Where a row begins in each operand, in elements.
+  // Compute the offset of a row in each operand, in elements.
   DL_FN void begin_of(uint32_t row, int32_t (&offsets)[N]) const {
     for (int k = 0; k < N; ++k) offsets[k] = 0;
     for (int d = 0; d < outer; ++d) {
@@ -96,7 +97,8 @@ struct RowWalk {
   }
 };
 
-// Of a small plan. A turn takes `in_turn` elements at once, or is not possible if that is 0.
+// Build the traversal of a small plan. A vector iteration processes `in_turn` elements; 0 disables
+// vectors.
 template <int N>
 RowWalk<N> make_row_walk(const Plan<N>& plan, int64_t in_turn) {
   RowWalk<N> walk{};
@@ -120,8 +122,8 @@ RowWalk<N> make_row_walk(const Plan<N>& plan, int64_t in_turn) {
   return walk;
 }
 
-// Whether an operand's rows can be read in vectors of `width` elements: it is dense along them, and
-// every row begins at a multiple of `alignment` bytes.
+// Return true if an operand's rows can be read in vectors of `width` elements: its elements are
+// adjacent along them, and every row is aligned to `alignment` bytes.
 template <int N>
 bool has_vectors(const Plan<N>& plan, int k, const void* data, int64_t size, int64_t alignment) {
   const int inner = plan.ndim - 1;

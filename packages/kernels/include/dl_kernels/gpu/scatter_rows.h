@@ -1,5 +1,5 @@
-// GPU loops of a scatter: a thread for each element, or, where few elements may meet at a place, a
-// thread for all of them, whose result does not depend on the order of threads.
+// GPU loops of scatter: one thread per element or, if few elements can share a target, one thread
+// for all elements of that target, so that the result is deterministic.
 #ifndef DL_KERNELS_GPU_SCATTER_ROWS_H_
 #define DL_KERNELS_GPU_SCATTER_ROWS_H_
 
@@ -17,7 +17,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// The operator chosen at run time: one kernel for all of them.
+// A runtime operator: one kernel serves all operators.
 class AnyScatterOp {
  public:
   AnyScatterOp(ScatterAddOp) : kind_(Kind::add) {}
@@ -45,7 +45,8 @@ class AnyScatterOp {
   Kind kind_;
 };
 
-// Writes where other threads may write at the same time. Which one replaces an element is open.
+// Update an element that other threads may update at the same time. If several threads replace an
+// element, any value may win.
 template <class A>
 DL_DEVICE void write_at_once(A* to, A from, ReplaceOp) {
   *to = from;
@@ -63,16 +64,16 @@ DL_DEVICE void write_at_once(A* to, A from, const AnyScatterOp& combine) {
   }
 }
 
-// `run` elements after each other along one dimension.
+// Scatter `run` consecutive elements along one dimension.
 template <class A, class T, class Op>
 struct ScatterItem {
   A* target;
   const T* source;  // null: `value`
   T value;
-  const int64_t* index;  // counts `step` elements of the target
+  const int64_t* index;  // multiplied by `step` to give the offset in the target
   Plan<3> plan;          // target, source, index
   int64_t step, run, next_source, next_index;
-  bool alone;  // no other thread writes to the places of this one
+  bool alone;  // no other thread writes to this thread's targets
   Op combine;
 
   DL_DEVICE void write(A* to, A from) const {
@@ -93,7 +94,7 @@ struct ScatterItem {
   }
 };
 
-// Operand 0 of the plan has stride 0 where the index says the place.
+// Operand 0 of the plan has stride 0 in the dimension that the index replaces.
 template <class A, class T, class Op>
 void scatter_all(const Launch& launch, const Plan<3>& plan, A* target, const T* source,
                  const int64_t* index, int64_t step, const Op& combine) {

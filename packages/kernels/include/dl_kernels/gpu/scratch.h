@@ -1,4 +1,4 @@
-// Scratch memory of a call on a GPU: it is asked of the host, to which it returns with the context.
+// Scratch memory of a call on a GPU, allocated by the host and freed with the context.
 #ifndef DL_KERNELS_GPU_SCRATCH_H_
 #define DL_KERNELS_GPU_SCRATCH_H_
 
@@ -14,15 +14,15 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// What is given back serves the next request of the same size, so that loops ask the host once:
-// the work of a stream runs in order.
+// Freed blocks are reused for requests of the same size, so that loops allocate once: the work of a
+// stream runs in order.
 class Scratch {
  public:
   explicit Scratch(diopiContextHandle_t ctx) : ctx_(ctx) {}
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
-  // Raises std::runtime_error where the host refuses.
+  // Throws std::runtime_error if the host cannot allocate.
   void* take(int64_t bytes) {
     for (Buffer& buffer : buffers_) {
       if (buffer.is_free && buffer.bytes == bytes) {

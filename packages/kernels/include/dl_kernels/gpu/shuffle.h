@@ -1,8 +1,8 @@
-// GPU: every element finds by itself what the exchanges one after the other leave in its place.
+// GPU: a parallel Fisher-Yates shuffle; every element finds its final position independently.
 //
-// Step i exchanges place i with target t(i) >= i, and no later step touches place i: it ends with
+// Step i swaps position i with target t(i) >= i, and no later step touches position i: it ends with
 // what was at t(i) before step i. That was brought there by the last earlier step with the same
-// target, from the place of its own number; and what was at place j before step j was brought there
+// target, from that step's own position; and what was at position j before step j was brought there
 // by the last step before j with target j, and so on. These chains are short: about log(n) steps.
 #ifndef DL_KERNELS_GPU_SHUFFLE_H_
 #define DL_KERNELS_GPU_SHUFFLE_H_
@@ -26,18 +26,18 @@ struct TargetPut {
   }
 };
 
-// Steps in the order of their targets, those of one target in their own.
+// Steps ordered by target, and by step for equal targets.
 struct OrderedSteps {
   const int64_t *targets, *steps;
   int64_t n;
 
-  // The step before the k-th with the same target; -1 where there is none.
+  // The step before the k-th with the same target, or -1.
   DL_FN int64_t before(int64_t k) const {
     return k > 0 && targets[k - 1] == targets[k] ? steps[k - 1] : -1;
   }
 };
 
-// Of place j, one more than the last step before j with target j. The others stay 0.
+// For position j: one more than the last step before j with target j; 0 if there is none.
 struct OriginItem {
   OrderedSteps ordered;
   int64_t* origins;

@@ -1,5 +1,5 @@
-// GPU: all softmaxes. Rows of neighbours stay in registers or are read twice; where elements of a
-// row lie apart, threads lie across neighbouring rows.
+// GPU: all softmax kernels. Contiguous rows are kept in registers or read twice; for strided rows,
+// consecutive threads read adjacent rows.
 #ifndef DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
 #define DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
 
@@ -26,7 +26,7 @@ struct SoftmaxForward {
   DimPlan<2> plan;
   bool log;
 
-  // Of a thread, in a row.
+  // Part of a row that belongs to a thread.
   struct Place {
     O* y;
     const T* x;
@@ -90,7 +90,7 @@ struct SoftmaxForward {
   }
 };
 
-// Item `row` is shared by the lines of a block.
+// Row `row` is shared by the lines of a block.
 template <class T, class O>
 struct SoftmaxForwardColumns {
   using C = compute_t<T>;
@@ -119,7 +119,7 @@ struct SoftmaxForwardColumns {
   }
 };
 
-// grad_input = (g - Σ g·y)·y, or g - exp(y)·Σ g of a logarithm.
+// grad_input = (g - Σ g·y)·y, or g - exp(y)·Σ g for log-softmax.
 template <class T, class I>
 struct SoftmaxBackward {
   using C = compute_t<T>;
@@ -130,7 +130,7 @@ struct SoftmaxBackward {
   DimPlan<3> plan;
   bool log;
 
-  // Of a thread, in a row.
+  // Part of a row that belongs to a thread.
   struct Place {
     I* to;
     const T* g;
@@ -182,7 +182,7 @@ struct SoftmaxBackward {
     groups.template all<Both<kW>>(
         load_both, [&](GroupNumber, const Both<kW>& x) { sum.add(sum_of_terms(x)); });
     const C total = sum_of_team(team, sum.total());
-    // A loop for each: the one of little work is as short as can be.
+    // Separate loops, so that the cheaper one is as short as possible.
     if (log) {
       groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
         put<true>(groups, at, group, x, total);
@@ -242,7 +242,7 @@ struct SoftmaxBackwardColumns {
   }
 };
 
-// Neighbouring rows are neighbours in memory, and a row's elements are not.
+// Return true if adjacent rows are adjacent in memory, but a row's elements are not.
 template <int N>
 bool lies_across(const DimPlan<N>& plan) {
   return plan.step[N - 1] != 1 && plan.rows.strides[N - 1][plan.rows.ndim - 1] == 1;

@@ -1,5 +1,5 @@
-// What softmax is put together from: the highest element of a part of a row with the sum of the
-// exponentials below it.
+// Partial results of softmax: the running maximum of a part of a row, and the normalizer, which is
+// the sum of the exponentials relative to that maximum.
 #ifndef DL_KERNELS_GPU_SOFTMAX_PARTS_H_
 #define DL_KERNELS_GPU_SOFTMAX_PARTS_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// One instruction, which passes NaN over: it reaches the sum by its exponential.
+// One instruction, which ignores NaN: NaN reaches the sum through its exponential.
 DL_DEVICE float higher(float a, float b) { return ::fmaxf(a, b); }
 DL_DEVICE double higher(double a, double b) { return ::fmax(a, b); }
 
@@ -26,14 +26,15 @@ DL_DEVICE C highest_of(const C (&x)[N]) {
   return top;
 }
 
-// The sum of exp(x - top). For its logarithm, elements at the top, each of which adds 1, are
-// counted apart: what is small beside them keeps its digits, which are all that the logarithm has
-// near 0.
+// The sum of exp(x - running maximum). For log-softmax, elements equal to the maximum, each of
+// which adds 1, are counted separately: the small terms then keep the digits that the logarithm
+// needs near 0.
 template <class C>
 struct PowerSum {
   C ones = 0, rest = 0;
 
-  // Adds the powers of `shifted`, which go to `powers`. `apart`: for the logarithm.
+  // Add the exponentials of `shifted` and store them in `powers`. `apart`: count the maxima
+  // separately, for log-softmax.
   template <int N>
   DL_DEVICE void add(const C (&shifted)[N], bool apart, C (&powers)[N]) {
     DL_UNROLL
@@ -61,7 +62,7 @@ struct AddPowers {
   }
 };
 
-// Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
+// Online softmax. Source: Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
 template <class C>
 struct Softened {
   C top = lowest<C>();
@@ -71,7 +72,7 @@ struct Softened {
   DL_DEVICE void add(const C (&x)[N], bool apart) {
     raise(higher(top, highest_of(x)));
     if (top == lowest<C>()) {
-      // Of what is no number the highest is minus infinity too.
+      // If all are NaN, the maximum is -infinity too.
       DL_UNROLL
       for (int j = 0; j < N; ++j) sum.rest += x[j] == x[j] ? C(0) : x[j];
       return;
@@ -81,7 +82,7 @@ struct Softened {
     for (int j = 0; j < N; ++j) shifted[j] = x[j] - top;
     sum.add(shifted, apart, powers);
   }
-  // Nothing above minus infinity has been seen where that is the top.
+  // If the new maximum is -infinity, nothing greater has been added so far.
   DL_DEVICE void raise(C to) {
     if (to != lowest<C>() && to != top) sum = {C(0), sum.total() * math::exp(top - to)};
     top = to;

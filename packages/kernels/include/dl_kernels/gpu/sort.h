@@ -1,8 +1,8 @@
-// GPU sorting without a library: blocks sort tiles of items in shared memory, then neighbouring
-// runs are merged until one is left. A selection of the first k keeps no more than k of each run,
-// so its merges soon have little left to do.
-// Source of the merge: Green, McColl and Bader, GPU merge path (ICS 2012): outputs are cut into
-// equal pieces, and a piece finds where it begins in both runs by bisection.
+// GPU sorting without a library: blocks sort tiles of items in shared memory, then adjacent runs
+// are merged until one is left. A selection of the first k keeps at most k items of each run, so
+// its merges soon become small. Source of the merge: Green, McColl and Bader, GPU Merge Path (ICS
+// 2012): outputs are divided into equal pieces, and each piece finds its beginning in both runs by
+// bisection.
 #ifndef DL_KERNELS_GPU_SORT_H_
 #define DL_KERNELS_GPU_SORT_H_
 
@@ -19,7 +19,7 @@ namespace gpu {
 
 DL_FN int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// Of `count` sorted elements, how many are less than `x`.
+// Return how many of `count` sorted elements are less than `x`.
 template <class Item>
 DL_DEVICE int count_less(const Item* sorted, int count, const Item& x) {
   int low = 0, high = count;
@@ -37,12 +37,12 @@ DL_DEVICE int count_less(const Item* sorted, int count, const Item& x) {
 inline constexpr int kItemsOfThread = 4;
 inline constexpr int kSortTile = kItemsOfThread * kThreads;
 
-// Sorts tiles in place. Rows of `n` items lie behind each other; a row is cut into tiles, or a tile
-// has several rows.
+// Sort tiles in place. Rows of `n` items are contiguous; a row is divided into tiles, or a tile
+// holds several rows.
 template <class Item>
 DL_KERNEL void sort_tiles_kernel(Item* items, int64_t rows, int64_t n) {
   DL_SHARED Item tile[kSortTile];
-  const int64_t tiles = (n + kSortTile - 1) / kSortTile;  // of a row
+  const int64_t tiles = (n + kSortTile - 1) / kSortTile;  // per row
   const int64_t together = n < kSortTile ? kSortTile / n : 1;
   const int64_t count = (rows + together - 1) / together * tiles;
   for (int64_t at = block_index(); at < count; at += block_count()) {
@@ -59,7 +59,8 @@ DL_KERNEL void sort_tiles_kernel(Item* items, int64_t rows, int64_t n) {
       for (int k = 0; k < kItemsOfThread; ++k) {
         const int i = thread_index() + k * kThreads;
         if (i >= held) continue;
-        // Its place is that in its own run, behind what is less in the run beside it.
+        // The new position is that in its own run plus the number of smaller items in the adjacent
+        // run.
         const int in_row = i % length, own = in_row / run * run, pair = own / (2 * run) * (2 * run);
         const int other = own == pair ? own + run : pair;
         const int end = other + run < length ? other + run : length;
@@ -78,7 +79,7 @@ DL_KERNEL void sort_tiles_kernel(Item* items, int64_t rows, int64_t n) {
   }
 }
 
-// Merges pairs of runs of `run` items, of which the first `keep` are in order; the first `keep` of
+// Merge pairs of runs of `run` items, the first `keep` of which are sorted; the first `keep` of
 // each pair are written. Item `index` is a piece of a pair of a row.
 template <class Item, class Less>
 struct MergePiece {
@@ -99,7 +100,7 @@ struct MergePiece {
     const int64_t begin = index % pieces * kPiece;
     const int64_t end = lesser(begin + kPiece, lesser(keep, in_a + in_b));
     if (begin >= end) return;
-    // How many of the first `begin` come from `a`.
+    // Number of the first `begin` outputs that come from `a`.
     int64_t low = begin > in_b ? begin - in_b : 0, high = lesser(begin, in_a);
     while (low < high) {
       const int64_t middle = (low + high) / 2;
@@ -117,7 +118,7 @@ struct MergePiece {
   }
 };
 
-// Merges runs of `run` items until every row has one; gives where the result is.
+// Merge runs of `run` items until every row has one; return the array with the result.
 template <class Item, class Less>
 Item* merge_runs(const Launch& launch, Item* items, Item* scratch, int64_t rows, int64_t n,
                  int64_t run, int64_t keep, const Less& less) {
@@ -145,7 +146,7 @@ template <class T>
 struct ItemFromRow {
   detail::sort_item_t<T>* items;
   const T* in;
-  int64_t first;  // row
+  int64_t first;  // first row
   Held<DimPlan<3>> plan;
   sort_key_t<T> flip;
 
@@ -157,7 +158,7 @@ struct ItemFromRow {
   }
 };
 
-// The first `keep` items of each row as values and positions.
+// Store the first `keep` items of each row as values and positions.
 template <class U, class Item>
 struct ItemToRow {
   const Item* items;
@@ -178,7 +179,7 @@ struct ItemToRow {
   }
 };
 
-// Values are moved as what their bits are.
+// Values are moved as their bits.
 template <class Item, class U>
 void store_rows(const Launch& launch, const Item* items, int64_t first, int64_t rows, int64_t keep,
                 const DimPlan<3>& plan, const void* in, void* values, int64_t* indices) {
@@ -241,7 +242,7 @@ struct CountItem {
   DL_FN void operator()(int64_t i) const { to[i] = i; }
 };
 
-// Slices by their first key that differs, equal ones by position.
+// Order slices by their first differing key, and equal ones by position.
 template <class U>
 struct SliceLess {
   const U* keys;

@@ -1,5 +1,5 @@
-// GPU: rows that an index names are copied in units of up to 16 bytes, by some neighbouring
-// threads; elements that it names, by a thread each.
+// GPU: copy indexed rows in units of up to 16 bytes, with a few adjacent threads per row, or
+// indexed elements, with one thread each.
 #ifndef DL_KERNELS_GPU_TAKE_ROWS_H_
 #define DL_KERNELS_GPU_TAKE_ROWS_H_
 
@@ -19,14 +19,14 @@ struct alignas(16) Unit16 {
   uint32_t words[4];
 };
 
-// A piece of a row, by some neighbouring threads.
+// A piece of a row, copied by a few adjacent threads.
 template <class U>
 struct TakePiece {
   static constexpr int kUnits = 2048;
   U* out;
   const U* in;
   const int64_t* index;
-  // width: of a row; next: from one row of a part to the other
+  // width: elements of a row; next: stride between the rows of a part
   int64_t count, extent, width, next, rows, pieces;
 
   DL_DEVICE void operator()(const Lanes& team, int64_t item) const {
@@ -54,7 +54,8 @@ template <class U>
 void take_units(const Launch& launch, void* out, const void* in, const int64_t* index, int64_t rows,
                 int64_t count, int64_t extent, int64_t bytes, int64_t next) {
   using Piece = TakePiece<U>;
-  constexpr int64_t kTurns = 4;  // of a thread, which share what is worked out for the piece
+  constexpr int64_t kTurns =
+      4;  // units per thread, which share the address computation of the piece
   const int64_t size = static_cast<int64_t>(sizeof(U)), width = bytes / size;
   const int64_t pieces = (width + Piece::kUnits - 1) / Piece::kUnits;
   const int64_t units = width < Piece::kUnits ? width : Piece::kUnits;
@@ -65,16 +66,16 @@ void take_units(const Launch& launch, void* out, const void* in, const int64_t* 
 
 }  // namespace gpu
 
-// Whether each place is that of a dense row, and the rows of `to` follow each other. Operands as
-// of take_each().
+// Return true if each position selects a contiguous row and the rows of `to` are contiguous.
+// Operands as in take_each().
 inline bool names_rows(const Plan<3>& plan) {
   const auto &in = plan.strides[0], &out = plan.strides[1];
   return plan.ndim == 2 && in[0] == 0 && in[1] == 1 && out[1] == 1 && out[0] == plan.shape[1] &&
          plan.strides[2][0] == 1 && plan.strides[2][1] == 0;
 }
 
-// Row k of `out`, of `bytes` bytes, becomes row index[k % count] of part k / count of `in`. A part
-// has `extent` rows, `next` bytes from each other.
+// Copy row index[k % count] of part k / count of `in` to row k of `out`; a row has `bytes` bytes. A
+// part has `extent` rows with a stride of `next` bytes.
 inline void take_rows(const Launch& launch, void* out, const void* in, const int64_t* index,
                       int64_t rows, int64_t count, int64_t extent, int64_t bytes, int64_t next) {
   if (rows == 0 || bytes == 0) return;
@@ -106,8 +107,8 @@ struct TakeItem {
 
 }  // namespace gpu
 
-// Every element of `to` becomes that of `from` which is `scale` · its place behind. Operands of the
-// plan: `from` without what the places are of, `to`, the places.
+// Copy to every element of `to` the element of `from` at offset `scale` · position. Operands of the
+// plan: `from` without its indexed dimensions, `to`, and the positions.
 template <class U>
 void take_each(const Launch& launch, const Plan<3>& plan, U* to, const U* from,
                const int64_t* places, int64_t scale) {

@@ -1,4 +1,4 @@
-// What follows from the functions of any GPU's machine header.
+// Thread utilities built on the functions of any GPU's machine header.
 #ifndef DL_KERNELS_GPU_THREADS_H_
 #define DL_KERNELS_GPU_THREADS_H_
 
@@ -10,9 +10,10 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-inline constexpr int kLeastWarp = 32;  // threads of the smallest warp there is
+inline constexpr int kLeastWarp = 32;  // the smallest warp size of any GPU
 
-// The value of the thread whose number in the warp differs by the bits of `mask`.
+// Return the value of the thread whose index in the warp differs by the bits of `mask` (butterfly
+// shuffle).
 template <class T>
 DL_DEVICE T shuffle_xor(const T& value, int mask) {
   constexpr int kWords = (sizeof(T) + 3) / 4;
@@ -24,7 +25,7 @@ DL_DEVICE T shuffle_xor(const T& value, int mask) {
   return other;
 }
 
-// Blocks for `count` threads that go through their items with the stride of the grid.
+// Return the number of blocks for `count` items, which threads process in a grid-stride loop.
 inline int64_t blocks_for(int64_t count) {
   constexpr int64_t kMost = 65536;
   const int64_t blocks = (count + kThreads - 1) / kThreads;

@@ -1,4 +1,4 @@
-// Products of small matrices by a block, whose threads stand in a square: every thread keeps some
+// Products of small matrices in a block whose threads form a square: every thread keeps some
 // elements of the result in registers, and slices of the operands pass through shared memory.
 #ifndef DL_KERNELS_GPU_TILES_H_
 #define DL_KERNELS_GPU_TILES_H_
@@ -14,20 +14,20 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-inline constexpr int kTile = kThreads >= 256 ? 16 : 8;  // threads in a line of the square
+inline constexpr int kTile = kThreads >= 256 ? 16 : 8;  // threads per line of the square
 static_assert(kTile * kTile == kThreads, "a thread for each place of the square");
-inline constexpr int kOwn = 4;  // neighbours in a line of the result that a thread keeps
+inline constexpr int kOwn = 4;  // adjacent elements of a line of the result per thread
 inline constexpr int kSide = kOwn * kTile;
 template <class C>
-inline constexpr int kDepth = 64 / static_cast<int>(sizeof(C));  // of a slice
+inline constexpr int kDepth = 64 / static_cast<int>(sizeof(C));  // depth of a slice
 
-// What is read at once.
+// Elements that are read at once.
 template <class C>
 struct alignas(16) Four {
   C at[4];
 };
 
-// 16 bytes more than a side, so that not all lines begin in the same bank.
+// Padded by 16 bytes, so that lines begin in different banks.
 template <class C>
 struct alignas(16) TileLine {
   C at[kSide + 16 / sizeof(C)];
@@ -43,7 +43,7 @@ struct TileSlices {
   TileLine<C> right[kDepth<C>];
 };
 
-// An operand: its elements along the side of the result and along the sum. Zero beyond the counts.
+// An operand, indexed by the side of the result and the depth of the sum. Zero beyond the counts.
 template <class T>
 struct TileOperand {
   Matrix<const T> matrix;
@@ -72,7 +72,7 @@ struct TileSums {
     }
   }
 
-  // lines[column].at[row] gets the element: the result as the left operand of a product.
+  // lines[column].at[row] = the element: the result becomes the left operand of a product.
   DL_DEVICE void share(TileLine<C>* lines) const {
     DL_UNROLL
     for (int r = 0; r < kOwn; ++r) {
@@ -81,7 +81,7 @@ struct TileSums {
     }
   }
 
-  // Adds the product of a slice.
+  // Add the product of a slice.
   DL_DEVICE void add(const TileLine<C>* left, const TileLine<C>* right) {
     DL_UNROLL
     for (int d = 0; d < kDepth<C>; ++d) {
@@ -95,7 +95,8 @@ struct TileSums {
   }
 };
 
-// The slice of an operand from `first` on. Neighbouring threads take neighbouring elements.
+// Load the slice of an operand that begins at depth `first`. Adjacent threads load adjacent
+// elements.
 template <class T, class C>
 DL_DEVICE void load_slice(const TileOperand<T>& from, int64_t first, TileLine<C>* lines) {
   const bool along = from.matrix.column <= from.matrix.row;
@@ -121,7 +122,7 @@ DL_DEVICE void add_product(const TileOperand<T>& left, const TileOperand<T>& rig
   }
 }
 
-// The same where all threads have shared `left`: kSide lines, zero from `right.depth` on.
+// The same if all threads have shared `left`: kSide lines, zero from `right.depth` on.
 template <class T, class C>
 DL_DEVICE void add_shared_product(const TileLine<C>* left, const TileOperand<T>& right,
                                   TileSlices<C>& slices, TileSums<C>& sums) {
@@ -133,7 +134,7 @@ DL_DEVICE void add_shared_product(const TileLine<C>* left, const TileOperand<T>&
   }
 }
 
-// The combination of what the threads of a line of the square have, to all of them.
+// All-reduce over the threads of a line of the square.
 template <class T, class Combine>
 DL_DEVICE T along_row(T mine, const Combine& combine) {
   for (int mask = kTile / 2; mask > 0; mask /= 2) mine = combine(mine, shuffle_xor(mine, mask));

@@ -1,5 +1,5 @@
-// Reduction of a large array to one value. Pieces are cut at fixed places and combined in order:
-// the result does not depend on the order of threads.
+// Reduction of a large array to one value. Pieces are fixed and combined in order, so the result is
+// deterministic.
 #ifndef DL_KERNELS_GPU_TOTAL_H_
 #define DL_KERNELS_GPU_TOTAL_H_
 
@@ -37,8 +37,8 @@ struct LoadTotal {
   DL_FN T operator()(int64_t i) const { return parts[i]; }
 };
 
-// *to becomes the combination of f(0) … f(count - 1), on the device; `start` where there are none.
-// `combine` and `start` are as those of Block::reduce; functors without references.
+// *to = the combination of f(0) … f(count - 1), in device memory; `start` if there are none.
+// `combine` and `start` are those of Block::reduce; functors must not hold references.
 template <class T, class Combine, class F>
 void total(const Launch& launch, int64_t count, T start, const Combine& combine, const F& f,
            T* to) {

@@ -1,5 +1,5 @@
-// GPU: copies between layouts whose innermost dimensions differ, through tiles in shared memory, so
-// that neighbouring threads read, and write, neighbouring elements.
+// GPU: copies between layouts with different innermost dimensions, through tiles in shared memory,
+// so that adjacent threads both read and write adjacent elements.
 #ifndef DL_KERNELS_GPU_TRANSPOSE_H_
 #define DL_KERNELS_GPU_TRANSPOSE_H_
 
@@ -17,7 +17,7 @@ namespace gpu {
 
 inline constexpr int kTransposeSide = 32;
 
-// `columns` is the dimension in which the output is dense, `rows` that of the input.
+// The output is dense along the dimension `columns`, the input along `rows`.
 struct TransposeWalk {
   uint32_t rows, columns;
   Divider tiles_across, tiles_down;
@@ -30,7 +30,7 @@ struct TransposeWalk {
 
 template <class U>
 DL_KERNEL void transpose_kernel(TransposeWalk walk, U* to, const U* from) {
-  // A column more, so that the elements of a column lie in different banks.
+  // Padded by a column, so that the elements of a column are in different banks.
   DL_SHARED struct {
     U at[kTransposeSide][kTransposeSide + 1];
   } tile;
@@ -70,7 +70,7 @@ DL_KERNEL void transpose_kernel(TransposeWalk walk, U* to, const U* from) {
 template <size_t kBytes>
 using BitsOf = std::conditional_t<kBytes == 16, Bits128, bits_t<unsigned char[kBytes]>>;
 
-// Copies a small plan of output and input if tiles serve it; says whether they do.
+// Copy a small plan of output and input through tiles if that is suitable; return true if done.
 template <size_t kBytes>
 bool copy_transposed(const Launch& launch, const Plan<2>& plan, void* to, const void* from) {
   const int inner = plan.ndim - 1;

@@ -1,5 +1,5 @@
-// GPU: windows over images as columns of a matrix, a thread for each channel and position, and
-// back, a thread for each element of the image, which gathers what belongs to it.
+// GPU: im2col for windows over images, with one thread per channel and position, and col2im, with
+// one thread per element of the image that gathers its contributions.
 #ifndef DL_KERNELS_GPU_UNFOLD_H_
 #define DL_KERNELS_GPU_UNFOLD_H_
 
@@ -14,8 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Images [sample][channel][z][y][x] with windows on them; `sample_step` elements lie between
-// samples.
+// Images [sample][channel][z][y][x] with windows; `sample_step` is the stride of samples.
 struct WindowedImages {
   Axis z, y, x;
   int64_t channels, sample_step;
@@ -25,13 +24,13 @@ struct WindowedImages {
   DL_FN int64_t window() const { return z.kernel * y.kernel * x.kernel; }
 };
 
-// Where columns lie: element (sample, tap, position) at sample · sample_step + tap · tap_step +
-// position, a tap being a channel and a place in the window.
+// Layout of columns: element (sample, tap, position) is at sample · sample_step + tap · tap_step +
+// position; a tap is a channel and a position within the window.
 struct ColumnsLayout {
   int64_t sample_step, tap_step;
 };
 
-// The position on an axis of the window whose element `k` lies on cell `i`, or -1.
+// Return the position along an axis of the window whose element `k` is cell `i`, or -1.
 DL_FN int64_t window_on(const Axis& axis, int64_t i, int64_t k) {
   const int64_t start = i + axis.padding - k * axis.dilation;
   if (start < 0 || start % axis.stride != 0) return -1;
@@ -39,7 +38,7 @@ DL_FN int64_t window_on(const Axis& axis, int64_t i, int64_t k) {
   return o < axis.output ? o : -1;
 }
 
-// Calls f(k, p) for every element k of a window that lies on the cell in some position p.
+// Call f(k, p) for every element k of a window at a position p that covers the cell.
 template <class F>
 DL_FN void each_window_on(const Axis& z, const Axis& y, const Axis& x, int64_t cell, const F& f) {
   const int64_t ix = cell % x.input, iy = cell / x.input % y.input, iz = cell / (x.input * y.input);
@@ -57,8 +56,8 @@ DL_FN void each_window_on(const Axis& z, const Axis& y, const Axis& x, int64_t c
   }
 }
 
-// The columns of `count` positions from `first` on, counted through all samples; `columns` is where
-// position `first` lies. U stands for all types of its size, whose zero has no bits.
+// The columns of `count` positions from `first` on, counted over all samples; `columns` is the
+// address for position `first`. U represents all types of its size: their zero has no bits set.
 template <class U>
 struct UnfoldItem {
   WindowedImages images;
@@ -91,7 +90,7 @@ struct UnfoldItem {
   }
 };
 
-// An element of an image: the sum of what the columns have for it.
+// An element of an image: the sum of its contributions from the columns.
 template <class C, class O>
 struct FoldItem {
   WindowedImages images;

@@ -1,4 +1,4 @@
-// Samples around anchors, added to a map, and the gradient.
+// Samples around anchors, added to a feature map, and their gradient.
 #ifndef DL_KERNELS_IMAGE_ANCHORS_H_
 #define DL_KERNELS_IMAGE_ANCHORS_H_
 
@@ -7,7 +7,7 @@
 
 DL_KERNELS_BEGIN
 
-// Where samples lie around an anchor: its centre, then its corners.
+// Sampling points of an anchor: its center, then its corners.
 struct AnchorSamples {
   double y, x, width_y, width_x, height_y, height_x;
 
@@ -27,7 +27,7 @@ struct AnchorSamples {
   }
 };
 
-// Of one plane: backwards, what was taken is added to where it was taken.
+// One plane; backwards, gradients are added at the sampling points.
 template <class C>
 struct AnchorPlaneItem {
   C* out;

@@ -1,5 +1,5 @@
-// A plane seen between its cells. Positions are in double: their rounding would show in the result
-// as that of the weights does not.
+// Bilinear interpolation on a plane. Positions are in double: their rounding errors would be
+// visible in the result, unlike those of the weights.
 #ifndef DL_KERNELS_IMAGE_BILINEAR_H_
 #define DL_KERNELS_IMAGE_BILINEAR_H_
 
@@ -9,8 +9,8 @@
 
 DL_KERNELS_BEGIN
 
-// The cells around a position and what each counts: those outside of the plane nothing. The slopes
-// are the derivatives of the weights with respect to y and x.
+// The four cells around a position and their weights; cells outside the plane have weight 0. The
+// slopes are the derivatives of the weights with respect to y and x.
 struct BilinearCells {
   int64_t at[4];
   double weight[4], slope_y[4], slope_x[4];
@@ -78,14 +78,14 @@ DL_FN BilinearCells no_cells() {
 
 }  // namespace detail
 
-// Cells outside count as zeros.
+// Zero padding: cells outside count as zeros.
 DL_FN BilinearCells padded_cells(double y, double x, int64_t height, int64_t width) {
   if (!(y > -1 && x > -1 && y < static_cast<double>(height) && x < static_cast<double>(width)))
     return detail::no_cells();
   return detail::cells_around(y, x, height, width, true, true);
 }
 
-// The border continues for one cell, and zeros begin there.
+// The border is replicated for one cell; beyond that, the value is zero.
 DL_FN BilinearCells clamped_cells(double y, double x, int64_t height, int64_t width) {
   const auto h = static_cast<double>(height), w = static_cast<double>(width);
   if (!(y >= -1 && x >= -1 && y <= h && x <= w) || height < 1 || width < 1)

@@ -1,4 +1,5 @@
-// The largest samples along the borders of boxes, and the gradient.
+// Maxima of samples along the borders of boxes, and their gradient. Source: Qiu et al., BorderDet:
+// Border Feature for Dense Object Detection (2020).
 #ifndef DL_KERNELS_IMAGE_BORDERS_H_
 #define DL_KERNELS_IMAGE_BORDERS_H_
 
@@ -8,8 +9,8 @@
 
 DL_KERNELS_BEGIN
 
-// The samples along one border of a box: top and left from its first corner, bottom and right back
-// from its second.
+// Samples along one border of a box: top and left start from its first corner, bottom and right run
+// back from its second.
 struct Border {
   double x, y, x_step, y_step;
 

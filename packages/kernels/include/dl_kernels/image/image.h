@@ -1,4 +1,4 @@
-// Sliding windows over images: the geometry that convolution and pooling share.
+// Sliding windows over images: geometry shared by convolution and pooling.
 #ifndef DL_KERNELS_IMAGE_IMAGE_H_
 #define DL_KERNELS_IMAGE_IMAGE_H_
 
@@ -17,7 +17,7 @@ struct Axis {
   DL_FN int64_t start(int64_t o) const { return o * stride - padding; }
 };
 
-// An input of shape (N, C, H, W), or (C, H, W) with one sample.
+// An input of shape (N, C, H, W), or (C, H, W) for a single sample.
 struct ImageShape {
   int64_t samples, channels;
   Axis y, x;
@@ -25,10 +25,10 @@ struct ImageShape {
   int64_t output_plane() const { return y.output * x.output; }
 };
 
-// Numbers of windows may not be larger: where windows begin and end would overflow.
+// Upper bound of window parameters, so that the beginning and end of windows do not overflow.
 inline constexpr int64_t kMostOfWindow = int64_t(1) << 31;
 
-// Whether the windows of an axis are some at all.
+// Check the window parameters of an axis.
 inline diopiError_t check_window(const char* op, const Axis& axis) {
   const char* wrong = nullptr;
   if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0)
@@ -42,20 +42,21 @@ inline diopiError_t check_window(const char* op, const Axis& axis) {
               (long long)axis.dilation, wrong);
 }
 
-// Whether a list has an entry for each axis, one for all, or none.
+// Check that a list has one entry per axis, a single entry, or none.
 inline diopiError_t check_axis_list(const char* op, const char* name, diopiSize_t list, int axes) {
   if (list.data == nullptr || list.len <= 1 || list.len == axes) return diopiSuccess;
   return fail(op, "the list of %s has %lld entries; it needs 1 or %d", name, (long long)list.len,
               axes);
 }
 
-// Entry `i` of a list that check_axis_list has found right.
+// Return entry `i` of a list that check_axis_list has accepted.
 inline int64_t axis_value(diopiSize_t list, int i, int64_t missing) {
   if (list.data == nullptr || list.len == 0) return missing;
   return list.data[list.len == 1 ? 0 : i];
 }
 
-// Fills in sizes from the tensors and window parameters from the lists, and checks that they fit.
+// Fill in sizes from the tensors and window parameters from the lists, and check that they are
+// consistent.
 inline diopiError_t image_shape(const char* op, const TensorRef& input, const TensorRef& output,
                                 diopiSize_t kernel, diopiSize_t stride, diopiSize_t padding,
                                 diopiSize_t dilation, ImageShape* shape) {

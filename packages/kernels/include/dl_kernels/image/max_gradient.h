@@ -1,10 +1,9 @@
-// The gradient of max pooling: every output's gradient is added to the cell that its maximum came
-// from.
+// The gradient of max pooling: add every output's gradient to the cell of its maximum.
 //
-//   check_places(launch, op, places, count, cells)   they must lie in [0, cells)
+//   check_places(launch, op, places, count, cells)   they must be in [0, cells)
 //   add_maxima(launch, planes, adaptive, to, grads, places)
 //
-// `places` holds the index of that cell in its plane for every output, which may lie outside of the
+// For every output, `places` holds the index of that cell in its plane, which may be outside the
 // window.
 #ifndef DL_KERNELS_IMAGE_MAX_GRADIENT_H_
 #define DL_KERNELS_IMAGE_MAX_GRADIENT_H_

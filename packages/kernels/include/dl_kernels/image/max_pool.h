@@ -1,4 +1,4 @@
-// Max pooling where channels lie before the planes, of the backend:
+// Max pooling of contiguous (channels-first) planes, in the backend's implementation:
 //
 //   max_pool_rows(launch, work, adaptive, rows)   all rows of a MaxPoolRow; an output takes about
 //                                                 `work` steps

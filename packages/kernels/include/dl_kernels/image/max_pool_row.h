@@ -1,4 +1,4 @@
-// Max pooling of planes in contiguous memory, output by output.
+// Max pooling of contiguous planes, output by output.
 #ifndef DL_KERNELS_IMAGE_MAX_POOL_ROW_H_
 #define DL_KERNELS_IMAGE_MAX_POOL_ROW_H_
 
@@ -14,7 +14,7 @@ DL_FN bool takes_over(C value, C best) {
   return value > best || is_nan(value);
 }
 
-// One row of outputs along x, channels before the plane.
+// One row of outputs along x, in contiguous layout.
 template <class T>
 struct MaxPoolRow {
   Planes planes;
@@ -37,7 +37,7 @@ struct MaxPoolRow {
     const int64_t dz = az.dilation, dy = ay.dilation, dx = ax.dilation;
     block.map(ax.output, [=](int64_t ox) {
       const Window x = windows[ox];
-      // The first position stands even where all values are the lowest one.
+      // The first position counts even if all values are the lowest one.
       int64_t best_at = z.begin < z.end && y.begin < y.end && x.begin < x.end
                             ? (z.begin * height + y.begin) * width + x.begin
                             : -1;

@@ -1,4 +1,4 @@
-// The check of the places that maxima came from.
+// Check of the positions of maxima.
 #ifndef DL_KERNELS_IMAGE_PLACE_OUTSIDE_H_
 #define DL_KERNELS_IMAGE_PLACE_OUTSIDE_H_
 
@@ -11,9 +11,9 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Of a single item.
+// A check with a single item.
 struct PlaceOutside {
-  const uint64_t* largest;  // of all places; a negative one is large, too
+  const uint64_t* largest;  // maximum of all positions as unsigned, so that negative ones are large
   int64_t cells;
 
   DL_FN bool operator()(int64_t) const { return *largest >= static_cast<uint64_t>(cells); }

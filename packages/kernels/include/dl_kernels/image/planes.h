@@ -1,5 +1,5 @@
-// Planes with two or three spatial axes in both memory formats: contiguous, and channels-last,
-// where vector instructions run over the channels.
+// Planes with two or three spatial axes in both memory formats: contiguous and channels-last; in
+// the latter, vector instructions run over the channels.
 #ifndef DL_KERNELS_IMAGE_PLANES_H_
 #define DL_KERNELS_IMAGE_PLANES_H_
 
@@ -15,8 +15,8 @@
 
 DL_KERNELS_BEGIN
 
-// Memory is [outer, z, y, x, inner]. Two-dimensional planes have one cell along z, lines one along
-// z and y.
+// Memory order is [outer, z, y, x, inner]. Two-dimensional planes have extent 1 along z,
+// one-dimensional ones along z and y.
 struct Planes {
   int64_t outer, inner;
   Axis z, y, x;
@@ -24,7 +24,7 @@ struct Planes {
   DL_FN int64_t output_cells() const { return z.output * y.output * x.output; }
 };
 
-// Whether the channels of an (N, C, …) tensor are innermost in memory, without gaps.
+// Return true if an (N, C, …) tensor is channels-last without gaps.
 inline bool channels_inside(const TensorRef& tensor, int spatial) {
   if (tensor.ndim != spatial + 2 || tensor.strides[1] != 1) return false;
   int64_t next = tensor.sizes[1];
@@ -36,7 +36,7 @@ inline bool channels_inside(const TensorRef& tensor, int spatial) {
   return true;
 }
 
-// Channels are treated as innermost where all tensors have them so, and not all are row-major.
+// Channels-last order is used if all tensors have it, and not all are row-major.
 inline bool all_channels_inside(std::initializer_list<TensorRef> tensors, int spatial) {
   bool row_major = true;
   for (const TensorRef& tensor : tensors) {
@@ -46,7 +46,7 @@ inline bool all_channels_inside(std::initializer_list<TensorRef> tensors, int sp
   return !row_major;
 }
 
-// A tensor with its dimensions in the order of memory.
+// A view of a tensor with its dimensions in memory order.
 class InMemoryOrder {
  public:
   InMemoryOrder(const TensorRef& tensor, bool inside) : ref_(tensor) {
@@ -70,7 +70,7 @@ class InMemoryOrder {
   int64_t sizes_[5], strides_[5];
 };
 
-// Sizes of planes from the tensors, (N, C, …) or (C, …).
+// Fill in the sizes of planes from the tensors, (N, C, …) or (C, …).
 inline diopiError_t make_planes(const char* op, const TensorRef& input, const TensorRef& output,
                                 int spatial, bool inside, Planes* planes) {
   const int64_t fewest = spatial + 1;
@@ -98,8 +98,8 @@ inline diopiError_t make_planes(const char* op, const TensorRef& input, const Te
   return diopiSuccess;
 }
 
-// How windows lie: given as lists, or cut so that they cover the plane. With `ceil` there may be a
-// last one that reaches beyond the padding.
+// Window parameters: given as lists, or adaptive. With `ceil`, the last window may reach beyond the
+// padding.
 struct WindowLists {
   diopiSize_t kernel, stride, padding, dilation;
   bool ceil, adaptive;
@@ -107,7 +107,8 @@ struct WindowLists {
 constexpr diopiSize_t kNoList{nullptr, 0};
 constexpr WindowLists kAdaptive{kNoList, kNoList, kNoList, kNoList, false, true};
 
-// How many windows an axis has; with `ceil` also one that begins within the input and ends beyond.
+// Number of windows of an axis; with `ceil`, including one that begins within the input and ends
+// beyond it.
 inline int64_t window_count(const Axis& axis, bool ceil) {
   const int64_t room = axis.input + 2 * axis.padding - (axis.kernel - 1) * axis.dilation - 1 +
                        (ceil ? axis.stride - 1 : 0);
@@ -115,13 +116,13 @@ inline int64_t window_count(const Axis& axis, bool ceil) {
   return ceil && count > 0 && axis.start(count - 1) >= axis.input ? count - 1 : count;
 }
 
-// Whether windows are cut from something.
+// Check that planes are not empty.
 inline diopiError_t check_cells(const char* op, const Planes& planes) {
   if (planes.input_cells() > 0) return diopiSuccess;
   return fail(op, "there is nothing to pool: planes of the input have no elements");
 }
 
-// Sets the windows of the last `spatial` axes, which are those that the output has room for.
+// Set the windows of the last `spatial` axes, whose number follows from the output.
 inline diopiError_t set_windows(const char* op, int spatial, const WindowLists& lists,
                                 Planes* planes) {
   DL_TRY(check_axis_list(op, "kernel sizes", lists.kernel, spatial));
@@ -129,7 +130,7 @@ inline diopiError_t set_windows(const char* op, int spatial, const WindowLists& 
   DL_TRY(check_axis_list(op, "paddings", lists.padding, spatial));
   DL_TRY(check_axis_list(op, "dilations", lists.dilation, spatial));
   DL_TRY(check_cells(op, *planes));
-  // More would overflow where their cells are counted.
+  // Larger windows would overflow when their cells are counted.
   constexpr int64_t kMostCells = int64_t(1) << 62;
   int64_t cells = 1;
   Axis* const axes[3] = {&planes->z, &planes->y, &planes->x};
@@ -160,12 +161,12 @@ inline diopiError_t set_windows(const char* op, int spatial, const WindowLists& 
   return diopiSuccess;
 }
 
-// A run of cells on one axis; `padded` is its length with the padding that it covers.
+// A range of cells on one axis; `padded` is its length including padding.
 struct Window {
   int64_t begin, end, padded;
 };
 
-// The part of window `o` that lies on the axis; its cells are `dilation` apart.
+// Return the part of window `o` that is inside the axis; its cells have the stride `dilation`.
 DL_FN Window window_at(const Axis& axis, int64_t o) {
   const int64_t start = axis.start(o), stop = start + (axis.kernel - 1) * axis.dilation + 1;
   const int64_t padded_stop = stop < axis.input + axis.padding ? stop : axis.input + axis.padding;
@@ -174,15 +175,15 @@ DL_FN Window window_at(const Axis& axis, int64_t o) {
           padded_stop - start};
 }
 
-// Cell `o` of `count` that cover all of `of` cells, as PyTorch cuts them.
+// Return window `o` of `count` adaptive windows over `of` cells, as in PyTorch.
 DL_FN Window adaptive_window(int64_t o, int64_t count, int64_t of) {
   const int64_t begin = o * of / count, end = ((o + 1) * of + count - 1) / count;
   return {begin, end, end - begin};
 }
 
-// The windows that cover input cell `i`, without dilation.
+// Return the windows that cover input cell `i`, without dilation.
 DL_FN Window windows_over(const Axis& axis, int64_t i) {
-  const int64_t first = i + axis.padding - axis.kernel;  // the last start that does not reach i
+  const int64_t first = i + axis.padding - axis.kernel;  // last start that does not reach i
   const int64_t begin = first < 0 ? 0 : first / axis.stride + 1;
   const int64_t end = (i + axis.padding) / axis.stride + 1;
   return {begin, end < axis.output ? end : axis.output, 0};
@@ -209,8 +210,8 @@ struct FillWindows {
   }
 };
 
-// The windows of all three axes, by output cell; or, `over_input`, the outputs that cover each
-// input cell.
+// Tables of the windows of all three axes, by output cell; with `over_input`, of the outputs that
+// cover each input cell.
 class WindowTables {
  public:
   WindowTables(const Launch& launch, const Planes& planes, bool adaptive, bool over_input) {

@@ -1,5 +1,5 @@
-// Pooling of planes, (N, C, …) or (C, …), by maxima and by means. Defined in ops/max_pooling.inc
-// and ops/avg_pooling.inc, once for a library.
+// Max and average pooling of planes, (N, C, …) or (C, …). Defined in ops/max_pooling.inc and
+// ops/avg_pooling.inc, once per library.
 #ifndef DL_KERNELS_IMAGE_POOLING_H_
 #define DL_KERNELS_IMAGE_POOLING_H_
 
@@ -11,22 +11,22 @@
 
 DL_KERNELS_BEGIN
 
-// Whether the last `spatial` sizes of the output are those of a list, with one entry for all or one
-// for each; without entries, the output's decide.
+// Check the last `spatial` sizes of the output against a list with one entry for all or one for
+// each; an empty list accepts any.
 diopiError_t check_output_size(const char* op, int spatial, const TensorRef& out,
                                diopiSize_t output_size);
 
-// Maxima, and where they are in their planes; `indices` may be null.
+// Compute maxima and their positions in the planes; `indices` may be null.
 diopiError_t max_pool(diopiContextHandle_t ctx, const char* op, int spatial, const TensorRef& out,
                       const TensorRef* indices, const TensorRef& input, const WindowLists& lists);
 
-// What windows took from a plane is added to where they took it; null `indices` are found again.
+// Add gradients at the positions of the maxima; if `indices` is null, the positions are recomputed.
 diopiError_t max_pool_backward(diopiContextHandle_t ctx, const char* op, int spatial,
                                const TensorRef& grad_input, const TensorRef& grad_output,
                                const TensorRef& input, const TensorRef* indices,
                                const WindowLists& lists);
 
-// What a mean over a window divides by.
+// Divisor of a mean over a window.
 struct MeanRule {
   bool adaptive, count_padding;
   int64_t divisor;  // 0: the number of elements
@@ -37,8 +37,8 @@ struct MeanRule {
   }
 };
 
-// Means, by a divisor or, where that is 0, by the number of elements; `backward`: `x` gets the
-// gradient of what `o` holds.
+// Compute means with a divisor or, if that is 0, with the number of elements; with `backward`, `x`
+// receives the gradient from `o`.
 diopiError_t avg_pool(diopiContextHandle_t ctx, const char* op, int spatial, const TensorRef& o,
                       const TensorRef& x, const WindowLists& lists, bool count_padding,
                       int64_t divisor, bool backward);

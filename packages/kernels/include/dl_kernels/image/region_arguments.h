@@ -1,4 +1,4 @@
-// What operators of regions are given, checked.
+// Checks of the arguments of region (RoI) operators.
 #ifndef DL_KERNELS_IMAGE_REGION_ARGUMENTS_H_
 #define DL_KERNELS_IMAGE_REGION_ARGUMENTS_H_
 
@@ -12,7 +12,7 @@ struct RegionArguments {
   bool aligned, turned, clockwise, forces_size;
 };
 
-// `pooled` [K, C, h, w] and `whole` [N, C, H, W], whichever is the output.
+// `pooled` [K, C, h, w] and `whole` [N, C, H, W]; either may be the output.
 inline diopiError_t open_regions(const char* op, const TensorRef& pooled, const TensorRef& whole,
                                  const TensorRef& rois, const RegionArguments& a,
                                  Regions* regions) {

@@ -1,5 +1,5 @@
-// Regions of feature maps in bins of whole cells: the largest cell of each bin, and the gradient.
-// Source: Girshick, Fast R-CNN, 2015.
+// RoI pooling: the maximum cell of each bin of a region of a feature map, and its gradient. Source:
+// Girshick, Fast R-CNN (2015).
 #ifndef DL_KERNELS_IMAGE_REGION_CELLS_H_
 #define DL_KERNELS_IMAGE_REGION_CELLS_H_
 
@@ -9,18 +9,18 @@
 
 DL_KERNELS_BEGIN
 
-// A position among `size` cells; NaN is the first one.
+// Clamp a position to [0, size]; NaN gives 0.
 DL_FN int64_t clipped_cell(double at, int64_t size) {
   if (!(at > 0)) return 0;
   return at < static_cast<double>(size) ? static_cast<int64_t>(at) : size;
 }
 
-// The cells of a line that a bin touches.
+// Range of cells along one axis that a bin touches.
 struct BinCells {
   int64_t begin, end;
 
-  // Of the bins of equal length between `low` and `high`, which divide by multiplying first: an
-  // edge on a border between cells is not moved off it by rounding.
+  // Bins of equal length between `low` and `high`. Multiplying before dividing keeps an edge on a
+  // border between cells exact.
   DL_FN static BinCells of(double low, double high, int64_t bin, int64_t bins, int64_t size) {
     const double length = high - low, all = static_cast<double>(bins);
     if (!(length > 0)) return {0, 0};
@@ -30,7 +30,7 @@ struct BinCells {
   }
 };
 
-// The largest cell of each bin, and its place in the plane; 0 and -1 of a bin without cells.
+// The maximum cell of each bin and its index in the plane; 0 and -1 for a bin without cells.
 template <class C>
 struct LargestCellItem {
   C* out;
@@ -66,12 +66,12 @@ struct LargestCellItem {
   }
 };
 
-// All that regions took from one plane; one item does it in the order of the regions.
+// All gradients for one plane; one item adds them in the order of the regions.
 template <class C>
 struct LargestCellGradientItem {
   C* out;
   const C* grad;
-  const int64_t* places;  // -1: of none
+  const int64_t* places;  // -1 for bins without cells
   Regions regions;
 
   DL_FN void operator()(int64_t item) const {

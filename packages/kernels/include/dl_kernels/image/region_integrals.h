@@ -1,7 +1,7 @@
-// Means of the bilinear surface of feature maps over the bins of regions, as exact integrals, and
-// their gradients. A surface is the sum of tents over the cells, and 0 beyond the last of these.
-// Source: Jiang et al., Acquisition of localization confidence for accurate object detection
-// (precise RoI pooling), 2018.
+// Precise RoI pooling: exact integrals of the bilinear surface of feature maps over the bins of
+// regions, divided by the area, and their gradients. The surface is the sum of one hat function per
+// cell, and 0 beyond the last cells. Source: Jiang et al., Acquisition of localization confidence
+// for accurate object detection (2018).
 #ifndef DL_KERNELS_IMAGE_REGION_INTEGRALS_H_
 #define DL_KERNELS_IMAGE_REGION_INTEGRALS_H_
 
@@ -12,12 +12,12 @@
 
 DL_KERNELS_BEGIN
 
-// What a bin covers of a line of cells.
+// Range of a bin along one axis.
 struct BinSpan {
   double low, high, length;
-  int64_t begin, end;  // the cells whose tents reach into it
+  int64_t begin, end;  // cells whose hat functions overlap the bin
 
-  // Of the bins of equal length between `low` and `high`.
+  // Bins of equal length between `low` and `high`.
   DL_FN static BinSpan of(double low, double high, int64_t bin, int64_t bins, int64_t size) {
     BinSpan span;
     span.length = high > low ? (high - low) / static_cast<double>(bins) : 0;
@@ -28,8 +28,8 @@ struct BinSpan {
     return span;
   }
 
-  // The integral of a cell's tent over it: on each side of the cell length times height in the
-  // middle.
+  // Integral of a cell's hat function over the range: on each side of the cell, length times the
+  // value at the midpoint.
   DL_FN double integral(int64_t cell) const {
     const double at = static_cast<double>(cell);
     if (low <= at - 1 && at + 1 <= high) return 1;
@@ -84,7 +84,7 @@ struct RegionIntegralItem {
   }
 };
 
-// All that regions took from one plane; one item does it in the order of the regions.
+// All gradients for one plane; one item adds them in the order of the regions.
 template <class C>
 struct RegionIntegralGradientItem {
   C* out;
@@ -111,16 +111,16 @@ struct RegionIntegralGradientItem {
   }
 };
 
-// The gradient of the corners of a region. When an edge of a bin moves, its integral gains or loses
-// the integral along that edge, and its area what the mean counts.
+// Gradient of the corners of a region. Moving an edge of a bin changes its integral by the integral
+// along that edge, and its area, which divides the mean.
 template <class C>
 struct RegionCornerRow {
   C* out;
   const C *output, *grad, *input;
   Regions regions;
 
-  // Along an edge at `at`, over what a bin spans of the other direction. `step` and `other` lead
-  // from cell to cell along the two.
+  // Integral along an edge at `at`, over the bin's range on the other axis. `step` and `other` are
+  // the strides of the two axes.
   DL_FN static double along(const C* plane, double at, int64_t size, int64_t step,
                             const BinSpan& span, int64_t other) {
     const double whole = std::floor(at), part = at - whole;
@@ -137,14 +137,14 @@ struct RegionCornerRow {
     return sum;
   }
 
-  // What a bin adds to the gradients of the low and of the high corner in one direction.
+  // Contribution of a bin to the gradients of the low and of the high corner on one axis.
   DL_FN static Pair<double> corners(const C* plane, const BinSpan& moved, int64_t size,
                                     int64_t step, const BinSpan& other, int64_t other_step,
                                     double mean, double factor, int64_t bin, int64_t bins) {
     const double kept = other.length * mean;
     const double low = kept - along(plane, moved.low, size, step, other, other_step);
     const double high = along(plane, moved.high, size, step, other, other_step) - kept;
-    // Where the edges of the bin are between those of the region.
+    // Positions of the bin's edges relative to those of the region.
     const double first = static_cast<double>(bin) / static_cast<double>(bins);
     const double second = static_cast<double>(bin + 1) / static_cast<double>(bins);
     return {factor * (low * (1 - first) + high * (1 - second)),

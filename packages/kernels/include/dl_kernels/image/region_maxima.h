@@ -1,4 +1,4 @@
-// The largest samples in the bins of regions, and the gradient.
+// Maxima of the samples in the bins of regions (RoI align in max mode), and their gradient.
 #ifndef DL_KERNELS_IMAGE_REGION_MAXIMA_H_
 #define DL_KERNELS_IMAGE_REGION_MAXIMA_H_
 
@@ -6,7 +6,7 @@
 
 DL_KERNELS_BEGIN
 
-// The largest sample of each bin, and where it was taken; -2, -2 if there is none.
+// The maximum sample of each bin and its position; -2, -2 if there is none.
 template <class C>
 struct RegionMaxItem {
   C *out, *places_y, *places_x;

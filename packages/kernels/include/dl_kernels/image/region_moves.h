@@ -1,5 +1,5 @@
-// The gradient of the moves of bins, whose samples are averaged.
-// Source: Dai et al., Deformable convolutional networks (deformable RoI pooling), 2017.
+// Gradient of the offsets of bins whose samples are averaged. Source: Dai et al., Deformable
+// convolutional networks (deformable RoI pooling, 2017).
 #ifndef DL_KERNELS_IMAGE_REGION_MOVES_H_
 #define DL_KERNELS_IMAGE_REGION_MOVES_H_
 
@@ -7,7 +7,7 @@
 
 DL_KERNELS_BEGIN
 
-// Both numbers of one bin; all samples move with it, in every channel.
+// Gradient of both offsets of a bin; they move its samples in every channel.
 template <class C>
 struct RegionMoveGradientItem {
   C* out;

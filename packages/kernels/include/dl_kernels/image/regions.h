@@ -1,6 +1,6 @@
-// Regions of feature maps, cut into bins, in which samples lie on a grid: averages of the samples,
-// and their gradient. Regions are upright or turned, bins may be moved, and channels may stand for
-// directions, which turn with the region.
+// RoI align: regions of feature maps, divided into bins with a grid of samples in each; averages of
+// the samples, and their gradient. Regions may be rotated, bins may have offsets, and channels may
+// stand for orientations, which rotate with the region.
 #ifndef DL_KERNELS_IMAGE_REGIONS_H_
 #define DL_KERNELS_IMAGE_REGIONS_H_
 
@@ -12,30 +12,30 @@
 
 DL_KERNELS_BEGIN
 
-// More samples along a side of a bin are not taken.
+// Upper bound of the samples along a side of a bin.
 inline constexpr int64_t kMostSamples = 4096;
 
 struct Region {
-  int64_t batch;  // -1: of no image
+  int64_t batch;  // -1: invalid image
   double y, x, height, width, centre_y, centre_x, c, s;
   int64_t rows, columns;
   double samples;
   int64_t direction;
-  double later;  // how far the direction is from that on the way to the next
+  double later;  // fraction of the way from that orientation to the next
 };
 
-// How the rows of `rois` are read: batch number and x1, y1, x2, y2, or centre x, y, width, height,
-// angle.
+// Format of a row of `rois`: batch index and x1, y1, x2, y2, or batch index and center x, y, width,
+// height, angle.
 struct Regions {
   const double* rois;
-  const double* offset;  // may be null; x and y of each bin
+  const double* offset;  // offsets x and y of each bin; may be null
   int64_t count, batches, channels, height, width, pooled_height, pooled_width, sampling_ratio;
   int64_t directions;
   double scale, shift, least, gamma;
   bool turned, clockwise;
 
   DL_FN int64_t bins() const { return pooled_height * pooled_width; }
-  // The image that a region is of; -1: of none.
+  // Return the image of a region, or -1 if the index is invalid.
   DL_FN int64_t image_of(int64_t k) const {
     const double batch = rois[k * (turned ? 6 : 5)];
     return batch >= 0 && batch < static_cast<double>(batches) ? static_cast<int64_t>(batch) : -1;
@@ -72,7 +72,7 @@ struct Regions {
     if (directions > 1) {
       constexpr double kTurn = 6.283185307179586;
       const auto all = static_cast<double>(directions);
-      // By the angle as given, whichever way it turns the region: as MMCV's riroi_align_rotated.
+      // Uses the angle as given, independently of `clockwise`, like MMCV's riroi_align_rotated.
       const double place = (turned ? numbers[5] : 0) * all / kTurn, whole = std::floor(place);
       r.later = place - whole;
       const double wrapped = whole - std::floor(whole / all) * all;
@@ -99,7 +99,7 @@ struct Regions {
     }
     return clamped_cells(y, x, height, width);
   }
-  // Which channel, counted within its group of directions, a channel of the output is made from.
+  // Return the input channel of an output channel, rotated within its group of orientations.
   DL_FN int64_t turned_back(int64_t channel, const Region& r, int64_t more) const {
     const int64_t group = channel / directions * directions;
     return group + (channel - group - r.direction + more + directions) % directions;
@@ -132,7 +132,7 @@ struct RegionMeanItem {
   }
 };
 
-// All that regions took from one plane; one item does it in the order of the regions.
+// All gradients for one plane; one item adds them in the order of the regions.
 template <class C>
 struct RegionMeanGradientItem {
   C* out;

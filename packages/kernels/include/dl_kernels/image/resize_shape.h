@@ -1,4 +1,4 @@
-// Resizing one axis: which cells a result is made of.
+// Resizing of one axis: the input cells and weights of a result.
 #ifndef DL_KERNELS_IMAGE_RESIZE_SHAPE_H_
 #define DL_KERNELS_IMAGE_RESIZE_SHAPE_H_
 
@@ -14,8 +14,8 @@ struct AxisResize {
 
   DL_FN int64_t taps() const { return cubic ? 4 : 2; }
 
-  // Where output cell `o` lies on the input: past the cell `index` by `past` of `parts`. Worked out
-  // in integers, for differences of rounded positions would lose what they have in common.
+  // Position of output cell `o` on the input: `past` / `parts` beyond the cell `index`. Computed in
+  // integers, since differences of rounded positions would cancel.
   struct Place {
     int64_t index, past, parts;
   };
@@ -37,15 +37,15 @@ struct AxisResize {
   }
 };
 
-// The cells that result `t` is made of are cells[e] with weights[e], e in [begins[t], begins[t+1]).
+// Result `t` is the sum of the cells cells[e] with weights[e], for e in [begins[t], begins[t+1]).
 template <class C>
 struct Taps {
   const int32_t* begins;
   const int32_t* cells;
   const C* weights;
-  int64_t fixed;  // the number of cells where it is the same for all results, else 0
+  int64_t fixed;  // number of cells if it is the same for all results, else 0
 
-  // What cell `i` weighs in result `o`, which has `count` cells.
+  // Return the weight of cell `i` in result `o`, which has `count` cells.
   DL_FN C weight_of(int64_t i, int64_t o, int64_t count) const {
     C total = 0;
     for (int64_t k = 0; k < count; ++k) {

@@ -1,5 +1,5 @@
-// Resizing one axis: every result is a weighted sum of a few cells. The gradient is the same with
-// the table of cells and weights transposed, so it is gathered, too.
+// Resizing of one axis: every result is a weighted sum of a few cells. The gradient uses the
+// transposed table of cells and weights, so it is a gather too.
 //
 //   transpose_taps(launch, axis, taps, begins, cells, weights)
 //   resize_axis(launch, taps, outer, from_cells, to_cells, inner, out, in)
@@ -22,9 +22,9 @@
 
 DL_KERNELS_BEGIN
 
-// Source: Keys, Cubic Convolution Interpolation for Digital Image Processing (1981), with -3/4 as
-// the free parameter. Weights of the cells at distance 1 + t, t, 1 - t and 2 - t, where u = 1 - t,
-// with the polynomials as products, in which nothing cancels.
+// Bicubic weights. Source: Keys, Cubic Convolution Interpolation for Digital Image Processing
+// (1981), with -3/4 as the free parameter. Weights of the cells at distance 1 + t, t, 1 - t and 2 -
+// t, where u = 1 - t; the polynomials are factored to avoid cancellation.
 DL_FN void cubic_weights(double t, double u, double (&weights)[4]) {
   constexpr double a = -0.75;
   weights[0] = a * t * u * u;

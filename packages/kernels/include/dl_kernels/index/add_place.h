@@ -1,4 +1,4 @@
-// One step of the sum that an indexed position is, over the indexed dimensions.
+// Contribution of one indexed dimension to the offsets of indexed positions.
 #ifndef DL_KERNELS_INDEX_ADD_PLACE_H_
 #define DL_KERNELS_INDEX_ADD_PLACE_H_
 
@@ -10,7 +10,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Place `i` moves along a dimension to where its index says.
+// Add index · stride of a dimension to the offset of position `i`.
 struct AddPlace {
   int64_t* sum;
   const int64_t* index;

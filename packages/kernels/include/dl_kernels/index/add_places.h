@@ -1,7 +1,9 @@
-// Indexed positions move along a dimension to where its index tensor says, of the backend:
+// Offsets of indexed positions: add the contribution of one dimension and its index tensor. In the
+// backend's implementation:
 //
-//   add_whole(launch, add, count)      the tensor has an index for each of `count` positions
-//   add_repeated(launch, add, plan)    it is broadcast, as the plan says
+//   add_whole(launch, add, count)      the index tensor has an element for each of `count`
+//   positions
+//   add_repeated(launch, add, plan)    it is broadcast, as described by the plan
 #ifndef DL_KERNELS_INDEX_ADD_PLACES_H_
 #define DL_KERNELS_INDEX_ADD_PLACES_H_
 

@@ -1,9 +1,10 @@
-// The indexes along one dimension, which may count from its end, checked, of the backend:
+// Checked indices along one dimension, which may be negative to count from its end. In the
+// backend's implementation:
 //
 //   CheckedPositions::open(launch, op, indexes, count, dim, extent, room)
-//   data()            what to read them from; a GPU has them copied to `room`, as CheckedIndexes
-//   does from_end()        whether some still count from the end lasts(indexes)    whether data()
-//   lasts as long as `indexes` and `room`
+//   data()            the indices to read with; a GPU copies them to `room`, like CheckedIndexes
+//   from_end()        whether some are still negative
+//   lasts(indexes)    whether data() is valid for as long as `indexes` and `room`
 #ifndef DL_KERNELS_INDEX_CHECKED_POSITIONS_H_
 #define DL_KERNELS_INDEX_CHECKED_POSITIONS_H_
 

@@ -1,4 +1,4 @@
-// Targets of losses that are numbers of classes.
+// Class indices as targets of losses.
 #ifndef DL_KERNELS_INDEX_CLASS_TARGETS_H_
 #define DL_KERNELS_INDEX_CLASS_TARGETS_H_
 
@@ -29,7 +29,7 @@ struct NoClass {
   }
 };
 
-// What is no class is ignored from here on.
+// Invalid classes are treated like ignored ones from here on.
 inline diopiError_t check_targets(const Launch& launch, const char* op, const int64_t* targets,
                                   int64_t count, int64_t classes, int64_t ignored,
                                   CheckedIndexes& checked) {

@@ -1,5 +1,5 @@
-// Advanced indexing, as `x[i, :, j]`: the positions that several index tensors select, as offsets
-// from the start of the indexed dimensions, and the dimensions that are taken whole.
+// Advanced indexing, as in `x[i, :, j]`: the positions selected by several index tensors, as
+// offsets within the indexed dimensions, and the dimensions that are kept whole.
 #ifndef DL_KERNELS_INDEX_INDEX_PLACES_H_
 #define DL_KERNELS_INDEX_INDEX_PLACES_H_
 
@@ -20,13 +20,12 @@ DL_KERNELS_BEGIN
 
 class IndexPlaces {
  public:
-  // An entry of `indices` is NULL, a tensor of positions, or a mask over as many dimensions as it
+  // An entry of `indices` is NULL, an index tensor, or a boolean mask over as many dimensions as it
   // has.
   diopiError_t open(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor,
                     diopiConstTensorHandle_t* indices, int64_t count);
 
-  // The shape of the result: whole dimensions before, the broadcast positions, whole dimensions
-  // after.
+  // Shape of the result: whole dimensions, the broadcast index dimensions, then whole dimensions.
   int64_t ndim() const { return ndim_; }
   const int64_t* sizes() const { return sizes_; }
   int64_t numel() const { return numel_; }
@@ -34,7 +33,7 @@ class IndexPlaces {
   int64_t broadcast_dims() const { return broadcast_dims_; }
   // Strides of the tensor along the whole dimensions of the result.
   const int64_t* strides() const { return strides_; }
-  // Element offsets of the places are places()[i] · scale().
+  // The element offsets of the indexed positions are places()[i] · scale().
   int64_t count() const { return places_count_; }
   const int64_t* places() const { return places_; }
   int64_t scale() const { return scale_; }
@@ -44,7 +43,7 @@ class IndexPlaces {
   struct Positions {
     TensorRef tensor;
     int64_t dim;
-    int64_t length;  // of positions that came from a mask
+    int64_t length;  // number of positions if they come from a mask
   };
 
   diopiError_t add_mask(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor,
@@ -123,7 +122,8 @@ inline diopiError_t IndexPlaces::broadcast(const char* op) {
   return diopiSuccess;
 }
 
-// Positions stay in place where the indexed dimensions are neighbours, and go to the front else.
+// The index dimensions stay in place if the indexed dimensions are adjacent, and move to the front
+// otherwise, as in NumPy.
 inline void IndexPlaces::shape(const TensorRef& tensor) {
   const bool together = positions_[found_ - 1].dim - positions_[0].dim == found_ - 1;
   first_ = together ? positions_[0].dim : 0;
@@ -145,7 +145,7 @@ inline void IndexPlaces::shape(const TensorRef& tensor) {
   for (int64_t d = 0; d < ndim_; ++d) numel_ *= sizes_[d];
 }
 
-// The dense elements of an index tensor, broadcast to the places.
+// The contiguous elements of an index tensor, broadcast to the positions.
 inline Plan<1> IndexPlaces::repeated(const TensorRef& index) const {
   Plan<1> plan;
   plan.ndim = static_cast<int>(broadcast_dims_);

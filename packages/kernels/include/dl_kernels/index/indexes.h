@@ -32,7 +32,7 @@ struct OutOfRange {
 }  // namespace detail
 
 #if !DL_KERNELS_GPU
-// In a loop that vectorises.
+// Check on the CPU, in a loop that vectorizes.
 inline diopiError_t check_items(const Launch&, const char* op, int64_t count,
                                 const detail::OutOfRange& range) {
   const int64_t* const indexes = range.indexes;
@@ -44,14 +44,14 @@ inline diopiError_t check_items(const Launch&, const char* op, int64_t count,
 }
 #endif
 
-// Every index must lie in [low, high). `checked` has those to read with.
+// Check that every index is in [low, high). `checked` holds the indices to read with.
 inline diopiError_t check_indexes(const Launch& launch, const char* op, const int64_t* indexes,
                                   int64_t count, int64_t low, int64_t high,
                                   CheckedIndexes& checked) {
   return checked.open(launch, op, detail::OutOfRange{indexes, low, high}, count, low, low >= high);
 }
 
-// An index with every element once: dimensions along which it repeats have extent 1.
+// Return the index without repetitions: dimensions with stride 0 get extent 1.
 inline TensorRef without_repeats(const TensorRef& index, int64_t (&sizes)[kMaxDims]) {
   TensorRef small = index;
   small.sizes = sizes;
@@ -65,7 +65,7 @@ inline TensorRef without_repeats(const TensorRef& index, int64_t (&sizes)[kMaxDi
   return small;
 }
 
-// Strides over the elements of without_repeats(), row-major, for a walk that repeats them.
+// Row-major strides over the elements of without_repeats(), to iterate with the repetitions.
 inline void repeating_strides(const TensorRef& small, int64_t (&strides)[kMaxDims]) {
   int64_t next = 1;
   for (int64_t d = small.ndim - 1; d >= 0; --d) {

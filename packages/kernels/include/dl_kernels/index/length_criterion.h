@@ -1,4 +1,4 @@
-// Sequences that end at a length of their own.
+// Stop criterion of sequences by their length limits.
 #ifndef DL_KERNELS_INDEX_LENGTH_CRITERION_H_
 #define DL_KERNELS_INDEX_LENGTH_CRITERION_H_
 
@@ -9,7 +9,7 @@
 
 DL_KERNELS_BEGIN
 
-// Which sequences are over after a step, how many, and whether all are.
+// Determines which sequences are finished after a step, how many, and whether all are.
 struct LengthRow {
   Bool *finished, *should_stop;
   int64_t* count;

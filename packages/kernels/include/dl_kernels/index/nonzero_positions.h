@@ -1,11 +1,12 @@
-// Positions of the nonzero elements of an array, in order, of the backend:
+// Positions of the nonzero elements of an array, in order, in the backend's implementation:
 //
-//   NonzeroPositions<T> found(launch, from, count);   of a dense array
-//   found.count()                                     how many: an answer to the host
-//   found.coordinates(sizes, ndim, to, step)   coordinate d of position k goes to to[d][k * step]
+//   NonzeroPositions<T> found(launch, from, count);   of a contiguous array
+//   found.count()                                     their number, read by the host
+//   found.coordinates(sizes, ndim, to, step)   coordinate d of position k is written to to[d][k *
+//   step]
 //
-// and `take_nonzero(ctx, op, found, values, to)` writes the elements of `values` at these positions
-// to a dense array; `values` has as many elements as the array that was searched.
+// `take_nonzero(ctx, op, found, values, to)` copies the elements of `values` at these positions to
+// a contiguous array; `values` has as many elements as the array that was searched.
 #ifndef DL_KERNELS_INDEX_NONZERO_POSITIONS_H_
 #define DL_KERNELS_INDEX_NONZERO_POSITIONS_H_
 

@@ -1,4 +1,4 @@
-// The check of the positions along one dimension, which may count from its end.
+// Bounds check of the indices along one dimension, which may be negative to count from its end.
 #ifndef DL_KERNELS_INDEX_OUT_OF_BOUNDS_H_
 #define DL_KERNELS_INDEX_OUT_OF_BOUNDS_H_
 
@@ -9,7 +9,8 @@
 
 DL_KERNELS_BEGIN
 
-// From 0 and -1 outwards: `low` is negative if an index is, `high` if there are none from 0 on.
+// Range of indices: `low` is the lowest one, or 0 if none is negative; `high` is the highest one,
+// or negative if all are.
 struct IndexRange {
   int64_t low, high;
 };

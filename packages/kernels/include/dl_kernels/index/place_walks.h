@@ -1,11 +1,12 @@
-// Gather, scatter and accumulate at indexed positions, of the backend: the positions of an indexed
-// tensor are visited together with another tensor of the result's shape.
+// Strided indexing: gather, scatter and accumulate at indexed positions of a tensor, iterating
+// jointly over another tensor of the result's shape. In the backend's implementation:
 //
-//   take_places(launch, places, strides, from, to)   gather: `to` becomes what is at the places
-//   put_places(launch, places, strides, to, from)    scatter: the places become what is in `from`
-//   add_places(launch, places, strides, to, from)    accumulate, in the type of `to`
+//   take_places(launch, places, strides, from, to)   gather: read the positions into `to`
+//   put_places(launch, places, strides, to, from)    scatter: write `from` to the positions
+//   add_places(launch, places, strides, to, from)    accumulate at the positions, in the type of
+//   `to`
 //
-// `strides` are those of the other tensor, for each dimension of the result.
+// `strides` belong to the other tensor, one for each dimension of the result.
 #ifndef DL_KERNELS_INDEX_PLACE_WALKS_H_
 #define DL_KERNELS_INDEX_PLACE_WALKS_H_
 

@@ -1,11 +1,10 @@
-// Counts of marked positions up to each position: an inclusive prefix sum over marks, of
-// the backend:
+// Inclusive prefix sums over marked positions, in the backend's implementation:
 //
 //   prefix_count(launch, n, marked, put)
 //       calls put(i, k, marked(i)) for every i in [0, n), where k of the positions 0 … i are
-//       marked; returns how many there are in all, for which it waits. Functors hold no references.
+//       marked; returns the total, for which it waits. Functors must not hold references.
 //   prefix_count_to(launch, n, marked, put, count)
-//       the same without waiting: how many there are goes to *count, memory of the device.
+//       the same without waiting: the total is written to *count in device memory.
 #ifndef DL_KERNELS_INDEX_PREFIX_COUNT_H_
 #define DL_KERNELS_INDEX_PREFIX_COUNT_H_
 

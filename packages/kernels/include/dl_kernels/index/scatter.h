@@ -1,5 +1,5 @@
-// Scatter along one dimension: elements go to the positions that an index tensor names. Defined in
-// ops/scatter.inc, once for a library.
+// Scatter along one dimension: elements go to the positions named by an index tensor. Defined in
+// ops/scatter.inc, once per library.
 #ifndef DL_KERNELS_INDEX_SCATTER_H_
 #define DL_KERNELS_INDEX_SCATTER_H_
 
@@ -14,14 +14,13 @@
 
 DL_KERNELS_BEGIN
 
-// `reduce` is as in diopiScatter. `from_end`: indexes may be negative and count from the end then.
-// What `target` holds before is copied from `start`, unless that is null or the same memory, when
-// all arguments have been found right.
+// `reduce` is as in diopiScatter. With `from_end`, indices may be negative to count from the end.
+// After the checks, `target` is initialized from `start`, unless that is null or the same memory.
 diopiError_t scatter_into(diopiContextHandle_t ctx, const char* op, TensorRef target, int64_t dim,
                           TensorRef source, TensorRef index, const char* reduce, bool from_end,
                           const TensorRef* start);
 
-// Tensors without dimensions count as ones with a single element.
+// Treat a 0-dimensional tensor as a vector with one element.
 inline void as_vector(TensorRef& tensor) {
   static const int64_t one = 1;
   if (tensor.ndim != 0) return;
@@ -29,21 +28,21 @@ inline void as_vector(TensorRef& tensor) {
   tensor.sizes = tensor.strides = &one;
 }
 
-// Whether `out` may start as a copy of `input`.
+// Check that `out` can be initialized as a copy of `input`.
 inline diopiError_t check_start(const char* op, const TensorRef& out, const TensorRef& input) {
   if (out.dtype != input.dtype) return diopiDtypeNotSupported;
   if (!same_shape(out, input)) return fail(op, "the output does not have the shape of the input");
   return diopiSuccess;
 }
 
-// Copies `start` to `out` where it is not null or the same memory.
+// Copy `start` to `out` unless it is null or the same memory.
 inline diopiError_t start_from(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
                                const TensorRef* start) {
   if (start == nullptr || out.data == start->data) return diopiSuccess;
   return copy_elements(ctx, op, out, *start);
 }
 
-// A number as a source of any shape, in the host's memory.
+// A host scalar as a source of any shape.
 class RepeatedScalar {
  public:
   RepeatedScalar(const diopiScalar_t& value, const TensorRef& target, const TensorRef& shape)
@@ -64,8 +63,9 @@ class RepeatedScalar {
   diopiError_t status_;
 };
 
-// `target` = zeros, to which `source` is added, or where it is put (`reduce` ""), at the positions
-// `index`: the gradient of reading there. All have the same number of dimensions, one or more.
+// The gradient of a gather: `target` = zeros, to which `source` is added, or into which it is
+// written (`reduce` ""), at the positions `index`. All have the same number of dimensions, at least
+// one.
 inline diopiError_t scatter_gradient(diopiContextHandle_t ctx, const char* op, View& target,
                                      int64_t dim, View& source, View& index, const char* reduce) {
   const int64_t before = target.ndim();

@@ -1,4 +1,4 @@
-// How a scatter combines an element with the one that is at its position.
+// Operators with which a scatter combines a source element with the target element.
 #ifndef DL_KERNELS_INDEX_SCATTER_OPERATORS_H_
 #define DL_KERNELS_INDEX_SCATTER_OPERATORS_H_
 

@@ -1,11 +1,10 @@
-// The loops of a scatter, of the backend:
+// Loops of a scatter, in the backend's implementation:
 //
 //   scatter_rows(launch, plan, target, source, on_host, index, combine)
 //
-// For every row and every i < plan.n, the place of the row that index[i] names becomes
-// combine(place, source[i]). The plan holds target, source and index in this order, the target with
-// its stride along the dimension. `on_host` says that the source is one element in the host's
-// memory.
+// For every row and every i < plan.n, the row's element at index[i] becomes combine(element,
+// source[i]). The plan holds target, source and index in this order, the target with its stride
+// along the dimension. With `on_host`, the source is one element in host memory.
 #ifndef DL_KERNELS_INDEX_SCATTER_ROWS_H_
 #define DL_KERNELS_INDEX_SCATTER_ROWS_H_
 

@@ -1,4 +1,4 @@
-// Logits of a language model, changed before a token is drawn.
+// Penalties on the logits of a language model, applied before a token is drawn.
 #ifndef DL_KERNELS_INDEX_TOKEN_PENALTY_H_
 #define DL_KERNELS_INDEX_TOKEN_PENALTY_H_
 
@@ -10,7 +10,7 @@
 
 DL_KERNELS_BEGIN
 
-// Whether part i of `count` entries is none.
+// Check that part i is a valid range of `count` entries.
 struct BadPart {
   const int64_t* starts;
   int64_t count;
@@ -27,7 +27,7 @@ struct BadPart {
   }
 };
 
-// Those of one sequence that it has generated, by how often it has.
+// Penalize the tokens that a sequence has generated, by their number of occurrences.
 template <class T>
 struct PenaltyRow {
   T* logits;
@@ -39,7 +39,7 @@ struct PenaltyRow {
   DL_FN void operator()(const B& block, int64_t row) const {
     using C = compute_t<T>;
     const int64_t first = starts[row], size = starts[row + 1] - first;
-    // Where it is otherwise, an error has been raised.
+    // Otherwise the check has reported an error.
     if (first < 0 || size < 0 || size > entries - first) return;
     T* const to = logits + row * vocabulary;
     const C present = cast<C>(once[row]), frequent = cast<C>(each_time[row]);
@@ -50,7 +50,8 @@ struct PenaltyRow {
   }
 };
 
-// Divides what is positive and multiplies what is not, so that both become smaller.
+// Divide positive logits and multiply others, so that both decrease. Source: Keskar et al., CTRL
+// (2019).
 template <class C>
 DL_FN C repetition_penalized(C logit, C factor) {
   return logit > C(0) ? logit / factor : logit * factor;
@@ -70,10 +71,10 @@ struct PenaltyItem {
   }
 };
 
-// Which tokens of a history count.
+// Filter for the tokens of a history that count.
 struct SeenTokens {
   const int64_t* tokens;   // [steps, batch]
-  const int64_t* lengths;  // from here to `longest` a sequence is padding
+  const int64_t* lengths;  // from here to `longest`, a sequence is padding
   int64_t longest, batch, vocabulary;
 
   DL_FN bool counts(int64_t step, int64_t row) const {
@@ -99,7 +100,7 @@ struct BadSeenToken {
   }
 };
 
-// Of one sequence, the new logits of the tokens it has seen, or what writes them.
+// Compute the new logits of the tokens that a sequence has seen, or write them.
 template <class T>
 struct RepetitionRow {
   T *logits, *results;

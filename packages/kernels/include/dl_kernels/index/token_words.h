@@ -1,5 +1,5 @@
-// Lists of words, each of several tokens, and sequences that end with one: what bans words and
-// stops sequences in a language-model server.
+// Lists of words of several tokens each, and sequences that end with such a word, for banned words
+// and stop words in a language-model server.
 #ifndef DL_KERNELS_INDEX_TOKEN_WORDS_H_
 #define DL_KERNELS_INDEX_TOKEN_WORDS_H_
 
@@ -12,13 +12,13 @@
 
 DL_KERNELS_BEGIN
 
-// The tokens of one word, none if `size` is 0.
+// The tokens of one word; absent if `size` is 0.
 struct Word {
   const int64_t* tokens;
   int64_t size;
 };
 
-// Lists of words: of each, a row of tokens and a row with the end of each word.
+// Lists of words: for each list, a row of tokens and a row with the end of each word.
 struct WordLists {
   const int64_t* data;
   int64_t length;
@@ -33,7 +33,7 @@ struct WordLists {
   }
 };
 
-// Whether the end of a word lies behind its list.
+// Check that words end within their list.
 struct BadWordEnd {
   WordLists lists;
 
@@ -51,12 +51,12 @@ struct BadWordEnd {
   }
 };
 
-// The tokens of all sequences, one row for each step.
+// The tokens of all sequences, one row per step.
 struct TokenHistory {
   const int64_t* tokens;
   int64_t width, offset;
 
-  // Whether the steps before `steps` end with `size` tokens.
+  // Return true if the steps before `steps` end with the `size` tokens of a word.
   DL_FN bool ends_with(int64_t sequence, int64_t steps, const int64_t* word, int64_t size) const {
     if (size > steps) return false;
     const int64_t* column = tokens + offset + sequence;
@@ -101,7 +101,7 @@ struct StopItem {
   }
 };
 
-// The first rows of a matrix.
+// A view of the first rows of a matrix.
 class FirstRows {
  public:
   FirstRows(const TensorRef& matrix, int64_t rows)
@@ -119,7 +119,7 @@ class FirstRows {
   TensorRef tensor_;
 };
 
-// Words and sequences of a call, checked.
+// The checked words and sequences of a call.
 class WordSearch {
  public:
   // `steps` rows of `output_ids` are known.
@@ -140,7 +140,7 @@ class WordSearch {
   const TokenHistory history;
 };
 
-// What both criteria by words look at.
+// Arguments shared by the two criteria that use words.
 inline diopiError_t check_words(const char* op, const TensorRef& words, int64_t length, bool shared,
                                 const TensorRef& ids, int64_t offset, int64_t batch,
                                 int64_t steps) {

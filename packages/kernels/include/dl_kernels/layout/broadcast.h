@@ -1,4 +1,4 @@
-// Tensors expanded to the shape that they are broadcast to.
+// Broadcasting of tensors.
 #ifndef DL_KERNELS_LAYOUT_BROADCAST_H_
 #define DL_KERNELS_LAYOUT_BROADCAST_H_
 
@@ -10,7 +10,7 @@
 
 DL_KERNELS_BEGIN
 
-// The shape that two tensors are broadcast to.
+// Compute the shape to which two tensors are broadcast.
 inline diopiError_t broadcast_shape(const char* op, const TensorRef& a, const TensorRef& b,
                                     int64_t (&sizes)[kMaxDims], int64_t* ndim) {
   *ndim = a.ndim > b.ndim ? a.ndim : b.ndim;
@@ -27,7 +27,7 @@ inline diopiError_t broadcast_shape(const char* op, const TensorRef& a, const Te
   return diopiSuccess;
 }
 
-// Whether a tensor can be broadcast to the shape of another one.
+// Check that a tensor can be broadcast to the shape of another one.
 inline diopiError_t check_broadcast(const char* op, const char* name, const TensorRef& tensor,
                                     const TensorRef& target) {
   if (target.ndim > kMaxDims) return diopiNoImplement;
@@ -42,7 +42,7 @@ inline diopiError_t check_broadcast(const char* op, const char* name, const Tens
               (long long)target.ndim);
 }
 
-// `tensor` seen with the given shape: repeated along the dimensions that it lacks.
+// Return a view of `tensor` expanded to the given shape, with stride 0 along broadcast dimensions.
 inline TensorRef expanded(const TensorRef& tensor, const int64_t* sizes, int64_t ndim,
                           int64_t (&strides)[kMaxDims]) {
   TensorRef seen = tensor;

@@ -1,4 +1,4 @@
-// Iteration along one dimension: the other dimensions are merged into numbered rows.
+// Iteration along one dimension: the other dimensions are collapsed into numbered rows.
 #ifndef DL_KERNELS_LAYOUT_DIM_PLAN_H_
 #define DL_KERNELS_LAYOUT_DIM_PLAN_H_
 
@@ -56,13 +56,13 @@ diopiError_t make_dim_plan(const char* op, int64_t dim, const TensorRef (&refs)[
     plan.rows.numel *= first.sizes[d];
   }
   if (plan.n == 1) {
-    for (int k = 0; k < N; ++k) plan.step[k] = 1;  // any will do; 1 takes the fast path
+    for (int k = 0; k < N; ++k) plan.step[k] = 1;  // any stride will do; 1 selects the fast path
   }
   simplify(plan.rows);
   return diopiSuccess;
 }
 
-// The tensors have one shape.
+// The tensors have the same shape.
 template <int N>
 diopiError_t make_line_plan(const char* op, int64_t dim, const TensorRef (&refs)[N],
                             DimPlan<N>& plan) {

@@ -1,5 +1,5 @@
-// Joint iteration over several tensors: broadcast against the first one, dimensions ordered by
-// stride and merged.
+// Joint iteration over several tensors: broadcast against the first one, dimensions sorted by
+// stride and collapsed.
 #ifndef DL_KERNELS_LAYOUT_PLAN_H_
 #define DL_KERNELS_LAYOUT_PLAN_H_
 
@@ -22,7 +22,7 @@ struct Plan {
 
 namespace detail {
 
-// Whether dimension `a` should be outside of `b`: the first operand with a clear preference
+// Return true if dimension `a` should be outside `b`: the first operand with a clear preference
 // decides.
 template <int N>
 bool belongs_outside(const Plan<N>& plan, int a, int b) {
@@ -48,8 +48,8 @@ void swap_dims(Plan<N>& plan, int a, int b) {
 
 }  // namespace detail
 
-// Drops dimensions of extent 1, orders the others by stride and merges neighbours that are walked
-// as one.
+// Drop dimensions of extent 1, sort the others by stride and collapse adjacent ones that can be
+// iterated as one.
 template <int N>
 void simplify(Plan<N>& plan) {
   int kept = 0;
@@ -83,7 +83,7 @@ void simplify(Plan<N>& plan) {
   }
 }
 
-// Fills the strides of operand `k`, broadcast to `target`.
+// Compute the strides of operand `k`, broadcast to `target`.
 template <int N>
 diopiError_t broadcast_to(const char* op, Plan<N>& plan, int k, const TensorRef& tensor,
                           const TensorRef& target) {

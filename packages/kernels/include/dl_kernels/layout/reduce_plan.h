@@ -1,5 +1,5 @@
-// How a reduction is walked: the dimensions that stay, for output and input, and those that go, for
-// the input alone.
+// Iteration of a reduction: the kept dimensions, for output and input, and the reduced ones, for
+// the input.
 #ifndef DL_KERNELS_LAYOUT_REDUCE_PLAN_H_
 #define DL_KERNELS_LAYOUT_REDUCE_PLAN_H_
 
@@ -18,7 +18,7 @@ struct ReducePlan {
   Plan<1> reduced;  // strides of the input
 };
 
-// Bits of the dimensions in `dim`; all of them if it is empty.
+// Return a bit mask of the dimensions in `dim`; all dimensions if it is empty.
 inline diopiError_t reduced_dims(const char* op, const TensorRef& input, diopiSize_t dim,
                                  uint32_t* mask) {
   if (input.ndim > kMaxDims) return diopiNoImplement;
@@ -37,13 +37,13 @@ inline diopiError_t reduced_dims(const char* op, const TensorRef& input, diopiSi
   return diopiSuccess;
 }
 
-// The same of one optional dimension.
+// The same for one optional dimension.
 inline diopiError_t reduced_dims(const char* op, const TensorRef& input, const int64_t* dim,
                                  uint32_t* mask) {
   return reduced_dims(op, input, diopiSize_t{dim, dim == nullptr ? 0 : 1}, mask);
 }
 
-// The output may have the reduced dimensions with extent 1, or not have them.
+// The output may keep the reduced dimensions with extent 1 (keepdim), or omit them.
 inline diopiError_t make_reduce_plan(const char* op, const TensorRef& out, const TensorRef& input,
                                      uint32_t mask, ReducePlan& plan) {
   Plan<2>& kept = plan.kept;
@@ -79,7 +79,7 @@ inline diopiError_t make_reduce_plan(const char* op, const TensorRef& out, const
   return diopiSuccess;
 }
 
-// Element offsets of position `index` in the order of the plan.
+// Compute the element offsets of position `index` in the order of the plan.
 template <int N>
 DL_FN void offsets_of(const Plan<N>& plan, int64_t index, int64_t (&offsets)[N]) {
   for (int k = 0; k < N; ++k) offsets[k] = 0;

@@ -1,4 +1,4 @@
-// A part of a tensor, or the tensor seen otherwise, without a copy.
+// Views of tensors: slices and other reinterpretations without a copy.
 #ifndef DL_KERNELS_LAYOUT_VIEW_H_
 #define DL_KERNELS_LAYOUT_VIEW_H_
 
@@ -13,7 +13,8 @@
 
 DL_KERNELS_BEGIN
 
-// The dtype of the parts of complex numbers; a real one is its own.
+// Return the dtype of the real and imaginary parts of a complex dtype; a real dtype is returned
+// unchanged.
 inline diopiDtype_t real_of(diopiDtype_t dtype) {
   switch (dtype) {
     case diopi_dtype_complex32:
@@ -29,7 +30,7 @@ inline diopiDtype_t real_of(diopiDtype_t dtype) {
 
 inline bool is_complex(diopiDtype_t dtype) { return real_of(dtype) != dtype; }
 
-// Of at most kMaxDims dimensions. Refs that it gives live as long as the view.
+// A view with at most kMaxDims dimensions. Refs to it are valid as long as the view.
 class View {
  public:
   explicit View(const TensorRef& tensor) : seen_(tensor) {
@@ -41,7 +42,7 @@ class View {
   View(const View&) = delete;
   View& operator=(const View&) = delete;
 
-  // `count` positions along `dim` from `start` on, every `step`.
+  // Keep `count` positions along `dim`, beginning with `start`, with the step `step`.
   View& narrow(int64_t dim, int64_t start, int64_t count, int64_t step = 1) {
     if (count > 0) move(start * strides_[dim]);
     sizes_[dim] = count;
@@ -49,7 +50,7 @@ class View {
     return *this;
   }
 
-  // Without `dim`, at one position of it.
+  // Remove `dim` by selecting one position.
   View& select(int64_t dim, int64_t at) {
     move(at * strides_[dim]);
     for (int64_t d = dim + 1; d < seen_.ndim; ++d) {
@@ -60,17 +61,17 @@ class View {
     return *this;
   }
 
-  // From the end to the start of `dim`.
+  // Reverse the order along `dim`.
   View& reverse(int64_t dim) {
     if (sizes_[dim] > 0) move((sizes_[dim] - 1) * strides_[dim]);
     strides_[dim] = -strides_[dim];
     return *this;
   }
 
-  // A tensor without dimensions as one with a single element.
+  // View a 0-dimensional tensor as a vector with one element.
   View& vector() { return seen_.ndim == 0 ? insert(0, 1, 1) : *this; }
 
-  // With a dimension more, before `dim`.
+  // Insert a dimension before `dim`.
   View& insert(int64_t dim, int64_t size, int64_t stride) {
     for (int64_t d = seen_.ndim; d > dim; --d) {
       sizes_[d] = sizes_[d - 1];
@@ -82,7 +83,7 @@ class View {
     return *this;
   }
 
-  // Dimension `from` becomes dimension `to`.
+  // Move dimension `from` to dimension `to`.
   View& move_dim(int64_t from, int64_t to) {
     const int64_t size = sizes_[from], stride = strides_[from];
     const int64_t way = from < to ? 1 : -1;
@@ -95,7 +96,8 @@ class View {
     return *this;
   }
 
-  // Complex numbers as pairs of real ones, along a last dimension; real tensors stay as they are.
+  // View complex numbers as pairs of real ones, along a new last dimension; real tensors are
+  // unchanged.
   View& pairs() {
     const diopiDtype_t part = real_of(seen_.dtype);
     if (part == seen_.dtype) return *this;
@@ -126,11 +128,11 @@ class View {
   }
 
   TensorRef seen_;
-  // Room for the dimensions that `insert` and `pairs` add.
+  // With room for the dimensions that `insert` and `pairs` add.
   int64_t sizes_[kMaxDims + 2], strides_[kMaxDims + 2];
 };
 
-// The real (0) or imaginary (1) part of a complex tensor; a real tensor is its own only part.
+// The real (0) or imaginary (1) part of a complex tensor; a real tensor has a single part, itself.
 class Part {
  public:
   Part(const TensorRef& tensor, int which) : view_(tensor) {
@@ -144,8 +146,8 @@ class Part {
   View view_;
 };
 
-// Calls run(part of a, part of b) for the parts of two tensors of one dtype, for functions that
-// are linear.
+// Call run(part of a, part of b) for the parts of two tensors of the same dtype, for linear
+// functions.
 template <class Run>
 diopiError_t for_each_part(const TensorRef& a, const TensorRef& b, const Run& run) {
   if (a.ndim > kMaxDims || b.ndim > kMaxDims) return diopiNoImplement;
@@ -154,15 +156,15 @@ diopiError_t for_each_part(const TensorRef& a, const TensorRef& b, const Run& ru
   return diopiSuccess;
 }
 
-// Whether a list of sizes is the shape of a tensor.
+// Return true if a list of sizes equals the shape of a tensor.
 inline bool has_shape(const TensorRef& tensor, const diopiSize_t& sizes) {
   return sizes.len == tensor.ndim &&
          (sizes.len == 0 ||
           std::memcmp(sizes.data, tensor.sizes, static_cast<size_t>(sizes.len) * 8) == 0);
 }
 
-// Whether a list says of a tensor's dimensions from `first` on what they are. An empty one says
-// nothing: hosts leave such lists out.
+// Check a list of sizes against the tensor's dimensions from `first` on. An empty list is accepted:
+// hosts omit such lists.
 inline diopiError_t check_listed_sizes(const char* op, const char* name, const diopiSize_t& sizes,
                                        const char* tensor_name, const TensorRef& tensor,
                                        int64_t first = 0) {

@@ -1,4 +1,4 @@
-// The machine of g++ and clang++: one core with vector instructions.
+// Machine definitions for g++ and clang++: one core with vector instructions.
 #ifndef DL_KERNELS_MACHINE_CPU_H_
 #define DL_KERNELS_MACHINE_CPU_H_
 

@@ -1,4 +1,4 @@
-// The machine of nvcc: NVIDIA's GPUs.
+// Machine definitions for nvcc: NVIDIA GPUs.
 #ifndef DL_KERNELS_MACHINE_CUDA_H_
 #define DL_KERNELS_MACHINE_CUDA_H_
 
@@ -18,15 +18,15 @@ namespace gpu {
 
 DL_DEVICE constexpr int warp_threads() { return 32; }
 
-// The threads of a warp meet; what they wrote before, they see afterwards.
+// Synchronize the threads of a warp and order their memory accesses.
 DL_DEVICE void warp_barrier() { __syncwarp(); }
 
 DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return __shfl_xor_sync(0xffffffffu, word, mask);
 }
 
-// In PTX: nvcc takes products as C++ has them for products of 64 bits, of which it makes more
-// instructions, in a loop again for each address that is worked out of one.
+// mul.wide in PTX: for the C++ expression nvcc emits a 64-bit multiplication of more instructions,
+// repeated in a loop for each address derived from it.
 DL_FN int64_t wide_product(int32_t a, int32_t b) {
 #if defined(__CUDA_ARCH__)
   int64_t product;
@@ -46,7 +46,7 @@ DL_FN uint64_t wide_product(uint32_t a, uint32_t b) {
 #endif
 }
 
-// The conversions as PTX: CUDA's headers for them take longer to compile than most families.
+// Conversions in PTX: CUDA's headers for them take longer to compile than most families.
 #if defined(__CUDA_ARCH__)
 #define DL_HALF_INSTRUCTIONS 1
 DL_FN float float_of_half(uint16_t half) {
@@ -84,7 +84,7 @@ DL_FN uint32_t bfloat16_pair_of_floats(float low, float high) {
 }
 #endif
 
-// To global memory. The compiler takes a store of uint4 apart where it is one of two branches.
+// Store to global memory. The compiler splits a store of uint4 if it is in one of two branches.
 DL_DEVICE void store_words(void* to, const uint32_t (&words)[4]) {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(to)),
                "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])

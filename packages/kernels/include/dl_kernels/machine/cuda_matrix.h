@@ -1,6 +1,6 @@
-// What NVIDIA's cards have for products of matrices: tensor cores, which a warp uses together, and
-// copies to shared memory that go past the registers. Each function has a form for every compute
-// capability from 7.5 on, since PTX for 7.5 runs on later cards too.
+// NVIDIA's instructions for matrix products: tensor cores, which a warp uses together, and
+// asynchronous copies to shared memory that bypass registers. Each function has a form for every
+// compute capability from 7.5 on, since PTX for 7.5 also runs on later GPUs.
 #ifndef DL_KERNELS_MACHINE_CUDA_MATRIX_H_
 #define DL_KERNELS_MACHINE_CUDA_MATRIX_H_
 
@@ -26,8 +26,8 @@ DL_DEVICE uint32_t shared_address(const void* at) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(at));
 }
 
-// The same value, of which the compiler knows nothing: what is computed from it inside a loop is
-// not kept in registers all the time that the loop runs.
+// Hide a value from the optimizer, so that expressions of it inside a loop are recomputed instead
+// of occupying registers during the whole loop.
 DL_DEVICE int64_t computed_here(int64_t value) {
   asm volatile("" : "+l"(value));
   return value;
@@ -41,8 +41,8 @@ DL_DEVICE uint32_t computed_here(uint32_t value) {
   return value;
 }
 
-// The compute capability that a kernel's code was written for, 80 for 8.0: what PTX for an older
-// one leaves out is missing on every card that it is translated for.
+// Return the compute capability that a kernel was compiled for, 80 for 8.0: instructions missing in
+// PTX for an older one stay missing on every GPU that it is translated for.
 template <class... P>
 int written_for(void (*kernel)(P...)) {
   cudaFuncAttributes known{};
@@ -51,17 +51,17 @@ int written_for(void (*kernel)(P...)) {
   return known.ptxVersion;
 }
 
-// 2 to the power of `exponent`; what would be denormal is 0.
+// Return 2 to the power of `exponent`; subnormal results are flushed to 0.
 DL_DEVICE float power_of_2(float exponent) {
   float power;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
   return power;
 }
 
-// Four matrices of 8 × 8 halves; lane 8 i + j gives the address of row j of matrix i. A lane gets
-// of each matrix the elements 2 · (lane % 4) and the next of row lane / 4; of the transposed matrix
-// where `turned`. Both forms stand in the code, and one of them runs: a choice by a branch would
-// keep the loads behind it from being moved up.
+// Load four 8 × 8 matrices of half precision; lane 8 i + j gives the address of row j of matrix i.
+// A lane receives the elements 2 · (lane % 4) and the next in row lane / 4 of each matrix, or of
+// its transpose if `turned`. Both forms are predicated instructions: with a branch, the compiler
+// could not move later loads up.
 DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address, bool turned) {
   asm volatile(
       "{\n"
@@ -75,7 +75,7 @@ DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address, bool turned) {
       : "memory");
 }
 
-// The same where the choice is made once for all.
+// The same with the choice at compile time.
 template <bool kTurned>
 DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address) {
   if constexpr (kTurned) {
@@ -91,14 +91,14 @@ DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address) {
   }
 }
 
-// 4 bytes of shared memory.
+// Load 4 bytes of shared memory.
 DL_DEVICE uint32_t load_shared(uint32_t address) {
   uint32_t value;
   asm volatile("ld.shared.b32 %0, [%1];\n" : "=r"(value) : "r"(address) : "memory");
   return value;
 }
 
-// 16 bytes of shared memory.
+// Load 16 bytes of shared memory.
 DL_DEVICE void load_shared(uint32_t (&to)[4], uint32_t address) {
   asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];\n"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
@@ -125,8 +125,8 @@ DL_DEVICE float second_of(uint32_t pair) {
   return float_of<T>(static_cast<uint16_t>(pair >> 16));
 }
 
-// Where tensor cores do not know the type: each lane asks its neighbours for their elements. Calls
-// keep the code small.
+// Fallback where tensor cores do not support the type: each lane gets the elements from other lanes
+// by shuffles. Not inlined, to keep the code small.
 template <class T>
 __device__ __noinline__ float4 multiply_by_hand(float4 sum, uint4 a, uint2 b) {
   const int lane = thread_index() % 32, line = lane & ~3, column = lane % 4 * 8;
@@ -148,15 +148,15 @@ __device__ __noinline__ float4 multiply_by_hand(float4 sum, uint4 a, uint2 b) {
   return sum;
 }
 
-// A float as tensor cores take it, which do not look at the last 13 bits, rounded to nearest.
+// Round a float to TF32, to nearest; tensor cores ignore the last 13 bits.
 DL_DEVICE uint32_t rounded_to_tf32(uint32_t bits) {
   const float value = bit_cast<float>(bits);
   return value == value ? bits + 0x1000 : bits;
 }
 
-// sum += a · b, with a 16 × 8 and b 8 × 8 of floats rounded to TF32. Lane l has of a the columns
-// l % 4 and 4 more of rows l / 4 and 8 more, rows first, and of b the same of the 8 rows of its
-// transpose. From compute capability 8.0 on.
+// sum += a · b, with a 16 × 8 and b 8 × 8 of floats rounded to TF32. Lane l holds columns l % 4 and
+// l % 4 + 4 of rows l / 4 and l / 4 + 8 of a, rows first, and the same columns of row l / 4 of the
+// transpose of b. Requires compute capability 8.0.
 DL_DEVICE void multiply_add_tf32(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0,
                                  uint32_t b1) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -169,9 +169,9 @@ DL_DEVICE void multiply_add_tf32(float (&sum)[4], const uint32_t (&a)[4], uint32
 #endif
 }
 
-// sum += a · b, with a 16 × 16 and b 16 × 8, of halves. Lane l has of the sum the elements
-// 2 · (l % 4) and the next of rows l / 4 and l / 4 + 8; of a, as `load_matrices` gives its
-// quarters, upper ones first; of b, the halves of its transpose.
+// sum += a · b, with a 16 × 16 and b 16 × 8 in half precision. Lane l holds the elements 2 · (l %
+// 4) and the next of rows l / 4 and l / 4 + 8 of the sum; of a, its four quarters as
+// `load_matrices` returns them, upper ones first; of b, the two parts of its transpose.
 template <class T>
 DL_DEVICE void multiply_add_halves(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0,
                                    uint32_t b1) {
@@ -206,7 +206,8 @@ DL_DEVICE void multiply_add_halves(float (&sum)[4], const uint32_t (&a)[4], uint
 #endif
 }
 
-// The same; floats are half as many along the sum, and as multiply_add_tf32 has them.
+// The same for both types; floats have half as many elements along the sum, laid out as for
+// multiply_add_tf32.
 template <class T>
 DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
   if constexpr (std::is_same_v<T, float>) {
@@ -216,9 +217,9 @@ DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0
   }
 }
 
-// Floats as sums of two that tensor cores multiply exactly, which do not look at the last 13 bits:
-// the first is the float rounded to 11 digits, and of the rest, which has 12, one is lost. Infinity
-// leaves no number as the rest, as in torch's attention.
+// Split floats into sums of two TF32 numbers that tensor cores multiply exactly: the first is the
+// float rounded to 11 digits; of the 12 digits of the remainder, one is lost. For infinity the
+// remainder is NaN, as in torch's attention.
 template <int kCount>
 struct SplitFloats {
   uint32_t big[kCount], rest[kCount];
@@ -233,7 +234,7 @@ struct SplitFloats {
   }
 };
 
-// Copies 16 bytes to shared memory in the background, zeros from `bytes` on.
+// Copy 16 bytes to shared memory asynchronously, zero-filled from `bytes` on.
 DL_DEVICE void copy_async(uint32_t to, const void* from, int bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n"
@@ -245,7 +246,7 @@ DL_DEVICE void copy_async(uint32_t to, const void* from, int bytes) {
 #endif
 }
 
-// The same of 8 bytes.
+// The same with 8 bytes.
 DL_DEVICE void copy_eight_async(uint32_t to, const void* from, int bytes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;\n"
@@ -257,14 +258,14 @@ DL_DEVICE void copy_eight_async(uint32_t to, const void* from, int bytes) {
 #endif
 }
 
-// The copies since the last time become a group.
+// Commit the copies since the last call as a group.
 DL_DEVICE void commit_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.commit_group;\n" ::: "memory");
 #endif
 }
 
-// Until no more than `kGroups` groups of the thread's copies are under way.
+// Wait until at most `kGroups` groups of the thread's copies are pending.
 template <int kGroups>
 DL_DEVICE void wait_for_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -272,7 +273,7 @@ DL_DEVICE void wait_for_copies() {
 #endif
 }
 
-// The two halves that the floats round to.
+// Round two floats to half precision and pack them.
 template <class T>
 DL_DEVICE uint32_t pair_of(float first, float second) {
   uint32_t pair;

@@ -1,4 +1,4 @@
-// The machine of hipcc: AMD's GPUs.
+// Machine definitions for hipcc: AMD GPUs.
 #ifndef DL_KERNELS_MACHINE_HIP_H_
 #define DL_KERNELS_MACHINE_HIP_H_
 
@@ -18,7 +18,7 @@ namespace gpu {
 
 DL_DEVICE int warp_threads() { return warpSize; }
 
-// The threads of a warp meet; what they wrote before, they see afterwards.
+// Synchronize the threads of a warp and order their memory accesses.
 DL_DEVICE void warp_barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "workgroup");
   __builtin_amdgcn_wave_barrier();

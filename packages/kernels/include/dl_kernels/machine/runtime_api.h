@@ -1,5 +1,5 @@
-// What CUDA and HIP have in common: their functions differ in the prefix of names, which the header
-// that includes this one gives as DL_GPU.
+// Code shared by CUDA and HIP, whose function names differ only in their prefix; the including
+// header defines it as DL_GPU.
 #ifndef DL_KERNELS_MACHINE_RUNTIME_API_H_
 #define DL_KERNELS_MACHINE_RUNTIME_API_H_
 
@@ -18,7 +18,7 @@
 #define DL_VECTOR_LOOP
 
 #define DL_KERNEL __global__ __launch_bounds__(::dl::kernels::gpu::kThreads)
-// Registers for so many blocks at a time on a multiprocessor.
+// Limit registers so that this many blocks fit on a multiprocessor.
 #if defined(__HIPCC__)
 #define DL_KERNEL_FOR_BLOCKS(blocks) DL_KERNEL
 #else
@@ -32,7 +32,7 @@ DL_KERNELS_BEGIN
 
 inline constexpr int64_t kScratchElements = int64_t(1) << 24;
 
-// A byte is written and read whole; volatile, or threads that do both at once would race.
+// A byte is read and written atomically; volatile, because threads access it concurrently.
 DL_FN void store_relaxed(bool* to, bool value) { *static_cast<volatile bool*>(to) = value; }
 DL_FN bool load_relaxed(const bool* from) { return *static_cast<const volatile bool*>(from); }
 
@@ -46,11 +46,10 @@ DL_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 DL_DEVICE int64_t block_index() { return blockIdx.x; }
 DL_DEVICE int64_t block_count() { return gridDim.x; }
 DL_DEVICE void barrier() { __syncthreads(); }
-// What the thread wrote before is seen by whoever sees what it writes after.
+// Make the thread's earlier writes visible before its later ones.
 DL_DEVICE void fence() { __threadfence(); }
 
-// 16 bytes at once, at an address that is a multiple of that; store_words, of the machine, is
-// alike.
+// Load 16 bytes at once from an aligned address; the machine's store_words is its counterpart.
 DL_DEVICE void load_words(const void* from, uint32_t (&words)[4]) {
   const uint4 loaded = *static_cast<const uint4*>(from);
   words[0] = loaded.x;
@@ -58,7 +57,7 @@ DL_DEVICE void load_words(const void* from, uint32_t (&words)[4]) {
   words[2] = loaded.z;
   words[3] = loaded.w;
 }
-// The word that was there before; `wanted` is there now if that was `expected`.
+// Atomic compare-and-swap: return the previous word; `wanted` is stored if that was `expected`.
 DL_DEVICE uint32_t compare_and_swap(uint32_t* at, uint32_t expected, uint32_t wanted) {
   return atomicCAS(at, expected, wanted);
 }
@@ -77,17 +76,17 @@ inline void check(DL_GPU(Error_t) status, const char* what) {
   throw std::runtime_error(std::string(what) + ": " + DL_GPU(GetErrorString)(status));
 }
 
-// Threads that meet at barriers.
+// Launch threads that synchronize at barriers.
 template <class... P, class... A>
 void run_blocks(Stream stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
-  // The formatter does not know the brackets of a launch.
+  // clang-format does not know the launch syntax.
   // clang-format off
   kernel<<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(arguments...);
   // clang-format on
   check(DL_GPU(GetLastError)(), "a kernel could not be launched");
 }
 
-// Threads that know nothing of each other.
+// Launch independent threads.
 template <class... P, class... A>
 void run_threads(Stream stream, int64_t blocks, void (*kernel)(P...), const A&... arguments) {
   run_blocks(stream, blocks, kernel, arguments...);
@@ -102,7 +101,7 @@ inline void clear(Stream stream, void* to, size_t bytes) {
   check(DL_GPU(MemsetAsync)(to, 0, bytes, stream), "memory of the device could not be cleared");
 }
 
-// To memory of the host; waits.
+// Copy to host memory, and wait.
 inline void fetch(Stream stream, void* to, const void* from, size_t bytes) {
   check(DL_GPU(MemcpyAsync)(to, from, bytes, DL_GPU(MemcpyDeviceToHost), stream),
         "a result could not be read from the device");

@@ -1,5 +1,5 @@
-// Bessel and Airy functions of real numbers, in double. Definitions: NIST Digital Library of
-// Mathematical Functions, chapters 9 and 10.
+// Bessel and Airy functions of real arguments, in double. Definitions: NIST Digital Library of
+// Mathematical Functions (DLMF), chapters 9 and 10.
 #ifndef DL_KERNELS_MATH_BESSEL_H_
 #define DL_KERNELS_MATH_BESSEL_H_
 
@@ -25,7 +25,8 @@ DL_FN double bessel_i1e(double x) {
   return std::copysign(i1e_large_series(16 / size - 1) / std::sqrt(size), x);
 }
 
-// In two steps, because exp(|x|) overflows before I0 does; I0(inf) is no product of 0.
+// In two factors, because exp(|x|) overflows before I0 does; I0(inf) must not be computed as inf ·
+// 0.
 DL_FN double bessel_i0(double x) {
   if (std::isinf(x)) return std::fabs(x);
   const double half = std::exp(std::fabs(x) / 2);
@@ -38,7 +39,7 @@ DL_FN double bessel_i1(double x) {
   return half * bessel_i1e(x) * half;
 }
 
-// exp(x) K0(x) from 2 on.
+// exp(x) K0(x) for x >= 2.
 DL_FN double bessel_k0e_large(double x) { return k0e_large_series(4 / x - 1) / std::sqrt(x); }
 DL_FN double bessel_k1e_large(double x) { return k1e_large_series(4 / x - 1) / std::sqrt(x); }
 
@@ -49,7 +50,7 @@ DL_FN double bessel_k1_small(double x) {
   return k1_rest_series(x * x / 2 - 1) / x + std::log(x / 2) * bessel_i1(x);
 }
 
-// K of numbers that are not positive: infinity at 0, nan below.
+// K for arguments that are not positive: infinity at 0, NaN below.
 DL_FN double bessel_k_outside(double x) { return x == 0 ? HUGE_VAL : NAN; }
 
 DL_FN double bessel_k0(double x) {
@@ -84,8 +85,8 @@ DL_FN double spherical_bessel_j0(double x) {
   return std::isinf(x) ? 0 : std::sin(x) / x;
 }
 
-// Near 0 the power series (DLMF 9.4.1), elsewhere modulus and phase or the exponential decay
-// (DLMF 9.7), whose factors are Chebyshev series.
+// Near 0 the power series (DLMF 9.4.1); elsewhere modulus and phase, or the exponential decay (DLMF
+// 9.7), whose factors are Chebyshev series.
 DL_FN double airy_ai(double x) {
   constexpr double kRootPi = 1.7724538509055160273, kQuarterPi = 0.78539816339744830962;
   if (std::isnan(x)) return x;

@@ -1,4 +1,4 @@
-// The sum of a Chebyshev series on [-1, 1].
+// Sum of a Chebyshev series on [-1, 1].
 #ifndef DL_KERNELS_MATH_CHEBYSHEV_H_
 #define DL_KERNELS_MATH_CHEBYSHEV_H_
 
@@ -8,7 +8,7 @@ DL_KERNELS_BEGIN
 
 namespace math {
 
-// By Clenshaw's recurrence (A note on the summation of Chebyshev series, 1955).
+// Clenshaw's recurrence. Source: Clenshaw, A note on the summation of Chebyshev series (1955).
 template <int N>
 DL_FN double chebyshev_sum(const double (&terms)[N], double t) {
   double last = 0, before = 0;

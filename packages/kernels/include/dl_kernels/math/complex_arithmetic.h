@@ -1,5 +1,5 @@
-// Arithmetic of complex numbers, and the same functions of real ones, for kernels that compute with
-// either.
+// Complex arithmetic, and the same functions for real numbers, for kernels that are templates over
+// both.
 #ifndef DL_KERNELS_MATH_COMPLEX_ARITHMETIC_H_
 #define DL_KERNELS_MATH_COMPLEX_ARITHMETIC_H_
 
@@ -21,7 +21,7 @@ struct RealPart<Complex<R>> {
 };
 }  // namespace detail
 
-// The type of the parts of a complex number; a real type is its own.
+// Type of the real and imaginary parts of a complex type; a real type is unchanged.
 template <class T>
 using real_t = typename detail::RealPart<T>::type;
 
@@ -58,7 +58,8 @@ DL_FN Complex<R> operator/(Complex<R> a, R b) {
   return {a.re / b, a.im / b};
 }
 
-// Smith's division: no part of the divisor is squared, so that none over- or underflows.
+// Smith's division, which avoids overflow and underflow by not squaring parts of the divisor.
+// Source: Smith, Algorithm 116: Complex division (CACM 1962).
 template <class R>
 DL_FN Complex<R> operator/(Complex<R> a, Complex<R> b) {
   if (std::fabs(b.re) >= std::fabs(b.im)) {
@@ -69,7 +70,7 @@ DL_FN Complex<R> operator/(Complex<R> a, Complex<R> b) {
   return {(a.re * ratio + a.im) / divisor, (a.im * ratio - a.re) / divisor};
 }
 
-// The conjugate, where `yes`.
+// Return the conjugate if `yes`.
 template <class T>
 DL_FN T conjugate(T x, bool yes = true) {
   if constexpr (kIsComplex<T>) {

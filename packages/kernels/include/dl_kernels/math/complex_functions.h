@@ -1,7 +1,6 @@
-// Elementary functions of complex numbers, computed in double for both complex dtypes: complex64
-// has no exponent whose squares would leave it. Branch cuts and infinities are those of C's Annex
-// G; formulas are the usual ones by real and imaginary part, arranged so that neither cancels what
-// the other does not outweigh.
+// Elementary complex functions, computed in double for both complex dtypes: squares of complex64
+// parts then cannot overflow or underflow. Branch cuts and infinities follow C's Annex G. The
+// formulas by real and imaginary part are the usual ones, arranged to avoid cancellation.
 #ifndef DL_KERNELS_MATH_COMPLEX_FUNCTIONS_H_
 #define DL_KERNELS_MATH_COMPLEX_FUNCTIONS_H_
 
@@ -15,7 +14,8 @@
 
 DL_KERNELS_BEGIN
 
-// The last ones are their hyperbolic namesakes turned by a quarter: sin z = -i · sinh(i · z).
+// The last ones are their hyperbolic counterparts rotated by a quarter turn: sin z = -i · sinh(i ·
+// z).
 enum class ComplexFunction : int32_t {
   kSqrt,
   kRsqrt,
@@ -52,20 +52,23 @@ DL_FN Wide scaled(Wide z, int exponent) {
   return {std::ldexp(z.re, exponent), std::ldexp(z.im, exponent)};
 }
 
-// a · b + c · d as if rounded once, so that nothing is left of two equal products.
+// a · b + c · d as if rounded once, so that two equal products cancel exactly. This is Kahan's
+// method with fma (Jeannerod, Louvet and Muller, Further analysis of Kahan's algorithm for 2 × 2
+// determinants, 2013).
 DL_FN double sum_of_products(double a, double b, double c, double d) {
   const double product = c * d, lost = std::fma(c, d, -product), sum = std::fma(a, b, product);
-  // A zero would take the sign of another one, and what an infinite product lost is no number.
+  // Adding a zero could change the sign of a zero sum, and the error of an infinite product is NaN.
   return lost != 0 && std::isfinite(lost) ? sum + lost : sum;
 }
 
-// Whether squares of the parts, and products of four such numbers, stay numbers.
+// Return true if squares of the parts, and products of four such numbers, neither overflow nor
+// underflow.
 DL_FN bool has_middle_exponent(double size) { return size > 0x1p-240 && size < 0x1p240; }
 
 DL_FN Wide quotient(Wide a, Wide b) {
   const double size = larger_part(b);
   if (!(is_finite(a) && is_finite(b)) || size == 0) {
-    // By the formula that numpy and PyTorch have, whose infinities and nans are expected.
+    // The same formula as in NumPy and PyTorch, for the same infinities and NaNs.
     const double re = std::fabs(b.re), im = std::fabs(b.im);
     if (re == 0 && im == 0) return {a.re / re, a.im / im};
     if (re >= im) {
@@ -93,7 +96,7 @@ DL_FN Wide quotient(Wide a, Wide b) {
   return exponent == 0 ? result : scaled(result, exponent);
 }
 
-// weight · e^x · factor, also where e^x alone is no number, and for the smallest factors.
+// weight · e^x · factor, also where e^x alone overflows, and for the smallest factors.
 DL_FN double exp_times(double x, double factor, double weight = 1) {
   const double half = std::exp(0.5 * x);
   return weight * half * factor * half;
@@ -115,14 +118,14 @@ DL_FN Wide expm1(Wide z) {
     const Wide value = exp(z);
     return {value.re - 1, value.im};
   }
-  // e^x cos y - 1; where the two terms nearly cancel, the imaginary part is the larger one. An
-  // infinite power times a sine of 0 is nan, as numpy and PyTorch have it.
+  // e^x cos y - 1; where the two terms nearly cancel, the imaginary part is larger. An infinite
+  // power times a sine of 0 is NaN, as in NumPy and PyTorch.
   const double sine = std::sin(0.5 * z.im), cosine = std::cos(z.im);
   return {std::expm1(z.re) * cosine - 2 * sine * sine,
           z.im == 0 && is_finite(z) ? z.im : std::exp(z.re) * std::sin(z.im)};
 }
 
-// log |z|, to a relative error wherever the angle of z is not larger.
+// log |z|, with a small relative error wherever the angle of z is not larger.
 DL_FN double log_of_size(Wide z) {
   const double x = std::fabs(z.re), y = std::fabs(z.im);
   const double large = x > y ? x : y, small = x > y ? y : x;
@@ -157,7 +160,7 @@ DL_FN Wide sqrt(Wide z) {
   }
   if (std::isnan(y)) return {y, y};
   const double size = larger_part(z);
-  // An even power, half of which comes back.
+  // Scale by an even power of two, half of which is undone.
   const int half = has_middle_exponent(size) ? 0 : std::ilogb(size) / 2;
   const double a = half == 0 ? std::fabs(x) : std::ldexp(std::fabs(x), -2 * half),
                b = half == 0 ? y : std::ldexp(y, -2 * half);
@@ -194,7 +197,7 @@ DL_FN Wide tanh(Wide z) {
   }
   if (y == 0) return {std::tanh(x), y};
   if (std::fabs(x) > 22) {
-    // 4 e^-2|x| sin y cos y; beside it, the real part is 1.
+    // 4 e^-2|x| sin y cos y; compared with it, the real part is 1.
     const double decay = std::exp(-std::fabs(x));
     return {std::copysign(1.0, x), 4 * std::sin(y) * std::cos(y) * decay * decay};
   }
@@ -203,7 +206,7 @@ DL_FN Wide tanh(Wide z) {
   return {secant * std::sqrt(1 + s * s) * s / below, t / below};
 }
 
-// Where 1 is nothing beside the square. Other numbers have no nan.
+// Return true if 1 is negligible compared with z². Finite numbers otherwise have no NaN.
 DL_FN bool is_far(Wide z) { return !(std::fabs(z.re) < 0x1p30 && std::fabs(z.im) < 0x1p30); }
 
 DL_FN Wide asinh(Wide z) {
@@ -212,7 +215,7 @@ DL_FN Wide asinh(Wide z) {
     const double size = log_of_size(z) + 0.69314718055994530942;
     return {std::copysign(size, x), y == 0 ? y : std::atan2(y, std::fabs(x))};
   }
-  // By the roots of 1 - i z and 1 + i z.
+  // From the square roots of 1 - i z and 1 + i z.
   const Wide p = sqrt({1 + y, -x}), q = sqrt({1 - y, x});
   return {std::asinh(q.im * p.re - p.im * q.re), std::atan2(y, p.re * q.re - p.im * q.im)};
 }
@@ -230,7 +233,7 @@ DL_FN Wide acos(Wide z) {
           std::asinh(above.re * below.im - above.im * below.re)};
 }
 
-// i · acos z or -i · acos z, whichever has no negative real part.
+// i · acos z or -i · acos z, whichever has a non-negative real part.
 DL_FN Wide acosh(Wide z) {
   const Wide angle = acos(z);
   return {std::fabs(angle.im),
@@ -244,7 +247,7 @@ DL_FN Wide atanh(Wide z) {
   if (std::isinf(x) || std::isinf(y)) {
     size = 0;
   } else if (is_far({x, y})) {
-    // x / |z|², as parts of larger size.
+    // x / |z|², computed relative to the larger part.
     const double large = larger_part({x, y}), u = x / large, v = y / large;
     size = u / (u * u + v * v) / large;
   } else {
@@ -259,13 +262,13 @@ DL_FN Wide atanh(Wide z) {
 
 DL_FN Wide sgn(Wide z) {
   if (z.re == 0 && z.im == 0) return {0, 0};
-  if (!is_finite(z)) return {NAN, NAN};  // of infinite size, no part has a known share
+  if (!is_finite(z)) return {NAN, NAN};  // infinite z: the ratio of the parts is unknown
   if (!has_middle_exponent(larger_part(z))) z = scaled(z, -std::ilogb(larger_part(z)));
   const double size = std::hypot(z.re, z.im);
   return {z.re / size, z.im / size};
 }
 
-// 1 / (1 + e^-z); beside its poles, at odd multiples of i · π, as the tangent that it also is.
+// 1 / (1 + e^-z); near its poles, at odd multiples of i · π, as the equivalent tanh.
 DL_FN Wide sigmoid(Wide z) {
   if (std::fabs(z.re) < 1 && std::isfinite(z.im)) {
     const Wide half = tanh({0.5 * z.re, 0.5 * z.im});
@@ -279,7 +282,7 @@ DL_FN Wide sigmoid(Wide z) {
   return quotient({1, 0}, {1 + small.re, small.im});
 }
 
-// Without the turn of the functions of angles.
+// Evaluate functions other than the rotated ones.
 DL_FN Wide evaluate_unturned(ComplexFunction which, Wide z) {
   switch (which) {
     case ComplexFunction::kSqrt:
@@ -332,17 +335,19 @@ DL_FN Wide evaluate(ComplexFunction which, Wide z) {
   if (which < ComplexFunction::kSin) return evaluate_unturned(which, z);
   const Wide value = evaluate_unturned(which, {-z.im, z.re});
   if (which == ComplexFunction::kCos) return value;
-  // Of an angle that is no number, the infinite sine has no sign either.
+  // For a NaN angle, the sign of the infinite sine is unknown too.
   const bool unknown = which == ComplexFunction::kSin && std::isnan(value.im);
   return {value.im, unknown ? std::fabs(value.re) : -value.re};
 }
 
-// A number and what it lacks, which is small beside it.
+// A double-double number: a value, and a small remainder.
 struct Unrounded {
   Wide value, rest;
 };
 
-// a · b + c · d. Products are of fma, so that no compiler fuses them with what follows.
+// Double-double a · b + c · d. Products use fma, so that compilers do not contract them with the
+// following operations. Source: Dekker, A floating-point technique for extending the available
+// precision (1971).
 DL_FN void add_products(double a, double b, double c, double d, double* sum, double* rest) {
   const double first = std::fma(a, b, 0.0), second = std::fma(c, d, 0.0);
   const bool in_order = std::fabs(first) >= std::fabs(second);
@@ -360,7 +365,8 @@ DL_FN Unrounded product(Unrounded x, Unrounded y) {
   return result;
 }
 
-// z^count for a count above 0. A rounding of the first product would count as often as it is used.
+// z^count for count > 0 by binary powering, in double-double: a rounding error of an early product
+// would be multiplied by the exponent.
 DL_FN Wide repeated_product(Wide z, int count) {
   Unrounded base{z, {0, 0}};
   for (; count % 2 == 0; count /= 2) base = product(base, base);
@@ -372,13 +378,13 @@ DL_FN Wide repeated_product(Wide z, int count) {
   return is_finite(power.rest) ? power.value + power.rest : power.value;
 }
 
-// What a part counts beside an infinite one.
+// Annex G's value of a part in a product with infinity.
 DL_FN double beside_infinity(double part) {
   return std::copysign(std::isinf(part) ? 1.0 : 0.0, part);
 }
 DL_FN double known(double part) { return std::isnan(part) ? std::copysign(0.0, part) : part; }
 
-// a · b, infinite where one of them is and the other is not 0, also beside nan: as in C's Annex G.
+// a · b, infinite if one factor is infinite and the other is not 0, even if NaN: as in C's Annex G.
 DL_FN Wide infinite_product(Wide a, Wide b) {
   const Wide plain = a * b;
   if (!std::isnan(plain.re) || !std::isnan(plain.im)) return plain;
@@ -391,8 +397,8 @@ DL_FN Wide infinite_product(Wide a, Wide b) {
   return {HUGE_VAL * turn.re, HUGE_VAL * turn.im};
 }
 
-// z^w: products for small whole numbers w, roots for halves, else e^(w · log z). Of infinite and
-// unknown numbers only those powers are products that PyTorch multiplies too.
+// z^w: products for small integers w, square roots for w = ±1/2, else e^(w · log z). For infinite
+// and NaN z, only those powers are computed by products for which PyTorch uses products too.
 DL_FN Wide pow(Wide z, Wide w) {
   if (w.re == 0 && w.im == 0) return {1, 0};
   if (w.im == 0 && std::fabs(w.re) == 0.5) {
@@ -403,7 +409,7 @@ DL_FN Wide pow(Wide z, Wide w) {
   if (w.im == 0 && multiplies && w.re == std::floor(w.re)) {
     const int count = static_cast<int>(w.re);
     const double size = larger_part(z);
-    // Of powers of a moderate size, which no product leaves.
+    // Scale to a moderate size, so that no product overflows or underflows.
     const int by = is_finite(z) && size != 0 ? std::ilogb(size) : 0;
     const Wide power = repeated_product(scaled(z, -by), std::abs(count));
     return scaled(count < 0 ? quotient({1, 0}, power) : power, by * count);

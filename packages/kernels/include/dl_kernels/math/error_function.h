@@ -1,5 +1,4 @@
-// Functions of the normal distribution, in double: what is left of erfc without its decay, and
-// inverses.
+// Functions of the normal distribution, in double: scaled erfc, log-probabilities, and inverses.
 #ifndef DL_KERNELS_MATH_ERROR_FUNCTION_H_
 #define DL_KERNELS_MATH_ERROR_FUNCTION_H_
 
@@ -15,14 +14,14 @@ namespace math {
 inline constexpr double kRootHalf = 0.70710678118654752440;
 inline constexpr double kHalfRootPi = 0.88622692545275801365;
 
-// exp(x * x), whose exponent loses no digits of large numbers.
+// exp(x * x), without losing digits of the exponent for large x.
 DL_FN double exp_of_square(double x) {
   const double square = x * x;
   return std::isinf(square) ? square : std::exp(square) * (1 + std::fma(x, x, -square));
 }
 
-// exp(x * x) erfc(x). Of positive numbers by Shepherd and Laframboise, Chebyshev approximation of
-// (1 + 2x) exp(x^2) erfc x, 1981.
+// exp(x * x) erfc(x). For positive x: Shepherd and Laframboise, Chebyshev approximation of (1 + 2x)
+// exp(x^2) erfc x (1981).
 DL_FN double erfcx(double x) {
   if (std::isnan(x)) return x;
   const double size = std::fabs(x);
@@ -31,27 +30,27 @@ DL_FN double erfcx(double x) {
   return x < 0 ? 2 * exp_of_square(x) - scaled : scaled;
 }
 
-// The logarithm of the normal distribution function.
+// Logarithm of the normal distribution function.
 DL_FN double log_ndtr(double x) {
   const double scaled = x * kRootHalf;
   if (x < -1) return std::log(erfcx(-scaled) / 2) - scaled * scaled;
   if (x < 1) return std::log1p(-std::erfc(scaled) / 2);
-  // erfc, whose argument is rounded: its decay from x itself, where that is not.
+  // The argument of erfc is rounded: correct its decay by the rounding error of the square.
   const double square = x * x / 2, rest = std::fma(x, x, -x * x) / 2;
   const double decay = square < 745 ? std::exp(-square) * (1 - rest) : 0;
   return std::log1p(-erfcx(scaled) * decay / 2);
 }
 
-// A closed form that is right to 1 in 400 (Winitzki, A handy approximation for the error function
-// and its inverse, 2008). `log` is log(1 - y * y).
+// A closed form that is accurate to 1 in 400 (Winitzki, A handy approximation for the error
+// function and its inverse, 2008). `log` is log(1 - y * y).
 DL_FN double erfinv_estimate(double log) {
   constexpr double kShape = 0.147, kTwoOverPi = 0.63661977236758134308;
   const double half = kTwoOverPi / kShape + log / 2;
-  // Of the two forms of the root, the one that does not cancel.
+  // Use the form of the root without cancellation.
   return std::sqrt(-log / kShape / (std::sqrt(half * half - log / kShape) + half));
 }
 
-// The estimate, made exact by three steps of Halley's method.
+// The estimate, refined by three steps of Halley's method.
 DL_FN double erfinv(double y) {
   const double size = std::fabs(y);
   if (!(size < 1)) return size == 1 ? y * HUGE_VAL : NAN;
@@ -64,9 +63,9 @@ DL_FN double erfinv(double y) {
   return std::copysign(x, y);
 }
 
-// erfinv(y) / y in float as a function of w = -log(1 - y * y), to which it is smooth: below 5 a
-// polynomial in w, up to 16 one in its root (the form of Giles, Approximating the erfinv function,
-// 2011). Both are minimax fits of our own, off by at most 2^-26.
+// erfinv(y) / y in float as a function of w = -log(1 - y * y), of which it is a smooth function:
+// below 5 a polynomial in w, up to 16 one in its square root (the form of Giles, Approximating the
+// erfinv function, 2011). Both are minimax fits of our own, with errors of at most 2^-26.
 DL_FN float erfinv_slope(float w) {
   const float a = w - 2.5f, b = std::sqrt(w) - 3.0f;
   const float center[] = {0x1.805c5ep+0f,  0x1.f91e8ap-3f,   -0x1.11c4ecp-8f,  -0x1.486616p-10f,
@@ -83,14 +82,14 @@ DL_FN float erfinv_slope(float w) {
   return w < 5.0f ? p : q;
 }
 
-// erfinv in float, to 4 units in the last place.
+// erfinv in float, with an error of at most 4 units in the last place.
 DL_FN float erfinv(float y) {
   const float inside = y * erfinv_slope(-log((1.0f - y) * (1.0f + y)));
   return magnitude(y) == 1.0f ? y * HUGE_VALF : inside;
 }
 
-// The inverse of the normal distribution function. In the tails by Newton's method for log(erfc),
-// which is concave: steps from either side do not leave it.
+// Inverse of the normal distribution function. In the tails by Newton's method for log(erfc), which
+// is concave, so that iterations from either side converge.
 DL_FN double ndtri(double p) {
   if (!(p > 0 && p < 1)) return p == 0 ? -HUGE_VAL : p == 1 ? HUGE_VAL : NAN;
   if (p > 0.25 && p < 0.75) return erfinv(2 * p - 1) / kRootHalf;
@@ -103,7 +102,8 @@ DL_FN double ndtri(double p) {
   return (p < 0.5 ? -z : z) / kRootHalf;
 }
 
-// The same in float by erfinv(2p - 1), whose w is -log(4p(1 - p)); beyond its fit in double.
+// The same in float by erfinv(2p - 1), whose w is -log(4p(1 - p)); beyond the range of the fit in
+// double.
 DL_FN float ndtri(float p) {
   if (!(p > 0x1p-22f && p < 1.0f)) return static_cast<float>(ndtri(static_cast<double>(p)));
   const float y = 2.0f * (p - 0.5f);

@@ -1,5 +1,5 @@
-// The derivatives of log Γ and Hurwitz' zeta function, in double. Definitions: NIST Digital
-// Library of Mathematical Functions, chapters 5 and 25.
+// Derivatives of log Γ, and the Hurwitz zeta function, in double. Definitions: NIST Digital Library
+// of Mathematical Functions (DLMF), chapters 5 and 25.
 #ifndef DL_KERNELS_MATH_GAMMA_H_
 #define DL_KERNELS_MATH_GAMMA_H_
 
@@ -14,7 +14,7 @@ namespace math {
 
 inline constexpr double kPi = 3.14159265358979323846;
 
-// Of positive numbers: the recurrence up to 10, and from there the asymptotic series (DLMF 5.11.2).
+// For positive x: the recurrence up to 10, and from there the asymptotic series (DLMF 5.11.2).
 DL_FN double digamma_positive(double x) {
   double moved = 0;
   for (; x < 10; x += 1) moved += 1 / x;
@@ -26,20 +26,20 @@ DL_FN double digamma_positive(double x) {
   return std::log(x) - 0.5 / x - series - moved;
 }
 
-// -infinity at 0, infinity at -0, nan at the other poles; of negative numbers by reflection
-// (DLMF 5.5.4).
+// -infinity at 0, infinity at -0, NaN at the other poles; for negative x by reflection (DLMF
+// 5.5.4).
 DL_FN double digamma(double x) {
   if (x == 0) return std::copysign(HUGE_VAL, -x);
   if (x > 0 || std::isnan(x)) return std::isinf(x) ? x : digamma_positive(x);
   if (std::isinf(x)) return NAN;
-  // tan() of the distance to the nearest pole, which is exact.
+  // tan(πx) from the distance to the nearest pole, which is exact.
   const double near = x - std::round(x);
   if (near == 0) return NAN;
   const double cotangent = std::fabs(near) == 0.5 ? 0 : kPi / std::tan(kPi * near);
   return digamma_positive(1 - x) - cotangent;
 }
 
-// Sums of (q + k)^-s for q > 0 and s > 1 by Euler-Maclaurin summation (DLMF 25.2.9, generalised).
+// Sum of (q + k)^-s for q > 0 and s > 1 by Euler-Maclaurin summation (generalizes DLMF 25.2.9).
 DL_FN double zeta_positive(double s, double q) {
   if (std::isinf(q)) return 0;
   double sum = 0, at = q;
@@ -66,8 +66,8 @@ DL_FN double zeta_positive(double s, double q) {
   return sum;
 }
 
-// Below 0 there are values for whole s: all sums over the integers less those beyond q, whatever q
-// is. Infinity at the poles 0, -1, -2, ….
+// For q < 0 the function is defined for integers s: the sum over all integers minus the sum beyond
+// q. Infinity at the poles 0, -1, -2, ….
 DL_FN double zeta(double s, double q) {
   if (std::isnan(s) || std::isnan(q) || s < 1) return NAN;
   if (s == 1) return HUGE_VAL;
@@ -76,7 +76,7 @@ DL_FN double zeta(double s, double q) {
   if (s != std::floor(s) || std::isinf(s)) return NAN;
   const double fraction = q - std::floor(q);
   const double sign = std::fmod(s, 2) == 0 ? 1 : -1;
-  // Of few terms the sum itself, in which nothing cancels.
+  // A few terms are summed directly, without cancellation.
   if (q > -32) {
     double sum = 0, at = q;
     for (; at < 0; at += 1) sum += std::pow(at, -s);
@@ -91,7 +91,7 @@ DL_FN double polygamma(int64_t n, double x) {
   if (n == 0) return digamma(x);
   const double order = static_cast<double>(n) + 1;
   const double sign = n % 2 == 0 ? -1 : 1;
-  // n! exceeds all numbers from 171 on.
+  // n! overflows from 171 on.
   double factorial = n > 170 ? HUGE_VAL : 1;
   for (int64_t k = 2; k <= n && n <= 170; ++k) factorial *= static_cast<double>(k);
   return sign * factorial * zeta(order, x);

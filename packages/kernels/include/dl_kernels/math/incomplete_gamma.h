@@ -1,5 +1,5 @@
-// The regularised incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), in double.
-// Definitions: NIST Digital Library of Mathematical Functions, chapter 8.
+// The regularized incomplete gamma functions P(a, x) and Q(a, x) = 1 - P(a, x), in double.
+// Definitions: NIST Digital Library of Mathematical Functions (DLMF), chapter 8.
 #ifndef DL_KERNELS_MATH_INCOMPLETE_GAMMA_H_
 #define DL_KERNELS_MATH_INCOMPLETE_GAMMA_H_
 
@@ -11,8 +11,8 @@ DL_KERNELS_BEGIN
 
 namespace math {
 
-// m - log(1 + m) for m = x / a - 1, without cancellation near 0: the logarithm is twice the
-// inverse hyperbolic tangent of s = m / (2 + m), and m - 2 s = m s.
+// m - log(1 + m) for m = x / a - 1, without cancellation near 0: the logarithm is twice the inverse
+// hyperbolic tangent of s = m / (2 + m), and m - 2 s = m s.
 DL_FN double relative_excess(double a, double x) {
   const double m = (x - a) / a;
   if (!(std::fabs(m) < 0.4)) return m - std::log(x / a);
@@ -42,7 +42,8 @@ DL_FN double log_gamma_1p(double a) {
   return a * kOneLessEuler - std::log1p(a) + a * a * sum;
 }
 
-// x^a exp(-x) / Γ(a + 1). For larger a by Stirling's formula, in which what is large cancels.
+// x^a exp(-x) / Γ(a + 1). For larger a by Stirling's formula, in which large terms cancel
+// analytically.
 DL_FN double gamma_density(double a, double x) {
   constexpr double kTwoPi = 6.28318530717958647693;
   if (a < 12) {
@@ -69,7 +70,7 @@ DL_FN double gamma_p_series(double a, double x) {
   return gamma_density(a, x) * sum;
 }
 
-// Q by its continued fraction (DLMF 8.9.2), for x from about a on, by Lentz' method.
+// Q by its continued fraction (DLMF 8.9.2), evaluated by Lentz's method, for x from about a on.
 DL_FN double gamma_q_fraction(double a, double x) {
   constexpr double kTiny = 1e-300;
   constexpr int kMost = 20000;
@@ -88,7 +89,7 @@ DL_FN double gamma_q_fraction(double a, double x) {
   return gamma_density(a, x) * a * value;
 }
 
-// Q for small a and x, where it is what hardly differs from 1 less P (DLMF 8.7.3).
+// Q for small a and x, where 1 - P would cancel (DLMF 8.7.3).
 DL_FN double gamma_q_small(double a, double x) {
   double power = 1, sum = 0;
   for (int n = 1; n < 30; ++n) {
@@ -99,8 +100,9 @@ DL_FN double gamma_q_small(double a, double x) {
   return -std::expm1(exponent) - a * std::exp(exponent) * sum;
 }
 
-// For a so large that a few terms of the uniform expansion do (DLMF 8.12; Temme, The asymptotic
-// expansion of the incomplete gamma functions, 1979). Where these differ from 0 and 1, η is small.
+// For a so large that a few terms of the uniform asymptotic expansion suffice (DLMF 8.12; Temme,
+// The asymptotic expansion of the incomplete gamma functions, 1979). Where P and Q differ from 0
+// and 1, η is small.
 DL_FN double gamma_large(double a, double x, bool upper) {
   constexpr double kTwoPi = 6.28318530717958647693;
   const double excess = relative_excess(a, x);
@@ -124,8 +126,8 @@ DL_FN double gamma_large(double a, double x, bool upper) {
   return std::erfc(side * std::sqrt(a / 2)) / 2 + (upper ? rest : -rest);
 }
 
-// P, or Q if `upper`. At a = 0, P is 1 and at (0, 0) there is none; infinite arguments give the
-// limits.
+// P, or Q if `upper`. At a = 0, P is 1, except at (0, 0), where it is undefined; infinite arguments
+// give the limits.
 DL_FN double incomplete_gamma(double a, double x, bool upper) {
   constexpr double kLarge = 1e6;
   if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (std::isinf(a) && std::isinf(x))) return NAN;

@@ -1,8 +1,8 @@
 // Orthogonal polynomials of degree n, in double. Definitions: NIST Digital Library of Mathematical
-// Functions, chapter 18.
+// Functions (DLMF), chapter 18.
 //
-// By their recurrences in n. Chebyshev's have closed forms, by which degrees of any size take no
-// time; of the others, those from kLargestDegree on are nan.
+// They are computed by their three-term recurrences. Chebyshev polynomials have closed forms, which
+// take constant time for any degree; the others are NaN for degrees from kLargestDegree on.
 #ifndef DL_KERNELS_MATH_ORTHOGONAL_POLYNOMIAL_H_
 #define DL_KERNELS_MATH_ORTHOGONAL_POLYNOMIAL_H_
 
@@ -17,7 +17,7 @@ namespace math {
 inline constexpr double kByRecurrence = 64;
 inline constexpr double kLargestDegree = 1048576;
 
-// What the four kinds differ by: p1(x) = 2x - 1, 2x, 2x + 1, or x.
+// The four kinds differ in p1(x) = 2x - 1, 2x, 2x + 1, or x.
 enum class Chebyshev { kFirst, kSecond, kThird, kFourth };
 
 DL_FN Chebyshev mirrored(Chebyshev kind) {
@@ -26,8 +26,8 @@ DL_FN Chebyshev mirrored(Chebyshev kind) {
                                       : kind;
 }
 
-// Of x >= 0 by angles: cos(nθ), sin((n + 1)θ) / sin θ, cos((n + 1/2)θ) / cos(θ/2) and
-// sin((n + 1/2)θ) / sin(θ/2) for x = cos θ, hyperbolic functions for larger x.
+// For x >= 0 by angles: cos(nθ), sin((n + 1)θ) / sin θ, cos((n + 1/2)θ) / cos(θ/2) and sin((n +
+// 1/2)θ) / sin(θ/2) for x = cos θ; hyperbolic functions for larger x.
 DL_FN double chebyshev_by_angle(Chebyshev kind, double x, double n) {
   if (x == 1)
     return kind == Chebyshev::kSecond ? n + 1 : kind == Chebyshev::kFourth ? 2 * n + 1 : 1;
@@ -43,8 +43,8 @@ DL_FN double chebyshev_by_angle(Chebyshev kind, double x, double n) {
                 : std::sinh(times * base) / std::sinh(base);
 }
 
-// p[n] by p[k + 1] = step(k, p[k], p[k - 1]). What overflows stays infinite, with the sign that
-// goes on as it began.
+// p[n] by p[k + 1] = step(k, p[k], p[k - 1]). After an overflow, the result is infinite with the
+// sign of the first infinite term.
 template <class Step>
 DL_FN double by_recurrence(double n, double first, const Step& step) {
   if (n < 1) return 1;
@@ -63,7 +63,7 @@ DL_FN double by_recurrence(double n, double first, const Step& step) {
 
 DL_FN double chebyshev_polynomial(Chebyshev kind, double x, double n) {
   if (n > kByRecurrence) {
-    // By symmetry, which turns the third kind and the fourth into each other.
+    // By symmetry, which exchanges the third and the fourth kind.
     if (x >= 0) return chebyshev_by_angle(kind, x, n);
     const double value = chebyshev_by_angle(mirrored(kind), -x, n);
     return std::fmod(n, 2) != 0 ? -value : value;
@@ -75,7 +75,7 @@ DL_FN double chebyshev_polynomial(Chebyshev kind, double x, double n) {
   return by_recurrence(n, first, [x](double, double p, double q) { return 2 * x * p - q; });
 }
 
-// Of other kinds by recurrence alone.
+// The other polynomials, by recurrence only.
 template <class Step>
 DL_FN double polynomial(double n, double first, const Step& step) {
   return n < kLargestDegree ? by_recurrence(n, first, step) : NAN;

@@ -1,4 +1,4 @@
-// The second derivative of log Γ in float: that of gamma.h, in double, takes thirty times as long
+// The second derivative of log Γ in float: the double version in gamma.h takes thirty times as long
 // for digits that a float does not have.
 #ifndef DL_KERNELS_MATH_TRIGAMMA_H_
 #define DL_KERNELS_MATH_TRIGAMMA_H_
@@ -11,8 +11,8 @@ DL_KERNELS_BEGIN
 
 namespace math {
 
-// Of positive numbers: the recurrence up to 8 (DLMF 5.15.5), and from there the asymptotic series
-// (DLMF 5.15.8). Small terms are added up first.
+// For positive x: the recurrence up to 8 (DLMF 5.15.5), and from there the asymptotic series (DLMF
+// 5.15.8). Small terms are added first.
 DL_FN float trigamma_positive(float x) {
   float terms[8];
   DL_UNROLL
@@ -28,13 +28,13 @@ DL_FN float trigamma_positive(float x) {
   return sum;
 }
 
-// Infinity at the poles 0, -1, -2, …; of negative numbers by reflection (DLMF 5.15.6).
+// Infinity at the poles 0, -1, -2, …; for negative x by reflection (DLMF 5.15.6).
 DL_FN float trigamma(float x) {
   if (x > 0.0f) return std::isinf(x) ? 0.0f : trigamma_positive(x);
   if (std::isnan(x) || std::isinf(x)) return NAN;
   const float fraction = x - std::floor(x);
   if (fraction == 0.0f) return HUGE_VALF;
-  // sin() of what is nearest to a pole.
+  // sin(πx) from the distance to the nearest pole.
   const float near = x - std::nearbyint(x);
   const float sine = std::sin(3.14159265358979f * near);
   const float steep = 3.14159265358979f / sine;

@@ -1,9 +1,9 @@
-// gelu(x) = x · Φ(x), with the distribution function Φ of the standard normal distribution, and its
-// derivative. Those of floats are without branches, so that compilers vectorise them: both are
-// their limits, x or 0 and 1 or 0, and up to |x| = 6 a correction that is the same on both sides of
-// 0. Polynomials are weighted least-squares fits (Lawson) of our own on [0, 6]; the absolute errors
-// of the corrections are below 2^-23, and those of `gelu_of_bfloat16` relative to its corrections
-// below 2^-12.9.
+// gelu(x) = x · Φ(x), where Φ is the distribution function of the standard normal distribution, and
+// its derivative. The float versions are free of branches, so that compilers vectorize them: both
+// are their limits (x or 0, and 1 or 0) plus a correction that is the same on both sides of 0, for
+// |x| up to 6. Polynomials are our own weighted least-squares fits (Lawson's iteration) on [0, 6];
+// the absolute errors of the corrections are below 2^-23, and those of `gelu_of_bfloat16`, relative
+// to its corrections, below 2^-12.9.
 #ifndef DL_KERNELS_MATH_VECTOR_GELU_H_
 #define DL_KERNELS_MATH_VECTOR_GELU_H_
 
@@ -17,7 +17,7 @@ DL_KERNELS_BEGIN
 
 namespace math {
 
-// 2^r on |r| <= 1 / 2, to the precision of float and of bfloat16.
+// 2^r on |r| <= 1 / 2, with the precision of float and of bfloat16.
 DL_FN float power_of_fraction(float r) {
   float p = 0x1.5c08e6p-10f;
   p = fused(p, r, 0x1.3d0c54p-7f);
@@ -33,7 +33,7 @@ DL_FN float power_of_fraction_of_bfloat16(float r) {
   return fused(p, r, 0x1.fff692p-1f);
 }
 
-// 2^(product · factor + exponent), which is in [-100, 0], for a small whole exponent.
+// 2^(product · factor + exponent), which is in [-100, 0], for a small integer exponent.
 template <class Fraction>
 DL_FN float power_of_two_near(float product, float factor, float exponent, Fraction power) {
   // Adding 1.5·2^23 rounds to an integer and leaves it in the low bits.
@@ -43,7 +43,7 @@ DL_FN float power_of_two_near(float product, float factor, float exponent, Fract
 }
 
 inline constexpr float kGeluReach = 6.0f;
-DL_FN float gelu_distance(float a) { return kGeluReach < a ? kGeluReach : a; }  // NaN stays
+DL_FN float gelu_distance(float a) { return kGeluReach < a ? kGeluReach : a; }  // keeps NaN
 
 DL_FN float gelu(float x) {
   const float a = magnitude(x), c = gelu_distance(a);
@@ -60,7 +60,7 @@ DL_FN float gelu(float x) {
   return a >= kGeluReach ? limit : corrected;
 }
 
-// For a result that is rounded to bfloat16, to which it adds a twentieth of that error.
+// For a result that is rounded to bfloat16; it adds a twentieth of that rounding error.
 DL_FN float gelu_of_bfloat16(float x) {
   const float a = magnitude(x), c = gelu_distance(a);
   float q = 0x1.892176p-16f;  // log2(1 - Φ(c))
@@ -95,7 +95,7 @@ DL_FN float gelu_derivative(float x) {
 }
 
 DL_FN double normal_cdf(double x) { return 0.5 * (1.0 + ::erf(x * 0.70710678118654752440)); }
-// Beyond 40 both are their limits, which infinities would make NaN.
+// Below -40 the result is the limit, where the product would make NaN of infinity.
 DL_FN double gelu(double x) { return x < -40.0 ? -0.0 : x * normal_cdf(x); }
 DL_FN double gelu_derivative(double x) {
   const double cdf = normal_cdf(x);

@@ -1,6 +1,6 @@
-// Transcendental functions: those of float of the backend, those of double by the C library. For
-// both: magnitude (the absolute value), exp, expm1, log, log2, log10, log1p, log1p_of_fraction (for
-// [0, 1]), pow, tanh, sigmoid and erf.
+// Transcendental functions: for float in the backend's implementation, for double by the C library.
+// Both have magnitude (the absolute value), exp, expm1, log, log2, log10, log1p, log1p_of_fraction
+// (for [0, 1]), pow, tanh, sigmoid and erf.
 #ifndef DL_KERNELS_MATH_VECTOR_MATH_H_
 #define DL_KERNELS_MATH_VECTOR_MATH_H_
 

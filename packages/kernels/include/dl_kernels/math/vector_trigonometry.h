@@ -1,6 +1,7 @@
-// Trigonometric and hyperbolic functions and their inverses: those of float of the backend, those
-// of double by the C library. sine(x, quarter), the sine of x + quarter · π/2 for a quarter of 0 or
-// 1, sine_and_cosine and tan of floats are for |x| < kTrigonometricLimit.
+// Trigonometric and hyperbolic functions and their inverses: for float in the backend's
+// implementation, for double by the C library. For float, sine(x, quarter), which is the sine of x
+// + quarter · π/2 for a quarter of 0 or 1, sine_and_cosine and tan require |x| <
+// kTrigonometricLimit.
 #ifndef DL_KERNELS_MATH_VECTOR_TRIGONOMETRY_H_
 #define DL_KERNELS_MATH_VECTOR_TRIGONOMETRY_H_
 

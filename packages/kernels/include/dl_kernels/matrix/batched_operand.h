@@ -1,4 +1,4 @@
-// Shapes of the operands of products, whose leading dimensions may broadcast.
+// Shapes of the operands of products with broadcast leading dimensions.
 #ifndef DL_KERNELS_MATRIX_BATCHED_OPERAND_H_
 #define DL_KERNELS_MATRIX_BATCHED_OPERAND_H_
 
@@ -10,7 +10,7 @@
 
 DL_KERNELS_BEGIN
 
-// Of products of `ndim` dimensions, two or three, that do not broadcast.
+// Check a product of tensors of `ndim` dimensions, two or three, without broadcasting.
 inline diopiError_t check_product(const char* op, const TensorRef& out, const TensorRef& a,
                                   const TensorRef& b, int64_t ndim) {
   if (out.ndim != ndim || a.ndim != ndim || b.ndim != ndim) {
@@ -32,8 +32,8 @@ inline diopiError_t check_product(const char* op, const TensorRef& out, const Te
   return diopiSuccess;
 }
 
-// The strides of `batch` dimensions broadcast to those of `out`, followed by the matrix itself. A
-// vector is a matrix with one row (`left`) or one column.
+// The strides of `batch` dimensions broadcast to those of `out`, and the matrix itself. A vector is
+// a matrix with one row (`left`) or one column.
 struct BatchedOperand {
   int64_t strides[kMaxDims];
   int64_t rows, columns, row, column;

@@ -1,4 +1,4 @@
-// Tensors whose last two dimensions are those of matrices.
+// Tensors as batches of matrices in their last two dimensions.
 #ifndef DL_KERNELS_MATRIX_CHECKED_MATRICES_H_
 #define DL_KERNELS_MATRIX_CHECKED_MATRICES_H_
 
@@ -14,10 +14,10 @@
 
 DL_KERNELS_BEGIN
 
-// What factorizations take.
+// Dtypes that factorizations support.
 inline constexpr uint32_t kFactored = kSingleAndDouble | kComplexes;
 
-// Sizes of the last two dimensions, which are there, and how many such matrices there are.
+// Sizes of the last two dimensions, which must exist, and the number of matrices.
 struct Matrices {
   explicit Matrices(const TensorRef& tensor)
       : rows(tensor.sizes[tensor.ndim - 2]), columns(tensor.sizes[tensor.ndim - 1]) {
@@ -40,7 +40,7 @@ inline diopiError_t check_square(const char* op, const char* name, const TensorR
               (long long)sizes.columns);
 }
 
-// Whether the leading dimensions of `tensor` are those of matrices, and the others `last`.
+// Return true if `tensor` has the leading dimensions of the matrices, followed by `last`.
 inline bool has_batch_of(const TensorRef& tensor, const TensorRef& matrices,
                          std::initializer_list<int64_t> last) {
   const int64_t leading = matrices.ndim - 2;

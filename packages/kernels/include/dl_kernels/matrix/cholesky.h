@@ -1,4 +1,4 @@
-// Cholesky factors, and the gradient of the factorization.
+// Cholesky factorization of batches of matrices, and its gradient.
 #ifndef DL_KERNELS_MATRIX_CHOLESKY_H_
 #define DL_KERNELS_MATRIX_CHOLESKY_H_
 
@@ -16,12 +16,13 @@
 
 DL_KERNELS_BEGIN
 
-// Columns that are factored before the rest of the matrix hears of them.
+// Columns per panel: factored before the rest of the matrix is updated.
 inline constexpr int64_t kFactoredColumns = 32;
 // Columns of the rest that one product updates, from the diagonal down.
 inline constexpr int64_t kUpdatedColumns = 256;
 
-// Copies a row of a triangle into the lower one, 0 above it; the upper one is conjugated.
+// Copy a row of a triangle to the lower triangle, with 0 above the diagonal; an upper triangle is
+// conjugated.
 template <class T>
 struct LowerTriangleRow {
   T* to;
@@ -42,7 +43,7 @@ struct LowerTriangleRow {
   }
 };
 
-// Copies a row of lower triangles, of upper ones where `upper`, with 0 in the other triangle.
+// Copy a row of the lower triangle, or of the upper one if `upper`, with 0 in the other triangle.
 template <class T>
 struct PutFactorRow {
   T* to;
@@ -64,7 +65,7 @@ struct PutFactorRow {
   }
 };
 
-// Row i times the conjugate of row j, over `count` columns from `first` on.
+// Dot product of row i and the conjugate of row j, over `count` columns from `first` on.
 template <class T>
 DL_FN T row_product(const T* matrix, int64_t n, int64_t i, int64_t j, int64_t first,
                     int64_t count) {
@@ -83,7 +84,7 @@ DL_FN T row_product(const T* matrix, int64_t n, int64_t i, int64_t j, int64_t fi
   return lanes[0];
 }
 
-// The diagonal element of column j, of a panel of columns that begins at `first`.
+// Compute the diagonal element of column j, in a panel of columns that begins at `first`.
 template <class T>
 struct PivotItem {
   T* matrices;
@@ -100,7 +101,7 @@ struct PivotItem {
   }
 };
 
-// The elements below it, up to row `end`.
+// Compute the elements below the diagonal, up to row `end`.
 template <class T>
 struct ColumnItem {
   T* matrices;
@@ -114,8 +115,8 @@ struct ColumnItem {
   }
 };
 
-// All of the columns up to `end`, and the rows up to it, by one worker: the adjoint is factored row
-// by row, which lie dense.
+// Factor the columns and rows up to `end` with one worker: the adjoint, row by row, since rows are
+// contiguous.
 template <class T>
 struct BlockItem {
   T* matrices;
@@ -151,8 +152,8 @@ struct BlockItem {
   }
 };
 
-// The lower triangles become factors. `info`, which is 0, gets the order of the first leading minor
-// that is not positive.
+// Overwrite the lower triangles by the factors. `info`, initially 0, receives the order of the
+// first leading minor that is not positive.
 template <class T>
 void factor_cholesky(const Launch& launch, int64_t batch, int64_t n, T* a, int32_t* info) {
   for (int64_t first = 0; first < n; first += kFactoredColumns) {
@@ -167,7 +168,8 @@ void factor_cholesky(const Launch& launch, int64_t batch, int64_t n, T* a, int32
       }
     }
     if (end == n) break;
-    // What lies below is the solution of a system with what is known, each row a right-hand side.
+    // The block below the panel is the solution of a triangular system, with each of its rows as a
+    // right-hand side.
     const Operand<T> all{{a, n, 1}, n * n, false};
     Operand<T> known = all.at(first, first);
     known.conjugated = true;
@@ -195,7 +197,7 @@ struct NoFactor {
   }
 };
 
-// Half of lower triangles, mirrored: a Hermitian matrix.
+// Halve lower triangles and mirror them: the result is Hermitian.
 template <class T>
 struct MirrorHalfItem {
   T* to;
@@ -210,7 +212,7 @@ struct MirrorHalfItem {
   }
 };
 
-// The mean of matrices and their adjoints: what roundings made of Hermitian ones.
+// The mean of a matrix and its adjoint: restores the symmetry that rounding errors destroyed.
 template <class T>
 struct HermitianItem {
   T* a;
@@ -227,7 +229,8 @@ struct HermitianItem {
 };
 
 // grad = L⁻ᴴ · (half of the lower triangle of Lᴴ · g, mirrored) · L⁻¹ (Murray, Differentiation of
-// the Cholesky decomposition, 2016). `factor` and `g` are lower triangles with 0 above.
+// the Cholesky decomposition, 2016). `factor` and `g` are lower triangles with 0 above the
+// diagonal.
 template <class T>
 void cholesky_gradient(const Launch& launch, int64_t batch, int64_t n, T* grad, const T* factor,
                        const T* g) {

@@ -1,5 +1,5 @@
-// C = alpha · A · B + beta · C for matrices of any strides. The seam that a vendor with a matrix
-// library fills with its own: DL_KERNELS_GEMM names a header that defines `gemm` as ours do.
+// C = alpha · A · B + beta · C for matrices of any strides. A vendor with a matrix library replaces
+// it here: DL_KERNELS_GEMM names a header that defines `gemm` with the same interface.
 #ifndef DL_KERNELS_MATRIX_GEMM_H_
 #define DL_KERNELS_MATRIX_GEMM_H_
 

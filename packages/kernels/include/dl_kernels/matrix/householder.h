@@ -1,9 +1,9 @@
-// QR factors by Householder's reflectors, with LAPACK's signs: a reflector makes the sign of a
-// diagonal element the opposite of what the real part of that element was. Reflectors of a panel of
-// columns are applied to what lies beside it as one, in the form I - V · T · Vᴴ (Schreiber and Van
+// QR factorization by Householder reflectors with LAPACK's sign convention: a reflector gives a
+// diagonal element the sign opposite to that of its previous real part. The reflectors of a panel
+// of columns are applied to the other columns as one, in the form I - V · T · Vᴴ (Schreiber and Van
 // Loan, A storage-efficient WY representation, 1989).
 //
-// Matrices are held by columns: element (i, j) of one with `rows` rows is [j * rows + i].
+// Matrices are column-major: element (i, j) of one with `rows` rows is [j * rows + i].
 #ifndef DL_KERNELS_MATRIX_HOUSEHOLDER_H_
 #define DL_KERNELS_MATRIX_HOUSEHOLDER_H_
 
@@ -35,10 +35,10 @@ struct Plus {
   DL_FN T operator()(T a, T b) const { return a + b; }
 };
 
-// Columns up to this length are worked on by one thread.
+// Columns up to this length are processed by one thread.
 inline constexpr int64_t kShortColumn = 64;
 
-// One worker where a block would be more than a short column can use.
+// A single worker, for columns too short for a block.
 struct Alone {
   template <class F>
   DL_FN void map(int64_t n, const F& f) const {
@@ -48,7 +48,7 @@ struct Alone {
 
   template <class T, class Combine, class F>
   DL_FN T reduce(int64_t n, T start, const Combine& combine, const F& f) const {
-    // Variables rather than an array: complex numbers stay in registers.
+    // Separate variables instead of an array: complex numbers stay in registers.
     T first = start, second = start, third = start, fourth = start;
     int64_t i = 0;
     for (; i + 4 <= n; i += 4) {
@@ -68,7 +68,7 @@ struct AloneItem {
   DL_FN void operator()(int64_t i) const { kernel(Alone{}, i); }
 };
 
-// As rows, for columns of `length`.
+// Run rows of the kernel for columns of `length`.
 template <class Kernel>
 void for_columns(const Launch& launch, int64_t count, int64_t length, const Kernel& kernel) {
   if (length <= kShortColumn) {
@@ -78,8 +78,8 @@ void for_columns(const Launch& launch, int64_t count, int64_t length, const Kern
   }
 }
 
-// Makes reflector j of each matrix: I - tau · v · vᴴ, v being 1 and what is left below the diagonal
-// of column j.
+// Compute reflector j of each matrix: I - tau · v · vᴴ, where v is 1 followed by the elements
+// stored below the diagonal of column j.
 template <class T>
 struct ReflectorRow {
   T* a;
@@ -93,7 +93,7 @@ struct ReflectorRow {
     T* const tau = taus + matrix * reflectors + j;
     const T alpha = x[0];
     const int64_t below = rows - j - 1;
-    // Numbers are scaled before they are squared, so that none over- or underflows.
+    // Elements are scaled before they are squared, to avoid overflow and underflow.
     const R under = block.reduce(below, R(0), Larger<R>{}, [=](int64_t i) {
       return max_nan(std::fabs(real_part(x[i + 1])), std::fabs(imaginary_part(x[i + 1])));
     });
@@ -117,10 +117,10 @@ struct ReflectorRow {
   }
 };
 
-// Applies reflector j, or its adjoint, to columns of other matrices, or of the same ones.
+// Apply reflector j, or its adjoint, to columns of other matrices, or of the same ones.
 template <class T>
 struct ApplyReflectorRow {
-  T* to;  // with as many rows
+  T* to;  // with the same number of rows
   const T* a;
   const T* taus;
   int64_t to_columns, first, count;
@@ -143,7 +143,7 @@ struct ApplyReflectorRow {
   }
 };
 
-// The vectors of the reflectors of a panel, whole: 0 above, 1 on the diagonal.
+// Expand the vectors of a panel's reflectors: 0 above the diagonal, 1 on it.
 template <class T>
 struct VectorItem {
   T* to;
@@ -159,8 +159,8 @@ struct VectorItem {
   }
 };
 
-// T from the products G = Vᴴ · V, both [width, width] by rows. Row i of T is always the same
-// worker's.
+// Compute T from the products G = Vᴴ · V, both [width, width] and row-major. Row i of T is always
+// computed by the same worker.
 template <class T>
 struct PanelFactorRow {
   T* factor;
@@ -183,8 +183,8 @@ struct PanelFactorRow {
   }
 };
 
-// The factorization of a batch: R is what is left on and above the diagonal of `a`, the vectors of
-// the reflectors lie below it.
+// Factorization of a batch: R is on and above the diagonal of `a`, the vectors of the reflectors
+// are below it.
 template <class T>
 class HouseholderQr {
  public:
@@ -207,13 +207,12 @@ class HouseholderQr {
     }
   }
 
-  // Columns of the product of all reflectors, into `q`, which has the first columns of the
-  // identity.
+  // Apply the product of all reflectors to `q`, which holds the first columns of the identity.
   void multiply_identity(T* q, int64_t columns) const {
     const bool in_panels = count_ > kReflectors;
     for (int64_t last = count_; last > 0;) {
       const int64_t first = (last - 1) / kReflectors * kReflectors;
-      // The columns before `first` have 0 where these reflectors are not the identity.
+      // The columns before `first` are 0 where these reflectors act.
       if (in_panels) {
         Panel(*this, first).apply(q, columns, first, false);
       } else {
@@ -228,7 +227,7 @@ class HouseholderQr {
     return first + kReflectors < count_ ? first + kReflectors : count_;
   }
 
-  // To columns [begin, end) of `to`.
+  // Apply to columns [begin, end) of `to`.
   void apply(int64_t j, T* to, int64_t to_columns, int64_t begin, int64_t end, bool adjoint) const {
     if (begin >= end) return;
     for_columns(launch_, shape_.batch * (end - begin), shape_.rows - j,
@@ -236,7 +235,7 @@ class HouseholderQr {
                                      shape_.rows, shape_.columns, count_, j, adjoint});
   }
 
-  // The reflectors of a panel as one.
+  // The reflectors of a panel, combined.
   class Panel {
    public:
     Panel(const HouseholderQr& qr, int64_t first)
@@ -258,7 +257,7 @@ class HouseholderQr {
                              width_});
     }
 
-    // To the columns of `to` from `begin` on.
+    // Apply to the columns of `to` from `begin` on.
     void apply(T* to, int64_t to_columns, int64_t begin, bool adjoint) const {
       using R = real_t<T>;
       const int64_t count = to_columns - begin, rows = qr_.shape_.rows, batch = qr_.shape_.batch;
@@ -268,7 +267,7 @@ class HouseholderQr {
       const Matrix<T> target{to + begin * rows + first_, 1, rows};
       const Operand<T> old{{target.data, target.row, target.column}, step, false};
       const Operand<T> factor{{factor_.data(), width_, 1}, width_ * width_, false};
-      // By columns, as what they come from and go to.
+      // Column-major, like its operands and its result.
       const Operand<T> x{{along.data(), 1, width_}, product_step, false};
       const Operand<T> y{{parts.data(), 1, width_}, product_step, false};
       multiply_batch<T>(qr_.launch_, batch, width_, count, height_, R(1), vectors().adjoint(), old,

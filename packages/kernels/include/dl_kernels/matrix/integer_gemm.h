@@ -1,4 +1,5 @@
-// Matrix products of integers, which wrap, of the backend: integer_gemm as gemm.
+// Matrix products of integers, which wrap, in the backend's implementation: integer_gemm, with the
+// interface of gemm.
 #ifndef DL_KERNELS_MATRIX_INTEGER_GEMM_H_
 #define DL_KERNELS_MATRIX_INTEGER_GEMM_H_
 

@@ -1,4 +1,4 @@
-// Dense arrays as matrices, and the shapes of linear layers.
+// Contiguous arrays as matrices, and the shapes of linear layers.
 #ifndef DL_KERNELS_MATRIX_LINEAR_SHAPE_H_
 #define DL_KERNELS_MATRIX_LINEAR_SHAPE_H_
 
@@ -11,7 +11,7 @@
 
 DL_KERNELS_BEGIN
 
-// A dense array as a matrix, or the other way round.
+// A contiguous array as a matrix, or its transpose.
 class DenseMatrix {
  public:
   template <class T>
@@ -38,7 +38,7 @@ struct LinearShape {
   int64_t rows, inner, columns;
 };
 
-// `input` […, k], `out` […, n] and `weight` [n, k], or [k, n] where `transposed`.
+// `input` […, k], `out` […, n] and `weight` [n, k], or [k, n] if `transposed`.
 inline diopiError_t linear_shape(const char* op, const TensorRef& out, const TensorRef& input,
                                  const TensorRef& weight, bool transposed, LinearShape* shape) {
   bool fits = input.ndim >= 1 && out.ndim == input.ndim && weight.ndim == 2;

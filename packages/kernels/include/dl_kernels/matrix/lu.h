@@ -1,5 +1,5 @@
-// LU factors with partial pivoting, as LAPACK's getrf gives them: of equal candidates the first is
-// the pivot, and the size of a complex number is the sum of those of its parts.
+// LU factorization with partial pivoting, with the results of LAPACK's getrf: the first of equal
+// candidates is the pivot, and complex magnitudes are measured by |re| + |im|.
 #ifndef DL_KERNELS_MATRIX_LU_H_
 #define DL_KERNELS_MATRIX_LU_H_
 
@@ -17,7 +17,7 @@
 
 DL_KERNELS_BEGIN
 
-// Columns that are eliminated before what lies beside them hears of it.
+// Columns per panel: eliminated before the rest of the matrix is updated.
 inline constexpr int64_t kEliminatedColumns = 32;
 
 struct LuShape {
@@ -38,7 +38,7 @@ struct Earlier {
   DL_FN int64_t operator()(int64_t a, int64_t b) const { return a < b ? a : b; }
 };
 
-// Finds the pivot of column j and brings its row up.
+// Find the pivot of column j and swap its row up.
 template <class T>
 struct LuPivotRow {
   T* matrices;
@@ -72,8 +72,8 @@ struct LuPivotRow {
   }
 };
 
-// Takes column j out of a row below it, up to column `end`. What is left of a column without a
-// pivot is 0.
+// Eliminate column j from a row below it, up to column `end`. If a column has no pivot, its
+// multipliers are 0.
 template <class T>
 struct EliminateItem {
   T* matrices;
@@ -91,7 +91,7 @@ struct EliminateItem {
   }
 };
 
-// Columns `first` to `end` of a matrix, by one worker.
+// Factor columns `first` to `end` of a matrix with one worker.
 template <class T>
 struct LuPanelItem {
   T* matrices;
@@ -128,11 +128,11 @@ struct LuPanelItem {
   }
 };
 
-// Elements of a matrix that one worker takes a panel of.
+// Largest matrix whose panels one worker factors.
 inline constexpr int64_t kSmallMatrix = 64 * 64;
 
-// Matrices [m, n] become L below the diagonal and U on and above it. `info`, which is 0, gets the
-// number of the first pivot that is 0.
+// Overwrite matrices [m, n] by L below the diagonal and U on and above it. `info`, initially 0,
+// receives the 1-based index of the first zero pivot.
 template <class T>
 void factor_lu(const Launch& launch, const LuShape& shape, T* a, int32_t* pivots, int32_t* info) {
   const int64_t m = shape.rows, n = shape.columns, count = shape.pivots(), step = m * n;
@@ -182,7 +182,8 @@ struct NoSuchRow {
   }
 };
 
-// The order of rows that exchanges make, each of the next row with the one that a pivot names.
+// The permutation that a sequence of row exchanges makes; each step exchanges the next row with the
+// one that a pivot names.
 struct PermutationItem {
   int64_t* to;
   const int32_t* pivots;
@@ -193,7 +194,7 @@ struct PermutationItem {
     for (int64_t i = 0; i < rows; ++i) order[i] = i;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t other = pivots[matrix * count + i] - 1;
-      // A check has refused others, but on a GPU it does not stop this.
+      // A check has reported other values, but on a GPU it does not stop this kernel.
       if (other < 0 || other >= rows) continue;
       const int64_t kept = order[i];
       order[i] = order[other];

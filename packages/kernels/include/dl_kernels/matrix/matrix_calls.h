@@ -15,8 +15,8 @@ Matrix<T> matrix_of(const TensorRef& tensor, int64_t offset = 0) {
   return {tensor.as<T>() + offset, tensor.strides[d], tensor.strides[d + 1]};
 }
 
-// out = alpha · a · b + beta · out for each of `batch` pairs of matrices, as exact as users want
-// products of matrices.
+// out = alpha · a · b + beta · out for each of `batch` pairs of matrices, in the precision that the
+// user has set.
 template <class T>
 void batched_gemm(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
                   compute_t<T> alpha, Matrix<const T> a, int64_t a_step, Matrix<const T> b,
@@ -49,7 +49,7 @@ inline bool by_library(const Launch& launch, const GemmCall& call) {
   return library.gemm != nullptr && call.k > 0 && call.alpha != 0 && library.gemm(launch, call);
 }
 
-// The same as exact as users want products of matrices.
+// The same in the precision that the user has set.
 inline bool matmul_by_library(const Launch& launch, GemmCall call) {
   if (library.gemm == nullptr) return false;
   call.precision = launch.matmul_precision();

@@ -1,4 +1,4 @@
-// Products of matrices of floats or of complex numbers, which may be conjugated.
+// Products of real or complex matrices, which may be conjugated.
 #ifndef DL_KERNELS_MATRIX_MULTIPLY_H_
 #define DL_KERNELS_MATRIX_MULTIPLY_H_
 
@@ -12,7 +12,7 @@
 
 DL_KERNELS_BEGIN
 
-// One of `batch` matrices each, `step` elements behind the one before.
+// A batch of `batch` matrices with the stride `step`.
 template <class T>
 struct Operand {
   Matrix<const T> matrix;
@@ -22,9 +22,9 @@ struct Operand {
   DL_FN T element(int64_t i, int64_t j) const {
     return conjugate(matrix.data[i * matrix.row + j * matrix.column], conjugated);
   }
-  // Seen the other way round.
+  // The transpose.
   Operand transposed() const { return {matrix.transposed(), step, conjugated}; }
-  // With all elements conjugated besides.
+  // The conjugate transpose.
   Operand adjoint() const { return {matrix.transposed(), step, !conjugated}; }
   Operand at(int64_t row, int64_t column) const {
     return {{matrix.data + row * matrix.row + column * matrix.column, matrix.row, matrix.column},
@@ -38,14 +38,14 @@ struct Operand {
 
 namespace detail {
 
-// Real (0) or imaginary (1) parts of a matrix.
+// A copy of the real (0) or imaginary (1) parts of a matrix.
 template <class R, class T>
 Matrix<R> parts(const Matrix<T>& matrix, int part) {
   return {reinterpret_cast<R*>(matrix.data) + part, 2 * matrix.row, 2 * matrix.column};
 }
 
 // Row l of B as rows 2l and 2l + 1 of a real matrix B': A · B is A' · B', where A' and the result
-// have the parts of each number side by side.
+// store the parts of each number next to each other.
 template <class R>
 struct PartsRow {
   R* to;
@@ -83,10 +83,11 @@ struct DenseRow {
   }
 };
 
-// Columns of B that are taken at once, and the least rows of A that are worth taking B apart.
+// Columns of B that are split at once, and the smallest number of rows of A for which splitting B
+// pays off.
 inline constexpr int64_t kPartColumns = 512, kLeastRows = 8;
 
-// As `multiply`, by one product of real numbers; false where it does not pay.
+// Like `multiply`, by one real product; false if it does not pay off.
 template <class R>
 bool multiply_in_parts(const Launch& launch, int64_t m, int64_t n, int64_t k, R alpha,
                        const Operand<Complex<R>>& a, const Operand<Complex<R>>& b, R beta,
@@ -141,8 +142,8 @@ void multiply(const Launch& launch, int64_t m, int64_t n, int64_t k, real_t<comp
   }
 }
 
-// The same of every matrix of a batch; those of C are `c_step` elements apart. Products of complex
-// numbers are exact whatever the precision is.
+// The same for every matrix of a batch; those of C have the stride `c_step`. Complex products
+// ignore the precision setting.
 template <class T, class O = T>
 void multiply_batch(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
                     real_t<compute_t<T>> alpha, const Operand<T>& a, const Operand<T>& b,

@@ -1,4 +1,4 @@
-// Gradients of matrix products whose leading dimensions broadcast.
+// Gradients of matrix products with broadcast leading dimensions.
 #ifndef DL_KERNELS_MATRIX_PRODUCT_GRADIENT_H_
 #define DL_KERNELS_MATRIX_PRODUCT_GRADIENT_H_
 
@@ -22,7 +22,7 @@ struct BatchShape {
   int64_t rows, columns, inner;
 };
 
-// From the shapes of a product and its factors, of which each may be a vector.
+// Derived from the shapes of a product and its factors, each of which may be a vector.
 inline diopiError_t product_batch(const char* op, const TensorRef& product, const TensorRef& left,
                                   const TensorRef& right, BatchShape* shape) {
   const int64_t l = left.ndim > 1 ? left.ndim - 2 : 0, r = right.ndim > 1 ? right.ndim - 2 : 0;
@@ -46,7 +46,7 @@ inline diopiError_t product_batch(const char* op, const TensorRef& product, cons
   return fits ? diopiSuccess : fail(op, "the gradient is not one of a product of such factors");
 }
 
-// A factor of the products of a batch, in dense memory.
+// A factor of a batch of products, in contiguous memory.
 template <class T>
 struct BatchedFactor {
   Operand<T> first;
@@ -64,7 +64,7 @@ struct BatchedFactor {
 
 namespace detail {
 
-// `rows` and `columns` of matrices, whose batch has the strides.
+// Matrices of `rows` and `columns` with the batch strides of their tensor.
 template <class T>
 BatchedFactor<T> factor_of(const BatchShape& shape, const T* data, int64_t columns,
                            const int64_t* strides) {
@@ -82,7 +82,7 @@ BatchedFactor<T> factor_of(const BatchShape& shape, const T* data, int64_t colum
 
 }  // namespace detail
 
-// A dense tensor that `product_batch` has checked, as the left factor or the right one.
+// A contiguous tensor that `product_batch` has checked, as the left or the right factor.
 template <class T>
 BatchedFactor<T> batched_factor(const BatchShape& shape, const TensorRef& tensor, bool left) {
   const int64_t dims = tensor.ndim > 1 ? tensor.ndim - 2 : 0;
@@ -95,7 +95,7 @@ BatchedFactor<T> batched_factor(const BatchShape& shape, const TensorRef& tensor
                            strides);
 }
 
-// The products themselves, or a gradient with their shape.
+// The products themselves, or a gradient of their shape.
 template <class T>
 BatchedFactor<T> whole_batch(const BatchShape& shape, const T* data) {
   int64_t strides[kMaxDims], next = shape.rows * shape.columns;
@@ -106,8 +106,8 @@ BatchedFactor<T> whole_batch(const BatchShape& shape, const T* data) {
   return detail::factor_of(shape, data, shape.columns, strides);
 }
 
-// `from`, whose leading dimensions broadcast to those of the batch, with a copy of a matrix of
-// `elements` for each of the batch.
+// Expand `from`, whose leading dimensions broadcast to those of the batch, to one matrix of
+// `elements` elements per batch entry.
 template <class T>
 diopiError_t repeat_matrices(diopiContextHandle_t ctx, const char* op, const BatchShape& shape,
                              int64_t elements, T* to, const TensorRef& from) {
@@ -123,7 +123,7 @@ diopiError_t repeat_matrices(diopiContextHandle_t ctx, const char* op, const Bat
 
 namespace detail {
 
-// As sum_broadcast, of floats.
+// Implementation of sum_broadcast for floats.
 template <class T, class C>
 diopiError_t sum_floats(diopiContextHandle_t ctx, const char* op, const BatchShape& shape,
                         int64_t elements, const int64_t* to_sizes, int64_t dims, T* to,
@@ -157,14 +157,14 @@ diopiError_t sum_floats(diopiContextHandle_t ctx, const char* op, const BatchSha
 
 }  // namespace detail
 
-// Sums `from`, the dense matrices of a batch of `elements` each, over the dimensions along which
-// `to`, whose leading dimensions are the last `dims` of the batch, broadcasts.
+// Sum `from`, contiguous matrices of `elements` elements for each batch entry, over the dimensions
+// along which `to` is broadcast. The leading dimensions of `to` are the last `dims` of the batch.
 template <class T, class C>
 diopiError_t sum_broadcast(diopiContextHandle_t ctx, const char* op, const BatchShape& shape,
                            int64_t elements, const int64_t* to_sizes, int64_t dims, T* to,
                            const C* from) {
   if constexpr (kIsComplex<T>) {
-    // Sums of pairs are those of their parts: the last dimension is twice as long.
+    // Complex sums are sums of the parts: the last dimension is twice as long.
     using R = real_t<T>;
     return sum_broadcast(ctx, op, shape, 2 * elements, to_sizes, dims, reinterpret_cast<R*>(to),
                          reinterpret_cast<const R*>(from));
@@ -175,7 +175,7 @@ diopiError_t sum_broadcast(diopiContextHandle_t ctx, const char* op, const Batch
 
 namespace detail {
 
-// By the vendor's library, where it has these products and their matrices lie at even distances.
+// By the vendor's library, if it supports these products and their matrices have a constant stride.
 // O is the element type of the products.
 template <class T, class O>
 bool products_by_library(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
@@ -206,8 +206,8 @@ bool products_by_library(const Launch& launch, int64_t batch, int64_t m, int64_t
 
 }  // namespace detail
 
-// to = left · right, [m, k] times [k, n], summed over the dimensions of the batch along which `to`
-// broadcasts.
+// to = left · right, [m, k] times [k, n], summed over the batch dimensions along which `to` is
+// broadcast.
 template <class T>
 diopiError_t product_gradient(diopiContextHandle_t ctx, const char* op, const BatchShape& shape,
                               int64_t m, int64_t n, int64_t k, const BatchedFactor<T>& left,
@@ -242,7 +242,7 @@ diopiError_t product_gradient(diopiContextHandle_t ctx, const char* op, const Ba
     products(to);
     return diopiSuccess;
   }
-  // Where the matrices of both factors lie below each other, the sum is one product.
+  // If the matrices of both factors are stacked in memory, the sum is a single product.
   const Operand<T>&x = left.first, &y = right.first;
   if (to_numel == m * n && !left.broadcast && !right.broadcast && x.matrix.row == 1 &&
       y.matrix.column == 1 && x.matrix.column == m && y.matrix.row == n) {

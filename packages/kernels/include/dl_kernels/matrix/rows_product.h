@@ -1,5 +1,4 @@
-// Products of rows with a weight, by the vendor's library or by the kernels: what layers that are
-// fused of several operators multiply with.
+// Products of rows with a weight, by the vendor's library or by the kernels, for fused layers.
 #ifndef DL_KERNELS_MATRIX_ROWS_PRODUCT_H_
 #define DL_KERNELS_MATRIX_ROWS_PRODUCT_H_
 
@@ -16,8 +15,8 @@ struct RepeatRowItem {
   DL_FN void operator()(int64_t i) const { to[i] = row[i % columns * step]; }
 };
 
-// c [m, n] = a [m, k] · b [k, n], plus a row where `bias` is not null. Where there is a bias, c is
-// dense.
+// c [m, n] = a [m, k] · b [k, n], plus a row if `bias` is not null. With a bias, c must be
+// contiguous.
 template <class T>
 void rows_product(const Launch& launch, int64_t m, int64_t n, int64_t k, Matrix<const T> a,
                   Matrix<const T> b, const T* bias, int64_t bias_step, Matrix<T> c) {

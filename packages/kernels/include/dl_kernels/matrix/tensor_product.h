@@ -1,4 +1,4 @@
-// Products of tensors of two or three dimensions, which do not broadcast.
+// Products of tensors of two or three dimensions, without broadcasting.
 #ifndef DL_KERNELS_MATRIX_TENSOR_PRODUCT_H_
 #define DL_KERNELS_MATRIX_TENSOR_PRODUCT_H_
 
@@ -15,7 +15,7 @@
 
 DL_KERNELS_BEGIN
 
-// Two or three dimensions; shapes are checked.
+// Two or three dimensions; the shapes have been checked.
 inline diopiError_t product(diopiContextHandle_t ctx, const TensorRef& out, const TensorRef& a,
                             const TensorRef& b, const diopiScalar_t& alpha,
                             const diopiScalar_t& beta) {
@@ -23,7 +23,7 @@ inline diopiError_t product(diopiContextHandle_t ctx, const TensorRef& out, cons
   const int64_t d = out.ndim - 2;
   const int64_t batch = d == 0 ? 1 : out.sizes[0];
   const int64_t m = out.sizes[d], n = out.sizes[d + 1];
-  // As in BLAS: what an alpha of 0 scales is not read, infinite or not.
+  // As in BLAS: operands scaled by an alpha of 0 are not read, even if they are infinite.
   const int64_t k = scalar_to<double>(alpha) == 0 ? 0 : a.sizes[d + 1];
   const Launch launch(ctx);
   if (matmul_by_library(launch, {out.dtype, out.dtype, batch, m, n, k, scalar_to<double>(alpha),
@@ -74,7 +74,7 @@ inline diopiError_t add_product(diopiContextHandle_t ctx, const char* op, diopiT
   if ((scalar_promotes(o.dtype, &beta) || scalar_promotes(o.dtype, &alpha))) {
     return fail(op, "alpha and beta must be integers for integral tensors");
   }
-  // A row for every line of the output needs no pass of its own.
+  // A bias row for every line of the output needs no separate pass.
   const bool is_row = ndim == 2 && base.ndim >= 1 && base.numel == o.sizes[1] && o.numel > 0 &&
                       base.sizes[base.ndim - 1] == o.sizes[1] && base.strides[base.ndim - 1] == 1 &&
                       scalar_to<double>(beta) == 1.0 && scalar_to<double>(alpha) == 1.0 &&

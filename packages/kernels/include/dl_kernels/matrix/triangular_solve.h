@@ -1,5 +1,5 @@
-// Systems of linear equations with triangular matrices: substitution in blocks of rows, what is
-// known being taken off the rows to come by matrix products.
+// Systems of linear equations with triangular matrices: substitution in blocks of rows, followed by
+// matrix products that update the remaining rows.
 #ifndef DL_KERNELS_MATRIX_TRIANGULAR_SOLVE_H_
 #define DL_KERNELS_MATRIX_TRIANGULAR_SOLVE_H_
 
@@ -12,20 +12,20 @@
 
 DL_KERNELS_BEGIN
 
-// Rows that are solved by substitution alone.
+// Rows per block of substitution.
 inline constexpr int64_t kSolvedRows = 32;
-// Right-hand sides that an item takes: a core has vectors, a GPU has threads.
+// Right-hand sides per item: a core has vectors, a GPU has threads.
 inline constexpr int kSolvedColumns = DL_KERNELS_GPU ? 1 : 16;
 
-// Matrices that keep a GPU busy with a thread for each.
+// Number of matrices that keep a GPU busy with one thread each.
 inline constexpr int64_t kManyMatrices = 128;
 
-// A triangle of square matrices; the rest of them is not read.
+// Triangles of square matrices; the other elements are not read.
 template <class T>
 struct Triangle {
   Operand<T> matrices;
   bool lower;
-  bool unit;  // the diagonal is 1 and is not read
+  bool unit;  // unit diagonal, which is not read
 };
 
 // Substitution for some columns of one matrix of the batch.
@@ -33,7 +33,7 @@ template <class T>
 struct SubstituteItem {
   Triangle<T> triangle;
   int64_t n;
-  Matrix<T> x;  // the right-hand sides, then the solutions
+  Matrix<T> x;  // right-hand sides, overwritten by the solutions
   int64_t step, columns, groups;
 
   DL_FN void operator()(int64_t item) const {
@@ -46,7 +46,7 @@ struct SubstituteItem {
       solve(from, to, x.row, count);
       return;
     }
-    // Lines that are not dense are brought together.
+    // Lines with strides are gathered into a tile.
     T tile[kSolvedRows * kSolvedColumns];
     for (int64_t i = 0; i < n; ++i) {
       for (int c = 0; c < count; ++c) tile[i * kSolvedColumns + c] = to[i * x.row + c * x.column];
@@ -76,8 +76,8 @@ struct SubstituteItem {
   }
 };
 
-// x becomes the solution of triangle · solution = x, n rows and `columns` columns, for every matrix
-// of a batch; those of x are `step` elements apart.
+// Overwrite x by the solution of triangle · solution = x, with n rows and `columns` columns, for
+// every matrix of a batch; those of x have the stride `step`.
 template <class T>
 void solve_triangular(const Launch& launch, int64_t batch, const Triangle<T>& triangle, int64_t n,
                       Matrix<T> x, int64_t step, int64_t columns) {

@@ -1,5 +1,4 @@
-// Batch normalisation of dense tensors, and its gradients, as passes over all channels that follow
-// each other.
+// Batch normalization of contiguous tensors, and its gradients, as passes over all channels.
 #ifndef DL_KERNELS_NORM_BATCH_NORM_H_
 #define DL_KERNELS_NORM_BATCH_NORM_H_
 
@@ -57,8 +56,8 @@ struct BatchMeanItem {
   DL_FN void operator()(int64_t c) const { mean[c] = static_cast<C>(sums[c] / count); }
 };
 
-// From the sums of squares, or from the elements where those are not exact: a variance may then be
-// infinite in C, and its reciprocal root is not.
+// From the sums of squares or, where these are not accurate, from the elements: the variance may
+// then overflow C although its reciprocal square root does not.
 template <class T>
 struct BatchSpreadRow {
   using C = compute_t<T>;
@@ -98,7 +97,7 @@ struct BatchAffineItem {
   C* shift;
   const C* mean;
   const C* variance;
-  const C* invstd;  // null: of the variance
+  const C* invstd;  // null: computed from the variance
   BatchParameters<C> parameters;
 
   DL_FN void operator()(int64_t c) const {
@@ -123,8 +122,8 @@ struct BatchAffineOutput {
   }
 };
 
-// Statistics of the channels are computed when training, else given without `invstd`. Variances are
-// those of the population: divided by the count.
+// Channel statistics are computed in training mode, otherwise given without `invstd`. Variances are
+// biased: divided by the count.
 template <class T, class C>
 void batch_norm(const Launch& launch, T* out, const T* in, C* mean, C* variance, C* invstd,
                 bool training, const BatchParameters<C>& parameters, const ChannelShape& shape) {

@@ -1,4 +1,4 @@
-// The per-channel formulas of batch normalisation and its gradients.
+// Per-channel formulas of batch normalization and its gradients.
 #ifndef DL_KERNELS_NORM_BATCH_NORM_TERMS_H_
 #define DL_KERNELS_NORM_BATCH_NORM_TERMS_H_
 

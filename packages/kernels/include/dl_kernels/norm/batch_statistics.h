@@ -1,6 +1,6 @@
-// The statistics of batch normalization as its processes exchange them: a mean and the reciprocal
-// of a standard deviation for each channel. Source of their combination: Chan, Golub and LeVeque,
-// Updating formulae and a pairwise algorithm for computing sample variances, 1979.
+// Statistics of batch normalization as processes exchange them (SyncBatchNorm): a mean and a
+// reciprocal standard deviation per channel. They are combined as in Chan, Golub and LeVeque,
+// Updating formulae and a pairwise algorithm for computing sample variances (1979).
 #ifndef DL_KERNELS_NORM_BATCH_STATISTICS_H_
 #define DL_KERNELS_NORM_BATCH_STATISTICS_H_
 
@@ -11,12 +11,12 @@
 
 DL_KERNELS_BEGIN
 
-// What sums of elements of a dtype are kept in.
+// Accumulate dtype for sums of elements of a dtype.
 inline diopiDtype_t sums_dtype(diopiDtype_t dtype) {
   return dtype == diopi_dtype_float64 ? dtype : diopi_dtype_float32;
 }
 
-// Vectors with an element for each channel; null ones are none.
+// Check vectors with one element per channel; null ones are absent.
 inline diopiError_t check_channels(const char* op, diopiDtype_t dtype, int64_t channels,
                                    std::initializer_list<diopiConstTensorHandle_t> vectors) {
   for (diopiConstTensorHandle_t vector : vectors) {
@@ -27,7 +27,7 @@ inline diopiError_t check_channels(const char* op, diopiDtype_t dtype, int64_t c
   return diopiSuccess;
 }
 
-// An input [N, C, ...] and its vectors.
+// Check an input [N, C, ...] and its vectors.
 inline diopiError_t open_batch(const char* op, const TensorRef& input,
                                std::initializer_list<diopiConstTensorHandle_t> vectors,
                                ChannelSizes* sizes) {
@@ -46,7 +46,7 @@ struct InverseItem {
 };
 
 struct JoinStatisticsItem {
-  double *mean, *invstd, *running_mean, *running_var;  // the running ones may be null
+  double *mean, *invstd, *running_mean, *running_var;  // the running statistics may be null
   const double *means, *inverses, *counts;
   int64_t processes, channels;
   double momentum, eps;

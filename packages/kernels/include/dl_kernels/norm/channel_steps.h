@@ -1,4 +1,4 @@
-// Sums over all elements of each channel, which the steps of batch normalization are made of.
+// Sums over all elements of each channel, for the separate steps of batch normalization.
 #ifndef DL_KERNELS_NORM_CHANNEL_STEPS_H_
 #define DL_KERNELS_NORM_CHANNEL_STEPS_H_
 
@@ -15,7 +15,7 @@ struct ChannelSizes {
   }
 };
 
-// The mean of a channel, or its variance about a mean.
+// The mean of a channel, or its variance about a given mean.
 struct ChannelMeanRow {
   double* out;
   const double *input, *mean;  // mean may be null

@@ -1,5 +1,5 @@
-// Tensors of shape (N, C) or (N, C, …) as normalisations see them: channels, each with the
-// positions of every sample.
+// Tensors of shape (N, C) or (N, C, …) for normalization: channels, each with the positions of
+// every sample.
 #ifndef DL_KERNELS_NORM_CHANNELS_H_
 #define DL_KERNELS_NORM_CHANNELS_H_
 
@@ -33,8 +33,8 @@ inline diopiError_t check_channels(const char* op, const char* what,
               (long long)ref(tensor).numel, (long long)channels);
 }
 
-// Whether the channels of one position are neighbours and the tensor has no gaps: every position is
-// then a sample of its own.
+// Return true if the tensor is channels-last without gaps: every position is then treated as a
+// sample.
 inline bool channels_last(const TensorRef& tensor) {
   if (tensor.contiguous || tensor.ndim < 3) return false;
   int64_t next = tensor.sizes[1];

@@ -1,4 +1,5 @@
-// Cross entropy of logits and targets, which are classes or probabilities: a row for each target.
+// Cross entropy of logits and targets, which are class indices or probabilities; one row per
+// target.
 #ifndef DL_KERNELS_NORM_CROSS_ENTROPY_H_
 #define DL_KERNELS_NORM_CROSS_ENTROPY_H_
 
@@ -16,7 +17,7 @@
 
 DL_KERNELS_BEGIN
 
-// What the logarithms of the probabilities of each row are multiplied with.
+// Factors of the log-probabilities of each row.
 struct TargetShares {
   const int64_t* classes;       // null: probabilities
   const double* probabilities;  // [row, class]
@@ -26,7 +27,7 @@ struct TargetShares {
 
   DL_FN bool counts(int64_t row) const { return classes == nullptr || classes[row] != ignored; }
   DL_FN double weight_of(int64_t c) const { return weight == nullptr ? 1.0 : weight[c]; }
-  // What a mean divides by.
+  // Contribution of a row to the divisor of the mean.
   DL_FN double total(int64_t row) const {
     if (!counts(row)) return 0;
     return classes == nullptr ? 1.0 : weight_of(classes[row]);
@@ -39,11 +40,11 @@ struct TargetShares {
   }
 };
 
-// losses[row], or the gradient in place of the logits where `grad` is not null.
+// Compute losses[row] or, if `grad` is not null, overwrite the logits by the gradient.
 struct CrossEntropyRow {
   double* logits;
   double* losses;
-  const double* grad;     // one, or one for each row where `each`
+  const double* grad;     // one element, or one per row if `each`
   const double* divisor;  // of the gradient; may be null
   TargetShares targets;
   bool each;
@@ -80,9 +81,9 @@ struct CrossEntropyRow {
   }
 };
 
-// The loss and the divisor of a target.
+// Loss and divisor of a target.
 struct CrossEntropyTerm {
-  const double* losses;  // null: not wanted
+  const double* losses;  // null if not requested
   TargetShares targets;
   DL_FN Pair<double> operator()(int64_t row) const {
     return {losses == nullptr ? 0.0 : losses[row], targets.total(row)};
@@ -102,7 +103,7 @@ struct DivisorItem {
   DL_FN void operator()(int64_t) const { *out = sums->second; }
 };
 
-// The loss to `result`, or, where `grad_output` is not null, the gradient of the logits.
+// Write the loss to `result` or, if `grad_output` is not null, the gradient of the logits.
 inline diopiError_t cross_entropy(diopiContextHandle_t ctx, const char* op, const TensorRef& result,
                                   const TensorRef* grad_output, const TensorRef& x,
                                   const TensorRef& t, diopiConstTensorHandle_t weight,

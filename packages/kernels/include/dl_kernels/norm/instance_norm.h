@@ -1,4 +1,4 @@
-// Instance normalization: each sample and channel over the dimensions behind them.
+// Instance normalization: statistics for each sample and channel over the dimensions after them.
 // Source: Ulyanov et al., Instance Normalization (2016).
 #ifndef DL_KERNELS_NORM_INSTANCE_NORM_H_
 #define DL_KERNELS_NORM_INSTANCE_NORM_H_
@@ -14,12 +14,12 @@
 
 DL_KERNELS_BEGIN
 
-// One sample and channel: its mean and reciprocal standard deviation, and the normalized elements
-// or the gradient in place of the elements.
+// One sample and channel: its mean and reciprocal standard deviation; elements are overwritten by
+// the normalized ones or by the gradient.
 struct InstanceNormRow {
   double* x;
-  double* grad;         // null: no gradient
-  double* sums;         // of each row: of the gradient, and of it times the normalized elements
+  double* grad;  // null in the forward pass
+  double* sums;  // per row: sums of the gradient, and of its products with the normalized elements
   const double* scale;  // may be null
   const double* bias;   // may be null
   int64_t channels, n;
@@ -69,8 +69,8 @@ struct InstanceNormParametersItem {
   }
 };
 
-// The dimensions that are normalized over, from `axis` on, and the channels: those between
-// dimension 0 and `axis`, flattened.
+// The dimensions from `axis` on are normalized over; those between dimension 0 and `axis` are
+// flattened to channels.
 inline diopiError_t instance_shape(const char* op, const TensorRef& x, int64_t axis,
                                    uint32_t* inside, int64_t* channels) {
   if (x.ndim > kMaxDims) return diopiNoImplement;

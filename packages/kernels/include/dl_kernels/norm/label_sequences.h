@@ -1,4 +1,4 @@
-// Sequences of labels for connectionist temporal classification: padded, or one behind the other.
+// Label sequences for connectionist temporal classification (CTC): padded or concatenated.
 #ifndef DL_KERNELS_NORM_LABEL_SEQUENCES_H_
 #define DL_KERNELS_NORM_LABEL_SEQUENCES_H_
 
@@ -19,11 +19,11 @@ struct LabelSequences {
   const int64_t* labels;
   const int64_t* steps;    // of each input
   const int64_t* lengths;  // of each sequence
-  const int64_t* starts;   // null: every sequence has `padded` places
+  const int64_t* starts;   // null: every sequence is padded to `padded` labels
   int64_t count, padded, blank;
 
-  // The label of a state: blanks lie around the labels. A sequence that ends behind the last label
-  // was found to, and the work may go on.
+  // Return the label of a state, with blanks between and around the labels. The bounds check
+  // matters on a GPU, where an invalid sequence has been reported but does not stop the work.
   DL_FN int64_t state(int64_t n, int64_t s) const {
     if (s % 2 == 0) return blank;
     const int64_t at = (starts == nullptr ? n * padded : starts[n]) + s / 2;
@@ -50,13 +50,14 @@ struct BadLength {
   }
 };
 
-// Where sequences begin that lie behind each other.
+// Compute the beginnings of concatenated sequences.
 struct StartsRow {
   int64_t* starts;
   const int64_t* lengths;
   int64_t samples;
 
-  // A template: what is none may not call a block's functions, says nvcc, as it is the host's too.
+  // A template, because nvcc does not allow a __host__ __device__ function to call a block's device
+  // functions.
   template <class AnyBlock>
   DL_FN void operator()(const AnyBlock& block, int64_t) const {
     const int64_t* const sizes = lengths;
@@ -81,7 +82,7 @@ struct EndsBehind {
   }
 };
 
-// Labels that belong to a sequence have to be classes.
+// Check that labels within a sequence are classes.
 struct NoLabel {
   const int64_t* indexes;
   LabelSequences sequences;
@@ -104,7 +105,7 @@ struct NoLabel {
 
 }  // namespace detail
 
-// The sequences of a call, which were found good, for its length.
+// The checked sequences of a call.
 class CheckedSequences {
  public:
   CheckedSequences(diopiContextHandle_t ctx, const char* op, const TensorRef& targets,
@@ -118,7 +119,7 @@ class CheckedSequences {
         fits_(input_lengths.numel == target_lengths.numel),
         samples_(target_lengths.numel) {}
 
-  // For `samples` inputs of at most `steps` steps, and sequences of at most `longest` labels.
+  // Open `samples` inputs of at most `steps` steps, and sequences of at most `longest` labels.
   diopiError_t open(int64_t samples, int64_t steps, int64_t classes, int64_t longest,
                     int64_t blank) {
     DL_TRY(first_status(labels_, steps_, lengths_));

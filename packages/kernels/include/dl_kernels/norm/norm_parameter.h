@@ -1,5 +1,4 @@
-// The weight and the bias of a norm, which may be of the elements' dtype or of the one that they
-// are computed in.
+// Weight and bias of a norm, which may have the elements' dtype or the compute dtype.
 #ifndef DL_KERNELS_NORM_NORM_PARAMETER_H_
 #define DL_KERNELS_NORM_NORM_PARAMETER_H_
 
@@ -13,19 +12,18 @@
 
 DL_KERNELS_BEGIN
 
-// One of them, or none.
+// One parameter, or none.
 template <class T>
 struct NormParameter {
   using C = compute_t<T>;
   const C* wide = nullptr;
-  const T* narrow = nullptr;  // where T is C, this one is not used
+  const T* narrow = nullptr;  // not used if T is C
 
   DL_FN bool is_none() const { return wide == nullptr && narrow == nullptr; }
   DL_FN C at(int64_t i) const { return narrow != nullptr ? cast<C>(narrow[i]) : wide[i]; }
 };
 
-// As a dense array, which is not copied where it is one; on CPUs always of the type that elements
-// are computed in.
+// A parameter as a contiguous array, used in place if possible; on CPUs always of the compute type.
 template <class T>
 class DenseParameter {
  public:

@@ -1,5 +1,5 @@
-// The reducers behind vector norms; reduce/reduce.h says what a reducer is. Those of powers tell
-// sums that are not exact, and add them up again (cpu/reduce_loops.h, ChecksRange).
+// Reducers of vector norms; reduce/reduce.h defines the interface of a reducer. Reducers of powers
+// detect inexact sums and repeat them with scaling (ChecksRange in cpu/reduce_loops.h).
 #ifndef DL_KERNELS_NORM_NORM_REDUCERS_H_
 #define DL_KERNELS_NORM_NORM_REDUCERS_H_
 
@@ -13,7 +13,7 @@
 
 DL_KERNELS_BEGIN
 
-// Σ |x|^p for the p whose sums are their own norms.
+// Σ |x|^p for the orders p that need no final root.
 template <class A, int P>
 struct PowerSum {
   using Acc = A;
@@ -33,7 +33,7 @@ struct PowerSum {
 template <class A>
 struct SquareSum {
   using Acc = A;
-  // Squares of floats are doubles; those of doubles need a unit.
+  // Squares of floats fit into doubles; those of doubles need a scaled sum.
   using Wide = std::conditional_t<std::is_same_v<A, double>, ScaledSum, double>;
   Acc start = 0;
   DL_FN Acc map(A x) const { return x * x; }

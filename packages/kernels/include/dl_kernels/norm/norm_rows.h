@@ -1,5 +1,5 @@
-// What normalisations over rows read and write. A GPU has one form for all of them, which
-// gpu/norm_rows.h and gpu/norm_parameters.h define; CPUs have loops of their own.
+// Inputs and outputs of normalization over rows. GPUs share one implementation, in gpu/norm_rows.h
+// and gpu/norm_parameters.h; CPUs have separate loops.
 #ifndef DL_KERNELS_NORM_NORM_ROWS_H_
 #define DL_KERNELS_NORM_NORM_ROWS_H_
 
@@ -12,7 +12,7 @@
 
 DL_KERNELS_BEGIN
 
-// `mean` and `invstd` have an element for each row, and may be null.
+// `mean` and `invstd` have one element per row, and may be null.
 template <class T>
 struct NormOutput {
   T* out;
@@ -24,8 +24,8 @@ template <class T>
 struct NormAffine {
   NormParameter<T> weight, bias;
   bool centred;  // the mean is subtracted
-  // Where each channel of a group has them: elements of a channel, groups of a sample, channels of
-  // a group. Otherwise each element of a row has them.
+  // For parameters per channel of a group: elements per channel, groups per sample, channels per
+  // group. Otherwise there is a parameter for each element of a row.
   int64_t positions = 0, groups = 1, group_channels = 1;
 };
 
@@ -34,7 +34,7 @@ struct NormRows {
   const T* grad_output;
   const T* in;
   NormParameter<T> weight;
-  const compute_t<T>* mean;  // null where rows are not centred
+  const compute_t<T>* mean;  // null if rows are not centered
   const compute_t<T>* invstd;
 };
 

@@ -1,5 +1,5 @@
-// How a tensor splits into rows for normalisation over its trailing dimensions, and the sums over
-// rows that the gradients of weight and bias are.
+// Division of a tensor into rows for normalization over its trailing dimensions, and the sums over
+// rows for the gradients of weight and bias.
 #ifndef DL_KERNELS_NORM_NORM_SHAPE_H_
 #define DL_KERNELS_NORM_NORM_SHAPE_H_
 
@@ -47,8 +47,8 @@ inline diopiError_t check_affine(const char* op, diopiConstTensorHandle_t weight
               (long long)width);
 }
 
-// Rows in pieces whose sums are made apart and then added up. The cut depends on the shape alone,
-// so that results do not depend on the number of threads.
+// Pieces of rows whose sums are computed separately and then added. They depend on the shape alone,
+// so results do not depend on the number of threads.
 struct RowPieces {
   int64_t rows, count, each;
 
@@ -59,7 +59,7 @@ struct RowPieces {
 };
 
 inline RowPieces row_pieces(const NormShape& shape) {
-  // A core wants few pieces to add up afterwards, a GPU many blocks that are busy.
+  // A CPU prefers few pieces to add afterwards, a GPU many busy blocks.
   constexpr int64_t kElements = DL_KERNELS_GPU ? 1 << 12 : 1 << 16;
   constexpr int64_t kMost = DL_KERNELS_GPU ? 512 : 32;
   int64_t count = shape.rows * shape.width / kElements;
@@ -80,8 +80,8 @@ struct PieceSumItem {
   }
 };
 
-// The sums of all pieces, each of which has n elements in `parts` and n of its neighbour. `to` may
-// be null.
+// Add the sums of all pieces; a piece has n elements in `parts`, followed by n elements of the
+// other sum. `to` may be null.
 template <class C>
 void add_pieces(const Launch& launch, C* to, const C* parts, int64_t n, int64_t pieces) {
   if (to != nullptr) each(launch, n, pieces, PieceSumItem<C>{to, parts, pieces, 2 * n});

@@ -1,4 +1,4 @@
-// What norms of rows are, and how they change with the elements.
+// Norms of rows, and their derivatives.
 #ifndef DL_KERNELS_NORM_NORM_SLOPE_H_
 #define DL_KERNELS_NORM_NORM_SLOPE_H_
 
@@ -12,7 +12,7 @@
 
 DL_KERNELS_BEGIN
 
-// The norm of order p, which may be infinite, of the n elements of a row.
+// Compute the norm of order p, which may be infinite, of the n elements of a row.
 template <class B>
 DL_FN double row_norm(const B& block, const double* x, int64_t n, double p) {
   if (std::isinf(p)) {
@@ -31,8 +31,8 @@ DL_FN double row_norm(const B& block, const double* x, int64_t n, double p) {
   return scaled_norm(block, n, [x](int64_t i) { return std::fabs(x[i]); }, p);
 }
 
-// The derivative of a norm by one of its elements: sgn(x) · (|x| / norm)^(p - 1), 0 at 0. For
-// infinite orders, the elements that have the norm as their size share alike.
+// The derivative of a norm with respect to an element: sgn(x) · (|x| / norm)^(p - 1), 0 at 0. For
+// infinite orders, all elements whose magnitude is the norm share the gradient equally.
 struct NormSlope {
   double p, norm, share;
 

@@ -1,10 +1,10 @@
-// Norms and deviations of elements whose powers leave the range of their type although the result
-// does not: elements are divided by their largest magnitude first. It takes a second pass, so that
-// it is for results which a plain sum of powers got wrong: sum_is_exact tells.
+// Norms and standard deviations of elements whose powers overflow or underflow although the result
+// does not: elements are divided by their largest magnitude first. This takes a second pass, so it
+// is used only if a plain sum of powers was inexact, which sum_is_exact detects.
 //
 // Sources: Blue, A Portable Fortran Program to Find the Euclidean Norm of a Vector, ACM TOMS 4
 // (1978); Anderson, Algorithm 978: Safe Scaling in the Level 1 BLAS, ACM TOMS 44 (2017), whose
-// thresholds are those where the squares of a binade are rounded as others are.
+// thresholds are those at which squares lose precision to underflow.
 #ifndef DL_KERNELS_NORM_SCALED_NORM_H_
 #define DL_KERNELS_NORM_SCALED_NORM_H_
 
@@ -14,7 +14,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 
-// For what is called seldom: it stays out of the loops of its callers.
+// Marks rarely called functions, which stay out of the loops of their callers.
 #if DL_KERNELS_GPU
 #define DL_SLOW_FN DL_FN
 #else
@@ -23,9 +23,9 @@
 
 DL_KERNELS_BEGIN
 
-// Return true if no power in a sum of powers has overflowed, and none that matters was rounded to a
-// denormal number. A sum of at most 2^22 float squares of 2^-100 or more has lost less than half a
-// unit in the last place to those.
+// Return true if no power in a sum of powers has overflowed, and no significant one was rounded to
+// a subnormal number. In a sum of at most 2^22 squares of floats that is at least 2^-100, these
+// account for less than half a unit in the last place.
 template <class C>
 DL_FN bool sum_is_exact(C sum) {
   constexpr C kLeast = static_cast<C>(sizeof(C) == 4 ? 0x1p-100 : 0x1p-940);
@@ -37,7 +37,7 @@ struct ScaledSum {
   double unit = 1, sum = 0;
 
   ScaledSum() = default;
-  DL_FN ScaledSum(double of) : sum(of) {}  // NOLINT: a sum is one of unit 1
+  DL_FN ScaledSum(double of) : sum(of) {}  // NOLINT: implicit, a plain sum has unit 1
   DL_FN ScaledSum(double unit_of, double of) : unit(unit_of), sum(of) {}
 
   DL_FN double root(double p) const {
@@ -61,14 +61,14 @@ DL_FN ScaledSum add_scaled(const ScaledSum& a, const ScaledSum& b, double p) {
   return {kept.unit, kept.sum + other.sum * std::pow(other.unit / kept.unit, p)};
 }
 
-// `size(i)` is |x[i]| in double, p neither 0 nor infinite.
+// `size(i)` is |x[i]| in double; p is neither 0 nor infinite.
 template <class B, class F>
 DL_SLOW_FN ScaledSum scaled_sum(const B& block, int64_t n, const F& size, double p) {
   const bool most = p > 0;
   const double unit = block.reduce(
       n, most ? 0.0 : highest<double>(),
       [most](double a, double b) { return most ? max_nan(a, b) : min_nan(a, b); }, size);
-  // 0, infinite or NaN, and so is the sum.
+  // If the unit is 0, infinite or NaN, so is the sum.
   if (!(unit > 0 && unit < highest<double>())) return scaled_power(unit, p);
   if (p == 2) {
     return {unit, block.sum(n, [=](int64_t i) {
@@ -84,7 +84,7 @@ DL_FN double scaled_norm(const B& block, int64_t n, const F& size, double p) {
   return scaled_sum(block, n, size, p).root(p);
 }
 
-// The mean of `value`, 0 where `centred` is false, and 1 / sqrt(mean((value - mean)²) + eps).
+// The mean of `value`, or 0 if `centred` is false, and 1 / sqrt(mean((value - mean)²) + eps).
 template <class C, class B, class F>
 DL_SLOW_FN void scaled_statistics(const B& block, int64_t n, const F& value, bool centred, C eps,
                                   C* mean, C* invstd) {
@@ -93,7 +93,7 @@ DL_SLOW_FN void scaled_statistics(const B& block, int64_t n, const F& value, boo
   const double most = block.reduce(
       n, 0.0, [](double a, double b) { return max_nan(a, b); },
       [=](int64_t i) { return std::fabs(wide(i)); });
-  // Infinite elements and NaN make a mean and a deviation like themselves, undivided.
+  // Infinite and NaN elements are not scaled; mean and deviation become infinite or NaN like them.
   const double unit = most > 0 && most < highest<double>() ? most : 1;
   const double middle =
       centred ? block.sum(n, [=](int64_t i) { return wide(i) / unit; }) / count : 0;

@@ -1,5 +1,5 @@
-// Softmax of many rows at once, where corresponding elements of the rows are neighbours in memory;
-// on a GPU, of any rows.
+// Softmax of many rows at once whose corresponding elements are adjacent in memory; on a GPU, of
+// any rows.
 #ifndef DL_KERNELS_NORM_SOFTMAX_COLUMNS_H_
 #define DL_KERNELS_NORM_SOFTMAX_COLUMNS_H_
 

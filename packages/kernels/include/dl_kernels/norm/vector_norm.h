@@ -1,4 +1,4 @@
-// The norm of all elements of a tensor. Defined in ops/norm.inc, once for a library.
+// The norm of all elements of a tensor. Defined in ops/norm.inc, once per library.
 #ifndef DL_KERNELS_NORM_VECTOR_NORM_H_
 #define DL_KERNELS_NORM_VECTOR_NORM_H_
 
@@ -12,7 +12,7 @@ DL_KERNELS_BEGIN
 diopiError_t norm_of_all(diopiContextHandle_t ctx, const char* op, TensorRef out,
                          const TensorRef& input, double p);
 
-// Whether the norm of a tensor is defined: extremes need elements.
+// Check that the norm of a tensor is defined: minima and maxima need elements.
 inline diopiError_t check_norm_of_all(const char* op, const TensorRef& input, double p) {
   if (!is_floating(input.dtype)) return diopiDtypeNotSupported;
   if (input.ndim > kMaxDims) return diopiNoImplement;

@@ -1,6 +1,5 @@
-// A tensor as a matrix of doubles: a row for each position of the dimensions that are kept, in
-// which the others lie one after another. For operators whose time is not worth a kernel for each
-// dtype.
+// A tensor as a matrix of doubles: one row for each position of the kept dimensions, with the other
+// dimensions along it. For operators that are too rare for a kernel per dtype.
 #ifndef DL_KERNELS_NORM_WIDE_ROWS_H_
 #define DL_KERNELS_NORM_WIDE_ROWS_H_
 
@@ -15,7 +14,7 @@ DL_KERNELS_BEGIN
 
 class WideRows {
  public:
-  // Bit d of `inside` says that dimension d lies within the rows. At most kMaxDims dimensions.
+  // Bit d of `inside` is set if dimension d is within the rows. At most kMaxDims dimensions.
   WideRows(diopiContextHandle_t ctx, const TensorRef& tensor, uint32_t inside)
       : view_(tensor), rows_(1), width_(1) {
     int64_t kept = 0;

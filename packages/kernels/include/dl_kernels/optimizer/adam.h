@@ -1,6 +1,6 @@
-// Steps of Adam and AdamW for a batch of parameters.
-// Source: Kingma and Ba, Adam (2015); Loshchilov and Hutter, Decoupled weight decay regularization
-// (2019); Reddi, Kale and Kumar, On the convergence of Adam and beyond (2018) for amsgrad.
+// Steps of Adam and AdamW for a batch of parameters. Source: Kingma and Ba, Adam (2015); Loshchilov
+// and Hutter, Decoupled weight decay regularization (2019); for amsgrad, Reddi, Kale and Kumar, On
+// the convergence of Adam and beyond (2018).
 #ifndef DL_KERNELS_OPTIMIZER_ADAM_H_
 #define DL_KERNELS_OPTIMIZER_ADAM_H_
 
@@ -20,10 +20,10 @@ DL_KERNELS_BEGIN
 struct AdamRule {
   double lr, beta1, beta2, eps, weight_decay;
   bool amsgrad, maximize;
-  bool decoupled;  // AdamW: the decay shrinks the parameter instead of joining the gradient
+  bool decoupled;  // AdamW: the decay shrinks the parameter instead of being added to the gradient
 };
 
-// What depends on how many steps there have been.
+// Bias corrections, which depend on the step count.
 struct AdamBias {
   double step_size, root;
 };
@@ -33,7 +33,7 @@ DL_FN AdamBias bias_at(const AdamRule& rule, double step) {
           1.0 / std::sqrt(1.0 - std::pow(rule.beta2, step))};
 }
 
-// A tensor that counts steps.
+// A tensor that holds the step count.
 struct StepCount {
   const void* data;
   diopiDtype_t dtype;
@@ -54,7 +54,7 @@ struct StepCount {
   }
 };
 
-// The five arrays of one parameter, as they are read and as they are written.
+// The five arrays of one parameter, as inputs and as outputs.
 template <class T>
 struct AdamArrays {
   const T *grad, *param, *mean, *square, *largest;
@@ -75,13 +75,13 @@ struct AdamBiasItem {
   }
 };
 
-// A store that depends on a condition would keep compilers from vectorising.
+// Always store: a conditional store would keep compilers from vectorizing.
 template <class T, bool amsgrad>
 struct AdamRow {
   Held<AdamBatch<T>> batch;
   AdamRule rule;
   AdamBias given;
-  const AdamBias* biases;  // one for each parameter, or null
+  const AdamBias* biases;  // one per parameter, or null
 
   template <class B>
   DL_FN void operator()(const B& block, int64_t piece) const {
@@ -128,7 +128,7 @@ struct AdamRow {
   }
 };
 
-// Without `given`, the numbers of steps are read from the tensors that count them.
+// Without `given`, the step counts are read from device tensors.
 template <class T>
 void run_adam(const Launch& launch, const AdamBatch<T>& batch, const AdamRule& rule,
               const AdamBias* given) {

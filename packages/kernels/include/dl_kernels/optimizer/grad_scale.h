@@ -1,5 +1,5 @@
-// Loss scaling for mixed precision: dividing a batch of gradients by the scale, and updating the
-// scale after a step.
+// Loss scaling for mixed precision: unscaling a batch of gradients, and updating the scale after a
+// step.
 #ifndef DL_KERNELS_OPTIMIZER_GRAD_SCALE_H_
 #define DL_KERNELS_OPTIMIZER_GRAD_SCALE_H_
 
@@ -23,7 +23,7 @@ struct GradArrays {
 template <class T>
 using GradBatch = TensorBatch<GradArrays<T>>;
 
-// Multiplies by the scale; raises the flag if an element was not finite before.
+// Multiply by the scale; raise the flag if an element was not finite before.
 template <class T>
 struct UnscaleRow {
   Held<GradBatch<T>> batch;
@@ -50,7 +50,7 @@ struct UnscaleRow {
   }
 };
 
-// A single item.
+// An item function for a single item.
 struct FoundItem {
   float* found;
   const bool* flag;
@@ -59,7 +59,7 @@ struct FoundItem {
   }
 };
 
-// A single item.
+// An item function for a single item.
 struct ScaleItem {
   float* scale;
   int32_t* successes;
@@ -73,7 +73,7 @@ struct ScaleItem {
       *successes = 0;
     } else if (++*successes == interval) {
       const float grown = static_cast<float>(*scale * growth);
-      if (grown - grown == 0.0f) *scale = grown;  // it is finite
+      if (grown - grown == 0.0f) *scale = grown;  // only if finite
       *successes = 0;
     }
   }

@@ -1,4 +1,4 @@
-// Multi-tensor launches: lists of arrays, cut into pieces, in one launch of an optimiser's step.
+// Multi-tensor launches: lists of arrays, divided into pieces, in one launch of an optimizer step.
 #ifndef DL_KERNELS_OPTIMIZER_TENSOR_BATCH_H_
 #define DL_KERNELS_OPTIMIZER_TENSOR_BATCH_H_
 
@@ -8,18 +8,18 @@
 
 DL_KERNELS_BEGIN
 
-// `Arrays` is what is known of one tensor: pointers to as many elements each. A batch travels with
-// the arguments of a kernel, in a Held.
+// `Arrays` describes one tensor: pointers to arrays of the same length. A batch is passed by value
+// with the kernel arguments, in a Held.
 template <class Arrays>
 class TensorBatch {
  public:
-  // Part of one tensor.
+  // A piece of one tensor.
   struct Part {
     int tensor;
     int64_t first, count;
   };
 
-  static constexpr int kMost = 24;  // arguments of a kernel have less than 4 KiB
+  static constexpr int kMost = 24;  // kernel arguments are limited to 4 KiB
   static constexpr int64_t kPiece = DL_KERNELS_GPU ? 2048 : 32768;
 
   void add(const Arrays& arrays, int64_t numel) {
@@ -45,7 +45,7 @@ class TensorBatch {
  private:
   Arrays arrays_[kMost];
   int64_t numel_[kMost];
-  int64_t ends_[kMost];  // pieces of the tensors up to each
+  int64_t ends_[kMost];  // cumulative number of pieces
   int count_ = 0;
 };
 

@@ -1,5 +1,4 @@
-// Steps of optimisers that are computed in double, whatever the dtype of the parameters: Adadelta
-// and RMSprop.
+// Optimizer steps that are computed in double for parameters of any dtype: Adadelta and RMSprop.
 #ifndef DL_KERNELS_OPTIMIZER_WIDE_STATES_H_
 #define DL_KERNELS_OPTIMIZER_WIDE_STATES_H_
 
@@ -11,11 +10,11 @@
 
 DL_KERNELS_BEGIN
 
-// States of a step in double, whatever their dtype: steps that are rarely taken.
+// States of a step, converted to double, for optimizers that are rarely used.
 template <int N>
 class WideStates {
  public:
-  // States that are null are absent.
+  // Null states are absent.
   WideStates(diopiContextHandle_t ctx, const char* op, const diopiTensorHandle_t (&states)[N])
       : ctx_(ctx), op_(op) {
     for (int k = 0; k < N; ++k) {

@@ -1,5 +1,4 @@
-// Rows that are added to one another in a fixed order, by items that take some neighbouring columns
-// each.
+// Column sums: rows are added in a fixed order by items that handle a few adjacent columns each.
 #ifndef DL_KERNELS_PARALLEL_COLUMNS_H_
 #define DL_KERNELS_PARALLEL_COLUMNS_H_
 
@@ -9,8 +8,7 @@
 
 DL_KERNELS_BEGIN
 
-// How many columns an item takes: a share for each core, in whole vectors, or one for a thread of a
-// GPU.
+// Number of columns per item: a share for each core, in whole vectors, or one for each GPU thread.
 inline int64_t columns_of_item(const Launch& launch, int64_t width) {
   if (DL_KERNELS_GPU) return 1;
   constexpr int64_t kLeast = 64;

@@ -1,10 +1,9 @@
-// Functions of neighbouring elements of several arrays, for a block:
+// Functions of adjacent elements of several arrays, for a block:
 //
 //   map_elements(block, n, f, first, Reads<T>{from}..., Writes<T>{to}...)
 //
-// calls f(x..., y...) for each of the elements [first, first + n) of the arrays: x are values in
-// the type that elements are computed in, y references of that type to what is written. An array
-// that is written may be one that is read.
+// calls f(x..., y...) for each of the elements [first, first + n) of the arrays: x are values of
+// the compute type, y references to results of that type. An array may be both read and written.
 #ifndef DL_KERNELS_PARALLEL_ELEMENTS_H_
 #define DL_KERNELS_PARALLEL_ELEMENTS_H_
 

@@ -13,7 +13,7 @@ class Flag {
     clear_bytes(launch_, memory_.data(), sizeof(bool));
   }
 
-  // For raise_flag.
+  // The argument of raise_flag.
   bool* data() const { return memory_.data(); }
 
   // Waits for the device.
@@ -24,10 +24,10 @@ class Flag {
   Workspace<bool> memory_;
 };
 
-// Threads may do so at the same time.
+// Several threads may do so at the same time.
 DL_FN void raise_flag(bool* flag) { store_relaxed(flag, true); }
 
-// Whether another thread's flag has been seen by now.
+// Return true if another thread has raised the flag and this is already visible.
 DL_FN bool is_raised(const bool* flag) { return load_relaxed(flag); }
 
 DL_KERNELS_END

@@ -1,4 +1,4 @@
-// Integers of the host's memory - lengths, sizes - where kernels read them.
+// Copies of integers in host memory - lengths, sizes - to the memory that kernels read.
 #ifndef DL_KERNELS_PARALLEL_HOST_NUMBERS_H_
 #define DL_KERNELS_PARALLEL_HOST_NUMBERS_H_
 
@@ -11,7 +11,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// They travel with the arguments of a kernel.
+// The integers are passed by value as kernel arguments.
 struct PutNumbers {
   static constexpr int64_t kCount = 64;
   int64_t* to;

@@ -1,6 +1,6 @@
-// The seam between kernels and the machine they run on: `Launch` says where, `Workspace` is scratch
-// memory there. `each(launch, count, work, f)` calls f(i) for every i in no order, where an item
-// takes `work` steps; `Held` is what a kernel keeps of the host's memory.
+// The interface between kernels and the machine they run on: `Launch` names the stream or thread
+// pool, `Workspace` is scratch memory there. `each(launch, count, work, f)` calls f(i) for every i
+// in any order, where an item takes `work` steps; `Held` is host memory that kernels read.
 #ifndef DL_KERNELS_PARALLEL_LAUNCH_H_
 #define DL_KERNELS_PARALLEL_LAUNCH_H_
 

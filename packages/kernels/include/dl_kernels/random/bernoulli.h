@@ -1,4 +1,4 @@
-// Chances: what makes true or false of a word of the random stream.
+// Bernoulli trials from words of the random stream.
 #ifndef DL_KERNELS_RANDOM_BERNOULLI_H_
 #define DL_KERNELS_RANDOM_BERNOULLI_H_
 
@@ -10,10 +10,10 @@
 
 DL_KERNELS_BEGIN
 
-// True with the probability p in [0, 1]: the word is the first digits of a number that is compared
-// with p, and further ones are drawn where these are the first digits of p too.
+// True with probability p in [0, 1]: the word is compared with the first 32 binary digits of p, and
+// further digits are drawn if they are equal.
 struct BernoulliTrial {
-  uint32_t whole;  // of p · 2^32, but not more than the largest word
+  uint32_t whole;  // p · 2^32, saturated to the largest word
   double rest;
 
   BernoulliTrial() = default;
@@ -21,7 +21,7 @@ struct BernoulliTrial {
       : whole(p < 1.0 ? static_cast<uint32_t>(p * 0x1p32) : UINT32_MAX),
         rest(p * 0x1p32 - static_cast<double>(whole)) {}
 
-  // Whether the word decides alone, and how it does then.
+  // Return true if the word decides alone; `fast` gives the result then.
   DL_FN bool in_fast_range(uint32_t word) const { return word != whole; }
   DL_FN bool fast(uint32_t word) const { return word < whole; }
 
@@ -31,7 +31,7 @@ struct BernoulliTrial {
   }
 
  private:
-  // By value: of what a call is given an address of, every way to it keeps a copy in memory.
+  // Passed by value: if an address escaped, all callers would keep a copy in memory.
   DL_COLD_FN static bool by_further_digits(double digits, uint64_t seed, uint64_t step,
                                            int64_t lane) {
     const WordSource source{seed, step, lane};
@@ -46,7 +46,7 @@ struct BernoulliTrial {
   }
 };
 
-// Writes 0 or 1 in the type that is computed in.
+// Writes 0 or 1 in the compute type.
 struct BernoulliDraw {
   BernoulliTrial trial;
 

@@ -1,16 +1,15 @@
-// Loops over the words of a random stream, of the backend, and what is made of a word;
-// docs/random.md of dl-diopi-proto says which element gets which part of the stream.
+// Loops over the words of a random stream, in the backend's implementation, and distributions.
+// docs/random.md of dl-diopi-proto defines which element uses which part of the stream.
 //
 //   draw_words(launch, state, n, f, arrays...)        calls f(i, word, source, x...) for every i in
 //                                                     [0, n)
 //   draw_long_words(launch, state, n, f, arrays...)   the same with 64 bits each
-//   draw_normals<C>(launch, state, n, f, arrays...)   f(i, number, x...) with normal numbers,
-//   computed
-//                                                     in C
+//   draw_normals<C>(launch, state, n, f, arrays...)   f(i, number, x...) with standard normal
+//                                                     numbers, computed in C
 //
 // `f` is a functor without references. Arrays and x are those of parallel/elements.h; with none, f
-// itself writes what is drawn. Where most words of 32 bits are enough, f may also have
-// `in_fast_range(word)`, and for such words `fast(i, word, x...)`.
+// itself stores the results. If most 32-bit words suffice alone, f may also have
+// `in_fast_range(word)`, and `fast(i, word, x...)` for such words.
 #ifndef DL_KERNELS_RANDOM_DRAWS_H_
 #define DL_KERNELS_RANDOM_DRAWS_H_
 
@@ -26,12 +25,11 @@
 
 DL_KERNELS_BEGIN
 
-// Integers in [0, count) of equal probability: the upper half of the product of a word and the
-// count. Words whose lower half is below 2^32 mod count are refused, because the others alone are
-// equally many for each integer. Source: Lemire, Fast random integer generation in an interval
-// (TOMACS 2019).
+// Uniform integers in [0, count): the upper half of the product of a word and the count. Words
+// whose lower half is below 2^32 mod count are rejected, which makes all results equally likely.
+// Source: Lemire, Fast random integer generation in an interval (TOMACS 2019).
 struct Below {
-  // Each attempt is refused with a probability below 1/2.
+  // Each attempt is rejected with a probability below 1/2.
   static constexpr uint64_t kAttempts = 128;
 
   uint64_t count;    // at most 2^32
@@ -50,7 +48,7 @@ struct Below {
   }
 };
 
-// The same from words of 64 bits; a count of 0 stands for 2^64.
+// The same from 64-bit words; a count of 0 stands for 2^64.
 struct LongBelow {
   uint64_t count;
   uint64_t refused;  // 2^64 mod count
@@ -70,7 +68,8 @@ struct LongBelow {
   }
 };
 
-// The same where every element has a count of its own: the remainder is taken where it may matter.
+// The same with a separate count for every element: the remainder is computed only if it can
+// matter.
 DL_FN uint64_t draw_below(uint64_t word, uint64_t count, const WordSource& source) {
   return word * count < count ? LongBelow(count)(word, source) : LongBelow::upper_half(word, count);
 }

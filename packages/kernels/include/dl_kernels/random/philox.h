@@ -1,6 +1,7 @@
-// Philox4x32-10: random numbers as a function of a seed and a counter, so that any element can be
-// drawn by any thread. Which element takes which part of the stream, and what becomes of it, is a
-// fact of the contract: docs/random.md of dl-diopi-proto.
+// Philox4x32-10, a counter-based generator: random numbers are a function of a seed and a counter,
+// so any thread can draw any element. Source: Salmon et al., Parallel random numbers: as easy as 1,
+// 2, 3 (SC 2011). The assignment of the stream to elements is part of the contract: docs/random.md
+// of dl-diopi-proto.
 #ifndef DL_KERNELS_RANDOM_PHILOX_H_
 #define DL_KERNELS_RANDOM_PHILOX_H_
 
@@ -20,7 +21,7 @@ struct Philox {
 
   Philox() = default;
 
-  // The four words of `step`, of further attempts where some of them were refused.
+  // The four words of `step`; `attempt` > 0 gives further words after a rejection.
   DL_FN Philox(uint64_t seed, uint64_t step, uint64_t attempt = 0) {
     uint32_t key0 = static_cast<uint32_t>(seed), key1 = static_cast<uint32_t>(seed >> 32);
     uint32_t c0 = static_cast<uint32_t>(step), c1 = static_cast<uint32_t>(step >> 32);
@@ -52,12 +53,12 @@ struct Philox {
   }
 };
 
-// The two numbers of 64 bits in a step.
+// Return one of the two 64-bit numbers of a step.
 DL_FN uint64_t long_lane(const Philox& random, int64_t lane) {
   return random.word[2 * lane] | static_cast<uint64_t>(random.word[2 * lane + 1]) << 32;
 }
 
-// Where an element's word comes from, and so its words of further attempts, which are rare.
+// The origin of an element's word, from which the words of further, rare attempts are derived.
 struct WordSource {
   uint64_t seed, step;
   int64_t lane;
@@ -70,16 +71,16 @@ struct WordSource {
   }
 };
 
-// How many steps n elements take that take one word or two.
+// Number of steps for n elements that use one word, or two.
 DL_FN int64_t word_steps(int64_t n) { return (n + 3) / 4; }
 DL_FN int64_t long_word_steps(int64_t n) { return (n + 1) / 2; }
 
-// The state that a generator handle carries.
+// The state of a generator handle.
 struct RandomState {
   uint64_t seed, offset;
 };
 
-// Reads the state and takes `steps` steps out of it.
+// Read the state and advance the generator by `steps` steps.
 inline RandomState take_steps(diopiGeneratorHandle_t generator, int64_t steps) {
   RandomState state{};
   read_generator(generator, &state.seed, &state.offset);
@@ -87,12 +88,13 @@ inline RandomState take_steps(diopiGeneratorHandle_t generator, int64_t steps) {
   return state;
 }
 
-// In [0, 1), with as many digits as a float or a double has.
+// Uniform in [0, 1), with as many digits as a float or a double has.
 DL_FN float unit_float(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 DL_FN double unit_double(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-// Two independent normal numbers of mean 0 and deviation 1, from a number in (0, 1], of which the
-// logarithm is finite, and an angle.
+// Box-Muller transform: two independent standard normal numbers from a number in (0, 1], whose
+// logarithm is finite, and an angle. Source: Box and Muller, A note on the generation of random
+// normal deviates (1958).
 template <class C>
 DL_FN void normal_pair(C u, C angle, C* pair) {
   const C radius = std::sqrt(C(-2) * math::log(u));
@@ -104,7 +106,7 @@ DL_FN void normal_pair(C u, C angle, C* pair) {
 
 inline constexpr double kTwoPi = 6.283185307179586476925;
 
-// The normal numbers of a step in the type they are computed in.
+// The normal numbers of a step, in their compute type.
 template <class C>
 inline constexpr int64_t kNormalsPerStep = std::is_same_v<C, double> ? 2 : 4;
 

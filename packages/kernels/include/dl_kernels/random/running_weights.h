@@ -1,4 +1,4 @@
-// Choices by inversion of running sums of weights.
+// Sampling by inversion of cumulative weights.
 #ifndef DL_KERNELS_RANDOM_RUNNING_WEIGHTS_H_
 #define DL_KERNELS_RANDOM_RUNNING_WEIGHTS_H_
 
@@ -8,7 +8,8 @@
 
 DL_KERNELS_BEGIN
 
-// The first position whose running sum exceeds `target`; the last one with a weight if none does.
+// Return the first position whose cumulative weight exceeds `target`; if there is none, the last
+// one with a positive weight.
 DL_FN int64_t find_weight(const double* sums, int64_t n, double target) {
   const double total = sums[n - 1];
   int64_t low = 0, high = n - 1;

@@ -1,4 +1,4 @@
-// The next token of each sequence: what top-k and top-p sampling share.
+// The next token of each sequence: code shared by top-k and top-p sampling.
 #ifndef DL_KERNELS_RANDOM_SAMPLE_TOKENS_H_
 #define DL_KERNELS_RANDOM_SAMPLE_TOKENS_H_
 
@@ -20,14 +20,13 @@ inline bool has_indexes(diopiConstTensorHandle_t tensor) {
   return tensor == nullptr || (dtype_bit(ref(tensor).dtype) & kIndexes) != 0;
 }
 
-// An optional tensor with an element for each sequence.
+// Check an optional tensor with one element per sequence.
 inline diopiError_t check_each(const char* op, const char* name, diopiConstTensorHandle_t tensor,
                                int64_t batch) {
   return tensor == nullptr ? diopiSuccess : check_sizes(op, name, ref(tensor), {batch});
 }
 
-// The parameters of sampling that are completed.
-// A number that has to fit tensors of int32, too.
+// Check a sampling parameter, which also has to fit into int32 tensors.
 inline diopiError_t check_number(const char* op, const char* name, int64_t value) {
   if (value >= 0 && value <= INT32_MAX) return diopiSuccess;
   return fail(op, "%s is %lld; it must be from 0 to 2^31 - 1", name, (long long)value);
@@ -45,8 +44,8 @@ inline diopiError_t check_limits(const char* op, diopiTensorHandle_t top_ks,
   return check_each(op, "skip_decode", skip, batch);
 }
 
-// How many candidates of each sequence are looked for. On a GPU, where the host cannot see how many
-// are wanted without waiting, as many as there may be.
+// Return the number of candidates to select per sequence. On a GPU, the host cannot read the
+// requested number without waiting, so this is the maximum.
 inline int64_t most_candidates(const int64_t* top_k, int64_t batch, int64_t vocabulary) {
   int64_t most = 1;
 #if DL_KERNELS_GPU
@@ -59,7 +58,7 @@ inline int64_t most_candidates(const int64_t* top_k, int64_t batch, int64_t voca
   return most < vocabulary ? most : vocabulary;
 }
 
-// The arguments of both ways to sample.
+// Arguments of both sampling operators.
 struct Sampling {
   diopiTensorHandle_t output_ids;
   diopiConstTensorHandle_t logits, end_ids;

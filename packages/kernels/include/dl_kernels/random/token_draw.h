@@ -1,4 +1,4 @@
-// The next token of each sequence of a language model, drawn among its most likely ones.
+// Draw of the next token of each sequence of a language model among its most likely tokens.
 #ifndef DL_KERNELS_RANDOM_TOKEN_DRAW_H_
 #define DL_KERNELS_RANDOM_TOKEN_DRAW_H_
 
@@ -13,10 +13,10 @@
 
 DL_KERNELS_BEGIN
 
-// No top-k sampling looks at more tokens.
+// Upper bound of k in top-k sampling.
 inline constexpr int64_t kMostCandidates = 1024;
 
-// States travel with the arguments of a launch, so many at a time.
+// Generator states are passed as kernel arguments, this many at a time.
 inline constexpr int64_t kStatesAtOnce = 64;
 
 struct FirstUniform {
@@ -27,7 +27,7 @@ struct FirstUniform {
   }
 };
 
-// A uniform number from each generator, which it advances by a step.
+// Draw a uniform number from each generator, and advance it by a step.
 inline void draw_uniforms(const Launch& launch, diopiGeneratorHandle_t* generators, int64_t count,
                           double* out) {
   for (int64_t first = 0; first < count; first += kStatesAtOnce) {
@@ -39,12 +39,12 @@ inline void draw_uniforms(const Launch& launch, diopiGeneratorHandle_t* generato
   }
 }
 
-// What a draw reads and writes; all that is optional may be null.
+// Inputs and outputs of a draw; optional ones may be null.
 template <class C>
 struct TokenDraw {
   const C* logits;  // [batch, vocabulary]
   int64_t vocabulary;
-  const C* values;       // [batch, kept], the most likely first
+  const C* values;       // [batch, kept], in descending order of likelihood
   const int64_t* order;  // their tokens
   int64_t kept;
   const int64_t* top_k;  // optional
@@ -66,13 +66,13 @@ struct TokenDraw {
     if (top_k == nullptr) return kept;
     return top_k[row] < 1 ? 1 : (top_k[row] < kept ? top_k[row] : kept);
   }
-  // Relative to the most likely token.
+  // Weight relative to the most likely token.
   DL_FN double weight(int64_t row, C logit) const {
     return math::exp(static_cast<double>(logit) - static_cast<double>(values[row * kept]));
   }
 };
 
-// The running sums of a sequence's candidates, and the sum of all weights where it is wanted.
+// Cumulative weights of a sequence's candidates, and the sum of all weights if requested.
 template <class C>
 struct AddWeights {
   TokenDraw<C> draw;
@@ -125,7 +125,7 @@ struct PickToken {
     const double share = given > 0.0f ? (given < 1.0f ? static_cast<double>(given) : 1.0) : 0.0;
     const double sum = running[count - 1];
     int64_t at = find_weight(running, count, d.uniform[row] * share * sum);
-    // Logits that are not numbers leave no weights; the first token does then.
+    // NaN logits have no weights; the first token is used then.
     while (at > 0 && !(d.weight(row, values[at]) > 0.0)) --at;
     d.tokens[row] = d.order[row * d.kept + at];
     const double behind = static_cast<double>(values[at]) - static_cast<double>(values[0]);
@@ -140,7 +140,7 @@ struct PickToken {
     }
   }
 
-  static constexpr double kSmallest = 1e-6;  // the schema's
+  static constexpr double kSmallest = 1e-6;  // a constant of the schema
 };
 
 DL_KERNELS_END

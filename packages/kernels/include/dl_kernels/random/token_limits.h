@@ -1,4 +1,4 @@
-// What bounds the draw of each sequence's next token: the parameters of a call, completed.
+// Sampling parameters of each sequence (top-k, top-p), completed with defaults.
 #ifndef DL_KERNELS_RANDOM_TOKEN_LIMITS_H_
 #define DL_KERNELS_RANDOM_TOKEN_LIMITS_H_
 
@@ -10,7 +10,7 @@
 
 DL_KERNELS_BEGIN
 
-// Parameters of sampling as one sequence of a call has them.
+// The parameters of one sequence of a call.
 struct Limits {
   int64_t *top_ks, k;
   float *top_ps, p;
@@ -18,7 +18,7 @@ struct Limits {
 
   DL_FN int64_t k_of(int64_t i) const { return has_ks ? top_ks[i] : k; }
   DL_FN float p_of(int64_t i) const { return has_ps ? top_ps[i] : p; }
-  // NaN stays.
+  // Clamp to [0, 1]; NaN propagates.
   DL_FN static float limited(float p) { return p < 0.0f ? 0.0f : (p > 1.0f ? 1.0f : p); }
 };
 

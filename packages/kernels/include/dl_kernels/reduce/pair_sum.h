@@ -1,9 +1,8 @@
-// Two sums over the same elements in one pass, of the backend:
+// Two sums over the same elements in one pass, in the backend's implementation:
 //
-//   pair_sum(launch, count, f, to)   *to becomes the sum of the pairs f(0) … f(count - 1), where
-//   the
-//                                    operator runs. `f` is a functor without references; it is
-//                                    called once for each item.
+//   pair_sum(launch, count, f, to)   *to = the sum of the pairs f(0) … f(count - 1), in the memory
+//                                    of the device. `f` is a functor without references; it is
+//                                    called once per item.
 #ifndef DL_KERNELS_REDUCE_PAIR_SUM_H_
 #define DL_KERNELS_REDUCE_PAIR_SUM_H_
 

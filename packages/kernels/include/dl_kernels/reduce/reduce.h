@@ -1,13 +1,13 @@
 // Reductions of any dimensions, over any strides.
 //
-// A reducer says what is combined and how:
-//   using Acc;                 the type of partial results, also of long ones (see Wide)
+// A reducer defines what is combined and how:
+//   using Acc;                 accumulate type of partial results, also of long ones (see Wide)
 //   using Wide;                the type in which partial results of 4096 elements are combined
 //   Acc start;                 the neutral element
-//   Acc map(C x)               what an element contributes
+//   Acc map(C x)               the contribution of an element
 //   combine(a, b)              for Acc and for Wide
 //   Acc finish(Wide)           the result
-// Results do not depend on the number of threads: work is cut at fixed places.
+// Results do not depend on the number of threads: the division of work is fixed.
 #ifndef DL_KERNELS_REDUCE_REDUCE_H_
 #define DL_KERNELS_REDUCE_REDUCE_H_
 
@@ -27,7 +27,7 @@
 
 DL_KERNELS_BEGIN
 
-// Sums in the accumulation type; long ones in double.
+// Sums in the accumulate type; long ones in double.
 template <class A>
 struct SumReducer {
   using Acc = A;
@@ -65,7 +65,7 @@ struct ProductReducer {
   DL_FN Acc finish(Wide total) const { return total; }
 };
 
-// The extremum of a dense row. Whether there is a NaN is asked beside the comparison, which then
+// The extremum of a contiguous row. NaN is detected separately from the comparison, which then
 // takes one instruction.
 template <bool Max, class T, class A>
 DL_FN A row_extremum(const T* x, int64_t n, A start) {
@@ -87,11 +87,11 @@ DL_FN A row_extremum(const T* x, int64_t n, A start) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) compare(i);
   if (i != 0 && i < n) {
-    // An extremum may see elements twice.
+    // An extremum may read elements twice.
     compare(n - kLanes);
     i = n;
   }
-  // Together again a register at a time.
+  // Combine the partial results, a register at a time.
   constexpr int64_t kLast = 8;
   for (int64_t k = kLast; k < kLanes; k += kLast) {
     DL_VECTOR_LOOP
@@ -140,7 +140,8 @@ struct MinReducer {
   DL_FN Acc finish(Wide total) const { return total; }
 };
 
-// An integer as wide as the elements: conversions between widths cost more than the comparison.
+// An integer as wide as the elements: conversions between widths would cost more than the
+// comparison.
 template <class C>
 using truth_t = bits_t<C>;
 
@@ -177,7 +178,7 @@ struct MaxReducer<bool> : AnyReducer<bool> {};
 template <>
 struct MinReducer<bool> : AllReducer<bool> {};
 
-// I is the element type of the input. Any dtype in Mask may be the output's.
+// I is the element type of the input. The output may have any dtype in Mask.
 template <class I, uint32_t Mask, class R>
 diopiError_t reduce(diopiContextHandle_t ctx, const char* op, const R& reducer,
                     const TensorRef& out, const TensorRef& input, uint32_t dims) {

@@ -1,14 +1,14 @@
-// Sorting and selection along one dimension: a seam for a vendor's library.
+// Sorting and selection along one dimension, an interface that a vendor's library may implement.
 //
 //   sort_along<T>(launch, order, plan, in, values, indices)
-//       every row of `in` sorted, equal elements in their order
+//       sorts every row of `in`, stably
 //   select_along<T>(launch, order, plan, in, k, sorted, values, indices)
 //       the first k of each row in that order
 //   sort_slices<T>(launch, in, count, width, order)
-//       the positions that sort `count` dense slices of `width` elements, the first element first
+//       the positions that sort `count` contiguous slices of `width` elements lexicographically
 //
-// Plans hold input, values and indices; `values` or `indices` may be null. NaN counts as the
-// largest.
+// Plans hold input, values and indices; `values` or `indices` may be null. NaN is the largest
+// value.
 #ifndef DL_KERNELS_SORT_SORT_H_
 #define DL_KERNELS_SORT_SORT_H_
 
@@ -23,7 +23,7 @@
 
 DL_KERNELS_BEGIN
 
-// `count` rows of `n` elements, of which the outputs have `kept`, behind each other.
+// `count` contiguous rows of `n` elements, `kept` of them in the outputs.
 inline DimPlan<3> dense_rows(int64_t count, int64_t n, int64_t kept) {
   DimPlan<3> plan{};
   plan.rows.ndim = 1;

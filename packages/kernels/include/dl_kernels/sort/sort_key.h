@@ -1,5 +1,6 @@
-// Elements as unsigned integers in the same order: NaN is the largest, -0 equals 0. Items pack them
-// with their positions: equal keys are then ordered by position, so any sort of items is stable.
+// Elements as unsigned integers in the same order: NaN is the largest, -0 equals 0. Items combine
+// them with their positions: equal keys are then ordered by position, so any sort of items is
+// stable.
 #ifndef DL_KERNELS_SORT_SORT_KEY_H_
 #define DL_KERNELS_SORT_SORT_KEY_H_
 
@@ -23,7 +24,8 @@ DL_FN sort_key_t<T> sort_key(T value) {
   using U = sort_key_t<T>;
   constexpr U kSign = static_cast<U>(U(1) << (8 * sizeof(U) - 1));
   if constexpr (kIsFloat<T>) {
-    // The bits of positive floats are in order; those of negative ones in reverse.
+    // The bits of positive floats are ordered like their values, those of negative floats in
+    // reverse.
     U bits;
     __builtin_memcpy(&bits, &value, sizeof(U));
     if (is_nan(value)) return static_cast<U>(~U(0));
@@ -38,7 +40,7 @@ DL_FN sort_key_t<T> sort_key(T value) {
   }
 }
 
-// What keys are combined with to turn the order around.
+// Mask that is XORed into keys to reverse the order.
 template <class T>
 sort_key_t<T> flip_of(SortOrder order) {
   return order.descending ? static_cast<sort_key_t<T>>(~sort_key_t<T>(0)) : sort_key_t<T>(0);
@@ -66,7 +68,7 @@ struct WideItem {
 template <class T>
 using sort_item_t = std::conditional_t<sizeof(T) <= 4, NarrowItem, WideItem>;
 
-// Positions beyond 32 bits do not fit beside a narrow key.
+// Positions beyond 32 bits do not fit next to a narrow key.
 inline constexpr int64_t kLongestRow = int64_t(1) << 32;
 
 template <class T>

@@ -1,7 +1,7 @@
-// Discrete Fourier transforms of many rows. Lengths whose prime factors are small go by mixed
-// radices (Van Loan, Computational frameworks for the fast Fourier transform, SIAM 1992, section
-// 1.7); others are convolutions with a chirp (Bluestein, A linear filtering approach to the
-// computation of the discrete Fourier transform, 1970).
+// Discrete Fourier transforms of many rows. Lengths with small prime factors use mixed radices (Van
+// Loan, Computational frameworks for the fast Fourier transform, SIAM 1992, section 1.7); others
+// are convolutions with a chirp (Bluestein, A linear filtering approach to the computation of the
+// discrete Fourier transform, 1970).
 #ifndef DL_KERNELS_SPECTRAL_FOURIER_H_
 #define DL_KERNELS_SPECTRAL_FOURIER_H_
 
@@ -20,10 +20,10 @@
 
 DL_KERNELS_BEGIN
 
-// Squares of places in a row, and twice their number, are numbers of an int64.
+// Bound for which squared positions in a row, and their doubles, fit into int64.
 inline constexpr int64_t kLongestTransform = int64_t{1} << 31;
 
-// What rows that are convolved take at once: it stays near a core.
+// Elements of the rows that are convolved at once: they should stay in a core's cache.
 inline constexpr int64_t kChirpedElements = DL_KERNELS_GPU ? int64_t{1} << 24 : int64_t{1} << 17;
 
 // exp(-πi · j² / n) for j < n.
@@ -37,8 +37,8 @@ struct ChirpItem {
   }
 };
 
-// A row of n times the chirp, with zeros up to `length`; `inner` rows lie side by side, and `first`
-// is the first that is taken.
+// Multiply a row of n by the chirp, padded with zeros to `length`; `inner` rows are interleaved,
+// and `first` is the first one of this call.
 template <class T>
 struct ChirpedRow {
   T* to;
@@ -56,7 +56,7 @@ struct ChirpedRow {
   }
 };
 
-// What is convolved with: the chirp's conjugate, around 0.
+// The convolution kernel: the chirp's conjugate, centered at 0.
 template <class T>
 struct FilterItem {
   T* to;
@@ -95,8 +95,8 @@ struct UnchirpedRow {
   }
 };
 
-// `scale` times the transforms of element (o, j, i) at [(o * n + j) * inner + i] over j. `to` does
-// not overlap `from`.
+// `scale` times the transform over j of the elements (o, j, i), at [(o * n + j) * inner + i]. `to`
+// must not overlap `from`.
 template <class T>
 void transform(const Launch& launch, T* to, const T* from, int64_t outer, int64_t n, int64_t inner,
                bool forward, real_t<T> scale) {

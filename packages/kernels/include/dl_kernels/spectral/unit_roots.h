@@ -1,4 +1,4 @@
-// Roots of unity, and the factors of a length.
+// Roots of unity, and the factorization of a length.
 #ifndef DL_KERNELS_SPECTRAL_UNIT_ROOTS_H_
 #define DL_KERNELS_SPECTRAL_UNIT_ROOTS_H_
 
@@ -10,13 +10,13 @@
 
 DL_KERNELS_BEGIN
 
-// exp(-2πi · p / q), or its conjugate, for 0 <= p < q. The angle is brought down to an eighth of
-// the circle in integers, so that what is exact, like exp(-πi / 2), is.
+// exp(-2πi · p / q), or its conjugate, for 0 <= p < q. The angle is reduced to an eighth of the
+// circle in integers, so that exact values, such as exp(-πi / 2), are exact.
 template <class R>
 DL_FN Complex<R> unit_root(int64_t p, int64_t q, bool forward) {
   const bool below = 2 * p > q;
   if (below) p = q - p;
-  // As π · p / q, first.
+  // From here on, the angle is π · p / q.
   p *= 2;
   const bool turned = 2 * p > q;
   if (turned) p = q - p;
@@ -29,12 +29,12 @@ DL_FN Complex<R> unit_root(int64_t p, int64_t q, bool forward) {
   return {static_cast<R>(turned ? -re : re), static_cast<R>(below == forward ? im : -im)};
 }
 
-// The largest prime factor that is taken as it is.
+// The largest prime factor that is used as a radix.
 inline constexpr int kLargestRadix = 31;
-// As many factors as an int64 can have.
+// Upper bound of the number of factors of an int64.
 inline constexpr int kMostFactors = 64;
 
-// The factors of a length, fours before others; none where one is too large, or for 1.
+// The radices of a length, fours first; empty if a factor is too large, or for length 1.
 struct Radixes {
   explicit Radixes(int64_t n) {
     for (; n % 4 == 0; n /= 4) values[count++] = 4;
