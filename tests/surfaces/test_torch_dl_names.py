@@ -12,15 +12,14 @@ import torch.cuda.comm  # an attribute of torch.cuda only once somebody has impo
 
 from dl_core.torch_backend.refused import REFUSED, refusal
 
-# Not of the device, but what its modules import.
+# Names that the device's modules import.
 IMPORTED = {"Callable", "Device", "NewType", "Optional", "TYPE_CHECKING", "cast", "classproperty"}
 # Facts about releases of CUDA and NVIDIA's hardware.
 OF_CUDA = {"DEVICE_REQUIREMENT", "PYTORCH_RELEASES_CODE_CC"}
 
 
 def public(module: ModuleType) -> set[str]:
-    """What somebody may know a module for: its names without a line before them, but for modules
-    and functions of elsewhere."""
+    """Return the public names of a module, without modules and functions defined elsewhere."""
     found = set(getattr(module, "__all__", ()))
     for name, value in vars(module).items():
         if name.startswith("_") or name in IMPORTED | OF_CUDA:
