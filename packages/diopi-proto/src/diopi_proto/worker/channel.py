@@ -1,0 +1,101 @@
+"""Messages over a socket whose other side may write anything, or stop half-way."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import socket
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+TOKEN_BYTES = 16
+LARGEST = 1 << 31
+"""Bytes of a message."""
+_HEADER = struct.Struct("<QI")
+
+
+class GarbageError(Exception):
+    """Received bytes are not a message."""
+
+
+def to_json(message: Any) -> bytes:
+    """Encode a message that is safe to decode wherever it comes from."""
+    return json.dumps(message).encode()
+
+
+class Channel:
+    """One side of a connection.
+
+    :param token: begins each message, so that what the other side writes by chance is not one.
+    :param largest: bytes of a message.
+    :ivar encode: of messages that are sent: pickle, unless another function is set.
+    :ivar decode: of messages that are received, likewise.
+    """
+
+    def __init__(self, connection: socket.socket, token: bytes, largest: int = LARGEST) -> None:
+        self.socket, self.largest, self._token = connection, largest, token
+        self._received = bytearray()
+        self.encode: Callable[[Any], bytes] = pickle.dumps
+        self.decode: Callable[[bytes], Any] = pickle.loads
+
+    def send(self, message: Any, seconds: float | None = None) -> None:
+        """Write a message, within `seconds`.
+
+        :raises TimeoutError: the other side does not read.
+        :raises OSError: there is no other side.
+        :raises ValueError: the message is too large.
+        """
+        text = self.encode(message)
+        if len(text) > self.largest:
+            raise ValueError(f"it has {len(text)} bytes, and {self.largest} are allowed")
+        self.socket.settimeout(seconds)
+        self.socket.sendall(self._token + _HEADER.pack(len(text), zlib.crc32(text)) + text)
+        self.socket.settimeout(None)
+
+    def receive(self) -> Any:
+        """Wait for a message.
+
+        :raises EOFError: the other side is closed.
+        :raises GarbageError: what comes is not a message.
+        """
+        while (found := self.take()) is None:
+            self.read()
+        return found[0]
+
+    def read(self) -> None:
+        """Read what is there; waits if there is nothing.
+
+        :raises EOFError: the other side is closed.
+        """
+        data = self.socket.recv(1 << 20)
+        if not data:
+            raise EOFError
+        self._received += data
+
+    def take(self) -> tuple[Any] | None:
+        """Return the next message; None: it is not whole yet.
+
+        :raises GarbageError: what was read is not a message.
+        """
+        start = TOKEN_BYTES + _HEADER.size
+        if not self._token.startswith(bytes(self._received[:TOKEN_BYTES])):
+            raise GarbageError
+        if len(self._received) < start:
+            return None
+        length, check = _HEADER.unpack_from(self._received, TOKEN_BYTES)
+        if length > self.largest:
+            raise GarbageError
+        if len(self._received) < start + length:
+            return None
+        text = bytes(self._received[start : start + length])
+        del self._received[: start + length]
+        if zlib.crc32(text) != check:
+            raise GarbageError
+        try:
+            return (self.decode(text),)
+        except MemoryError:
+            raise
+        except Exception as error:
+            raise GarbageError(str(error)) from error

@@ -1,0 +1,78 @@
+"""Run of a program, of which nothing is left at its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .guard import PROGRAM, Ending, guard_command
+from .outcome import Failure, WorkerError
+
+
+@dataclass(frozen=True)
+class CommandRun:
+    """A program that has ended.
+
+    :ivar output: what it wrote to standard output.
+    """
+
+    ending: Ending
+    output: bytes
+
+
+def run_command(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    seconds: float | None = None,
+    stdin: int | None = None,
+    merge_errors: bool = False,
+) -> CommandRun:
+    """Run a program to its end, and end all that it started.
+
+    :param stdin: as :class:`subprocess.Popen` takes it.
+    :param merge_errors: standard error is part of the output; else it is this process's.
+    :raises WorkerError: it took longer than `seconds`.
+    :raises OSError: it cannot be started.
+    """
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            guard = subprocess.Popen(
+                [
+                    sys.executable,
+                    *guard_command(sys.path, PROGRAM, theirs.fileno(), *command),
+                ],
+                env={**os.environ, **(env or {})},
+                cwd=cwd,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT if merge_errors else None,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        try:
+            output, _ = guard.communicate(timeout=seconds)
+            said = b"".join(iter(lambda: ours.recv(1 << 16), b""))
+        except subprocess.TimeoutExpired as error:
+            message = f"{command[0]} did not end within {seconds:g} s"
+            raise WorkerError(Failure.TIMED_OUT, message) from error
+        finally:
+            # Whatever ends this run, it is what ends the program.
+            ours.close()
+            guard.wait()
+            assert guard.stdout is not None
+            guard.stdout.close()
+    if not said:
+        raise WorkerError(Failure.OVER_LIMIT, "something ended the process that guards the program")
+    told = json.loads(said)
+    if "error" in told:
+        raise OSError(told["error"])
+    return CommandRun(Ending(**told), output)

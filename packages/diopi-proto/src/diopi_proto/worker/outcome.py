@@ -1,0 +1,49 @@
+"""Outcomes of a call in a worker that are not an answer."""
+
+from __future__ import annotations
+
+import signal
+from enum import Enum
+
+
+class Failure(Enum):
+    """Kind of a failure."""
+
+    RAISED = "error"
+    CRASHED = "crash"
+    EXITED = "exit"
+    TIMED_OUT = "timeout"
+    OUT_OF_MEMORY = "memory"
+    OVER_LIMIT = "limit"
+    LEFT_CHILDREN = "children"
+    CLOSED = "closed"
+    """It closed its pipes and ran on."""
+    GARBAGE = "garbage"
+    """It wrote something else than an answer to its pipe."""
+
+
+class WorkerError(Exception):
+    """The worker did not answer; the message says why.
+
+    :ivar signal: that ended the process; 0: none.
+    :ivar status: exit status of the process; None: it did not exit by itself.
+    :ivar peak: bytes of memory that it had at most, where it ended by itself.
+    :ivar output: the end of what it wrote to standard output and error.
+    :ivar note: its last note.
+    """
+
+    def __init__(self, failure: Failure, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.failure = failure
+        self.signal = -code if code is not None and code < 0 else 0
+        self.status = code if code is not None and code >= 0 else None
+        self.peak = 0
+        self.output = self.note = ""
+
+
+def signal_name(number: int) -> str:
+    """Name of a signal; those of real time have numbers only."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,73 @@
+"""Processes of this machine as /proc lists them: parents, descendants and memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_ENDED = "ZX"
+"""States of processes that have ended and are not reaped yet."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process.
+
+    :ivar resident: bytes of memory that it has touched; shared pages count fully.
+    :ivar ended: it has ended and is not reaped yet.
+    """
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    threads: int
+    resident: int
+    ended: bool
+
+
+def processes() -> list[Process]:
+    """Return all processes, in no order."""
+    found = []
+    for folder in os.scandir("/proc"):
+        if not folder.name.isdecimal():
+            continue
+        try:
+            text = Path(folder.path, "stat").read_text(errors="replace")
+        except OSError:
+            continue  # it has ended meanwhile
+        # The name, which may hold anything, is in the last pair of parentheses.
+        state, *rest = text.rpartition(")")[2].split()
+        parent, group, session, threads, pages = (int(rest[at]) for at in (0, 1, 2, 16, 20))
+        memory = pages * _PAGE
+        pid, ended = int(folder.name), state in _ENDED
+        found.append(Process(pid, parent, group, session, threads, memory, ended))
+    return found
+
+
+def below(pid: int) -> list[Process]:
+    """Return all descendants of a process."""
+    children = defaultdict(list)
+    for each in processes():
+        children[each.parent].append(each)
+    found: list[Process] = []
+    open_ = [pid]
+    while open_:
+        more = children.pop(open_.pop(), [])
+        found += more
+        open_ += [each.pid for each in more]
+    return found
+
+
+def proportional(process: Process) -> int:
+    """Return the bytes of memory that a process has touched, with its part of shared pages."""
+    try:
+        text = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0  # it has ended meanwhile
+    found = re.search(r"^Pss:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(found[1]) << 10 if found else process.resident

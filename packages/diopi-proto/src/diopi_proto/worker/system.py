@@ -1,0 +1,35 @@
+"""Calls of Linux that Python has no function for, and the end of process groups."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+
+_SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
+"""Values from linux/prctl.h."""
+_prctl = ctypes.CDLL(None).prctl
+"""Found once: between fork and exec little is allowed."""
+
+
+def end_with_parent(number: int = signal.SIGKILL, parent: int | None = None) -> None:
+    """Have this process get a signal when the thread that started it ends, however that ends.
+
+    :param parent: the process of that thread, which may have ended already; None: it has not.
+    """
+    _prctl(_SET_PDEATHSIG, ctypes.c_ulong(number))
+    if parent is not None and os.getppid() != parent:
+        os.kill(os.getpid(), number)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of all descendants that lose theirs."""
+    _prctl(_SET_CHILD_SUBREAPER, ctypes.c_ulong(1))
+
+
+def kill_group(process: int) -> None:
+    """Kill a process with its group, if it leads one by now."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(OSError):
+            kill(process, signal.SIGKILL)

@@ -1,0 +1,179 @@
+"""Handlers of requests that run in worker processes, which import this file."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import faulthandler
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from diopi_proto.worker import note
+
+
+def obey() -> Callable[[Any], Any]:
+    """Does what the request names."""
+    misdeeds = {each.__name__: each for each in MISDEEDS}
+
+    def handle(request: tuple[str, Any]) -> Any:
+        what, value = request
+        if what == "echo":
+            return value
+        if what == "pid":
+            return os.getpid()
+        if what == "raise":
+            raise ValueError(value)
+        if what == "crash":
+            os.kill(os.getpid(), value)
+        if what == "leave":
+            os._exit(value)
+        if what == "hang":
+            note("about to hang")
+            signal.pause()
+        if what == "stubborn":
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+            os.kill(os.getpid(), signal.SIGINT)
+            signal.pause()
+        if what == "notes":
+            for at in range(value):
+                note(f"step {at}")
+                time.sleep(0.2)
+            return "done"
+        if what == "print":
+            for _ in range(value):
+                os.write(1, b"x" * (1 << 20))
+                sys.stderr.write("y")
+            return "printed"
+        if what in misdeeds:
+            return misdeeds[what](value)
+        raise AssertionError(what)
+
+    return handle
+
+
+def child(_: object) -> int:
+    """Leave a process behind."""
+    return subprocess.Popen(["sleep", "1000"]).pid
+
+
+def daemon(_: object) -> str:
+    """Leave one in a session of its own, whose parent has ended."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            signal.pause()
+        os._exit(0)
+    os.wait()
+    return "none of mine"
+
+
+def fork(_: object) -> str:
+    """Return twice."""
+    return "copy" if os.fork() == 0 else "original"
+
+
+def bomb(count: int) -> None:
+    """Start processes that wait, a session for each, and wait too."""
+    for _ in range(count):
+        if os.fork() == 0:
+            os.setsid()
+            break
+    signal.pause()
+
+
+def allocate(count: int) -> int:
+    """Take bytes of private memory."""
+    return len(bytearray(count))
+
+
+def allocate_and_return(count: int) -> bytes:
+    """Give a large answer."""
+    return bytes(count)
+
+
+def share(count: int) -> None:
+    """Take bytes of shared memory, which is not data of one process, and touch them."""
+    memory = mmap.mmap(-1, count)
+    for at in range(0, count, mmap.PAGESIZE):
+        memory[at] = 1
+    signal.pause()
+
+
+def close(_: object) -> None:
+    """Close all files."""
+    os.closerange(0, 1000)
+
+
+def close_and_hang(_: object) -> None:
+    """Close all files, and stay."""
+    os.closerange(0, 1000)
+    signal.pause()
+
+
+def scribble(text: bytes) -> None:
+    """Write to every file that is open."""
+    for file in range(3, 1000):
+        with contextlib.suppress(OSError):
+            os.write(file, text)
+
+
+def write(count: int) -> None:
+    """Write a large file, which has no name."""
+    with tempfile.TemporaryFile() as file:
+        os.truncate(file.fileno(), count)
+
+
+def kill_parent(_: object) -> None:
+    """End the process above."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    signal.pause()
+
+
+def lock(_: object) -> Any:
+    """Return what cannot be pickled."""
+    return threading.Lock()
+
+
+MISDEEDS: tuple[Callable[[Any], Any], ...] = (
+    *(
+        child,
+        daemon,
+        fork,
+        bomb,
+        allocate,
+        allocate_and_return,
+        share,
+        close,
+        close_and_hang,
+        scribble,
+        write,
+    ),
+    kill_parent,
+    lock,
+)
+
+
+def refuse() -> Callable[[Any], Any]:
+    """Cannot begin."""
+    raise RuntimeError("there is no device")
+
+
+def traced() -> Callable[[Any], Any]:
+    """Write Python's stack at a fatal signal."""
+    faulthandler.enable()
+    return obey()
+
+
+def registered() -> Callable[[Any], Any]:
+    """Make a file when the interpreter ends."""
+    return lambda path: atexit.register(Path(path).touch) and None
