@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from diopi_proto.worker import below
 from dl_autotune.observers import RaceSettings
 from dl_autotune.runners.database import Database, StoredTrial
 from dl_autotune.runners.kernel_worker import Target
 from dl_autotune.runners.limits import Limits
-from dl_autotune.runners.processes import below
 from dl_autotune.runners.tuner import Plan, Tuner
 from dl_autotune.strategies import Budget
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from diopi_proto.worker import below
 from dl_autotune.runners.database import Database
-from dl_autotune.runners.processes import below
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++"))), reason="needs a C++ compiler"

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from diopi_proto.choices import ChoiceKey, ChoiceRecord, Choices
+from diopi_proto.worker import end_with_parent
 from dl_core.torch_backend.devices import synchronize
 from dl_core.torch_backend.modes import autocompare
 from dl_core.torch_backend.tuning import extension
@@ -23,7 +24,6 @@ from dl_core.torch_backend.tuning import extension
 from ..errors import TuningError
 from ..observers.calibration import Calibration
 from ..observers.race import Race, RaceSettings, race
-from ..runners.reaper import end_with_parent
 from .call import Call, build_arguments, function_of
 
 _SHORTEST = 2e-4

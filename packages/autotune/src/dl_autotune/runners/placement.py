@@ -7,9 +7,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from diopi_proto.worker import Handler
+
 from .device_lock import DeviceLock
 from .limits import Limits
-from .serve import Handler
 from .worker import Worker
 
 

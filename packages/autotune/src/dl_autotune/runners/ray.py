@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from diopi_proto.worker import Handler
+
 from ..errors import TuningError
 from .device_lock import DeviceLock
 from .limits import Limits
 from .placement import Placement
-from .serve import Handler
 from .worker import Worker, WorkerError
 
 LOCAL = "local"

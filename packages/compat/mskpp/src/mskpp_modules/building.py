@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from diopi_proto import worker
+from diopi_proto.worker import run_command
 from dl_autotune.runners.worker import Worker, WorkerError
 
 from .arguments import packed, write_back
@@ -123,27 +122,15 @@ def run_script(script: str, source: Path, output: Path, seconds: float = BUILD_S
     if not path.is_file():
         raise MskppError(f"[mskpp] build script {script} is not a file")
     output.unlink(missing_ok=True)
-    with subprocess.Popen(
-        ["bash", str(path), str(source), str(output)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    ) as process:
-        try:
-            said, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            message = f"[mskpp] {script} did not end within {seconds:g} s"
-            raise MskppError(message) from None
-        finally:
-            # Processes that the script started and left are ended, too.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+    command = ["bash", str(path), str(source), str(output)]
+    try:
+        done = run_command(command, stdin=subprocess.DEVNULL, seconds=seconds, merge_errors=True)
+    except worker.WorkerError:
+        raise MskppError(f"[mskpp] {script} did not end within {seconds:g} s") from None
+    said, status = done.output.decode(errors="replace"), done.ending.status
     last = "\n".join(said.splitlines()[-_SAID_LINES:])
-    if process.returncode != 0:
-        raise MskppError(f"[mskpp] {script} ended with status {process.returncode}:\n{last}")
+    if status != 0:
+        raise MskppError(f"[mskpp] {script} ended with status {status}:\n{last}")
     if not output.is_file():
         raise MskppError(f"[mskpp] {script} did not make {output}:\n{last}")
 
