@@ -89,9 +89,11 @@ except Exception as error:
 """
 # Makes `tests` run all that the packages' own tests sample; `full` sets it.
 WHOLE_PACKAGES = "DL_NOX_WHOLE_PACKAGES"
-# Tested in an environment that has no torch, and of ours nothing but these wheels.
-TORCH_FREE = ("packages/diopi-proto/tests",)
-TORCH_FREE_WHEELS = ("dl_diopi_proto-",)
+# Tested in an environment without torch, each with no other wheel of ours than those before it.
+TORCH_FREE = {
+    "packages/diopi-proto/tests": "dl_diopi_proto-",
+    "packages/graph/tests": "dl_graph-",
+}
 # Tested there too, with all wheels; the environment with torch runs only what needs torch.
 ALSO_WITHOUT_TORCH = ("packages/conformance/tests",)
 
@@ -107,6 +109,7 @@ DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/architecture")
 # Generators of committed files; with --check they compare instead of writing.
 GENERATORS = (
     ("-m", "diopi_proto.generate"),
+    ("packages/graph/codegen/generate.py",),
     ("packages/core/codegen/generate.py",),
     ("packages/core/codegen/required_overloads.py",),
     ("packages/kernels/codegen/chebyshev_tables.py",),
@@ -262,14 +265,16 @@ def train(session: nox.Session) -> None:
 @nox.session(name="torch-free", requires=["build"], default=False)
 def torch_free(session: nox.Session) -> None:
     """Test the packages that never import torch where there is none."""
-    ours = [path for path in wheels() if path.name.startswith(TORCH_FREE_WHEELS)]
     remove_our_packages(session)
-    session.install(*CONSTRAINTS, *map(str, ours), *TEST)
-    session.run("python", "-c", "import importlib.util as u; assert u.find_spec('torch') is None")
     env = {"PATH": os.pathsep.join([session.bin, os.environ["PATH"]])}
     python = str(Path(session.bin) / "python")
-    if failed := run_tests(session, python, [(folder, env) for folder in TORCH_FREE]):
-        session.error(f"failed: {', '.join(failed)}")
+    for folder, prefix in TORCH_FREE.items():
+        ours = [path for path in wheels() if path.name.startswith(prefix)]
+        session.install(*CONSTRAINTS, *map(str, ours), *TEST)
+        without_torch = "import importlib.util as u; assert u.find_spec('torch') is None"
+        session.run("python", "-c", without_torch)
+        if failed := run_tests(session, python, [(folder, env)]):
+            session.error(f"failed: {', '.join(failed)}")
     # The rest of the wheels, still without torch: the command line works.
     session.install(*CONSTRAINTS, *map(str, wheels()))
     session.run("dl", "doctor")
@@ -458,8 +463,8 @@ def fuzz_operators(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
 def sanitize(session: nox.Session) -> None:
-    """Run tests on libraries that watch their memory and undefined behaviour: vendors, and the host
-    of graphs, which is fed wrong files besides."""
+    """Run tests on libraries with sanitizers: vendors, and the executor of graphs, which is also
+    fed mutated files."""
     python = python_of(session, "environment")
     env = {"PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests")))}
     for script in sorted(ROOT.glob("packages/*/tools/sanitize.py")):

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from diopi_proto import Vendor, load_vendor
-from diopi_proto.graph import BoundRun, GraphBuilder, Session
+from dl_graph import BoundRun, GraphBuilder, Session
 from dl_vendor_cpu.plugin import dl_vendor
 
 Call = Callable[[], object]

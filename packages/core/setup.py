@@ -14,6 +14,7 @@ from setuptools.command.egg_info import egg_info
 from torch.utils.cpp_extension import BuildExtension, CppExtension, get_cxx_compiler
 
 import diopi_proto
+import dl_graph
 
 HERE = Path(__file__).parent
 TORCH_RELEASE = torch.__version__.partition("+")[0]
@@ -135,6 +136,7 @@ setup(
             include_dirs=[
                 str(HERE / "csrc"),
                 str(diopi_proto.include_dir()),
+                str(dl_graph.include_dir()),
                 # torch's headers name those of its profiler without their folder.
                 str(Path(torch.__file__).parent / "include" / "kineto"),
             ],

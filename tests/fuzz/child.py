@@ -16,7 +16,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from .instrumented import use_host_library
+from .instrumented import use_graph_library
 from .kind import CANARY, Kind
 
 _MEMORY = 12 << 30
@@ -55,7 +55,7 @@ def run(kind: Kind, folder: Path, seed: str, numbers: range, report: int) -> Non
 def main() -> None:
     name, folder, seed, first, last, report = sys.argv[1:]
     # Sanitizers set aside more than there is.
-    if not use_host_library():
+    if not use_graph_library():
         resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     faulthandler.enable()

@@ -7,25 +7,24 @@ import sys
 from pathlib import Path
 
 from diopi_proto import DiopiError, load_vendor
-from diopi_proto.build import compile_library
-from diopi_proto.graph import read
+from dl_graph import read
 
 from .instrumented import vendor_flags
 from .kind import Case, Kind
 
-_TESTS = Path(__file__).parents[2] / "packages" / "diopi-proto" / "tests"
+_TESTS = Path(__file__).parents[2] / "packages" / "graph" / "tests"
 
 
 def prepare(folder: Path) -> None:
     sys.path.insert(0, str(_TESTS))
     from graph_models import MODELS
+    from graph_vendor import GRAPH_OPERATORS, compile_vendor
 
     for name, (make, _) in MODELS.items():
         make().build().save(folder / f"{name}.dlg")
-    compile_library(
+    compile_vendor(
         folder / "libvendor.so",
-        [_TESTS / "fixtures" / "vendor.cpp"],
-        compile_flags=["-O1", '-DFIXTURE_OPERATORS="graph_operators.inc"', *vendor_flags()],
+        [*GRAPH_OPERATORS, *vendor_flags()],
         link_flags=[flag for flag in vendor_flags() if flag.startswith("-fsanitize=")],
     )
 

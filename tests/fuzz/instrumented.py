@@ -6,20 +6,20 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from diopi_proto import _native
+from dl_graph import native
 
-HOST_LIBRARY = "FUZZ_HOST_LIBRARY"
-"""The variable that names another libdl_host.so."""
+GRAPH_LIBRARY = "FUZZ_GRAPH_LIBRARY"
+"""Variable that names another libdl_graph.so."""
 VENDOR_FLAGS = "FUZZ_VENDOR_FLAGS"
 """That with the compiler's further flags for vendors that are made for cases."""
 
 
-def use_host_library() -> bool:
-    """Take the library that the variable names; returns whether there is one."""
-    named = os.environ.get(HOST_LIBRARY)
+def use_graph_library() -> bool:
+    """Use the library that the variable names; return False if it is not set."""
+    named = os.environ.get(GRAPH_LIBRARY)
     if named is None:
         return False
-    _native.host_library = lambda: Path(named)
+    native.graph_library = lambda: Path(named)
     return True
 
 

@@ -9,7 +9,7 @@ import warnings
 from pathlib import Path
 
 from diopi_proto import DiopiError, load_vendor
-from diopi_proto.graph import read
+from dl_graph import read
 
 from .graphs import _TESTS
 from .kind import Case, Kind

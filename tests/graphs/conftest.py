@@ -1,8 +1,8 @@
-"""The graphs of diopi-proto's own tests."""
+"""The graphs of dl-graph's own tests."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2] / "packages" / "diopi-proto" / "tests"))
+sys.path.append(str(Path(__file__).parents[2] / "packages" / "graph" / "tests"))

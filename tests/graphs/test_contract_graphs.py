@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from diopi_proto import Generator, Vendor, load_vendor
-from diopi_proto.graph import GraphBuilder, Session
+from dl_graph import GraphBuilder, Session
 from dl_vendor_cpu.plugin import dl_vendor
 from graph_models import MODELS, random
 

@@ -20,8 +20,6 @@ import dl_gpu_sim
 import dl_optools
 from diopi_proto.adaptor import read_adaptor
 from diopi_proto.elf import read_elf, read_identity
-from diopi_proto.graph import load, read_inputs
-from diopi_proto.graph.__main__ import main as graph_command
 from dl_autotune.errors import TuningError
 from dl_autotune.runners.database import Database
 from dl_autotune.spaces.deepgen import read_deepgen
@@ -33,6 +31,8 @@ from dl_conformance.target import read_known_failures
 from dl_core.tuned_choices import read_layers
 from dl_gpu_sim.command import list_kernels
 from dl_gpu_sim.report import Report
+from dl_graph import load, read_inputs
+from dl_graph.__main__ import main as graph_command
 from dl_optools.bisect.state import State
 from dl_optools.bundle import BundleError
 from dl_optools.bundle.location import FILE

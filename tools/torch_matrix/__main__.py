@@ -22,7 +22,8 @@ from .releases import supported
 HOME = ROOT / "build" / "torch-matrix"
 README = ROOT / "README.md"
 CORE = "dl_core-"
-CONTRACT = "dl_diopi_proto-"
+# Wheels whose headers dl-core is compiled with.
+HEADERS = ("dl_diopi_proto-", "dl_graph-")
 
 
 def main() -> int:
@@ -36,13 +37,13 @@ def main() -> int:
     shared = {name: path for name, path in shared.items() if not name.startswith(CORE)}
     digests = {name: digest(path) for name, path in shared.items()}
     HOME.mkdir(parents=True, exist_ok=True)
-    (contract,) = (path for name, path in shared.items() if name.startswith(CONTRACT))
+    headers = [path for name, path in shared.items() if name.startswith(HEADERS)]
 
     cores = {}
     for environment in environments:
         say(f"torch {environment.release}: dl-core")
         folder = HOME / environment.release
-        cores[environment.release] = core_wheel.build(environment, folder, contract)
+        cores[environment.release] = core_wheel.build(environment, folder, headers)
     plugins = test_plugins(HOME / "test-plugins", digests)
     rows = []
     for environment in environments:

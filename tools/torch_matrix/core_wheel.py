@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tools.build_wheels import NOT_BUNDLED, OPTIONS, run
@@ -19,11 +20,11 @@ PRODUCTS = "build"
 """The folder of objects, which stays when the copy is renewed."""
 
 
-def build(environment: Environment, folder: Path, contract: Path) -> Path:
+def build(environment: Environment, folder: Path, headers: Sequence[Path]) -> Path:
     """Build the wheel in ``folder``, or keep the one there if nothing that it is made from changed.
 
-    :param contract: the wheel of dl-diopi-proto, whose headers dl-core is compiled with.
-    :raises MatrixError: the contract cannot be installed, or the torch is of another release.
+    :param headers: wheels whose headers dl-core is compiled with: dl-diopi-proto and dl-graph.
+    :raises MatrixError: a wheel cannot be installed, or the torch is of another release.
     :raises tools.build_wheels.BuildError: dl-core does not build.
     """
     project = Project.read(CORE, test_only=False)
@@ -31,7 +32,7 @@ def build(environment: Environment, folder: Path, contract: Path) -> Path:
     digest = project.digest(
         [
             environment.torch(),
-            hashlib.sha256(contract.read_bytes()).hexdigest(),
+            *(hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in headers),
             environment.constraints.read_text(encoding="utf-8"),
             *settings,
         ]
@@ -44,7 +45,7 @@ def build(environment: Environment, folder: Path, contract: Path) -> Path:
         record.unlink()
     for old in folder.glob("*.whl"):
         old.unlink()
-    environment.install([contract])
+    environment.install(headers)
     sources = copy_sources(project, folder / "core")
     wheel = repaired(raw_wheel(environment, sources, folder / "raw"), folder)
     record.write_text(json.dumps({"digest": digest, "wheel": wheel.name}), encoding="utf-8")

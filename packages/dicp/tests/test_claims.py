@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from agreement import assert_agree
-from diopi_proto.graph.expression import Expression, maximum, minimum
 from dl_dicp import statistics
 from dl_dicp.calls import Call
 from dl_dicp.claims import claims_of
@@ -23,6 +22,7 @@ from dl_dicp.proof import same
 from dl_dicp.shapes import Shapes
 from dl_dicp.symbols import Symbol
 from dl_dicp.trace import Lowered, Trace
+from dl_graph.expression import Expression, maximum, minimum
 
 A, B = Expression("a"), Expression("b")
 RUNS = ({"a": 4, "b": 6}, {"a": 5, "b": 7})

@@ -11,14 +11,15 @@ import pytest
 import torch
 
 import diopi_proto
+import dl_graph
 from agreement import assert_agree
 from dicp_models import MODELS, Decoder, Encoder, tokens
-from diopi_proto.errors import GraphError
-from diopi_proto.graph import Session
 from diopi_proto.host import load_vendor
 from dl_core import _C
 from dl_core.cli import main
 from dl_dicp.export import ExportError, export
+from dl_graph import Session
+from dl_graph.errors import GraphError
 
 # Of torch's own, in torch.export.
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
@@ -121,7 +122,7 @@ LENGTHS_WITHOUT_TORCH = """
 import sys
 sys.modules["torch"] = None
 import numpy as np
-from diopi_proto.graph import Session, load
+from dl_graph import Session, load
 from diopi_proto.host import load_vendor
 graph, library, folder = sys.argv[1:]
 with load_vendor(library) as vendor, Session(load(graph), vendor) as session:
@@ -163,11 +164,13 @@ def test_a_c_program_runs_three_lengths(tmp_path: Path) -> None:
     with torch.no_grad():
         program = torch.export.export(model, (torch.ones(3, 8),), dynamic_shapes=({0: rows},))
         export(program).save(tmp_path / "model.dlg")
-    host = diopi_proto.host_library()
-    source = Path(__file__).parents[2] / "diopi-proto" / "tests" / "fixtures" / "run_graph.c"
-    flags = ["-std=c11", f"-I{diopi_proto.include_dir()}", str(source)]
-    linked = [str(host), "-ldl", f"-Wl,-rpath,{host.parent}", "-o", str(tmp_path / "run_graph")]
-    subprocess.run(["gcc", *flags, *linked], check=True)
+    libraries = (dl_graph.graph_library(), diopi_proto.host_library())
+    source = Path(__file__).parents[2] / "graph" / "tests" / "fixtures" / "run_graph.c"
+    folders = (diopi_proto.include_dir(), dl_graph.include_dir())
+    flags = ["-std=c11", *(f"-I{folder}" for folder in folders), str(source)]
+    linked = [*map(str, libraries), "-ldl", *(f"-Wl,-rpath,{x.parent}" for x in libraries)]
+    output = ["-o", str(tmp_path / "run_graph")]
+    subprocess.run(["gcc", *flags, *linked, *output], check=True)
     for count in (2, 5, 8):
         command = [tmp_path / "run_graph", tmp_path / "model.dlg", library(), str(count)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -12,13 +12,13 @@ from torch import nn
 
 from agreement import assert_agree
 from dicp_models import Llama, images
-from diopi_proto.graph import ContractGraph, Session, load
 from diopi_proto.host import load_vendor
 from dl_core import _C
 from dl_core.cli import main
 from dl_dicp.export import ExportError, export, export_entries
 from dl_dicp.export_check import differing_output
 from dl_dicp.folding import batch_norm
+from dl_graph import ContractGraph, Session, load
 
 # Of torch's own, in torch.export.
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from diopi_proto import Vendor, load_vendor
-from diopi_proto.errors import GraphError
-from diopi_proto.graph import GraphBuilder, Session, load
 from dl_core.cli import main
 from dl_dicp.minimize import Failing, minimize
+from dl_graph import GraphBuilder, Session, load
+from dl_graph.errors import GraphError
 from dl_vendor_cpu.plugin import dl_vendor
 
 

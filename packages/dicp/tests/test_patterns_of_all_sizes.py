@@ -13,7 +13,6 @@ from torch import Tensor
 
 import dl_dicp.sized
 from agreement import assert_agree
-from diopi_proto.graph.expression import Expression, minimum
 from dl_dicp import statistics
 from dl_dicp.calls import Call
 from dl_dicp.document import Scope
@@ -24,6 +23,7 @@ from dl_dicp.patterns import Calls, Declined, Match, registry
 from dl_dicp.patterns.linear_bias import LinearBias
 from dl_dicp.patterns.multiply_add import MultiplyAdd
 from dl_dicp.patterns.sequence import VariesError, alike, number
+from dl_graph.expression import Expression, minimum
 
 WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"
 N, M = Expression("n"), Expression("m")

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from diopi_proto._native import native, text
 from diopi_proto.errors import DiopiError
-from diopi_proto.graph import ContractGraph, GraphBuilder, Session, Value
 from diopi_proto.host import Vendor, load_vendor
+from diopi_proto.host.cabi import text
 from diopi_proto.schema import Operator, Parameter
 from diopi_proto.schema import load as load_schema
 from dl_core import _C
+from dl_graph import ContractGraph, GraphBuilder, Session, Value
+from dl_graph.native import native
 
 SHAPE = (5, 3, 37)
 """Blocks are of unequal sizes, and vectors of the processor have rests."""

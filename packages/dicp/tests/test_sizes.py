@@ -17,7 +17,6 @@ import dl_dicp.compiled
 import dl_dicp.sized
 from agreement import assert_agree
 from dicp_models import Encoder, Residual, on_dl, tokens
-from diopi_proto.graph.expression import Expression
 from dl_core import _C
 from dl_dicp import statistics
 from dl_dicp.calls import Call
@@ -29,6 +28,7 @@ from dl_dicp.program import Program
 from dl_dicp.shapes import Shapes, value_of
 from dl_dicp.symbols import Symbol
 from dl_dicp.variant import Variant
+from dl_graph.expression import Expression
 
 WIDTH = 8
 WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"

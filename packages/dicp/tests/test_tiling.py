@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch.nn import functional as F  # noqa: N812
 
-from diopi_proto.graph import ContractGraph, EntryBuilder, GraphBuilder, Session, Value
 from diopi_proto.host import Vendor, load_vendor
 from dl_core import _C
 from dl_core.cli import main
 from dl_dicp import compiled, statistics
+from dl_graph import ContractGraph, EntryBuilder, GraphBuilder, Session, Value
 
 ROWS, COLUMNS = 640, 512
 """Tensors of 1.25 MiB: a few of them are more than a cache."""

@@ -108,7 +108,7 @@ def host_library() -> None:
     compile_library(
         path,
         sources,
-        exports=("dl_adaptor_*", "dl_checked_*", "dl_contract_*", "dl_trial"),
+        exports=("dl_adaptor_*", "dl_checked_*", "dl_trial"),
         include_dirs=[PACKAGE / "csrc"],
     )
 

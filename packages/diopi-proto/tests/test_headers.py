@@ -23,9 +23,6 @@ LANGUAGES = ["c", "c++"]
 # Between parts of this very wheel, which are never apart.
 NOT_FROZEN = {
     *("dl_adaptor_count_t", "dl_adaptor_rule_t", "dl_opened_t", "dl_trial_request_t"),
-    *("dl_contract_graph_t", "dl_contract_session_t", "dl_contract_target_t"),
-    *("dl_contract_tensor_t", "dl_contract_size_t", "dl_contract_plan_t"),
-    "dl_contract_call_tiling_t",
 }
 DIOPIRT_MODES = ["", "#define DIOPIRT_EXTERN\n", "#define DIOPI_EXPORT_SYMBOLS\n"]
 

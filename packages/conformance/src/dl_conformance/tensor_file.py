@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from diopi_proto.atomic_file import replace_atomically
 from diopi_proto.foreign_file import open_regular
-from diopi_proto.graph.replacing import replacing
 
 from .inputs import Array
 
@@ -75,7 +75,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Stored], metadata: Mapping[s
         end += len(content)
     text = json.dumps(header).encode("ascii")
     text += b" " * (-len(text) % 8)
-    with replacing(path) as new, new.open("wb") as file:
+    with replace_atomically(path) as new, new.open("wb") as file:
         file.write(len(text).to_bytes(8, "little"))
         file.write(text)
         file.writelines(data)

@@ -1,5 +1,5 @@
-// Contract graphs (dl/contract_graph.h) on torch tensors: run by the executor of dl-diopi-proto, in
-// memory of this allocator and on the thread's current stream.
+// Contract graphs (dl/contract_graph.h) on torch tensors: run by the executor of dl-graph, in memory
+// of this allocator and on the thread's current stream.
 #pragma once
 
 #include <map>

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 
 from diopi_proto.text import printable
 from dl_core import config, installed, startup
@@ -72,8 +73,11 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _run_graph(arguments: argparse.Namespace, variables: Mapping[str, str]) -> int:
-    """A contract graph, which needs no torch."""
-    from diopi_proto.graph.__main__ import main
+    """Run a contract graph, which needs dl-graph and no torch."""
+    if find_spec("dl_graph") is None:
+        sys.stderr.write(f"dl run: {arguments.script} needs dl-graph: `pip install dl-graph`.\n")
+        return 2
+    from dl_graph.__main__ import main
 
     ready = startup.prepare(variables, None)
     if not ready.plan.order:

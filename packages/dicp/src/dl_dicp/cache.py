@@ -12,9 +12,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
 
-from diopi_proto._native import native
-from diopi_proto.graph import ContractGraph, read
-from diopi_proto.host.cabi import ffi
+from dl_graph import ContractGraph, read
+from dl_graph.native import ffi, native
 
 from .statistics import statistics
 

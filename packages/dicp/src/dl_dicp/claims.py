@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from diopi_proto.graph.expression import Expression, Json, Size, as_json
+from dl_graph.expression import Expression, Json, Size, as_json
 
 from .calls import Call
 from .document import elements

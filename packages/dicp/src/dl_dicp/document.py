@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from diopi_proto.dtypes import DTYPES
-from diopi_proto.graph.expression import Expression, Size, as_json, combine, text
-from diopi_proto.graph.file import canonical, pack
 from diopi_proto.schema import load as load_schema
+from dl_graph.expression import Expression, Size, as_json, combine, text
+from dl_graph.file import canonical, pack
 
 from .calls import GENERATOR, Call
 from .memory import Block, Ref

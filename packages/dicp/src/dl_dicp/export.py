@@ -12,10 +12,10 @@ from torch.fx import GraphModule
 from torch.utils._pytree import tree_flatten
 
 from diopi_proto.dtypes import dtype_of, to_storage
-from diopi_proto.errors import GraphError
-from diopi_proto.graph import ContractGraph, read
-from diopi_proto.graph.file import ConstantTensor, pack
 from dl_core.torch_backend.devices import get_device_properties
+from dl_graph import ContractGraph, read
+from dl_graph.errors import GraphError
+from dl_graph.file import ConstantTensor, pack
 
 from .calls import Call
 from .decompositions import DECOMPOSITIONS

@@ -12,8 +12,8 @@ from torch.export import ExportedProgram
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.utils._pytree import tree_flatten
 
-from diopi_proto.graph import ContractGraph, Session
 from diopi_proto.host import load_vendor
+from dl_graph import ContractGraph, Session
 
 from .export import arguments_of
 from .rounding import first_difference

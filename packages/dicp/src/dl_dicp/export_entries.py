@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from diopi_proto.graph.file import ConstantTensor
+from dl_graph.file import ConstantTensor
 
 from .document import ENTRY
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from diopi_proto.errors import DiopiError
-from diopi_proto.graph import ContractGraph, Session, read
-from diopi_proto.graph.file import pack
 from diopi_proto.host.vendor import Vendor
+from dl_graph import ContractGraph, Session, read
+from dl_graph.file import pack
 
 from .minimize import Arrays, Failing
 

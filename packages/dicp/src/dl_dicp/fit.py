@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 
-from diopi_proto.graph.expression import Expression, Json, Size, combine, evaluate
+from dl_graph.expression import Expression, Json, Size, combine, evaluate
 
 from .errors import FixedSizesError
 from .shapes import Shapes, Sizes

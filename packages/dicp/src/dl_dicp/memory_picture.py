@@ -7,9 +7,9 @@ from html import escape
 from types import MappingProxyType
 from typing import Any
 
-from diopi_proto.graph import PlanReport
-from diopi_proto.graph.expression import evaluate
 from diopi_proto.schema import load as load_schema
+from dl_graph import PlanReport
+from dl_graph.expression import evaluate
 
 WIDTH, HEIGHT = 1130, 260
 _LEFT, _TOP, _BOTTOM = 84, 8, 40

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from diopi_proto.errors import DiopiError, GraphError
-from diopi_proto.graph import ContractGraph, Session, read
-from diopi_proto.graph.file import pack
+from diopi_proto.errors import DiopiError
 from diopi_proto.host.vendor import Vendor
 from diopi_proto.schema import load as load_schema
+from dl_graph import ContractGraph, Session, read
+from dl_graph.errors import GraphError
+from dl_graph.file import pack
 
 Arrays = Mapping[str, Any]
 

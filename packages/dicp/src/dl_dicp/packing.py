@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from diopi_proto.graph.expression import Json, Size
+from dl_graph.expression import Json, Size
 
 _SIGNS = ("", "", "+", "-", "*", "//", "%", "max", "min")
 

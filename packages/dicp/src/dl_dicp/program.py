@@ -10,9 +10,9 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from diopi_proto.errors import DiopiError
-from diopi_proto.graph import TilingReport
-from diopi_proto.graph.expression import Expression, Size, evaluate
 from dl_core import _C
+from dl_graph import TilingReport
+from dl_graph.expression import Expression, Size, evaluate
 
 from .cache import executor, graph_of
 from .calls import GENERATOR

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
-from diopi_proto.graph.expression import Json, Size, as_json
+from dl_graph.expression import Json, Size, as_json
 
 Product = tuple[str, ...]
 """Factors in order, each as often as it is there."""

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable
 
 from diopi_proto.errors import DiopiError
-from diopi_proto.graph import read
+from dl_graph import read
 
 from .calls import Call
 from .document import Region, build

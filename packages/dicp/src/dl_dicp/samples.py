@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from diopi_proto.graph.expression import Size
+from dl_graph.expression import Size
 
 from .errors import FixedSizesError
 from .fit import AmbiguousError, Fit

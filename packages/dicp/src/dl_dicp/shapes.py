@@ -14,7 +14,7 @@ import torch
 from torch.fx import GraphModule
 from torch.utils._pytree import tree_leaves
 
-from diopi_proto.graph.expression import Expression, Json, Size, bounds, combine, evaluate
+from dl_graph.expression import Expression, Json, Size, bounds, combine, evaluate
 
 from .errors import FixedSizesError, OwnCaseError
 from .memory import is_plain

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from diopi_proto.graph.expression import Json, text
 from dl_core import _C
+from dl_graph.expression import Json, text
 
 from .claims import claims_of
 from .document import Scope

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from diopi_proto.graph.expression import Expression, Json, Size, combine, maximum, minimum
+from dl_graph.expression import Expression, Json, Size, combine, maximum, minimum
 
 from .errors import FixedSizesError
 

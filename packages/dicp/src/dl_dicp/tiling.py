@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import torch
 
-from diopi_proto.errors import GraphError
-from diopi_proto.graph import ContractGraph, TilingReport
 from dl_core import _C
+from dl_graph import ContractGraph, TilingReport
+from dl_graph.errors import GraphError
 
 from .calls import Call
 from .document import ENTRY

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from diopi_proto.graph.expression import Size
+from dl_graph.expression import Size
 
 from .calls import Call
 from .errors import FixedSizesError

@@ -1,6 +1,6 @@
 #include "adaptor/operators.h"
 
-#include "operator_call.h"
+#include "dl/operator_call.hpp"
 
 namespace dl::adaptor {
 namespace {

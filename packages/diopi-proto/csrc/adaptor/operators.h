@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "dl/vendor.h"
-#include "operator_call.h"
+#include "dl/operator_call.hpp"
 
 namespace dl::adaptor {
 

@@ -6,7 +6,7 @@
 
 #include "diopi/diopirt.h"
 #include "dl/extension.h"
-#include "serial_host.h"
+#include "dl/serial_host.hpp"
 #include "trial/crash.h"
 #include "trial/flaws.h"
 

@@ -113,10 +113,3 @@ class ArgumentError(DiopiError, TypeError):
 
 class ClosedError(DiopiError):
     """A vendor instance, or something of it, was used after it was closed."""
-
-
-class GraphError(DiopiError):
-    """A contract graph is wrong, or a run of one failed.
-
-    The message names the file, the entry, the call or the value, and the way out.
-    """

@@ -47,12 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     from diopi_proto import load_vendor
     from diopi_proto.errors import DiopiError
-    from diopi_proto.graph import load, read_inputs
     from dl_core import startup
     from dl_core.environment import environment
     from dl_core.errors import OutputError
     from dl_dicp.failing import differs, told_by
     from dl_dicp.minimize import Failing, minimize
+    from dl_graph import load, read_inputs
 
     if not 0 <= arguments.steps < math.inf:
         return _refuse(f"--steps {arguments.steps:g}: give 0 or more", WRONG_USE)

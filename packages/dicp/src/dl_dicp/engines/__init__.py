@@ -1,4 +1,4 @@
-"""What runs contract graphs: the executor of dl-diopi-proto, and graph engines of other wheels.
+"""What runs contract graphs: the executor of dl-graph, and graph engines of other wheels.
 
 :mod:`.interface` is what a wheel implements; nothing in here has to change for a new one.
 """

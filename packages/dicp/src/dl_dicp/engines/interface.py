@@ -31,7 +31,7 @@ class Runner(Protocol):
 class GraphEngine(Protocol):
     """A vendor's own graph engine.
 
-    Graphs are documents as ``docs/graph.md`` of dl-diopi-proto describes them, verified, with one
+    Graphs are documents as ``docs/graph.md`` of dl-graph describes them, verified, with one
     entry ``main``, without symbols, constants, states and generators. They are not to be changed.
     """
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from diopi_proto.graph.expression import combine
 from dl_dicp.calls import Call
 from dl_dicp.memory import Ref
 from dl_dicp.proof import same
+from dl_graph.expression import combine
 
 from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
 from .sequence import Calls, is_one, number, same_sizes

@@ -9,13 +9,13 @@ from functools import cache
 from itertools import groupby
 
 from diopi_proto.errors import DiopiError
-from diopi_proto.graph import read
-from diopi_proto.graph.expression import Json
 from dl_core import _C
 from dl_dicp.calls import Call
 from dl_dicp.document import FIXED, Scope, build
 from dl_dicp.memory import Block, Ref
 from dl_dicp.trace import Host, Lowered, Trace, refs_in
+from dl_graph import read
+from dl_graph.expression import Json
 
 from .pattern import PRIVATE_WORDS, Declined, Match, Pattern
 from .sequence import Calls, VariesError

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from diopi_proto.graph.expression import Expression, Json, Size, bounds, evaluate
 from dl_dicp.calls import Call
 from dl_dicp.document import FIXED, Scope
 from dl_dicp.memory import Block, Ref
 from dl_dicp.proof import same
+from dl_graph.expression import Expression, Json, Size, bounds, evaluate
 
 
 class VariesError(ValueError):

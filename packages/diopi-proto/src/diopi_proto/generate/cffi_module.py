@@ -55,6 +55,10 @@ class _Headers:
         text = self._given.get(name)
         if text is None:
             text = (self._include / name).read_text(encoding="utf-8")
+        self.read_text(name, text)
+
+    def read_text(self, name: str, text: str) -> None:
+        """Collect from the text of a header; includes are looked up in the include folder."""
         text = _COMMENT.sub("", text).replace("\\\n", " ")
         defined: set[str] = set()
         active = [True]
@@ -78,6 +82,16 @@ class _Headers:
                 self._define(rest)
             elif all(active) and word == "include" and rest.startswith('"'):
                 self.read(rest.strip('"'))
+
+    def lines(self) -> list[str]:
+        """Return what was collected, as cffi reads it."""
+        defined = [f"#define {name} {value}" for name, value in self.constants.items()]
+        return [*defined, *self.declarations]
+
+    def forget(self) -> None:
+        """Drop what was collected; the headers that were read are not read again."""
+        self.constants.clear()
+        self.declarations.clear()
 
     def _define(self, text: str) -> None:
         match = _CONSTANT.fullmatch(text.strip())
@@ -112,38 +126,70 @@ def _pointer(function: Operator) -> str:
 
 
 def declarations(schema: Schema, include: Path, generated: dict[str, str]) -> str:
-    """What cffi is told: types, the structs of ``dl/``, and every function and its pointer type.
+    """Return the C declarations for cffi: types, the structs of ``dl/``, functions, their pointers.
 
     :param include: the folder that holds ``dl/``.
     :param generated: headers by name that take precedence over files.
     """
-    headers = _Headers(include, generated)
-    headers.read("diopi/types.gen.h")
-    for path in sorted((include / "dl").glob("*.h")):
-        if path.name not in _CODE:
-            headers.read(f"dl/{path.name}")
+    headers = _contract_headers(include, generated)
     functions: list[Function | Operator] = [
         *schema.runtime,
         *schema.vendor_functions,
         *schema.operators,
     ]
-    lines = [f"#define {name} {value}" for name, value in headers.constants.items()]
-    lines += headers.declarations
+    lines = headers.lines()
     lines.append("diopiContextHandle_t diopirt_set_current_context(diopiContextHandle_t ctx);")
     lines += [f"{declaration(function)};" for function in functions]
     lines += map(_pointer, schema.operators)
     return "\n".join(lines)
 
 
-def cffi_module(schema: Schema, include: Path, generated: dict[str, str]) -> str:
-    """The text of ``_ffi_gen.py``, an out-of-line module in ABI mode."""
+def _contract_headers(include: Path, generated: dict[str, str]) -> _Headers:
+    headers = _Headers(include, generated)
+    headers.read("diopi/types.gen.h")
+    for path in sorted((include / "dl").glob("*.h")):
+        if path.name not in _CODE:
+            headers.read(f"dl/{path.name}")
+    return headers
+
+
+def _builder(module: str, declared: str) -> FFI:
     builder = FFI()
-    builder.set_source(MODULE, None)
-    builder.cdef(declarations(schema, include, generated))
+    builder.set_source(module, None)
+    builder.cdef(declared)
+    return builder
+
+
+def cffi_module(schema: Schema, include: Path, generated: dict[str, str]) -> str:
+    """Return the text of ``_ffi_gen.py``, an out-of-line module in ABI mode."""
+    return _module_text(_builder(MODULE, declarations(schema, include, generated)), NOTICE)
+
+
+def cffi_module_over_contract(module: str, include: Path, header: Path, notice: str) -> str:
+    """Return the text of a cffi module that declares a further C interface over the contract's.
+
+    The module shares the contract's types with ``diopi_proto._ffi_gen``, which it imports.
+
+    :param module: dotted name of the module.
+    :param include: the contract's include folder.
+    :param header: the header of the further interface, inside an include folder of its own.
+    :param notice: how the module was generated.
+    """
+    headers = _contract_headers(include, {})
+    builder = FFI()
+    builder.set_source(module, None)
+    builder.include(_builder(MODULE, "\n".join(headers.lines())))
+    headers.forget()
+    headers.read_text(header.name, header.read_text(encoding="utf-8"))
+    builder.cdef("\n".join(headers.lines()))
+    return _module_text(builder, notice)
+
+
+def _module_text(builder: FFI, notice: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "_ffi_gen.py"
         with contextlib.redirect_stdout(io.StringIO()):  # cffi announces what it writes
             builder.emit_python_code(str(path))
         text = path.read_text(encoding="utf-8")
     body = text.split("\n", 1)[1] if text.startswith("# auto-generated") else text
-    return f"# {NOTICE}\n# ruff: noqa\n# mypy: ignore-errors\n{body}"
+    return f"# {notice}\n# ruff: noqa\n# mypy: ignore-errors\n{body}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from diopi_proto.generate.cffi_module import cffi_module
-from diopi_proto.generate.graph_schema import graph_schema
 from diopi_proto.generate.headers import headers
 from diopi_proto.generate.json_schema import json_schema
 from diopi_proto.generate.read import read_schema
@@ -19,7 +18,6 @@ def generate(root: Path) -> dict[str, str]:
     files = {f"include/{name}": text for name, text in include.items()}
     files["src/diopi_proto/_schema_gen.json"] = json_schema(schema)
     files["src/diopi_proto/_ffi_gen.py"] = cffi_module(schema, root / "include", include)
-    files["csrc/graph/operators.gen.h"] = graph_schema(schema)
     files["docs/operators.md"] = reference(schema)
     return files
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _ffi_gen
+from .._native import text
+
+__all__ = ["constants", "ffi", "text"]
 
 # cffi's objects have no static types.
 ffi: Any = _ffi_gen.ffi

@@ -1,0 +1,21 @@
+// The bytes of a view as runs without gaps.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "concrete.h"
+
+namespace dl::graph {
+
+// Runs [begin, end) of a storage, sorted and apart.
+using Runs = std::vector<std::pair<int64_t, int64_t>>;
+
+// Of a view with more than 4096 runs the whole span is one: a hole in it is then taken for part of
+// the view.
+Runs runs_of(const ConcreteView& view);
+void add(Runs& runs, const Runs& more);
+bool covers(const Runs& runs, const Runs& wanted);
+bool overlap(const Runs& a, const Runs& b);
+
+}  // namespace dl::graph

@@ -1,0 +1,24 @@
+"""The folders of the wheel and libdl_graph; all else stands in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import find_namespace_packages, setup
+
+from diopi_proto.build import VendorLibrary, build_vendor_library
+
+# The header stands next to src/, where a C project looks for it, and inside the wheel's package.
+HEADERS = {"dl_graph.include.dl": "include/dl"}
+
+setup(
+    packages=[*find_namespace_packages("src", exclude=["dl_graph.lib", "*.egg-info"]), *HEADERS],
+    package_dir={"": "src", **HEADERS},
+    ext_modules=[
+        VendorLibrary(
+            "dl_graph.lib.libdl_graph",
+            sources=sorted(map(str, Path("csrc").glob("*.cpp"))),
+            exports=("dl_contract_*",),
+            include_dirs=["include"],
+        ),
+    ],
+    cmdclass={"build_ext": build_vendor_library},
+)

@@ -1,0 +1,306 @@
+"""Graphs built by hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from diopi_proto.dtypes import Array, Dtype, dtype_of, to_storage
+from diopi_proto.schema import load as load_schema
+
+from .arguments import argument_json
+from .errors import GraphError
+from .expression import Expression, Json, Size, as_json, combine
+from .file import ConstantTensor, pack
+from .model import ContractGraph, read
+
+
+class Shared:
+    """A constant or a state of a graph, which any entry may :meth:`EntryBuilder.use`."""
+
+    def __init__(self, kind: str, name: str, dtype: Dtype, shape: tuple[int, ...]) -> None:
+        self.kind = kind
+        self.name = name
+        self.dtype = dtype
+        self.shape = shape
+
+
+class Value:
+    """A tensor of an entry: a view of one of its storages.
+
+    :ivar shape: sizes, some of which may depend on symbols.
+    :ivar strides: in elements.
+    :ivar offset: in elements, from the start of the storage.
+    """
+
+    def __init__(
+        self,
+        entry: EntryBuilder,
+        storage: int,
+        dtype: Dtype,
+        shape: Sequence[Size],
+        strides: Sequence[Size],
+        offset: Size,
+        name: str,
+    ) -> None:
+        self.entry = entry
+        self.storage = storage
+        self.dtype = dtype
+        self.shape = tuple(shape)
+        self.strides = tuple(strides)
+        self.offset = offset
+        self.name = name
+        self.index = entry._add_value(self)
+
+    def as_strided(
+        self, shape: Sequence[Size], strides: Sequence[Size], offset: Size | None = None
+    ) -> Value:
+        """Another view of the same storage; None: of the same first element."""
+        first = self.offset if offset is None else offset
+        return Value(self.entry, self.storage, self.dtype, shape, strides, first, "")
+
+    def permute(self, *dims: int) -> Value:
+        """The same elements with their dimensions in another order."""
+        return self.as_strided([self.shape[d] for d in dims], [self.strides[d] for d in dims])
+
+    def transpose(self, a: int, b: int) -> Value:
+        """The same elements with two dimensions exchanged."""
+        dims = list(range(len(self.shape)))
+        dims[a], dims[b] = dims[b], dims[a]
+        return self.permute(*dims)
+
+    def narrow(self, dim: int, start: Size, length: Size) -> Value:
+        """``length`` slices of a dimension, from ``start`` on."""
+        shape = list(self.shape)
+        shape[dim] = length
+        offset = combine("+", self.offset, combine("*", start, self.strides[dim]))
+        return self.as_strided(shape, self.strides, offset)
+
+    def unsqueeze(self, dim: int) -> Value:
+        """With a dimension of size 1 more, before ``dim``."""
+        shape, strides = list(self.shape), list(self.strides)
+        shape.insert(dim, 1)
+        strides.insert(dim, 1)
+        return self.as_strided(shape, strides)
+
+    def expand(self, *shape: Size) -> Value:
+        """With dimensions of size 1 repeated, and new ones before them."""
+        new = len(shape) - len(self.shape)
+        strides: list[Size] = [0] * new
+        strides += [
+            0 if as_json(old) == 1 and as_json(size) != 1 else stride
+            for old, size, stride in zip(self.shape, shape[new:], self.strides, strict=True)
+        ]
+        return self.as_strided(shape, strides)
+
+    def view(self, *shape: Size) -> Value:
+        """The same elements in another shape, row-major.
+
+        :raises GraphError: this value is not contiguous.
+        """
+        wanted = [as_json(s) for s in _contiguous(self.shape)]
+        given = [as_json(s) for s in self.strides]
+        ones = [as_json(size) == 1 for size in self.shape]
+        if any(a != b and not one for a, b, one in zip(wanted, given, ones, strict=True)):
+            raise GraphError(f"value {self.name} is not contiguous; use as_strided, or copy it")
+        return self.as_strided(shape, _contiguous(shape))
+
+    def __repr__(self) -> str:
+        return f"Value({self.name}, {self.dtype}, shape={list(self.shape)})"
+
+
+class EntryBuilder:
+    """One entry of a graph. Made by :meth:`GraphBuilder.entry`."""
+
+    def __init__(self, graph: GraphBuilder, name: str) -> None:
+        self._graph = graph
+        self.name = name
+        self._symbols: list[dict[str, Json]] = []
+        self._guards: list[Json] = []
+        self._storages: list[dict[str, Json]] = []
+        self._values: list[Value] = []
+        self._inputs: list[dict[str, Json]] = []
+        self._outputs: list[dict[str, Json]] = []
+        self._calls: list[Json] = []
+        self._shared: dict[str, int] = {}
+
+    def symbol(self, name: str, minimum: int, maximum: int) -> Expression:
+        """A size that is known only when the graph runs, and its range, both ends included.
+
+        It follows from the input that has it as a size; if none has, the caller passes it.
+        """
+        self._symbols.append({"name": name, "min": minimum, "max": maximum})
+        return Expression(name)
+
+    def guard(self, left: Size, relation: str, right: Size) -> None:
+        """What must hold for a run: ``==``, ``<=`` or ``<``."""
+        self._guards.append([relation, as_json(left), as_json(right)])
+
+    def input(self, name: str, shape: Sequence[Size], dtype: npt.DTypeLike | Dtype) -> Value:
+        """A tensor that the caller passes, contiguous."""
+        value = self._new("input", shape, dtype, name)
+        self._inputs.append({"name": name, "value": value.index})
+        return value
+
+    def empty(
+        self, shape: Sequence[Size], dtype: npt.DTypeLike | Dtype = "float32", name: str = ""
+    ) -> Value:
+        """A tensor that calls write first: a temporary, or an output once it is one."""
+        return self._new("temp", shape, dtype, name)
+
+    def use(self, shared: Shared) -> Value:
+        """A constant or state in this entry."""
+        key = f"{shared.kind} {shared.name}"
+        if key not in self._shared:
+            self._shared[key] = len(self._storages)
+            self._storages.append({"kind": shared.kind, "name": shared.name})
+        strides = _contiguous(shared.shape)
+        return Value(self, self._shared[key], shared.dtype, shared.shape, strides, 0, shared.name)
+
+    def output(self, name: str, value: Value) -> None:
+        """Return a value. It may share memory with an input, a state or another output."""
+        storage = self._storages[value.storage]
+        if storage["kind"] == "temp":
+            storage["kind"] = "output"
+        self._outputs.append({"name": name, "value": value.index})
+
+    def call(self, operator: str, *positional: Any, **named: Any) -> None:
+        """Add a call, with the arguments that ``vendor.op`` takes; tensors are values.
+
+        :param operator: ``"diopiAdd"``, or ``"Add"`` for short.
+        :raises ArgumentError: an argument is missing, unknown or of the wrong kind.
+        :raises GraphError: a graph cannot have the operator.
+        """
+        full = operator if operator in load_schema() else f"diopi{operator}"
+        self._calls.append([full, argument_json(full, positional, named)])
+
+    def _new(
+        self, kind: str, shape: Sequence[Size], dtype: npt.DTypeLike | Dtype, name: str
+    ) -> Value:
+        found = dtype_of(dtype)
+        count: Size = found.itemsize
+        for size in shape:
+            count = combine("*", count, size)
+        self._storages.append({"kind": kind, "bytes": as_json(count)})
+        storage = len(self._storages) - 1
+        return Value(self, storage, found, shape, _contiguous(shape), 0, name)
+
+    def _add_value(self, value: Value) -> int:
+        self._values.append(value)
+        value.name = value.name or f"v{len(self._values) - 1}"
+        return len(self._values) - 1
+
+    def _operators(self) -> set[str]:
+        return {call[0] for call in self._calls}
+
+    def _document(self) -> dict[str, Json]:
+        return {
+            "symbols": self._symbols,
+            "guards": self._guards,
+            "storages": self._storages,
+            "values": [
+                {
+                    "name": value.name,
+                    "dtype": value.dtype.name,
+                    "shape": [as_json(s) for s in value.shape],
+                    "strides": [as_json(s) for s in value.strides],
+                    "storage": value.storage,
+                    "offset": as_json(value.offset),
+                }
+                for value in self._values
+            ],
+            "inputs": self._inputs,
+            "outputs": self._outputs,
+            "calls": self._calls,
+            "plans": [],
+        }
+
+
+class GraphBuilder:
+    """Puts a graph together; :meth:`build` verifies it."""
+
+    def __init__(self) -> None:
+        self._constants: dict[str, ConstantTensor] = {}
+        self._states: list[dict[str, Json]] = []
+        self._generators: list[str] = []
+        self._entries: dict[str, EntryBuilder] = {}
+
+    def constant(
+        self, name: str, array: npt.ArrayLike, dtype: npt.DTypeLike | Dtype | None = None
+    ) -> Shared:
+        """A tensor that stands in the file, and that no call writes."""
+        given: Array = np.asarray(array)
+        found = dtype_of(given.dtype if dtype is None else dtype)
+        stored = np.ascontiguousarray(to_storage(given, found)).reshape(given.shape)
+        self._constants[name] = ConstantTensor(found, stored)
+        return Shared("constant", name, found, stored.shape)
+
+    def state(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: npt.DTypeLike | Dtype = "float32",
+        initial: Shared | None = None,
+    ) -> Shared:
+        """A tensor that persists between runs of a session, and that calls may write.
+
+        :param initial: a constant of as many bytes that it begins as; None: zeros.
+        """
+        found = dtype_of(dtype)
+        self._states.append(
+            {
+                "name": name,
+                "bytes": math.prod(shape) * found.itemsize,
+                "initial": None if initial is None else initial.name,
+            }
+        )
+        return Shared("state", name, found, tuple(shape))
+
+    def generator(self, name: str) -> str:
+        """A random number generator, whose seed and offset belong to the session."""
+        self._generators.append(name)
+        return name
+
+    def entry(self, name: str) -> EntryBuilder:
+        """A function of the graph; all of them share constants, state and generators."""
+        self._entries[name] = EntryBuilder(self, name)
+        return self._entries[name]
+
+    def document(self) -> dict[str, Any]:
+        """What the file says, apart from the constants' elements."""
+        used = {name for entry in self._entries.values() for name in entry._operators()}
+        schema = load_schema()
+        return {
+            "dlg": 1,
+            "contract": {name: f"{schema[name].fingerprint:016x}" for name in used},
+            "generators": self._generators,
+            "constants": sorted(self._constants, key=str.encode),
+            "states": self._states,
+            "entries": {name: entry._document() for name, entry in self._entries.items()},
+        }
+
+    @property
+    def constants(self) -> Mapping[str, ConstantTensor]:
+        """The constants by name."""
+        return dict(self._constants)
+
+    def build(self, name: str = "a graph") -> ContractGraph:
+        """The verified graph.
+
+        :param name: stands for it in messages.
+        :raises GraphError: it is wrong; the message says where, and what would be right.
+        """
+        return read(pack(self.document(), self._constants), name)
+
+
+def _contiguous(shape: Sequence[Size]) -> list[Size]:
+    strides: list[Size] = []
+    step: Size = 1
+    for size in reversed(shape):
+        strides.insert(0, step)
+        step = combine("*", step, size)
+    return strides

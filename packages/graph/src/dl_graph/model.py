@@ -1,0 +1,252 @@
+"""Verified graphs: loaded, shown, planned and saved."""
+
+from __future__ import annotations
+
+import copy
+import errno
+import json
+import os
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from diopi_proto.atomic_file import replace_atomically
+from diopi_proto.errors import OutOfMemoryError
+from diopi_proto.foreign_file import check_regular
+from diopi_proto.host.cabi import text
+from diopi_proto.host.structs import CData
+
+from .errors import GraphError
+from .file import repack
+from .native import constants, ffi, native
+
+
+@dataclass(frozen=True)
+class PlanReport:
+    """Where the temporaries of an entry lie, in bytes.
+
+    :ivar offsets: by the number of the storage; temporaries that are used, only.
+    :ivar bytes: of the block that holds them.
+    :ivar most_live: the most that are live at once; no plan has less.
+    :ivar apart: what they would take if none shared memory with another.
+    """
+
+    offsets: Mapping[int, int]
+    bytes: int
+    most_live: int
+    apart: int
+
+
+@dataclass(frozen=True)
+class TilingReport:
+    """Which calls of an entry run together, block by block, on a device that computes in memory of
+    the host.
+
+    :ivar groups: the numbers of the calls of each group.
+    :ivar blocks: by group: how many blocks it runs in.
+    :ivar reasons: why the other calls are in none, by their number.
+    :ivar bytes: what the temporaries of the entry take then, without those of blocks.
+    """
+
+    groups: tuple[range, ...]
+    blocks: tuple[int, ...]
+    reasons: Mapping[int, str]
+    bytes: int
+
+
+class ContractGraph:
+    """A verified graph, made by :func:`load`, :func:`read` and :meth:`GraphBuilder.build`.
+
+    :param handle: ``dl_contract_graph_t*``, which this object closes.
+    :ivar name: the path, or what stands for it in messages.
+    :ivar document: what the file says; not to be changed.
+    """
+
+    def __init__(self, handle: CData, name: str) -> None:
+        self.name = name
+        self.handle = handle
+        """``dl_contract_graph_t*``; valid as long as this object."""
+        weakref.finalize(self, native().dl_contract_graph_close, handle).atexit = False
+        self.document: Mapping[str, Any] = json.loads(ffi.string(handle.text))
+
+    @property
+    def nbytes(self) -> int:
+        """The length of the file."""
+        return int(self.handle.count)
+
+    @property
+    def content(self) -> bytes:
+        """A copy of the bytes of the file."""
+        return bytes(self._view())
+
+    def _view(self) -> memoryview:
+        """The bytes of the file; valid as long as this object."""
+        return memoryview(ffi.buffer(self.handle.bytes, self.nbytes))
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The names of the entries."""
+        return tuple(sorted(self.document["entries"], key=str.encode))
+
+    def entry(self, name: str) -> Mapping[str, Any]:
+        """What the file says of an entry.
+
+        :raises GraphError: there is none of that name.
+        """
+        found = self.document["entries"].get(name)
+        if found is None:
+            raise GraphError(f"{self.name} has no entry {name!r}; it has {', '.join(self.entries)}")
+        return found  # type: ignore[no-any-return]
+
+    def number(self, name: str) -> int:
+        """The place of an entry.
+
+        :raises GraphError: there is none of that name.
+        """
+        self.entry(name)
+        return self.entries.index(name)
+
+    def plan(self, entry: str, **sizes: int) -> PlanReport:
+        """The plan of an entry.
+
+        :param sizes: of its symbols; those left out have their largest size.
+        :raises GraphError: a guard does not hold, or a size is outside of its range.
+        """
+        values = self._sizes(entry, sizes)
+        count = len(self.entry(entry)["storages"])
+        offsets = ffi.new("int64_t[]", count + 1)
+        plan = ffi.new("dl_contract_plan_t*")
+        plan.struct_size = ffi.sizeof("dl_contract_plan_t")
+        raise_status(
+            native().dl_contract_graph_plan(
+                self.handle,
+                self.number(entry),
+                ffi.new("int64_t[]", [*values, 0]),
+                len(values),
+                offsets,
+                count,
+                plan,
+            )
+        )
+        placed = {i: int(offsets[i]) for i in range(count) if offsets[i] >= 0}
+        return PlanReport(placed, int(plan.bytes), int(plan.most_live), int(plan.apart))
+
+    def _sizes(self, entry: str, sizes: Mapping[str, int]) -> list[int]:
+        """A size of each symbol of an entry, in their order."""
+        symbols = self.entry(entry)["symbols"]
+        unknown = sizes.keys() - {symbol["name"] for symbol in symbols}
+        if unknown:
+            raise GraphError(f"{self.name}: entry {entry} has no symbol {', '.join(unknown)}")
+        return [int(sizes.get(symbol["name"], symbol["max"])) for symbol in symbols]
+
+    def tiling(self, entry: str, *, cache: int = 0, **sizes: int) -> TilingReport:
+        """Which calls of an entry run block by block.
+
+        :param cache: the bytes of the cache that blocks are made for; 0: of this machine's.
+        :param sizes: as of :meth:`plan`.
+        :raises GraphError: as :meth:`plan`.
+        """
+        values = self._sizes(entry, sizes)
+        count = len(self.entry(entry)["calls"])
+        calls = ffi.new("dl_contract_call_tiling_t[]", count + 1)
+        total = ffi.new("int64_t*")
+        raise_status(
+            native().dl_contract_graph_tiling(
+                self.handle,
+                self.number(entry),
+                ffi.new("int64_t[]", [*values, 0]),
+                len(values),
+                cache,
+                calls,
+                count,
+                total,
+            )
+        )
+        members: dict[int, list[int]] = {}
+        reasons = {}
+        for number in range(count):
+            if calls[number].group < 0:
+                reasons[number] = text(calls[number].reason)
+            else:
+                members.setdefault(int(calls[number].group), []).append(number)
+        groups = [members[group] for group in sorted(members)]
+        return TilingReport(
+            tuple(range(each[0], each[-1] + 1) for each in groups),
+            tuple(int(calls[each[0]].blocks) for each in groups),
+            reasons,
+            int(total[0]),
+        )
+
+    def with_plan(self, entry: str, **sizes: int) -> ContractGraph:
+        """The graph with the plan of an entry for these sizes in the file: a session that runs
+        them verifies that plan and makes none.
+
+        :param sizes: as of :meth:`plan`.
+        :raises GraphError: as :meth:`plan`.
+        """
+        plan = self.plan(entry, **sizes)
+        document = copy.deepcopy(dict(self.document))
+        changed = document["entries"][entry]
+        values = [int(sizes.get(s["name"], s["max"])) for s in changed["symbols"]]
+        offsets = [plan.offsets.get(i, -1) for i in range(len(changed["storages"]))]
+        others = [each for each in changed["plans"] if each["sizes"] != values]
+        made = {"sizes": values, "offsets": offsets, "bytes": plan.bytes}
+        changed["plans"] = [*others, made]
+        return read(repack(self.content, document), self.name)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, so that readers see the old one or the new one as a whole.
+
+        :raises FileExistsError: there is something that no file replaces: a device, or a pipe.
+        :raises OSError: it cannot be written.
+        """
+        target = Path(path)
+        if target.exists() and not target.is_file():
+            raise FileExistsError(errno.EEXIST, "is no file, and none replaces it", str(target))
+        with replace_atomically(target) as temporary:
+            temporary.write_bytes(self._view())
+
+    def __repr__(self) -> str:
+        return f"ContractGraph({self.name!r}, entries={list(self.entries)})"
+
+
+def load(path: str | os.PathLike[str]) -> ContractGraph:
+    """Open and verify a ``.dlg`` file. Its constants are mapped: they take memory when used.
+
+    :raises GraphError: it is damaged or forged, or was made for another contract.
+    :raises OSError: it cannot be read, or is not a regular file.
+    """
+    name = os.fspath(path)
+    # For an exception of the right type. What is opened is examined again.
+    check_regular(name)
+    out = ffi.new("dl_contract_graph_t**")
+    raise_status(native().dl_contract_graph_open(os.fsencode(name), out))
+    return ContractGraph(out[0], name)
+
+
+def read(content: bytes, name: str = "a graph") -> ContractGraph:
+    """Verify the bytes of a ``.dlg`` file.
+
+    :param name: stands for the path in messages.
+    :raises GraphError: as :func:`load`.
+    """
+    content = bytes(content)
+    out = ffi.new("dl_contract_graph_t**")
+    raise_status(native().dl_contract_graph_read(content, len(content), name.encode(), out))
+    return ContractGraph(out[0], name)
+
+
+def raise_status(status: CData) -> None:
+    """Turn a status into an exception and release it; NULL is success.
+
+    :raises GraphError: or, for want of memory, OutOfMemoryError.
+    """
+    if status == ffi.NULL:
+        return
+    code, message = int(status.code), text(status.message)
+    status.release(status)
+    if code == constants.DL_OUT_OF_MEMORY:
+        raise OutOfMemoryError(message, code=code, operation="graph", vendor="")
+    raise GraphError(message)
