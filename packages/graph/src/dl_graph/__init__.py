@@ -10,7 +10,7 @@ from __future__ import annotations
 from ._paths import graph_library, include_dir
 from ._version import __version__
 from .bound import BoundRun
-from .builder import EntryBuilder, GraphBuilder, Shared, Value
+from .builder import EntryBuilder, GraphBuilder
 from .errors import GraphError
 from .expression import Expression, maximum, minimum
 from .file import ConstantTensor, pack
@@ -18,6 +18,7 @@ from .input_file import read_inputs
 from .model import ContractGraph, PlanReport, TilingReport, load, read
 from .session import Session
 from .show import show
+from .value import Shared, Value
 
 __all__ = [
     "BoundRun",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from diopi_proto.host.scalar import Scalar
 from diopi_proto.schema import Parameter
 
 from .expression import Expression, Json, as_json
-
-if TYPE_CHECKING:
-    from .builder import Value
+from .value import Value
 
 
 def argument_json(
@@ -65,9 +63,7 @@ def _json(parameter: Parameter, value: Any) -> Json:
     return value
 
 
-def _index(value: Value) -> int:
-    from .builder import Value
-
+def _index(value: Any) -> int:
     if not isinstance(value, Value):
         raise TypeError(f"{value!r} is no value of the graph")
     return value.index

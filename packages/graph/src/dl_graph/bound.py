@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +18,14 @@ from .errors import GraphError
 from .expression import evaluate
 from .model import raise_status
 from .native import constants, ffi, native
-
-if TYPE_CHECKING:
-    from .session import Session
+from .open_session import OpenSession
 
 
 class BoundRun:
     """An entry of a session with its inputs. Made by :meth:`Session.bind`."""
 
     def __init__(
-        self, session: Session, entry: str, inputs: Mapping[str, Any], sizes: Mapping[str, int]
+        self, session: OpenSession, entry: str, inputs: Mapping[str, Any], sizes: Mapping[str, int]
     ) -> None:
         self._session = session
         self._number = session.graph.number(entry)
@@ -53,7 +51,7 @@ class BoundRun:
                 raise GraphError(f"{where}, input {port['name']}: {error}") from error
         self._sizes = ffi.new("dl_contract_size_t[]", len(sizes) + 1)
         for place, (name, number) in enumerate(sizes.items()):
-            self._sizes[place].name = session._kept(name)
+            self._sizes[place].name = session.keep_name(name)
             self._sizes[place].value = number
         self._counts = (len(ports), len(sizes), len(self._entry["outputs"]))
         self._outputs = ffi.new("dl_contract_tensor_t[]", self._counts[2] + 1)
@@ -66,10 +64,10 @@ class BoundRun:
         """
         inputs, sizes, outputs = self._counts
         session = self._session
-        with session._lock:
+        with session.lock:
             raise_status(
                 self._run(
-                    session._open(),
+                    session.handle(),
                     self._number,
                     self._inputs,
                     inputs,
@@ -85,7 +83,7 @@ class BoundRun:
     def outputs(self) -> dict[str, Array]:
         """Wait, and copy the outputs of the session's last run, which must have been this one."""
         found = {}
-        with self._session._lock:
+        with self._session.lock:
             self._session.synchronize()
             for place, port in enumerate(self._entry["outputs"]):
                 found[port["name"]] = self._array(self._outputs + place)
@@ -97,7 +95,7 @@ class BoundRun:
         strides = ffi.unpack(tensor.strides, tensor.ndim) if tensor.ndim else []
         if tensor.bytes == 0:
             return np.empty(shape, dtype.storage)
-        content = self._session._read(tensor)
+        content = self._session.read(tensor)
         steps = tuple(step * dtype.itemsize for step in strides)
         return np.ndarray(shape, dtype.storage, content.data, strides=steps).copy()
 
@@ -153,7 +151,7 @@ class BoundRun:
         return view
 
     def _fill_device(self, tensor: CData, given: Tensor, dtype: Dtype) -> None:
-        if given.storage.instance is not self._session._instance or given.dtype != dtype:
+        if given.storage.instance is not self._session.instance or given.dtype != dtype:
             raise ValueError(f"it has to be a {dtype} tensor of the session's vendor")
         if not given.is_contiguous or given.is_sparse:
             raise ValueError("a tensor has to be contiguous; copy it")
