@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from workers import obey
 
 from dl_autotune import TuningError
 from dl_autotune.runners.database import Database, StoredTrial
@@ -26,6 +25,7 @@ from dl_autotune.runners.tuner import Plan, Tuner
 from dl_autotune.runners.worker import WorkerError
 from dl_autotune.strategies import Budget
 from test_tuner import KERNEL, QUICK, children_of
+from workers import obey
 
 WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"
 LIMITS = Limits(memory=1 << 30, processes=16)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from ..errors import AbiMismatchError, TrialTimeoutError, VendorLoadError
 from ..schema import load
+from ..worker.outcome import signal_name
 
 _MOST_DEVICES = 64
 """As many as hosts show and trials ask."""
@@ -162,19 +162,12 @@ def _failure(end: Mapping[str, Any] | None, stage: str, seconds: float) -> tuple
     if how == "timeout":
         return f"it took longer than {seconds:g} seconds while being {stage}", None
     if how == "signal" and end is not None:
-        name = _signal_name(end.get("code"))
+        name = signal_name(end.get("code"))
         hint = "; SIGILL means code for another processor" if name == "SIGILL" else ""
         return f"it crashed with {name} while being {stage}{hint}", name
     if how == "exit" and end is not None:
         return f"it ended the process with status {end.get('code')} while being {stage}", None
     return f"the process that tried it ended without a word while it was being {stage}", None
-
-
-def _signal_name(number: object) -> str:
-    try:
-        return signal.Signals(number).name  # type: ignore[arg-type]
-    except ValueError:
-        return f"signal {number}"
 
 
 class _Facts:

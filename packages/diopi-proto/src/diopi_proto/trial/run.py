@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import os
 import re
 import select
-import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +17,8 @@ from ..errors import TrialUnavailableError
 from ..inspection import inspect_library
 from ..schema import load
 from ..text import printable
+from ..worker.system import kill_group
+from ..worker.tail import Tail
 from .result import Trial, read_report
 
 DEFAULT_TIMEOUT = 30.0
@@ -92,9 +91,8 @@ def _roots() -> list[str]:
 def _run(arguments: list[str], companions: list[str], timeout: float) -> tuple[list[str], str]:
     """The lines of the report, and the last line that was written to standard error."""
     command = [_interpreter(), "-I", "-S", "-c", _CODE.format(roots=_roots())]
-    with ExitStack() as stack:
+    with Tail(_LONGEST_REPORT) as report, Tail(_LONGEST_WORDS) as errors:
         try:
-            report, errors = _Pipe(stack, _LONGEST_REPORT), _Pipe(stack, _LONGEST_WORDS)
             process = subprocess.Popen(
                 [
                     *command,
@@ -113,91 +111,39 @@ def _run(arguments: list[str], companions: list[str], timeout: float) -> tuple[l
             raise TrialUnavailableError(
                 f"no process could be started to try it: {error.strerror}"
             ) from error
-        stack.callback(_end, process, report)
-        report.close_writer()
-        errors.close_writer()
-        _listen(report, errors, time.monotonic() + timeout + _GRACE)
+        try:
+            report.close_writer()
+            errors.close_writer()
+            _listen(report, errors, time.monotonic() + timeout + _GRACE)
+        finally:
+            # After a whole report nothing is left but a process that is just ending.
+            if not _is_whole(report):
+                kill_group(process.pid)
+            process.wait()
     lines = report.text().splitlines()
     if '"end": "error"' in (lines[-1] if lines else ""):
         raise TrialUnavailableError("no process could be started to try it")
     return lines, printable(errors.text().strip().rpartition("\n")[2])[-300:]
 
 
-def _listen(report: _Pipe, errors: _Pipe, deadline: float) -> None:
+def _listen(report: Tail, errors: Tail, deadline: float) -> None:
     """Until the report has its last line, whoever still holds the pipes open."""
     poll = select.poll()
-    open_pipes = {pipe.reader: pipe for pipe in (report, errors)}
-    for reader in open_pipes:
+    tails = {tail.reader: tail for tail in (report, errors)}
+    for reader in tails:
         poll.register(reader, select.POLLIN)
-    while report.reader in open_pipes and not report.ended:
+    while report.reader in tails and not _is_whole(report):
         left = deadline - time.monotonic()
         if left <= 0:
             return
         for reader, _ in poll.poll(left * 1000):
-            if not open_pipes[reader].read():
+            if tails[reader].read() == b"":
                 poll.unregister(reader)
-                del open_pipes[reader]
-    errors.read_rest()
+                del tails[reader]
+    errors.read()
 
 
-def _end(process: subprocess.Popen[bytes], report: _Pipe) -> None:
-    """After a whole report nothing is left but a process that is just ending."""
-    if not report.ended:
-        with suppress(OSError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-class _Pipe:
-    """A pipe that keeps the end of what comes through it.
-
-    :param longest: bytes that are kept at least.
-    """
-
-    def __init__(self, stack: ExitStack, longest: int) -> None:
-        self._longest = longest
-        self._content = bytearray()
-        self.reader, self.writer = os.pipe()
-        stack.callback(self._close)
-        # Where this process has closed its standard streams, a pipe has taken their numbers.
-        self.reader, self.writer = _high(self.reader), _high(self.writer)
-
-    def close_writer(self) -> None:
-        os.close(self.writer)
-        self.writer = -1
-
-    def _close(self) -> None:
-        for descriptor in (self.reader, self.writer):
-            if descriptor >= 0:
-                os.close(descriptor)
-
-    def read(self) -> bool:
-        """Whether there was something."""
-        data = os.read(self.reader, 1 << 16)
-        self._content += data
-        if len(self._content) > 2 * self._longest:
-            del self._content[: -self._longest]
-        return bool(data)
-
-    def read_rest(self) -> None:
-        os.set_blocking(self.reader, False)
-        with suppress(OSError):
-            self.read()
-
-    @property
-    def ended(self) -> bool:
-        """The last line of a report is whole."""
-        start = self._content.rfind(b"\n", 0, -1) + 1
-        return self._content.endswith(b"\n") and self._content.startswith(b'{"end"', start)
-
-    def text(self) -> str:
-        return self._content.decode(errors="replace")
-
-
-def _high(descriptor: int) -> int:
-    """The same, with a number above those of the standard streams."""
-    if descriptor > 2:
-        return descriptor
-    high: int = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    os.close(descriptor)
-    return high
+def _is_whole(report: Tail) -> bool:
+    """Return True if a report has its last line."""
+    start = report.content.rfind(b"\n", 0, -1) + 1
+    return report.content.endswith(b"\n") and report.content.startswith(b'{"end"', start)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from enum import Enum
+from typing import Any
 
 
 class Failure(Enum):
@@ -41,7 +42,7 @@ class WorkerError(Exception):
         self.output = self.note = ""
 
 
-def signal_name(number: int) -> str:
+def signal_name(number: Any) -> str:
     """Name of a signal; those of real time have numbers only."""
     try:
         return signal.Signals(number).name

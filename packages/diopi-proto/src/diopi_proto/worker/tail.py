@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
-from contextlib import suppress
 
 _PIECE = 1 << 16
 
 
-class Tail:
-    """A pipe, to be closed by both sides.
+class Tail(contextlib.AbstractContextManager["Tail"]):
+    """A pipe; the context closes it.
 
     :param kept: bytes that are kept at least.
     :ivar count: bytes that came through it.
@@ -47,6 +47,9 @@ class Tail:
             os.close(self.writer)
             self.writer = -1
 
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Close both ends; what was kept is there still."""
         self.close_writer()
@@ -59,6 +62,5 @@ def _above_streams(descriptor: int) -> int:
     if descriptor > 2:
         return descriptor
     high: int = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
-    with suppress(OSError):
-        os.close(descriptor)
+    os.close(descriptor)
     return high

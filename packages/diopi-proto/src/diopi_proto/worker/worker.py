@@ -88,6 +88,11 @@ class Worker:
     def output(self) -> str:
         return self._output.text()
 
+    @property
+    def running(self) -> bool:
+        """True if the next call needs no new process."""
+        return self._guard is not None
+
     def start(self) -> None:
         """Start the process, unless it runs; :meth:`call` does so, too.
 
