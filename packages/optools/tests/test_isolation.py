@@ -240,9 +240,8 @@ import os, sys
 from dl_optools.isolation.limits import Limits
 from dl_optools.isolation.worker import Worker
 worker = Worker(Limits(1 << 30, 600), device="cpu")
-child = worker._start()
-print(child._process.pid, flush=True)
-worker._child = child
+worker.start()
+print(worker._worker.pid, flush=True)
 options = dict(place="", device="cpu", checked=False, repeat=0, backward=True, synchronize=True)
 worker.ask("replay", {str(bad)!r}, **options)
 """

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
-import json
-import os
-import signal
-import sys
-import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from diopi_proto.worker import note
 from dl_optools.isolation.answer import Answer
 from dl_optools.isolation.limits import Limits, allow_time, confine
 
-Say = Callable[[str], None]
-"""Tells what is being done: should the child end there, that is where."""
 Work = Callable[..., Answer]
+Question = tuple[str, dict[str, Any]]
 
 WORKS = {
     "replay": "dl_optools.replay.one:replay",
@@ -33,36 +27,29 @@ def work_of(name: str) -> Work:
     return found
 
 
-def main() -> None:
-    """Read questions from standard input, a line of JSON each, and answer on standard output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent decides what becomes of us.
-    setup: dict[str, Any] = json.loads(sys.argv[2])
-    channel = os.fdopen(os.dup(1), "w", encoding="ascii", buffering=1)
-    os.dup2(2, 1)  # What libraries print is no answer.
-    threading.Thread(target=_end_with_parent, args=(setup["life"],), daemon=True).start()
-    limits = Limits(setup["memory"], setup["seconds"])
-    problem = _ready(setup["device"], setup["name"])
-    for module in setup["imports"]:
-        importlib.import_module(module)
-    devices = setup["device"] not in (None, "cpu")
-    confine(limits, writes=setup["writes"], devices=devices)
-    channel.write(json.dumps({"ready": problem}) + "\n")
-    for line in sys.stdin:
-        question = json.loads(line)
-        allow_time(limits)
-        say = functools.partial(_say, channel)
-        answer = work_of(question["work"])(say, memory=limits.memory, **question["arguments"])
-        channel.write(json.dumps({"answer": answer.as_json()}) + "\n")
+class Bundles:
+    """Handler of questions about bundles; the first one is None, for why there is no device.
 
+    Its parameters are those of :class:`.worker.Worker`.
+    """
 
-def _say(channel: Any, text: str) -> None:
-    channel.write(json.dumps({"at": text}) + "\n")
+    def __init__(
+        self, limits: Limits, device: str | None, name: str, imports: Sequence[str], writes: bool
+    ) -> None:
+        note("it starts")
+        self._limits = limits
+        self._problem = _ready(device, name)
+        for module in imports:
+            importlib.import_module(module)
+        confine(limits, writes=writes, devices=device not in (None, "cpu"))
 
-
-def _end_with_parent(life: int) -> None:
-    """Nobody writes to that pipe: it ends when the parent does."""
-    os.read(life, 1)
-    os._exit(1)
+    def __call__(self, question: Question | None) -> object:
+        if question is None:
+            return self._problem
+        note("it begins")
+        allow_time(self._limits)
+        work, arguments = question
+        return work_of(work)(memory=self._limits.memory, **arguments).as_json()
 
 
 def _ready(device: str | None, name: str) -> str:

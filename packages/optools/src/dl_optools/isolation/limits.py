@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diopi_proto.free_memory import free_memory
+from diopi_proto.worker.limits import lower_limit
 
 SHARE = 0.5
 """Of the memory that is free, for one bundle unless its user says otherwise."""
@@ -41,26 +42,18 @@ def confine(limits: Limits, *, writes: bool, devices: bool) -> None:
     :param writes: it may write files, each no longer than the memory it may take.
     :param devices: it uses one, whose driver may map more address space than there is memory.
     """
-    _lower(resource.RLIMIT_CORE, _NO_CORE)
-    _lower(resource.RLIMIT_FSIZE, limits.memory if writes else 0)
+    lower_limit(resource.RLIMIT_CORE, _NO_CORE, hard=True)
+    lower_limit(resource.RLIMIT_FSIZE, limits.memory if writes else 0, hard=True)
     sizes = Path("/proc/self/statm").read_text(encoding="ascii").split()
     space, data = (int(sizes[at]) * resource.getpagesize() for at in (0, 5))
-    _lower(resource.RLIMIT_DATA, data + limits.memory)
+    lower_limit(resource.RLIMIT_DATA, data + limits.memory, hard=True)
     if not devices:
-        _lower(resource.RLIMIT_AS, space + limits.memory)
-
-
-def _lower(kind: int, value: int) -> None:
-    _, hard = resource.getrlimit(kind)
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(kind, (value, value))
+        lower_limit(resource.RLIMIT_AS, space + limits.memory, hard=True)
 
 
 def allow_time(limits: Limits) -> None:
     """So much processor time from now on: ends it where nobody is left to stop it."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
     # Of a fraction of a second the kernel knows nothing.
-    soft = math.ceil(used + limits.seconds * (os.cpu_count() or 1)) + 1
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    soft = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+    seconds = math.ceil(used + limits.seconds * (os.cpu_count() or 1)) + 1
+    lower_limit(resource.RLIMIT_CPU, seconds)

@@ -94,14 +94,10 @@ class _Here:
                 check_device(chosen_device(self._device).partition(":")[0], self._name)
             except ValueError as error:
                 raise UnusableError(str(error)) from None
-        return work_of(work)(_say_nothing, path, memory=self._memory, **arguments)
+        return work_of(work)(path=path, memory=self._memory, **arguments)
 
     def close(self) -> None:
         pass
-
-
-def _say_nothing(text: str) -> None:
-    pass
 
 
 def show_texts(answer: Answer) -> int:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from diopi_proto.worker import note
 from dl_optools.bundle.document import Document
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import read
 from dl_optools.bundle.values import DeviceRef, GeneratorRef, TensorRef, substitute
 from dl_optools.isolation.answer import Answer
-from dl_optools.isolation.child import Say
 
 
-def show(say: Say, path: str, *, memory: int) -> Answer:
+def show(path: str, *, memory: int) -> Answer:
     """Verify a bundle and describe it: lines, then rows for its tensors.
 
     It runs nothing, so that it shows calls that are refused elsewhere, too.
     """
-    say("it reads the bundle")
+    note("it reads the bundle")
     try:
         bundle = read(Path(path), limit=memory, trusted=True)
     except BundleError as error:

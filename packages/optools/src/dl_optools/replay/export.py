@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from diopi_proto.foreign_file import read_regular, read_regular_text
+from diopi_proto.worker import note
 from dl_core.errors import OutputError
 from dl_core.files import check_free, write, write_text
 from dl_optools.bundle import payload, standalone
@@ -23,7 +24,6 @@ from dl_optools.bundle.records import TensorRecord
 from dl_optools.bundle.sizes import Use
 from dl_optools.bundle.values import DeviceRef, GeneratorRef, Named, TensorRef
 from dl_optools.isolation.answer import WRONG, Answer
-from dl_optools.isolation.child import Say
 from dl_optools.names import Level
 from dl_optools.replay.scripts import DOCUMENT
 
@@ -61,7 +61,6 @@ def pack(bundle: Bundle, directory: Path, *, force: bool = False) -> None:
 
 
 def export(
-    say: Say,
     path: str,
     *,
     what: str,
@@ -71,12 +70,12 @@ def export(
     trusted: bool = False,
 ) -> Answer:
     """Read a bundle and export it."""
-    say("it reads the bundle")
+    note("it reads the bundle")
     try:
         runs = what == "to-conformance"
         use = Use.CHECK if runs else Use.READ
         bundle = read(Path(path), limit=memory, use=use, trusted=trusted)
-        say(f"it runs {bundle.document.operator}" if runs else f"it writes {output}")
+        note(f"it runs {bundle.document.operator}" if runs else f"it writes {output}")
         return Answer(lines=_EXPORTS[what](bundle, Path(output), force=force) or [])
     except (BundleError, OutputError) as error:
         return Answer.refused(str(error))

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import torch
 
+from diopi_proto.worker import note
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import Bundle, read
 from dl_optools.bundle.sizes import Use
 from dl_optools.compare.tolerance_options import ComparisonOptions
 from dl_optools.environment import environment
 from dl_optools.isolation.answer import WRONG, Answer
-from dl_optools.isolation.child import Say
 from dl_optools.options import OptionError, nbytes_text
 from dl_optools.replay.check import CheckResult, check
 from dl_optools.replay.run import measure, run
@@ -23,7 +23,6 @@ _NO_MEMORY = ("allocate memory", "not enough memory", "bad_alloc", "out of memor
 
 
 def replay(
-    say: Say,
     path: str,
     place: str,
     *,
@@ -44,10 +43,10 @@ def replay(
     device = chosen_device(device)
     try:
         options = ComparisonOptions(environment()) if checked else None
-        say("it reads the bundle")
+        note("it reads the bundle")
         use = Use.CHECK if checked else Use.RUN
         bundle = read(Path(path), limit=memory, use=use, trusted=trusted)
-        say(f"it runs {bundle.document.operator}")
+        note(f"it runs {bundle.document.operator}")
         found = Answer()
         row = [place, bundle.document.operator]
         if options is not None:
