@@ -10,7 +10,7 @@ import pytest
 from .captured import CaseFileError
 from .empty import chosen_names
 from .options import selection_of, target_of
-from .pool import NoDeviceError, Seat, WorkerError, worker_environ
+from .pool import CaseRunner, NoDeviceError, WorkerError, worker_environ
 from .results import Results
 from .selection import SelectionError
 from .target import TargetError, way_out
@@ -34,24 +34,24 @@ def results(pytestconfig: pytest.Config) -> Results:
 
 
 @pytest.fixture(scope="session")
-def seat(pytestconfig: pytest.Config) -> Iterator[Seat]:
-    """Where the cases run."""
+def runner(pytestconfig: pytest.Config) -> Iterator[CaseRunner]:
+    """The worker of this process."""
     target, _ = target_of(pytestconfig.option)
     threads = 1 if "PYTEST_XDIST_WORKER" in os.environ else os.cpu_count() or 1
-    seat = Seat(
+    runner = CaseRunner(
         target,
         seconds=pytestconfig.option.seconds,
         environ=worker_environ(threads),
         files=pytestconfig.option.cases,
     )
-    yield seat
-    seat.leave()
+    yield runner
+    runner.leave()
 
 
-def test_case(name: str, seat: Seat, results: Results, pytestconfig: pytest.Config) -> None:
+def test_case(name: str, runner: CaseRunner, results: Results, pytestconfig: pytest.Config) -> None:
     """Passes, fails, is skipped where it is unsupported or has nothing to check."""
     try:
-        outcome = results.judged(seat.run(name))
+        outcome = results.judged(runner.run(name))
     except NoDeviceError as error:
         option = pytestconfig.option
         pytest.exit(f"dl-conformance: {error}{way_out(option.vendor, option.simulate)}", 2)

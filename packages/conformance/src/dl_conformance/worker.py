@@ -1,24 +1,15 @@
-"""The process that runs cases: ``python -m dl_conformance.worker``, started by :mod:`.pool`.
-
-It reads a line of JSON for each case from one pipe and writes one for each outcome to another. What
-a library prints goes elsewhere; what it does to the process ends this process only.
-"""
+"""Work of the processes that run cases, which :mod:`.pool` starts."""
 
 from __future__ import annotations
 
 import faulthandler
-import json
-import os
-import signal
-import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from cffi import FFI
 
 from diopi_proto import Vendor
 
@@ -28,11 +19,19 @@ from .case import Case
 from .catalog import case_named, cases_of_files
 from .checks.check import is_check, run_check
 from .execute import Outcome, run
-from .pool import LOST, NO_DEVICE, failed
 from .target import Target
 
-PR_SET_PDEATHSIG = 1
-"""Of linux/prctl.h."""
+LOST = "device lost"
+"""In an answer: whether the device worked when the worker started, and not after this case."""
+NO_DEVICE = "no device"
+"""In the first answer: why the library has none."""
+
+
+def failed(name: str, cause: str, detail: str) -> Outcome:
+    """What became of a case that did not come to its end."""
+    operator, _, rest = name.partition("[")
+    dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
+    return Outcome(name, operator, dtype, "failed", cause, detail)
 
 
 def outcome_of(vendor: Vendor, name: str, captured: Mapping[str, Case]) -> Outcome:
@@ -58,52 +57,37 @@ def works(vendor: Vendor) -> bool:
         return False
 
 
-def end_with_parent() -> None:
-    """Have this process killed when the thread that started it ends.
+class Cases:
+    """Handler of requests: the name of a case asks for its outcome, None for the library's name.
 
-    A run that is killed would else leave behind a library that hangs. Where there is no such call,
-    a worker ends when it next asks for a case.
+    What a library prints is no answer; what it does to the process ends this process only.
+
+    :param files: with cases besides those of the suite.
     """
-    if sys.platform == "linux":
-        ffi = FFI()
-        ffi.cdef("int prctl(int option, unsigned long argument);")
-        ffi.dlopen(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
+    def __init__(self, target: Target, files: Sequence[str]) -> None:
+        faulthandler.enable()
+        self.target, self.files = target, files
 
-def main(incoming: int, outgoing: int) -> None:
-    """Serve until the other side closes."""
-    faulthandler.enable()
-    end_with_parent()
-    with (
-        os.fdopen(incoming, encoding="utf-8") as asked,
-        os.fdopen(outgoing, "w", encoding="utf-8") as answers,
-    ):
+    def __call__(self, name: str | None) -> dict[str, Any]:
+        """Load the library, which has to be the first request, or run a case."""
+        if name is None:
+            return self._load()
+        outcome = outcome_of(self.vendor, name, self.captured)
+        lost = self.worked and outcome.status == "failed" and not works(self.vendor)
+        return {**outcome.as_dict(), LOST: lost}
 
-        def answer(message: dict[str, Any]) -> None:
-            answers.write(json.dumps(message) + "\n")
-            answers.flush()
-
-        asked_for = json.loads(asked.readline())
+    def _load(self) -> dict[str, Any]:
         try:
-            captured = cases_of_files(asked_for["files"])
-            vendor = Target(**asked_for["target"]).load()
+            self.captured = cases_of_files(self.files)
+            self.vendor = vendor = self.target.load()
             reason = absence(vendor)
         except Exception as error:  # noqa: BLE001 - told to the user by the other side
-            answer({"fatal": f"{type(error).__name__}: {error}"})
-            return
+            return {"fatal": f"{type(error).__name__}: {error}"}
         if reason is not None:
-            answer({NO_DEVICE: reason})
-            return
+            return {NO_DEVICE: reason}
+        self.worked = works(vendor)
         about = {"name": vendor.name, "version": vendor.version}
         if vendor.adaptor is not None:
             about["adapted"] = vendor.adaptor.summary()
-        answer(about)
-        worked = works(vendor)
-        for line in asked:
-            outcome = outcome_of(vendor, json.loads(line), captured)
-            lost = worked and outcome.status == "failed" and not works(vendor)
-            answer({**outcome.as_dict(), LOST: lost})
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+        return about
