@@ -7,15 +7,35 @@ parent. A worker's own code reports what it is doing by :func:`note`, which surv
 
 from __future__ import annotations
 
-from .command import CommandRun, run_command
-from .guard import Ending
-from .limits import Limits
-from .notes import note
-from .outcome import Failure, WorkerError, signal_name
-from .processes import Process, below
-from .system import end_with_parent, kill_group
-from .tail import Tail
-from .worker import Handler, Worker
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .command import CommandRun, run_command
+    from .guard import Ending
+    from .limits import Limits
+    from .notes import note
+    from .outcome import Failure, WorkerError, signal_name
+    from .processes import Process, below
+    from .system import end_with_parent, kill_group
+    from .worker import Handler, Worker
+
+_LAZY = {
+    "CommandRun": ".command",
+    "Ending": ".guard",
+    "Failure": ".outcome",
+    "Handler": ".worker",
+    "Limits": ".limits",
+    "Process": ".processes",
+    "Worker": ".worker",
+    "WorkerError": ".outcome",
+    "below": ".processes",
+    "end_with_parent": ".system",
+    "kill_group": ".system",
+    "note": ".notes",
+    "run_command": ".command",
+    "signal_name": ".outcome",
+}
 
 __all__ = [
     "CommandRun",
@@ -24,7 +44,6 @@ __all__ = [
     "Handler",
     "Limits",
     "Process",
-    "Tail",
     "Worker",
     "WorkerError",
     "below",
@@ -34,3 +53,11 @@ __all__ = [
     "run_command",
     "signal_name",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Some users need one function only, at a start that has to be quick.
+    module = _LAZY.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(module, __name__), name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 import select
 import signal
 import socket
@@ -104,7 +103,7 @@ class Worker:
         ours, theirs = socket.socketpair()
         self._control, far = socket.socketpair()
         self._output, self._notes = Tail(self._kept), notes_file()
-        token = secrets.token_bytes(TOKEN_BYTES)
+        token = os.urandom(TOKEN_BYTES)
         files = (far.fileno(), theirs.fileno(), self._output.writer, self._notes)
         isolated = ["-I"] if self._path is not None else []
         path = sys.path if self._path is None else self._path

@@ -1,21 +1,16 @@
 """The process that imports torch once and forks a child for each run of a program.
 
-It reads a line of JSON for each request from one pipe and answers on another: ``preload`` imports
-modules, ``run`` forks. It computes nothing and touches no device: threads and devices do not
-outlive a fork. ``python -m dl_optools.bisect.fork_server READ WRITE PROGRAM`` is for
-:mod:`.forked_runs`, not for users.
+The request ``preload`` imports modules, ``run`` forks. It computes nothing and touches no device:
+threads and devices do not outlive a fork. ``python -m dl_optools.bisect.fork_server DESCRIPTOR
+PROGRAM`` is for :mod:`.forked_runs`, not for users.
 """
 
 from __future__ import annotations
 
-import gc
 import importlib
 import importlib.util
-import json
 import os
 import runpy
-import select
-import signal
 import sys
 import sysconfig
 import threading
@@ -24,67 +19,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from diopi_proto.worker.forks import serve_forks
 from dl_optools.environment import environment, replace_environment
-from dl_optools.launching.lifetime import kill_all_of, tied_to_parent
 
 
-def serve(read: int, write: int) -> dict[str, Any]:
-    """Answer requests until there are no more, and end then; returns in a child, with its run."""
-    woken, wake = os.pipe()
-    os.set_blocking(wake, False)
-    os.set_blocking(woken, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    # Ctrl-C is for the command that started this, which ends the runs.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    tie = tied_to_parent(signal.SIGKILL)
-    running: dict[int, int] = {}
-    waiting = b""
-    _answer(write, {"ready": True})
-    while True:
-        ready, _, _ = select.select([read, woken], [], [])
-        if woken in ready:
-            os.read(woken, 1 << 12)
-            for pid, status in _ended(running):
-                _answer(write, {"ended": running.pop(pid), "status": status})
-        if read not in ready:
-            continue
-        data = os.read(read, 1 << 20)
-        if not data:
-            # Who started the runs has ended, or wants no more of them.
-            for pid in running:
-                kill_all_of(pid)
-            os._exit(0)
-        *lines, waiting = (waiting + data).split(b"\n")
-        for line in lines:
-            request = json.loads(line)
-            if "preload" in request:
-                _answer(write, {"preloaded": True, "unsafe": preload(request["preload"])})
-                continue
-            gc.freeze()
-            pid = os.fork()
-            if pid == 0:
-                tie()
-                signal.set_wakeup_fd(-1)
-                for each in (read, write, woken, wake):
-                    os.close(each)
-                return dict(request)
-            running[pid] = request["run"]
-            _answer(write, {"started": request["run"], "process": pid})
-
-
-def _ended(running: Iterable[int]) -> list[tuple[int, int]]:
-    found = []
-    for pid in list(running):
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            code = os.waitstatus_to_exitcode(status)
-            found.append((pid, code if code >= 0 else 128 - code))
-    return found
-
-
-def _answer(write: int, message: dict[str, Any]) -> None:
-    os.write(write, json.dumps(message).encode() + b"\n")
+def answer(request: dict[str, Any]) -> dict[str, Any] | None:
+    """Answer what is not a request for a run."""
+    if "preload" in request:
+        return {"unsafe": preload(request["preload"])}
+    return {} if "ready" in request else None
 
 
 def preload(names: Iterable[str]) -> str:
@@ -144,8 +87,6 @@ def become(request: dict[str, Any]) -> None:
     Its group is of its own, so that it is killed with all that it starts.
     """
     os.setsid()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for target, source in ((0, nothing), (1, log), (2, log)):
@@ -175,13 +116,13 @@ def execute(kind: str, what: str, arguments: list[str]) -> None:
 
 
 def run(arguments: list[str]) -> None:
-    read, write, kind, what, *rest = arguments
+    descriptor, kind, what, *rest = arguments
     import torch  # noqa: F401
 
     import dl_optools.fallback
     import dl_optools.launching.autostart  # noqa: F401
 
-    request = serve(int(read), int(write))
+    request = serve_forks(int(descriptor), answer)
     become(request)
     execute(kind, what, rest)
 

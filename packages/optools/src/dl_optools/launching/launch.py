@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any, TypeVar
 
+from diopi_proto.worker.system import end_with_parent
 from dl_optools.breadcrumbs.names import BREADCRUMBS
-from dl_optools.launching.lifetime import Terminated, tied_to_parent
+from dl_optools.launching.lifetime import Terminated
 from dl_optools.launching.unseen_notes import UNSEEN
 
 R = TypeVar("R")
@@ -214,7 +217,9 @@ def run_program(
         stdout=output,
         stderr=None if output is None else subprocess.STDOUT,
         # Launchers end their ranks at SIGTERM; runs whose output is kept have nothing to save.
-        preexec_fn=tied_to_parent(signal.SIGTERM if output is None else signal.SIGKILL),
+        preexec_fn=partial(
+            end_with_parent, signal.SIGTERM if output is None else signal.SIGKILL, os.getpid()
+        ),
     )
     try:
         if is_stuck is not None:
