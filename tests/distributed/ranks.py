@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing
 import os
 import tempfile
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from multiprocessing.connection import Connection
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from diopi_proto.worker import Failure, Worker, WorkerError
 
 RANKS = 2
 SECONDS = 60
@@ -41,29 +43,18 @@ class Ranks:
         self._start()
 
     def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
         store = Path(self._folder.name) / f"store-{self._started}"
         self._started += 1
-        self._pipes: list[Connection] = []
-        self.processes = []
-        before = dict(os.environ)
-        try:
-            for rank in range(self._count):
-                mine = {name: text.format(rank=rank) for name, text in self._variables.items()}
-                os.environ.update(mine)
-                ours, theirs = context.Pipe()
-                process = context.Process(
-                    target=_serve,
-                    args=(theirs, rank, self._count, str(store), self._backend),
-                    daemon=True,
-                )
-                process.start()
-                theirs.close()
-                self._pipes.append(ours)
-                self.processes.append(process)
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+        self._workers = [
+            Worker(
+                partial(_begin, rank, self._count, str(store), self._backend),
+                env={
+                    **os.environ,
+                    **{name: text.format(rank=rank) for name, text in self._variables.items()},
+                },
+            )
+            for rank in range(self._count)
+        ]
 
     def run(self, program: str, **arguments: Any) -> list[Any]:
         """Call ``module.function`` of this folder on every rank; returns what each has returned.
@@ -71,9 +62,8 @@ class Ranks:
         :raises RankError: it has failed on a rank, ended it, or not come back. The ranks are
             restarted then.
         """
-        for pipe in self._pipes:
-            pipe.send((program, arguments))
-        answers = [self._answer(rank) for rank in range(self._count)]
+        with ThreadPoolExecutor(self._count) as pool:
+            answers = list(pool.map(lambda x: _ask(x, program, arguments), self._workers))
         failures = [f"rank {r}: {said}" for r, (good, said) in enumerate(answers) if not good]
         if failures:
             self.stop()
@@ -81,23 +71,10 @@ class Ranks:
             raise RankError("\n".join(failures))
         return [said for _, said in answers]
 
-    def _answer(self, rank: int) -> tuple[bool, Any]:
-        try:
-            if not self._pipes[rank].poll(SECONDS):
-                return False, f"no answer within {SECONDS} s"
-            answer: tuple[bool, Any] = self._pipes[rank].recv()
-        except (EOFError, ConnectionError):
-            self.processes[rank].join(SECONDS)
-            return False, f"ended with {self.processes[rank].exitcode}"
-        return answer
-
     def stop(self) -> None:
         """End the processes."""
-        for pipe in self._pipes:
-            pipe.close()
-        for process in self.processes:
-            process.kill()
-            process.join(SECONDS)
+        for worker in self._workers:
+            worker.stop()
 
     def close(self) -> None:
         """As :meth:`stop`, for good."""
@@ -105,7 +82,21 @@ class Ranks:
         self._folder.cleanup()
 
 
-def _serve(pipe: Connection, rank: int, count: int, store: str, backend: str | None) -> None:
+def _ask(worker: Worker, program: str, arguments: Mapping[str, Any]) -> tuple[bool, Any]:
+    try:
+        worker.start()
+        answer: tuple[bool, Any] = worker.call((program, arguments), SECONDS)
+    except WorkerError as error:
+        if error.failure is Failure.TIMED_OUT:
+            return False, f"no answer within {SECONDS} s"
+        code = -error.signal if error.signal else error.status
+        return False, f"ended with {code}" if code is not None else str(error)
+    return answer
+
+
+def _begin(
+    rank: int, count: int, store: str, backend: str | None
+) -> Callable[[tuple[str, Mapping[str, Any]]], tuple[bool, Any]]:
     import torch
     import torch.distributed as dist
 
@@ -117,19 +108,15 @@ def _serve(pipe: Connection, rank: int, count: int, store: str, backend: str | N
         world_size=count,
         timeout=timedelta(seconds=GROUP_TIMEOUT_SECONDS),
     )
-    while True:
-        try:
-            program, arguments = pipe.recv()
-        except EOFError:
-            break
-        try:
-            pipe.send((True, _call(program, arguments)))
-        except BaseException:  # noqa: BLE001 - the other process reports it
-            pipe.send((False, traceback.format_exc()))
-    os._exit(0)
+    return _call
 
 
-def _call(program: str, arguments: Mapping[str, Any]) -> Any:
+def _call(request: tuple[str, Mapping[str, Any]]) -> tuple[bool, Any]:
+    program, arguments = request
     module, _, function = program.partition(".")
     package = __package__ or "distributed"
-    return getattr(importlib.import_module(f"{package}.{module}"), function)(**arguments)
+    try:
+        called = getattr(importlib.import_module(f"{package}.{module}"), function)
+        return True, called(**arguments)
+    except BaseException:  # noqa: BLE001 - the other process reports it
+        return False, traceback.format_exc()

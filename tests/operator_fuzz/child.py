@@ -1,25 +1,18 @@
-"""The process that makes calls: ``python -m operator_fuzz.child REPORT DEVICE``, jobs on stdin.
-
-A job is a JSON line ``[seed, operator, first, end]``. Before a call it reports the number,
-afterwards the end, so that a crash is attributed to its call. DEVICE ``cpu`` makes the call on the
-CPU alone, which shows whether a crash is torch's own.
-"""
+"""Work of the processes that make calls, which :mod:`.runner` starts."""
 
 from __future__ import annotations
 
 import faulthandler
-import json
-import os
 import resource
-import sys
-import time
 import warnings
 
 import torch
 from opinfo.relocate import Relocation
-from opinfo.sweep import run
+from opinfo.sweep import Arguments, run
 from torch.testing._internal import common_utils
 from torch.testing._internal.opinfo import core
+
+from diopi_proto.worker.limits import lower_limit
 
 from .calls import draw_call
 from .causes import cause_of
@@ -43,49 +36,41 @@ def prepare() -> None:
         module.extract_test_fn = lambda: None
 
 
-def do(seed: str, name: str, first: int, end: int, device: str, report: int) -> None:
-    """Make calls ``first`` to ``end - 1`` of an operator and report each."""
+Ending = tuple[str | None, str, str, str]
+"""Cause or outcome of a call; for a difference, its kind, its text and the text of the call."""
 
-    def write(*record: object) -> None:
-        os.write(report, json.dumps(record).encode() + b"\n")
 
-    target = target_of(name)
-    started = time.monotonic()
-    write("begin", name, first - 1)
-    samples = target.samples()
-    for number in range(first, end):
-        write("begin", name, number)
+class Calls:
+    """Handler of requests: the number of a call of an operator asks for its ending.
+
+    :param device: ``cpu`` makes calls on the CPU alone, which shows whether a crash is torch's own.
+    """
+
+    def __init__(self, seed: str, device: str) -> None:
+        lower_limit(resource.RLIMIT_DATA, MEMORY)
+        faulthandler.enable()
+        prepare()
+        self._seed, self._device = seed, device
+        self._name, self._samples = "", list[Arguments]()
+
+    def __call__(self, request: tuple[str, int | None]) -> Ending:
+        """Make a call; without a number, only the samples of the operator."""
+        name, number = request
+        target = target_of(name)
+        if name != self._name:
+            self._samples, self._name = target.samples(), name
+        if number is None:
+            return "", "", "", ""
         try:
-            call = draw_call(target, samples, seed, number)
+            call = draw_call(target, self._samples, self._seed, number)
         except Exception as error:  # noqa: BLE001 - a change that does not suit the sample
-            write("end", name, number, f"not drawn: {type(error).__name__}", "", "", "")
-            continue
-        if device == "cpu":
+            return f"not drawn: {type(error).__name__}", "", "", ""
+        if self._device == "cpu":
             run(call.function, Relocation()(call.arguments))
             run_wide(call)
             run_on_magnitudes(call)
-            write("end", name, number, "", "", "", "")
-            continue
-        found = compare_devices(call, device)
+            return "", "", "", ""
+        found = compare_devices(call, self._device)
         if isinstance(found, Difference):
-            cause = cause_of(found)
-            write("end", name, number, cause, found.kind, found.text[:600], call.text())
-        else:
-            write("end", name, number, found, "", "", "")
-    write("seconds", name, end, time.monotonic() - started)
-
-
-def main() -> None:
-    report, device = int(sys.argv[1]), sys.argv[2]
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.enable()
-    prepare()
-    for line in sys.stdin:
-        seed, name, first, end = json.loads(line)
-        do(seed, name, first, end, device, report)
-    os._exit(0)  # destructors at exit are not under test
-
-
-if __name__ == "__main__":
-    main()
+            return cause_of(found), found.kind, found.text[:600], call.text()
+        return found, "", "", ""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
+import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-TESTS = Path(__file__).parents[1]
+from diopi_proto.worker import Limits, Worker, WorkerError
+
+from .child import Calls
+
 START = 240.0
 """Seconds until a child reports first: it imports torch and its database of operators."""
 PATIENCE = 60.0
@@ -102,103 +100,50 @@ class Runner:
 
     def _share(self, names: list[str], calls: range, result: Result) -> None:
         """One child after another, until every call was made or has ended a child."""
-        jobs = [(name, calls.start, calls.stop) for name in names]
-        while jobs:
-            ended = self._child(jobs, result, self._device)
-            if ended is None:
-                return
-            name, number, how = ended
-            at = next(i for i, job in enumerate(jobs) if job[0] == name)
-            if number < calls.start:
+        with self._worker(self._device) as worker, self._worker("cpu") as host:
+            for name in names:
+                worker.start()
+                started = time.monotonic()
+                try:
+                    worker.call((name, None), PATIENCE)
+                except WorkerError as error:
+                    self._note(result, name, calls.start - 1, None, "samples", _describe(error))
+                    continue
+                for number in calls:
+                    self._run_call(worker, host, name, number, result)
                 with self._lock:
-                    result.findings.append(Finding(name, number, "samples", how))
-                jobs = jobs[at + 1 :]
-                continue
-            jobs = [(name, number + 1, calls.stop), *jobs[at + 1 :]]
-            alone = self._child([(name, number, number + 1)], Result(self._seed), "cpu")
-            with self._lock:
-                if alone is not None:
-                    result.ends[CPU_CRASHES] += 1
-                else:
-                    result.ends["crash"] += 1
-                    result.findings.append(Finding(name, number, "crash", how))
+                    result.seconds[name] = time.monotonic() - started
 
-    def _child(
-        self, jobs: list[tuple[str, int, int]], result: Result, device: str
-    ) -> tuple[str, int, str] | None:
-        """Run a child; return the call that ended it and how, or None if all were made."""
-        with tempfile.TemporaryFile() as errors:
-            reader, writer = os.pipe()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "operator_fuzz.child", str(writer), device],
-                stdin=subprocess.PIPE,
-                stdout=errors,
-                stderr=errors,
-                pass_fds=(writer,),
-                start_new_session=True,
-                env={**os.environ, "PYTHONPATH": _path(), "OMP_NUM_THREADS": "1"},
-            )
-            os.close(writer)
-            lines = b"".join(json.dumps([self._seed, *job]).encode() + b"\n" for job in jobs)
-            threading.Thread(target=_feed, args=(process, lines), daemon=True).start()
-            last: tuple[str, int] | None = None
-            how = ""
+    def _worker(self, device: str) -> Worker:
+        return Worker(
+            partial(Calls, self._seed, device),
+            Limits(core=0),
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            start_seconds=START,
+        )
+
+    def _run_call(
+        self, worker: Worker, host: Worker, name: str, number: int, result: Result
+    ) -> None:
+        worker.start()
+        try:
+            end, *found = worker.call((name, number), PATIENCE)
+        except WorkerError as error:
+            end, *found = "crash", "crash", _describe(error)
+            host.start()
             try:
-                for record in _records(reader):
-                    last = self._note(record, result)
-            except TimeoutError:
-                how = f"no end after {PATIENCE:g} s"
-                os.killpg(process.pid, signal.SIGKILL)
-            finally:
-                os.close(reader)
-            status = process.wait()
-            if status == 0:
-                return None
-            errors.seek(0)
-            said = errors.read().decode(errors="replace")
-            if last is None:
-                raise RuntimeError(f"[operator_fuzz] a child ended before its first call:\n{said}")
-            return (*last, how or f"ended with status {status}: {said[:800]}")
-
-    def _note(self, record: list[Any], result: Result) -> tuple[str, int]:
-        what, name, number, *rest = record
+                host.call((name, number), PATIENCE)
+            except WorkerError:
+                end, *found = CPU_CRASHES, ""
         with self._lock:
-            if what == "seconds":
-                result.seconds[name] = result.seconds.get(name, 0.0) + rest[0]
-            elif what == "end":
-                end, kind, text, call = rest
-                result.ends[end if end is not None else "unexplained"] += 1
-                if kind:
-                    result.findings.append(Finding(name, number, kind, text, call, end))
-        return name, number
+            result.ends[end if end is not None else "unexplained"] += 1
+        if found[0]:
+            self._note(result, name, number, None if end == "crash" else end, *found)
+
+    def _note(self, result: Result, name: str, number: int, cause: str | None, *found: str) -> None:
+        with self._lock:
+            result.findings.append(Finding(name, number, *found, cause=cause))
 
 
-def _path() -> str:
-    return os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
-
-
-def _feed(process: subprocess.Popen[bytes], lines: bytes) -> None:
-    assert process.stdin is not None
-    try:
-        process.stdin.write(lines)
-        process.stdin.close()
-    except BrokenPipeError:
-        pass  # the child has ended; its status says how
-
-
-def _records(reader: int) -> Iterator[list[Any]]:
-    """Yield what a child reports, until it ends.
-
-    :raises TimeoutError: it has reported nothing for too long.
-    """
-    rest, limit = b"", START
-    while True:
-        if not select.select([reader], [], [], limit)[0]:
-            raise TimeoutError
-        limit = PATIENCE
-        data = os.read(reader, 1 << 16)
-        if not data:
-            return
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield json.loads(line)
+def _describe(error: WorkerError) -> str:
+    return f"{error}: {error.output[:800]}"
