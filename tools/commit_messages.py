@@ -1,7 +1,7 @@
 """Check the messages of the commits since the last release.
 
-A subject is imperative, at most 72 characters long and one idea; an empty line separates it from
-the body. Merge commits are not checked.
+A subject is imperative, has at most 72 characters and states one idea; an empty line separates it
+from the body. Merge commits are not checked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# The last commit before this check existed; a release tag takes its place.
+# The last commit before this check existed; a release tag takes precedence.
 FIRST_CHECKED_AFTER = "f543f5af"
 LONGEST = 72
 # Verb forms that are not imperative: "adds", "added", "adding".
@@ -23,7 +23,7 @@ NOT_IMPERATIVE = re.compile(
 
 
 def problems(message: str) -> list[str]:
-    """Return what a commit message breaks, in words."""
+    """Return the rules that a commit message violates, as sentences."""
     subject, *rest = message.rstrip("\n").split("\n")
     found = []
     if len(subject) > LONGEST:
@@ -41,7 +41,7 @@ def problems(message: str) -> list[str]:
 
 
 def git(*arguments: str) -> str | None:
-    """Return what git prints, None where it fails."""
+    """Return the output of git, None if it fails."""
     command = ("git", *arguments)
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout if done.returncode == 0 else None

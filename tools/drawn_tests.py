@@ -1,8 +1,8 @@
-"""A plugin of pytest: of each function's cases, a part runs, another one for each commit.
+"""pytest plugin that runs a sample of each function's cases, a different one for each commit.
 
-``-p tools.drawn_tests --one-of N`` runs one in N of the cases of every function, at least one;
-which, follows from their names and the commit, so that the same tree has the same result, and all
-cases run in time. What is below a folder of ``--whole FOLDER`` runs whole.
+``-p tools.drawn_tests --one-of N`` runs one in N of the cases of every function, at least one. The
+names of the cases and the commit determine the sample, so that a tree always has the same result,
+and all cases run eventually. Tests in a folder of ``--whole FOLDER`` all run.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from dl_conformance.commit_seed import commit_seed
 
 ROOT = Path(__file__).absolute().parents[1]
 DRAWN = pytest.StashKey[tuple[int, int]]()
-"""Numbers of cases that run and of those that were collected."""
+"""Numbers of cases that run and of collected cases."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("drawn tests")
-    group.addoption("--one-of", metavar="N", type=int, default=1, help="the part that runs")
+    group.addoption(
+        "--one-of", metavar="N", type=int, default=1, help="run one in N cases (default: all)"
+    )
     group.addoption("--whole", metavar="FOLDER", type=Path, action="append", default=[])
 
 
@@ -33,7 +35,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return f"drawn: one in {parts} of the cases of each function, by commit {commit_seed(ROOT)}"
 
 
-# After the folders' own choices: what they left out is not a case.
+# After the hooks of conftest files: cases that they remove are not counted.
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     parts: int = config.getoption("--one-of")
@@ -62,7 +64,7 @@ def pytest_terminal_summary(
 
 
 def _function(item: pytest.Item) -> str:
-    """The name of a test without what its case is called."""
+    """Return the name of a test function without the parameters of its case."""
     return f"{item.path}::{getattr(item, 'originalname', None) or item.name}"
 
 

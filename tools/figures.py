@@ -1,8 +1,8 @@
-"""Write README's figures of each vendor, from the reports of the suite and of ``dl coverage``.
+"""Update README's figures of each vendor from the reports of the suite and of ``dl coverage``.
 
     python -m tools.figures VENDOR=CONFORMANCE.json,COVERAGE.json ...
 
-``tools/nox -s figures`` makes the reports and calls it.
+``tools/nox -s figures`` creates the reports and calls this program.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ TIERS = {
 class Figures:
     """Figures of one vendor.
 
-    :ivar operators: of the contract, all that there are.
-    :ivar present: those that some case of the suite could call.
-    :ivar verified: those that passed a case whose numbers were compared.
-    :ivar counts: cases, by what became of them.
-    :ivar tiers: overloads that run natively or composed, and all, by tier.
+    :ivar operators: number of contract operators.
+    :ivar present: number of operators that a case of the suite could call.
+    :ivar verified: number of operators with a passed case that compares numbers.
+    :ivar counts: number of cases by outcome.
+    :ivar tiers: number of native or composed overloads and of all overloads, by tier.
     """
 
     vendor: str
@@ -45,10 +45,10 @@ class Figures:
 
 
 def figures(vendor: str, operators: int, suite: Any, coverage: Any) -> Figures:
-    """Read two reports.
+    """Return the figures from two reports.
 
-    :param operators: how many the contract has.
-    :raises ValueError: a report is of a part of the suite, or has no device of the vendor.
+    :param operators: number of contract operators.
+    :raises ValueError: a report is incomplete, or has no device of the vendor.
     """
     status: dict[str, set[str]] = {}
     for case in suite["cases"]:
@@ -75,7 +75,7 @@ def figures(vendor: str, operators: int, suite: Any, coverage: Any) -> Figures:
 
 
 def table(vendors: Sequence[Figures]) -> str:
-    """The rows, a column for each vendor."""
+    """Return the rows, with a column for each vendor."""
     shown = {
         "operators of the contract": [f"{x.present} of {x.operators}" for x in vendors],
         "… that passed with numbers compared": [str(x.verified) for x in vendors],
@@ -95,7 +95,7 @@ def table(vendors: Sequence[Figures]) -> str:
 
 
 def part(vendors: Sequence[Figures]) -> str:
-    """The table between the lines that mark it as generated."""
+    """Return the table between the lines that mark it as generated."""
     return f"{BEGIN}\n\n{table(vendors)}\n\n{END}"
 
 

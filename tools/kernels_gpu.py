@@ -1,7 +1,7 @@
-"""Compile the operators of dl-kernels with the GPU compilers in PATH; say how to get the others.
+"""Compile the operators of dl-kernels with the GPU compilers in PATH; print how to get the others.
 
-Every family is read, by nvcc as far as code that no machine runs yet: only then
-does it notice calls of the host's functions. ``--objects`` makes machine code of it.
+nvcc compiles every family to intermediate code, because only then does it notice calls of host
+functions. ``--objects`` compiles to machine code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 INCLUDES = [ROOT / "packages/kernels/include", ROOT / "packages/diopi-proto/include"]
-# The session has a compiler and no package of ours.
+# The session has a compiler and none of our packages.
 sys.path[:0] = [str(ROOT / f"packages/{name}/src") for name in ("kernels", "diopi-proto")]
 
 from dl_kernels import write_units  # noqa: E402
@@ -27,7 +27,7 @@ from dl_kernels import write_units  # noqa: E402
 
 @dataclass(frozen=True)
 class GpuCompiler:
-    """How one compiler is called, and where it comes from. `check` stops early, `code` does not."""
+    """Command of one compiler, and its origin. `check` stops early, `code` does not."""
 
     name: str
     source: str
@@ -43,12 +43,12 @@ COMPILERS = (
         "nvcc",
         "`tools/nox -s kernels-gpu` installs it on Linux",
         ".cu",
-        # A kernel that calls what only the host can run would compile with a warning.
+        # A kernel that calls a host function would compile with a warning.
         ("-std=c++17", "--expt-relaxed-constexpr", "-Werror=cross-execution-space-call"),
         ("-arch=compute_80", "-ptx"),
         ("-gencode=arch=compute_80,code=sm_80", "-gencode=arch=compute_90,code=sm_90", "-c"),
     ),
-    # Without a platform it would look for nvcc, without a chip for a GPU.
+    # Without a platform it would search for nvcc, and without an architecture for a GPU.
     GpuCompiler(
         "hipcc",
         "on Debian: apt-get install --no-install-recommends hipcc libamdhip64-dev rocm-device-libs",
@@ -62,7 +62,7 @@ COMPILERS = (
 
 
 def compile_family(compiler: GpuCompiler, source: Path, *, objects: bool) -> str:
-    """Compile the unit of a family; return what went wrong, or nothing."""
+    """Compile the unit of a family; return the error, or an empty string."""
     command = [compiler.name, *compiler.flags, *(compiler.code if objects else compiler.check)]
     command += [f"-I{path}" for path in INCLUDES]
     command += [str(source), "-o", str(source.with_suffix(".out"))]
@@ -73,10 +73,10 @@ def compile_family(compiler: GpuCompiler, source: Path, *, objects: bool) -> str
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--objects", action="store_true", help="make machine code too")
+    parser.add_argument("--objects", action="store_true", help="compile to machine code as well")
     names = [compiler.name for compiler in COMPILERS]
-    parser.add_argument("--compiler", choices=names, help="only this one")
-    parser.add_argument("families", nargs="*", help="names of families; all by default")
+    parser.add_argument("--compiler", choices=names, help="compiler to use (default: all in PATH)")
+    parser.add_argument("families", nargs="*", help="names of families (default: all)")
     options = parser.parse_args()
     failures = 0
     for compiler in COMPILERS:

@@ -1,7 +1,7 @@
-"""A plugin of pytest: tests that passed in one environment need not run in another one too.
+"""pytest plugin: tests that passed in one environment need not run in another one.
 
-``-p tools.passed_tests --passed-to FILE`` writes the names of those that passed, a line each, and
-``--not-passed-in FILE`` leaves them out of a later run.
+``--passed-to FILE`` of ``-p tools.passed_tests`` writes the names of passed tests, one per line,
+and ``--not-passed-in FILE`` skips these in a later run.
 """
 
 from __future__ import annotations
@@ -15,8 +15,12 @@ _PASSED = pytest.StashKey[list[str]]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("passed tests")
-    group.addoption("--passed-to", metavar="FILE", type=Path, help="write what passed")
-    group.addoption("--not-passed-in", metavar="FILE", type=Path, help="leave out what FILE has")
+    group.addoption(
+        "--passed-to", metavar="FILE", type=Path, help="file for the names of passed tests"
+    )
+    group.addoption(
+        "--not-passed-in", metavar="FILE", type=Path, help="file with names of tests to skip"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,7 +46,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 class _Recorder:
-    """A test has passed where its call has: what its fixtures do afterwards is for them to say."""
+    """Records a test as passed if its call has passed, whatever its fixtures do afterwards."""
 
     def __init__(self, passed: list[str]) -> None:
         self.passed = passed

@@ -1,4 +1,4 @@
-"""The wheels of this repository: what each needs at build time, and what it is made from."""
+"""Wheels of this repository: their build requirements and their sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ else:
     import tomli as tomllib
 
 ROOT = Path(__file__).parents[1]
-# Left behind by builds and tools, or without influence on the wheel.
+# Files left by builds and tools, or without influence on the wheel.
 NOT_SOURCES = {"build", "dist", "tests", "__pycache__"}
 
 
@@ -33,10 +33,10 @@ def normalised(requirement: str) -> str:
 class Project:
     """One folder with a pyproject.toml; ``test_only`` ones are never released.
 
-    Its table ``tool.dl`` says what not every machine has: ``device-compiler`` is the program, and
-    ``found-by`` a function, as ``module:name``, that raises why there is none. Without it the wheel
-    is left out. ``build-variables`` are those that its setup.py reads. Sessions read ``reference``,
-    which is true for the vendor whose device every machine has.
+    The table ``tool.dl`` declares requirements that not every machine meets: ``device-compiler`` is
+    a program, and ``found-by`` a function, as ``module:name``, that raises the reason why it is
+    missing. Then the wheel is skipped. ``build-variables`` are read by its setup.py. Sessions read
+    ``reference``, which is true for the vendor whose device every machine has.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Project:
         )
 
     def sources(self) -> Iterator[Path]:
-        """Yield the files that the wheel is made from, in a fixed order."""
+        """Yield the source files of the wheel, in a fixed order."""
         for path in sorted(self.folder.rglob("*")):
             parts = path.relative_to(self.folder).parts
             ignored = any(
@@ -78,7 +78,8 @@ class Project:
                 yield path
 
     def digest(self, foundations: Iterable[str]) -> str:
-        """Return a hash over the sources and ``foundations``: all that the wheel depends on."""
+        """Return a hash of the sources and ``foundations``: everything that the wheel depends
+        on."""
         state = hashlib.sha256()
         for text in (sys.version, *foundations):
             state.update(text.encode() + b"\0")
@@ -89,7 +90,7 @@ class Project:
 
 
 def in_build_order() -> list[Project]:
-    """Return every project, each after those that it needs to be built."""
+    """Return every project, after its build requirements."""
     found: dict[str, Project] = {}
     patterns = (("packages/*", False), ("packages/compat/*", False), ("tests/plugins/*", True))
     for pattern, test_only in patterns:
@@ -102,9 +103,9 @@ def in_build_order() -> list[Project]:
 
 
 def closure(names: Iterable[str], projects: Iterable[Project]) -> list[Project]:
-    """Return the named projects with all that they need to be built and to run, in build order.
+    """Return the named projects with their build and run requirements, in build order.
 
-    :raises ValueError: there is no project of a name.
+    :raises ValueError: a project does not exist.
     """
     projects = list(projects)
     known = {project.name: project for project in projects}
@@ -122,16 +123,16 @@ def closure(names: Iterable[str], projects: Iterable[Project]) -> list[Project]:
 
 
 def own_requirements(project: Project, known: Iterable[str]) -> list[str]:
-    """Return those build requirements of ``project`` that are in ``known``."""
+    """Return the build requirements of ``project`` that are in ``known``."""
     wanted = {normalised(requirement) for requirement in project.build_requires}
     return sorted(wanted & set(known))
 
 
 def foreign_requirements() -> list[str]:
-    """Return what building all projects needs that is not a project itself.
+    """Return the external requirements for building all projects.
 
-    That is what they are built with, and what those run on that others are built with; but not the
-    compilers of device code.
+    These are the build requirements, and the run requirements of projects that others need for
+    their build, without the compilers of device code.
     """
     projects = in_build_order()
     names = {project.name for project in projects}
@@ -149,7 +150,7 @@ def foreign_requirements() -> list[str]:
 
 
 def compiler_requirements() -> list[str]:
-    """Return the distributions with the compilers of device code that are not in PATH."""
+    """Return the distributions of device code compilers that are not in PATH."""
     projects = in_build_order()
     names = {project.name for project in projects}
     every = {

@@ -1,7 +1,7 @@
 """Programs whose libraries are compiled with AddressSanitizer and UndefinedBehaviorSanitizer.
 
-The first sees accesses outside of every block that is allocated, the second what C++ leaves
-undefined. Needs g++ and its sanitizers.
+The former detects accesses outside of allocated blocks, the latter undefined behavior of C++. Needs
+g++ and its sanitizers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from diopi_proto.build import compile_library
 
 SANITIZERS = "-fsanitize=address,undefined,float-cast-overflow"
 FLAGS = (SANITIZERS, "-fno-omit-frame-pointer", "-O1", "-g1")
-# Python frees little at its end; that is not a leak of the library. Tests ask for too much memory,
-# and the sanitizer's own does not let them limit what there is.
+# Python frees little at exit, which is not a leak of the library. Tests request too much memory on
+# purpose, and the sanitizer's allocator prevents them from limiting the available memory.
 ADDRESS = "detect_leaks=0:halt_on_error=1:allocator_may_return_null=1:max_allocation_size_mb=8192"
 UNDEFINED = "print_stacktrace=1:halt_on_error=0"
 
@@ -45,9 +45,9 @@ NOTICED = (
 
 
 def run(command: list[str], given: Mapping[str, str]) -> tuple[int, str]:
-    """Run a program with the sanitizers' runtime, which has to be its first library.
+    """Run a program with the sanitizers' runtime, which must be its first library.
 
-    :returns: the exit status, and what the sanitizers reported.
+    :returns: the exit status, and the reports of the sanitizers.
     """
     environment = {
         **os.environ,
@@ -65,16 +65,16 @@ def run(command: list[str], given: Mapping[str, str]) -> tuple[int, str]:
 
 
 def runtime(library: str) -> str:
-    """The path of a library of the compiler's."""
+    """Return the path of one of the compiler's libraries."""
     command = [os.environ.get("CXX", "g++").split()[-1], f"-print-file-name={library}"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def check_that_mistakes_are_noticed(folder: Path) -> None:
-    """Make some, as an operator could.
+    """Make some typical errors of operators.
 
-    :param folder: for what is compiled.
-    :raises SystemExit: one is overlooked.
+    :param folder: folder for compiled files.
+    :raises SystemExit: an error is not detected.
     """
     source = folder / "mistakes.cpp"
     source.parent.mkdir(parents=True, exist_ok=True)
@@ -91,5 +91,5 @@ def check_that_mistakes_are_noticed(folder: Path) -> None:
     for mistake in NOTICED:
         if mistake not in reports:
             raise SystemExit(
-                f"the sanitizers of this compiler overlook a planted mistake: {mistake}"
+                f"the sanitizers of this compiler do not detect an intentional error: {mistake}"
             )

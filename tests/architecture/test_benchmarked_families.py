@@ -1,4 +1,4 @@
-"""Every family of the contract that torch's CPU has is timed against it."""
+"""Every contract family that torch's CPU supports is benchmarked against it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Hand-written code of core for an operator of the contract has the name of its family.
+"""Hand-written code of core for a contract operator is in a file named after its family.
 
-Composed operators that the contract lacks are in groups of their own choosing: they have no family.
+Composed operators that the contract does not have are in groups of their own: they have no family.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ OPERATOR = re.compile(r"\b(?:diopi|dlop)[A-Z]\w+")
 
 
 def served_operators() -> dict[str, set[str]]:
-    """The families whose operators serve an ATen operator, in one of its overloads at least."""
+    """Return the families whose operators implement an ATen operator, in at least one of its
+    overloads."""
     found: dict[str, set[str]] = {}
     for path in sorted((CORE / "codegen" / "table").glob("*.yaml")):
         for row in yaml.safe_load(path.read_text(encoding="utf-8")):
@@ -28,7 +29,7 @@ def served_operators() -> dict[str, set[str]]:
 
 
 def misplaced_forms(folder: Path) -> list[str]:
-    """List the wrong file names in a folder, a sentence for each."""
+    """Return a sentence for each wrong file name in a folder."""
     schema, served, wrong = schema_families(), served_operators(), []
     for path in sorted(folder.rglob("*.cpp")):
         family, text = family_of_file(path.stem), path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""README.md and CONTRIBUTING.md say what the packages say of themselves, and name what is there."""
+"""README.md and CONTRIBUTING.md agree with the packages' metadata, and name existing paths."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ROOT = Path(__file__).parents[2]
 ROW = re.compile(r"^\| \[`(packages/[\w/-]+)`\]\((packages/[\w/-]+)\) \| (.+) \|$", re.MULTILINE)
 
 Row = tuple[str, str, str]
-"""The wheel's name, the import, and what it is in one line."""
+"""Name of the wheel, import name, and one-line summary."""
 
 
 def read_table(text: str) -> dict[str, Row]:
-    """The rows of README's table, by folder."""
+    """Return the rows of README's table, by folder."""
     found = {}
     for shown, folder, rest in ROW.findall(text):
         assert shown == folder
@@ -31,7 +31,7 @@ def read_table(text: str) -> dict[str, Row]:
 
 
 def declared(root: Path) -> dict[str, Row]:
-    """The same from each pyproject.toml."""
+    """Return the rows that follow from each pyproject.toml."""
     found = {}
     patterns = ("packages/*/pyproject.toml", "packages/compat/*/pyproject.toml")
     for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
@@ -82,7 +82,7 @@ def test_paths_that_are_named_are_there(document: str) -> None:
 
 
 def test_sessions_name_no_vendor() -> None:
-    """Sessions find vendors in packages/vendor-*: a new one changes no file but its own."""
+    """Sessions find vendors in packages/vendor-*: a new vendor changes only its own files."""
     text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
     for path in ROOT.glob("packages/vendor-*/pyproject.toml"):
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]

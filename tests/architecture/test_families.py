@@ -1,4 +1,4 @@
-"""Every operator has one address: the schema's family is the name of its kernel's file.
+"""Every operator has one address: the schema's family is the file name of its kernel.
 
 python tests/architecture/test_families.py     # the same without pytest, for `nox -s lint`
 """
@@ -14,12 +14,12 @@ from pathlib import Path
 PACKAGES = Path(__file__).parents[2] / "packages"
 SCHEMA = PACKAGES / "diopi-proto" / "schema"
 KERNELS = PACKAGES / "kernels" / "src"
-LONGEST = 320  # lines of a file, before its family has to be split
+LONGEST = 320  # lines of a file; a longer family must be split
 
 
 @cache
 def schema_families() -> dict[str, str]:
-    """The family of each operator, which is the name of its file in the schema."""
+    """Return the family of each operator, which is the name of its file in the schema."""
     found = {}
     for path in sorted(SCHEMA.glob("*.yaml")):
         for name in re.findall(
@@ -31,7 +31,7 @@ def schema_families() -> dict[str, str]:
 
 
 def family_of_file(stem: str) -> str | None:
-    """The family that a file's name begins with, the longest one: `upsample_linear_cubic` is of
+    """Return the longest family that a file name begins with: `upsample_linear_cubic` belongs to
     `upsample_linear`.
     """
     names = {name for name in schema_families().values() if f"{stem}_".startswith(f"{name}_")}
@@ -39,7 +39,7 @@ def family_of_file(stem: str) -> str | None:
 
 
 def kernel_families() -> dict[str, str]:
-    """The family of each operator that has a kernel, which is the name of the kernel's file."""
+    """Return the family of each operator with a kernel, which is the name of the kernel's file."""
     sys.path.insert(0, str(KERNELS))
     from dl_kernels import families
 
@@ -47,7 +47,7 @@ def kernel_families() -> dict[str, str]:
 
 
 def misplaced(schema: Mapping[str, str], places: Mapping[str, str], what: str) -> list[str]:
-    """List the operators in wrong files, a sentence for each."""
+    """Return a sentence for each operator in a wrong file."""
     wrong = []
     for name, family in sorted(places.items()):
         if name not in schema:
@@ -78,7 +78,7 @@ def test_families_are_words_and_fit_on_some_pages() -> None:
     assert len(files) > 100
     for path in files:
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", path.stem), path.name
-        # Nobody looks for an operator by who named it.
+        # Families are not named after the origin of an operator.
         assert not re.search(r"(^|_)(dl|dlop|diopi|mmcv|lmdeploy|ext)(_|$)", path.stem), path.name
         lines = path.read_text(encoding="utf-8").count("\n")
         assert lines <= LONGEST, f"{path.name} has {lines} lines; split the family"

@@ -1,4 +1,4 @@
-"""Imports of a plugin at load time, which are a cost of every `import torch`."""
+"""Imports of a plugin at load time, which are part of every `import torch`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 MODULES = sorted({entry.module for entry in entry_points(group="dl")})
 MOST = 6
-"""Modules of its own wheel: its packages, its version and the plugin itself."""
+"""Modules of the plugin's own wheel: its packages, its version and the plugin itself."""
 
 LOADED = """
 import sys
@@ -22,7 +22,8 @@ print(*sorted(set(sys.modules) - before))
 
 
 def loaded(module: str) -> list[str]:
-    """The modules that a plugin adds to those of dl-core, without Python's own."""
+    """Return the modules that a plugin loads in addition to dl-core's, without the standard
+    library."""
     done = subprocess.run(
         [sys.executable, "-c", LOADED.format(module=module)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Committed files are sources, documents and data: no output of a program is among them."""
+"""Committed files are sources, documents and data, not the output of a program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WITHOUT_SUFFIX = {"LICENSE", "NOTICE", "nox", "run", ".gitignore", ".clang-forma
 
 
 def strays(paths: list[str]) -> list[str]:
-    """Return the paths that no source, document or data file would have."""
+    """Return the paths that are neither source, document nor data files."""
     found = []
     for path in paths:
         *_, name = parts = path.split("/")

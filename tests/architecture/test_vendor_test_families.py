@@ -1,7 +1,8 @@
-"""Tests of an operator are in files of its family: `test_<family>.py`, `test_<family>_<part>.py`.
+"""Tests of an operator are in files named after its family: `test_<family>.py`,
+`test_<family>_<part>.py`.
 
-So that whoever changes an operator knows what to run. The reference vendor's tests are those that
-hold the numbers.
+This shows which tests to run after a change to an operator. The numerical tests are those of the
+reference vendor.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from test_families import PACKAGES, family_of_file, schema_families
 
 TESTS = PACKAGES / "vendor-cpu" / "tests"
 OF_NO_FAMILY = {
-    # Every operator in turn, or a loop that many share.
+    # Tests that iterate over all operators, or a loop that many operators share.
     *("test_bad_arguments", "test_bfloat16", "test_bool_bytes", "test_calls"),
     *("test_complex_functions", "test_diopi_calls", "test_promotion", "test_shapes"),
-    # The library, the plugin and what they offer besides operators.
+    # The library, the plugin and its features apart from operators.
     *("test_choices", "test_constants", "test_diopi_impl", "test_kernel_arguments"),
     *("test_kernel_extension", "test_libraries", "test_library", "test_openblas", "test_plugin"),
     "test_runtime",
@@ -26,7 +27,7 @@ OF_NO_FAMILY = {
 
 
 def operators_by_short_name() -> dict[str, set[str]]:
-    """Operators by what tests call them: without diopi or dlop."""
+    """Return operators by their names in tests: without diopi or dlop."""
     found = defaultdict(set)
     for name in schema_families():
         found[name.removeprefix("diopi").removeprefix("dlop")].add(name)
@@ -47,7 +48,7 @@ def names_in(path: Path) -> set[str]:
 
 
 def misplaced_tests(folder: Path) -> list[str]:
-    """List the wrong file names in a folder of tests, a sentence for each."""
+    """Return a sentence for each wrong file name in a folder of tests."""
     schema, known, wrong = schema_families(), operators_by_short_name(), []
     for path in sorted(folder.glob("test_*.py")):
         if path.stem in OF_NO_FAMILY:

@@ -72,7 +72,7 @@ def test_a_fault_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     row = next(x for x in TABLE.read_text(encoding="utf-8").splitlines() if x.startswith("- "))
     path = tmp_path / "faults.yaml"
     path.write_text(f"{row}\n{row}\n", encoding="utf-8")
-    with pytest.raises(TableError, match="it is there twice"):
+    with pytest.raises(TableError, match="is a duplicate"):
         read(path)
 
 

@@ -267,7 +267,7 @@ def test_changes_are_told() -> None:
 def test_the_report_has_ratios() -> None:
     text = markdown([row(first_pair())], {"torch": "2.0+cu1", "nvcc": "13.0"}, 0)
     assert "| elementwise | 1 | 0.80 | 0.80 |" in text
-    assert "torch 2.0 for CUDA" in text
+    assert "CUDA wheel of torch 2.0" in text
 
 
 def test_pairs_are_apart_and_of_all_classes() -> None:

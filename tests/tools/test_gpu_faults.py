@@ -49,8 +49,8 @@ def test_a_build_has_what_its_families_use(tmp_path: Path, monkeypatch: pytest.M
 def test_a_text_that_is_gone_names_the_mutation(tmp_path: Path) -> None:
     for changes, said in (
         ({"find": "a line that does not exist"}, "0 times"),
-        ({"find": "#include"}, "times, and once is wanted"),
-        ({"file": "gpu/gone.h"}, "there is no gpu/gone.h"),
+        ({"find": "#include"}, "times instead of once"),
+        ({"file": "gpu/gone.h"}, "the file gpu/gone.h does not exist"),
     ):
         with pytest.raises(TableError, match=f"{MUTATIONS[0].name}: .*{said}"):
             replace(MUTATIONS[0], **changes).apply(HEADERS, tmp_path)
@@ -61,7 +61,7 @@ def test_a_text_that_is_gone_names_the_mutation(tmp_path: Path) -> None:
     [
         (("put:", "puts:"), "puts is not a key"),
         (("  family: sort\n", ""), "family is missing"),
-        (("  why:", "  #"), "wants a `why`"),
+        (("  why:", "  #"), "`why` is required"),
     ],
 )
 def test_a_wrong_entry_is_refused(change: tuple[str, str], said: str, tmp_path: Path) -> None:

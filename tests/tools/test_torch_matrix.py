@@ -76,7 +76,7 @@ def test_tests_that_all_releases_ran_are_counted() -> None:
     [
         (row(diagnosis=Diagnosis(["cpu"], ["a library is broken"])), "a library is broken"),
         (row(diagnosis=Diagnosis([], [])), "no device is visible"),
-        (row(refusals=("dl doctor finds nothing wrong",)), "dl doctor finds nothing wrong"),
+        (row(refusals=("dl doctor reports no problem",)), "dl doctor reports no problem"),
         (row(outcomes={"OpInfo": Outcome(["one"], {}, ["two"])}), "OpInfo: 1 failed"),
         (
             row(outcomes={"models": Outcome([], {}, [])}),
@@ -99,7 +99,7 @@ def test_the_table_has_a_line_for_each_release_and_only_its_part_of_the_page_cha
     counts = "2 of 3 | 2 of 3 | 2 of 3"
     assert lines == [
         f"| 2.13.0+cpu | 0.1.0+torch2.13.0 | healthy on cpu | {counts} | 2 of 3 in 0.28.0 |",
-        f"| 2.14.1+cpu | 0.1.0+torch2.14.1 | healthy on cpu | {counts} | none fits it |",
+        f"| 2.14.1+cpu | 0.1.0+torch2.14.1 | healthy on cpu | {counts} | none compatible |",
     ]
     assert "dl-vendor-cpu" in found
     assert with_part(found, report.section(rows, WHEELS)) == found
@@ -116,7 +116,7 @@ def test_the_report_says_what_was_tested_with_what() -> None:
 
 
 def test_a_page_without_a_part_for_the_table_is_refused() -> None:
-    with pytest.raises(ValueError, match="wants one part between"):
+    with pytest.raises(ValueError, match="must have exactly one part between"):
         with_part("no table", report.section([row()], WHEELS))
 
 

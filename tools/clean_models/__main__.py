@@ -1,4 +1,4 @@
-"""Each model, in each way: see the package."""
+"""Run each model in each mode; see the package."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ WAYS = ("free", "forced", "bisect")
 
 
 def one_iter(name: str, mode: str, device: str, forced: bool, folder: Path) -> str:
-    """Return the accusations against a step on the device; empty without any."""
+    """Return the errors reported for a step on the device; empty if there are none."""
     training = Training(name, mode, "cpu")
     with OneIter(training.model, folder / "trusted", rank=0):
         training.step()
-    # Other draws, as another device has them.
+    # A different seed, because other devices generate different random numbers.
     training = Training(name, mode, device, seed=2)
     with OneIter(
         training.model,
@@ -42,7 +42,7 @@ def one_iter(name: str, mode: str, device: str, forced: bool, folder: Path) -> s
     ) as one:
         training.step()
     found: StepComparison = one.comparison
-    # Where autocast chose another dtype, a conversion is missing or is one more.
+    # If autocast chooses another dtype, a conversion is missing or additional.
     same_way = found.dtypes or not (found.missing or found.additional)
     if found.ok and same_way:
         return ""
@@ -50,7 +50,7 @@ def one_iter(name: str, mode: str, device: str, forced: bool, folder: Path) -> s
 
 
 def bisect(name: str, mode: str, device: str, folder: Path) -> str:
-    """Return the operators that a bisection of a wrong loss blames; empty if none."""
+    """Return the operators that a bisection of a wrong loss reports; empty if there are none."""
     command = [sys.executable, str(PROGRAM), name, mode]
     criteria = Criteria(metric="loss").as_json()
     state = State(command, "dispatch", device, criteria, str(folder / "runs"))
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--resume",
         type=Path,
         metavar="FILE",
-        help="cases that were right are noted there, and left out the next time",
+        help="file that records passed cases, which are skipped in the next run",
     )
     options = parser.parse_args(arguments)
     if unknown := set(options.models) - set(CASES):
@@ -108,12 +108,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not problem and options.resume is not None:
             with options.resume.open("a", encoding="utf-8") as file:
                 file.write(case + "\n")
-    sys.stdout.write(f"{failures} of {count} accused a device that is right ({device})\n")
+    sys.stdout.write(f"{failures} of {count} reported errors on a correct device ({device})\n")
     return 1 if failures else 0
 
 
 def passed(file: Path | None) -> set[str]:
-    """The cases that an earlier run of this command has noted to be right."""
+    """Return the cases that an earlier run of this command has recorded as passed."""
     if file is None or not file.exists():
         return set()
     return set(file.read_text(encoding="utf-8").splitlines())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
+import torch.nn.functional as F  # noqa: N812  (the usual name)
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
@@ -16,7 +16,7 @@ Loss = Callable[[Any, Tensor], Tensor]
 
 
 class UNet(nn.Module):
-    """Down and up once, with a skip connection."""
+    """One downsampling and one upsampling step, with a skip connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class UNet(nn.Module):
 
 
 class ViT(nn.Module):
-    """Patches, a class token, encoder layers that are computed again in backward."""
+    """Patches, a class token, and encoder layers with activation checkpointing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Recurrent(nn.Module):
 
 
 class Variational(nn.Module):
-    """An autoencoder that draws its code."""
+    """A variational autoencoder, which samples its code."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Variational(nn.Module):
 
 
 class Experts(nn.Module):
-    """Each row goes to the two experts that the router likes best."""
+    """Mixture of experts: the router sends each row to its two best experts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class Experts(nn.Module):
 
 
 class GraphNet(nn.Module):
-    """Means over the neighbours of each node."""
+    """Means over the neighbors of each node."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,9 +173,9 @@ def likelihood(out: tuple[Tensor, Tensor, Tensor], target: Tensor) -> Tensor:
 class Case:
     """One model.
 
-    :ivar shape: of the data; :ivar tokens: whether these are numbers of tokens.
-    :ivar targets: shape of the targets, numbers of classes.
-    :ivar optimizer: made of the parameters.
+    :ivar shape: shape of the data; :ivar tokens: True if the data are token ids.
+    :ivar targets: shape of the targets, which are class indices.
+    :ivar optimizer: function that creates the optimizer for the parameters.
     """
 
     make: Callable[[], nn.Module]
@@ -229,7 +229,7 @@ MODES = ("float32", "bfloat16", "autocast")
 
 
 class Training:
-    """One model on a device, from fixed seeds; :meth:`step` trains it once."""
+    """Training of one model on a device, from fixed seeds; :meth:`step` runs one step."""
 
     def __init__(self, name: str, mode: str, device: str, seed: int = 1) -> None:
         case = self.case = CASES[name]

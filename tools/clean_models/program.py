@@ -1,4 +1,4 @@
-"""One model's training, as a program: ``python program.py MODEL MODE``."""
+"""Program that trains one model: ``python program.py MODEL MODE``."""
 
 from __future__ import annotations
 

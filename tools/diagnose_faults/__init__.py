@@ -1,9 +1,9 @@
-"""Faults in a vendor's library, which `dl diagnose` has to name.
+"""Faults in a vendor's library that `dl diagnose` must find.
 
-A vendor library forwards to the CPU vendor's and spoils one operator of the contract by an action
-(`spoil.hpp`) under a condition (`conditions.hpp`). The faults of `faults.yaml` were chosen by hand;
-`combinations.py` adds each action under each condition, over the operators of `sites.yaml`. Every
-fault meets a program on that device under `dl diagnose`, which has to name the operator, and no
+A vendor library forwards to the CPU vendor's and corrupts one contract operator by an action
+(`spoil.hpp`) under a condition (`conditions.hpp`). The faults of `faults.yaml` are hand-picked;
+`combinations.py` adds each action under each condition, over the operators of `sites.yaml`. For
+every fault a program runs on that device under `dl diagnose`, which must name the operator and no
 other.
 ``python -m tools.diagnose_faults``, or ``tools/nox -s diagnose-faults``.
 """

@@ -21,13 +21,13 @@ from tools.diagnose_faults.trials import Trial, Trials
 from tools.diagnose_faults.vendor import FaultyVendor
 
 SHARE = 0.95
-"""Share of the faults that must be named."""
+"""Fraction of the faults that must be named."""
 
 
 def all_faults() -> list[Fault]:
-    """Return the faults that were chosen by hand, and all combinations.
+    """Return the hand-picked faults and all combinations.
 
-    :raises TableError: one does not fit, or occurs twice.
+    :raises TableError: a fault is invalid or a duplicate.
     """
     faults = [*read(), *combinations()]
     names = Counter((str(each), each.program) for each in faults)
@@ -38,7 +38,8 @@ def all_faults() -> list[Fault]:
 
 
 def try_program(trials: Trials, faults: Sequence[Fault], *, clean: bool) -> tuple[list[Trial], str]:
-    """Try the faults of one program; the second result is a false alarm without a fault."""
+    """Try the faults of one program; the second result is the false alarm of a run without a
+    fault."""
     done: list[Trial] = []
     alarm = ""
     try:
@@ -85,8 +86,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", help="faults to try (default: all)")
     parser.add_argument("--sample", type=count, metavar="N", help="try N faults, chosen by --seed")
     parser.add_argument("--seed", default="0", help="seed of --sample (default: 0)")
-    parser.add_argument("--part", default="1/1", help="2/3: the second of three parts")
-    parser.add_argument("--jobs", type=count, default=2, help="programs at a time (default: 2)")
+    parser.add_argument(
+        "--part",
+        default="1/1",
+        help="part of the faults to try; 2/3 is the second of three (default: 1/1)",
+    )
+    parser.add_argument(
+        "--jobs", type=count, default=2, help="number of concurrent programs (default: 2)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="file for all outcomes")
     parser.add_argument("--list", action="store_true", help="print the names of the faults")
     parser.add_argument("--no-clean", action="store_true", help="skip programs without faults")
@@ -122,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             trials = Trials(vendor, command, folder / f"program_{at}")
             return try_program(trials, groups[command], clean=not options.no_clean)
 
-        # Programs with many faults first, so that none is left over at the end.
+        # Programs with many faults first, to balance the load.
         order = sorted(groups, key=lambda command: -len(groups[command]))
         with ThreadPoolExecutor(options.jobs) as pool:
             for trials, alarm in pool.map(work, enumerate(order)):
@@ -132,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def report(done: Sequence[Trial], alarms: Sequence[str], path: Path | None) -> int:
-    """Print the table and what went wrong, and return the exit status."""
+    """Print the table and the failures, and return the exit status."""
     counts = Counter(x.outcome for x in done)
     sys.stdout.write(table(done))
     told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())

@@ -1,7 +1,7 @@
 """Combinations of all actions with all conditions, over the operators of sites.yaml.
 
-Each pair of an action and a condition is tried at one operator or more. Operators take turns, so
-that each meets several actions and conditions, and the choice does not depend on chance.
+Each pair of an action and a condition is tried on at least one operator. Operators alternate, so
+that each gets several actions and conditions, and the choice is deterministic.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ NUMERIC = (
     *("add", "scale", "zero", "nan", "stale", "coarse", "off-by-one", "drop-tail", "alias"),
     *("crash", "hang", "exit"),
 )
-"""Actions that fit any operator with a floating-point result."""
+"""Actions for any operator with a floating-point result."""
 ACTIONS = (*NUMERIC, "zero-sign", "saved", "repeat")
 SAMPLES = {"always": 2, "repeat": 4}
-"""Operators for one pair, where these are more than one."""
+"""Number of operators per pair, where it is more than one."""
 _SENSELESS = {
-    # What is overwritten does not depend on the range of a result, and tails are too short for it.
+    # Overwritten elements do not depend on the range of a result, and tails are too short for it.
     ("alias", "range"),
     ("drop-tail", "range"),
-    # A mean of the values that are large is large itself.
+    # The mean of large values is large.
     ("zero-sign", "range"),
-    # The first result of the operator is of another shape than those that repeat it.
+    # The first result of the operator has a different shape than the results that repeat it.
     ("repeat", "shape"),
 }
 
@@ -42,7 +42,7 @@ _SENSELESS = {
 def combinations() -> Iterator[Fault]:
     """Yield the faults.
 
-    :raises TableError: a site does not fit.
+    :raises TableError: a site is invalid.
     """
     sites: list[dict[str, Any]] = yaml.safe_load(SITES.read_text(encoding="utf-8"))
     used: Counter[int] = Counter()

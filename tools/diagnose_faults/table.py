@@ -1,4 +1,4 @@
-"""The faults, read and checked."""
+"""Parser of the table of faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OVERLOAD = re.compile(r"aten\.\w+\.\w+")
 
 
 def _cases(header: str, variable: str) -> frozenset[str]:
-    """Return the values that a header of the vendor compares a variable with."""
+    """Return the values with which a header of the vendor compares a variable."""
     text = Path(__file__).with_name(header).read_text(encoding="utf-8")
     return frozenset(re.findall(rf'{variable} == "([\w-]+)"', text))
 
@@ -27,12 +27,12 @@ CONDITIONS = _cases("conditions.hpp", "condition")
 
 
 class TableError(ValueError):
-    """A fault does not fit the contract, the programs or the vendor; the message names it."""
+    """A fault does not match the contract, the programs or the vendor; the message names it."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault; the fields are explained in faults.yaml."""
+    """One fault; faults.yaml documents the fields."""
 
     operator: str
     argument: int
@@ -60,43 +60,44 @@ class Fault:
 
     @property
     def function(self) -> str:
-        """Name in the contract; operators that DIOPI lacks have a prefix of their own."""
+        """Return the name in the contract; operators that DIOPI does not have are prefixed with
+        dlop."""
         own = f"dlop{self.operator}"
         return own if own in load() else f"diopi{self.operator}"
 
     @property
     def setting(self) -> str:
-        """As the vendor reads it."""
+        """Return the fault in the vendor's syntax."""
         return f"{self.function},{self.argument},{self.action},{self.condition}"
 
     @property
     def command(self) -> list[str]:
-        """The program's file and its arguments."""
+        """Return the program's file and its arguments."""
         name, *arguments = self.program.split()
         return [f"{name}.py", *arguments]
 
     def may_name(self, overload: str) -> bool:
-        """Return True if an operator such as ``aten.gelu.default`` calls the spoilt one."""
+        """Return True if an operator such as ``aten.gelu.default`` calls the corrupted one."""
         return re.fullmatch(rf"aten\.(?:{self.names})\.\w+", overload) is not None
 
 
 def read(path: Path = TABLE) -> list[Fault]:
-    """All faults of the table.
+    """Return all faults of the table.
 
-    :raises TableError: one does not fit, or is there twice.
+    :raises TableError: a fault is invalid or a duplicate.
     """
     faults = [Fault(**row) for row in yaml.safe_load(path.read_text(encoding="utf-8"))]
     names = [(str(each), each.program) for each in faults]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise TableError(f"{twice[0][0]}: it is there twice")
+        raise TableError(f"{twice[0][0]} is a duplicate")
     return faults
 
 
 def verdict(fault: Fault, accused: Sequence[str], text: str) -> str:
-    """Return how a diagnosis did: ``named``, ``unchecked``, ``missed`` or ``false``.
+    """Return the outcome of a diagnosis: ``named``, ``unchecked``, ``missed`` or ``false``.
 
-    :param accused: operators; one that is not at fault makes the diagnosis ``false``.
-    :param text: the verdict; where nothing is named it may say that the operator was not checked.
+    :param accused: reported operators; a wrong one makes the outcome ``false``.
+    :param text: the verdict; without a reported operator it may say that this one was not checked.
     """
     if any(not fault.may_name(name) for name in accused):
         return "false"

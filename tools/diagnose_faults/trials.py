@@ -1,4 +1,4 @@
-"""Trials of faults under `dl diagnose`; those of one program share the process that forks runs."""
+"""Trials of faults under `dl diagnose`; trials of one program share a fork server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.diagnose_faults.vendor import FaultyVendor
 
 TIMEOUT = 300.0
 HANG = 10.0
-"""Seconds after which an operator counts as hung; the longest one takes milliseconds."""
+"""Seconds after which an operator counts as hung; the longest call takes milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Trial:
     """Outcome of one fault.
 
     :ivar outcome: ``named``, ``missed``, ``unchecked`` (missed, and the verdict says that this was
-        not checked), ``false`` (another operator was accused) or ``void`` (no call had the fault).
-    :ivar accused: the operators that were.
+        not checked), ``false`` (another operator was reported) or ``void`` (no call had the fault).
+    :ivar accused: the reported operators.
     :ivar text: the verdict of `dl diagnose`.
     """
 
@@ -57,7 +57,7 @@ class Trials:
     """Trials of one program.
 
     :param command: file of the program, in this package, and its arguments.
-    :param folder: for results.
+    :param folder: folder for results.
     """
 
     def __init__(self, vendor: FaultyVendor, command: Sequence[str], folder: Path) -> None:
@@ -72,14 +72,14 @@ class Trials:
             **os.environ,
             **self._vendor.variables(setting, log),
             "OMP_NUM_THREADS": "1",
-            # Replaying a bundle shows nothing that the comparison has not shown.
+            # Replaying a bundle shows nothing in addition to the comparison.
             "AUTOCOMPARE_BUNDLES": "0",
         }
 
     def diagnose(self, setting: str = "", *, quick: bool = False) -> tuple[Diagnosis, bool]:
         """Return the diagnosis of the program, and whether a call had the fault.
 
-        :param setting: of the fault; empty: none.
+        :param setting: the fault; empty: none.
         """
         self._count += 1
         folder = self._folder / str(self._count)
@@ -102,5 +102,5 @@ class Trials:
         return Trial(fault, outcome, accused, text, time.monotonic() - begun)
 
     def close(self) -> None:
-        """End the process that forks runs."""
+        """End the fork server."""
         self._starter.close()

@@ -1,4 +1,4 @@
-"""The vendor that spoils operators: compiled, and declared by a plugin, in a folder of its own."""
+"""The faulty vendor: compiled, and declared by a plugin, in a folder of its own."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def dl_vendor():
 class FaultyVendor:
     """Forwards to a vendor's library; see vendor.cpp.
 
-    :param folder: where it is made, and remembers trials of its library.
-    :param library: that it forwards to.
-    :param operators: of the contract, that can be spoilt.
-    :raises subprocess.CalledProcessError: the compiler refuses it.
+    :param folder: folder for the library, its plugin and cached trials.
+    :param library: library to which it forwards.
+    :param operators: contract operators that can be corrupted.
+    :raises subprocess.CalledProcessError: compilation fails.
     """
 
     def __init__(self, folder: Path, library: Path, operators: Iterable[str]) -> None:
@@ -54,10 +54,10 @@ class FaultyVendor:
         subprocess.run(command, check=True)
 
     def variables(self, fault: str = "", log: Path | None = None) -> dict[str, str]:
-        """Environment of a process whose only device is this vendor's.
+        """Return the environment of a process whose only device is this vendor's.
 
-        :param fault: ``operator,argument,kind``; empty: all is right.
-        :param log: gets a line when the fault first strikes.
+        :param fault: ``operator,argument,kind``; empty: no fault.
+        :param log: gets a line when the fault first occurs.
         """
         before = os.environ.get("PYTHONPATH")
         return {

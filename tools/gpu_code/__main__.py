@@ -1,4 +1,4 @@
-"""Compile kernels of dl-kernels to machine code and hold them against torch's.
+"""Compile kernels of dl-kernels to machine code and compare them with torch's.
 
     python -m tools.gpu_code [--update] [--only TEXT] [--keep FOLDER]
 
@@ -31,9 +31,9 @@ DOCUMENT = DOCS / "gpu-code.md"
 def measure_family(
     source: Path, wanted: Sequence[Pair]
 ) -> tuple[dict[str, Figures], dict[str, int]]:
-    """The best figures of each pair of a family, by key, and the kernels that spill.
+    """Return the best figures of each pair of a family, by key, and the kernels that spill.
 
-    Kernels are compiled whose names match some pair.
+    Only kernels that match a pair are compiled.
     """
     code = ptx(source)
     names = {name: short(text) for name, text in readable(entries(code)).items()}
@@ -56,7 +56,7 @@ def measure_family(
 
 
 def measure(wanted: Sequence[Pair], folder: Path) -> tuple[dict[str, Figures], dict[str, int]]:
-    """The same of all families that the pairs name."""
+    """Measure all families that the pairs name."""
     found: dict[str, Figures] = {}
     spilling: dict[str, int] = {}
     for family, source in units(folder, {pair.ours[0] for pair in wanted}).items():
@@ -89,7 +89,7 @@ def compared(
 
 
 def write(rows: Sequence[Comparison], torch: Any, report: Any, spilling: int) -> None:
-    """Write the report, of all pairs; figures of kernels that were not measured stay."""
+    """Write the report of all pairs; figures of kernels that were not measured are kept."""
     said = re.search(r"V(\d+\.\d+\.\d+)", run([*nvcc(), "--version"]))
     compiler = said.group(1) if said else "unknown"
     now = {x.pair.key: x.ours for x in rows if x.ours is not None}
@@ -109,8 +109,12 @@ def write(rows: Sequence[Comparison], torch: Any, report: Any, spilling: int) ->
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--update", action="store_true", help="write the report")
-    parser.add_argument("--only", default="", help="pairs whose operator, dtype or class matches")
-    parser.add_argument("--keep", type=Path, help="a folder for the code, to look at it")
+    parser.add_argument(
+        "--only",
+        default="",
+        help="regular expression for operator, dtype or class of the pairs (default: all)",
+    )
+    parser.add_argument("--keep", type=Path, help="folder in which the code is kept for inspection")
     options = parser.parse_args()
     wanted = [x for x in pairs() if re.search(options.only, f"{x.key} {x.kind} {x.ours[0]}")]
     if not wanted:

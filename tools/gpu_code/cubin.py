@@ -1,4 +1,4 @@
-"""Files of machine code: which kernels they hold, and what each takes of a multiprocessor."""
+"""Machine code files: their kernels, and the resources of a multiprocessor that each needs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tools.gpu_code.listing import Instruction, functions
 USAGE = re.compile(r"Function (\S+):\s+REG:(\d+) STACK:(\d+) SHARED:(\d+)")
 # Limits of compute capability 9.0.
 REGISTERS, WARPS, BLOCKS, SHARED = 65536, 64, 32, 228 * 1024
-RESERVED_SHARED = 1024  # of each block
-MAX_THREADS = 5  # the attribute with a kernel's launch bounds
-UNBOUNDED = 1024  # threads of a block of a kernel without them
+RESERVED_SHARED = 1024  # bytes per block
+MAX_THREADS = 5  # attribute with the launch bounds of a kernel
+UNBOUNDED = 1024  # threads per block without launch bounds
 
 
 class MissingToolError(RuntimeError):
-    """A program that this needs is not in PATH."""
+    """A required program is not in PATH."""
 
 
 def program(name: str) -> str:
-    """The path of a tool of CUDA's.
+    """Return the path of a CUDA tool.
 
     :raises MissingToolError: it is not in PATH.
     """
@@ -40,7 +40,7 @@ def program(name: str) -> str:
 def run(command: list[str], folder: Path | None = None) -> str:
     """Return the output of a tool, started in a folder.
 
-    :raises RuntimeError: it failed; with what it said.
+    :raises RuntimeError: the tool failed; with its error message.
     """
     done = subprocess.run(
         command, capture_output=True, text=True, errors="replace", check=False, cwd=folder
@@ -52,9 +52,9 @@ def run(command: list[str], folder: Path | None = None) -> str:
 
 @dataclass(frozen=True)
 class Resources:
-    """:ivar stack: bytes of local memory of a thread, for spilled registers and local arrays.
-    :ivar shared: bytes of a block that are known when it is compiled.
-    :ivar threads: the most that a block has.
+    """:ivar stack: bytes of local memory per thread, for spilled registers and local arrays.
+    :ivar shared: bytes of static shared memory per block.
+    :ivar threads: maximum number of threads per block.
     """
 
     registers: int
@@ -64,9 +64,10 @@ class Resources:
 
     @property
     def occupancy(self) -> float:
-        """The share of a multiprocessor's warps that run at once, if blocks have all threads."""
+        """Return the fraction of a multiprocessor's warps that are resident, for blocks of maximum
+        size."""
         warps = (self.threads + 31) // 32
-        # A warp's registers come in pieces of 256.
+        # Registers are allocated to a warp in units of 256.
         of_warp = -(-self.registers * 32 // 256) * 256
         limits = [BLOCKS, WARPS // warps, REGISTERS // of_warp // warps]
         limits.append(SHARED // (self.shared + RESERVED_SHARED))
@@ -81,9 +82,9 @@ class Kernel:
 
 
 def sections(image: bytes) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of the sections of an ELF file.
+    """Yield names and contents of the sections of an ELF file.
 
-    :raises ValueError: it is none.
+    :raises ValueError: it is not an ELF file.
     """
     if image[:5] != b"\x7fELF\x02":
         raise ValueError("this is not a 64-bit ELF file")
@@ -98,7 +99,7 @@ def sections(image: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def kernel_names(path: Path) -> list[str]:
-    """The mangled names of the functions in a file of machine code."""
+    """Return the mangled names of the functions in a machine code file."""
     prefix = ".text."
     return [
         name.removeprefix(prefix)
@@ -108,7 +109,7 @@ def kernel_names(path: Path) -> list[str]:
 
 
 def launch_bounds(path: Path) -> dict[str, int]:
-    """The most threads that a block has, of the kernels that say so."""
+    """Return the maximum number of threads per block, for kernels with launch bounds."""
     found = {}
     prefix = ".nv.info."
     for name, content in sections(path.read_bytes()):
@@ -117,7 +118,7 @@ def launch_bounds(path: Path) -> dict[str, int]:
         at = 0
         while at + 4 <= len(content):
             kind, attribute, value = struct.unpack_from("<BBH", content, at)
-            # Only attributes of kind 4 have a content of their own, `value` bytes long.
+            # Only attributes of kind 4 have contents, `value` bytes long.
             if kind == 4 and attribute == MAX_THREADS:
                 x, y, z = struct.unpack_from("<III", content, at + 4)
                 found[name.removeprefix(prefix)] = x * y * z
@@ -126,7 +127,7 @@ def launch_bounds(path: Path) -> dict[str, int]:
 
 
 def kernels(path: Path, names: Iterable[str]) -> Iterator[Kernel]:
-    """Some kernels of a file, disassembled."""
+    """Yield some kernels of a file, disassembled."""
     wanted = ",".join(names)
     cuobjdump = program("cuobjdump")
     used = {}
@@ -141,7 +142,7 @@ def kernels(path: Path, names: Iterable[str]) -> Iterator[Kernel]:
 
 
 def readable(names: Iterable[str]) -> Mapping[str, str]:
-    """The names as C++ writes them, by mangled name."""
+    """Return the demangled names by mangled name."""
     mangled = list(names)
     done = subprocess.run(
         [program("c++filt")], input="\n".join(mangled), capture_output=True, text=True, check=True

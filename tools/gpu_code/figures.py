@@ -1,4 +1,4 @@
-"""The figures of a kernel, as the report shows them."""
+"""Figures of a kernel for the report."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ASYNC = ("LDGSTS",)
 
 @dataclass(frozen=True)
 class Figures:
-    """:ivar kernel: its name as C++ writes it.
-    :ivar stack: bytes of local memory of a thread.
-    :ivar local: accesses of local memory on the hot path.
-    :ivar occupancy: the share of a multiprocessor's warps that run at once.
-    :ivar load: the widest access of global memory on the hot path, in bytes; 0 if there is none.
-    :ivar per_element: instructions on the hot path for an element.
-    :ivar elements: on the hot path.
-    :ivar tensor_core: instructions of tensor cores on the hot path.
+    """:ivar kernel: demangled name.
+    :ivar stack: bytes of local memory per thread.
+    :ivar local: number of local memory accesses on the hot path.
+    :ivar occupancy: fraction of a multiprocessor's warps that are resident.
+    :ivar load: bytes of the widest global memory access on the hot path; 0 if there is none.
+    :ivar per_element: instructions per element on the hot path.
+    :ivar elements: number of elements on the hot path.
+    :ivar tensor_core: number of tensor core instructions on the hot path.
     """
 
     kernel: str
@@ -44,7 +44,7 @@ class Figures:
 
 
 def figures(kernel: Kernel, name: str, unit: Unit) -> Figures | None:
-    """The figures of a kernel; None if it has no elements of this unit."""
+    """Return the figures of a kernel; None if it has no elements of this unit."""
     path = hot_path(blocks(kernel.instructions), unit)
     if path is None:
         return None
@@ -68,8 +68,8 @@ def figures(kernel: Kernel, name: str, unit: Unit) -> Figures | None:
 def best(found: Iterable[Figures], unit: Unit) -> Figures | None:
     """Return the kernel of a pair for large dense operands.
 
-    It has the widest accesses, where elements are counted by them, and then the fewest instructions
-    for an element.
+    It has the widest accesses, if elements are counted by them, and then the fewest instructions
+    per element.
     """
 
     def rank(figure: Figures) -> tuple[int, float]:

@@ -1,5 +1,5 @@
-"""Listings of NVIDIA's machine code, as ``cuobjdump -sass`` writes them: functions, instructions,
-and blocks of instructions that run in a row."""
+"""Parser of NVIDIA machine code listings of ``cuobjdump -sass``: functions, instructions, and basic
+blocks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 FUNCTION = re.compile(r"^\s*Function : (\S+)")
 INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:@(!?U?P\w+)\s+)?([A-Z]\S*)\s*(.*?)\s*;")
 ADDRESS = re.compile(r"0x([0-9a-f]+)")
-# Where the instructions of a block end. Calls return, and the others only name a place to meet at.
+# Instructions that end a basic block. Calls return, and the others only define a reconvergence
+# point.
 JUMPS = ("BRA", "JMP", "BRX", "JMX", "EXIT", "RET")
 WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
 
@@ -19,9 +20,9 @@ WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "256": 32}
 class Instruction:
     """One instruction.
 
-    :ivar address: in bytes from the function's start.
-    :ivar predicate: on which it depends, as it is written; empty if on none.
-    :ivar opcode: with its modifiers: ``LDG.E.128``.
+    :ivar address: offset in bytes from the function's start.
+    :ivar predicate: its predicate as written; empty if there is none.
+    :ivar opcode: opcode with modifiers: ``LDG.E.128``.
     """
 
     address: int
@@ -35,7 +36,7 @@ class Instruction:
 
     @property
     def bytes(self) -> int:
-        """How much a thread moves, if this loads or stores."""
+        """Return the bytes that a thread moves, if this is a load or store."""
         found = [WIDTHS[part] for part in self.opcode.split(".")[1:] if part in WIDTHS]
         return found[-1] if found else 4
 
@@ -52,7 +53,7 @@ class Instruction:
         return self.name == "BRA" and "," in self.operands
 
     def target(self) -> int | None:
-        """Where a branch goes; None if that is not written there."""
+        """Return the target of a branch; None if it is not in the listing."""
         if self.name not in ("BRA", "JMP"):
             return None
         found = ADDRESS.findall(self.operands)
@@ -63,16 +64,16 @@ class Instruction:
 
 @dataclass
 class Block:
-    """Instructions that run one after another, and which blocks may follow, by index."""
+    """A basic block, with the indices of its successors."""
 
     instructions: list[Instruction]
     next: list[int] = field(default_factory=list)
 
 
 def functions(lines: Iterable[str]) -> Iterator[tuple[str, list[Instruction]]]:
-    """The functions of a listing: their mangled names and instructions.
+    """Yield the functions of a listing: their mangled names and instructions.
 
-    :raises ValueError: instructions before any function, or a function without instructions.
+    :raises ValueError: an instruction before any function, or a function without instructions.
     """
     name: str | None = None
     found: list[Instruction] = []
@@ -97,9 +98,9 @@ def _function(name: str, found: list[Instruction]) -> tuple[str, list[Instructio
 
 
 def blocks(instructions: list[Instruction]) -> list[Block]:
-    """The blocks of a function; the first one is its entry.
+    """Return the basic blocks of a function; the first one is its entry.
 
-    :raises ValueError: a branch goes to where no instruction is.
+    :raises ValueError: the target of a branch is not an instruction.
     """
     at = {instruction.address: k for k, instruction in enumerate(instructions)}
     heads = {0}

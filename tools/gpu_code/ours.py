@@ -1,7 +1,7 @@
-"""Kernels of dl-kernels, compiled for one GPU: only those that are asked for become machine code.
+"""Kernels of dl-kernels, compiled for one GPU: only requested ones are compiled to machine code.
 
-nvcc makes PTX of a family without the host's code, and ptxas machine code of the kernels in it
-whose names match.
+nvcc compiles a family to PTX without the host code, and ptxas compiles the kernels with matching
+names to machine code.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ ARCHITECTURE = "90"
 
 
 def nvcc() -> list[str]:
-    """How nvcc is called.
+    """Return the nvcc command.
 
-    :raises MissingToolError: there is none.
+    :raises MissingToolError: nvcc is not available.
     """
     if "NVCC" in os.environ:
         return shlex.split(os.environ["NVCC"])
@@ -37,20 +37,21 @@ def nvcc() -> list[str]:
 
 
 def units(folder: Path, families: Iterable[str]) -> dict[str, Path]:
-    """The sources of some families, and of parts that families share (``part_gemm``), by name."""
-    # The session has a compiler and no package of ours.
+    """Return the sources of some families, and of parts that families share (``part_gemm``), by
+    name."""
+    # The session has a compiler and none of our packages.
     sys.path[:0] = [str(ROOT / f"packages/{name}/src") for name in ("kernels", "diopi-proto")]
     from dl_kernels import write_units
 
     wanted = sorted(families)
-    # Beside nothing else: what is not a unit would be read as one of an earlier time.
+    # In a folder of its own, because other files would be treated as units of an earlier run.
     written = write_units(str(folder / "units"), suffix=".cu")
     found = {unit.stem.removeprefix("family_"): unit for unit in written if unit.suffix == ".cu"}
     return {name: found[name] for name in wanted}
 
 
 def ptx(source: Path) -> Path:
-    """The intermediate code of a source, for the host's part of which nothing is done."""
+    """Compile a source to PTX, without the host code."""
     made = source.parents[1] / f"{source.stem.removeprefix('family_')}.ptx"
     flags = ["-std=c++17", "--expt-relaxed-constexpr", f"-arch=compute_{ARCHITECTURE}", "-ptx"]
     run([*nvcc(), *flags, *(f"-I{path}" for path in INCLUDES), str(source), "-o", str(made)])
@@ -58,12 +59,12 @@ def ptx(source: Path) -> Path:
 
 
 def entries(code: Path) -> list[str]:
-    """The mangled names of the kernels in PTX."""
+    """Return the mangled names of the kernels in PTX."""
     return ENTRY.findall(code.read_text("utf-8"))
 
 
 def assemble(code: Path, names: Iterable[str]) -> tuple[Path, dict[str, int]]:
-    """The machine code of some kernels, and how many bytes each spills, if any."""
+    """Compile some kernels to machine code; also return the bytes that each spills, if any."""
     made = code.with_suffix(".cubin")
     command = [assembler(), "-v", f"-arch=sm_{ARCHITECTURE}"]
     command += [f"--entry={','.join(names)}", str(code), "-o", str(made)]
@@ -74,7 +75,8 @@ def assemble(code: Path, names: Iterable[str]) -> tuple[Path, dict[str, int]]:
 
 
 def spills(said: str) -> dict[str, int]:
-    """The bytes that kernels spill, from what ptxas says with ``-v``; only those that do."""
+    """Return the bytes that kernels spill, from the output of ptxas ``-v``; only kernels that
+    spill."""
     found = {name: int(s) + int(x) for name, s, x in SPILLS.findall(re.sub(r"\n\s+", " ", said))}
     return {name: count for name, count in found.items() if count}
 

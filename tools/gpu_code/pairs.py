@@ -1,9 +1,9 @@
-"""Pairs of our kernels and torch's: for an operator and a dtype, patterns of their names.
+"""Pairs of our kernels and torch's: for an operator and a dtype, patterns of kernel names.
 
-Patterns are searched in names without namespaces: those of ours start as
-``item_kernel<ElementwiseItem<AddOp<float>, float, float, float> >``, those of torch's as
-``vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, …``. Where several kernels match, the
-report takes the one with the widest accesses and the fewest instructions for an element.
+Patterns are matched against names without namespaces: our names begin like
+``item_kernel<ElementwiseItem<AddOp<float>, float, float, float> >``, torch's like
+``vectorized_elementwise_kernel<4, CUDAFunctor_add<float>, …``. If several kernels match, the report
+takes the one with the widest accesses and the fewest instructions per element.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from tools.gpu_code.paths import Unit
 
-# C++ names of element types, here and in torch, by dtype.
+# C++ names of element types, in our kernels and in torch's, by dtype.
 OURS = {
     "float32": "float",
     "float16": "Half",
@@ -39,18 +39,18 @@ BYTES = {
 }
 COMPUTE = {**OURS, "float16": "float", "bfloat16": "float", "bool": "bool"}
 FLOATS = ("float32", "float16", "bfloat16")
-# Types of elements that are only moved, by their bytes.
+# Types of elements that are only copied, by their size in bytes.
 BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long"}
-# The classes whose hot paths have to move 16 bytes at a time, 8 where elements have two.
+# Classes whose hot paths must move 16 bytes at a time, or 8 for elements of two bytes.
 VECTOR_CLASSES = ("elementwise", "copy", "activation", "compare", "optimiser", "random")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """:ivar kind: the class of kernels, for the report.
+    """:ivar kind: class of the kernels, for the report.
     :ivar ours: family and pattern.
     :ivar torch: library and pattern.
-    :ivar unit: of ours; torch's is the same unless `torch_unit` is given.
+    :ivar unit: unit of our kernel; torch's is the same unless `torch_unit` is given.
     """
 
     operator: str
@@ -67,19 +67,21 @@ class Pair:
 
     @property
     def wide(self) -> int:
-        """The least bytes that the widest load and store of the hot path may have; 0: any."""
+        """Return the minimum width in bytes of the widest load and store on the hot path; 0:
+        any."""
         if self.kind not in VECTOR_CLASSES:
             return 0
         return 16 if self.dtype in ("float32", "float64", "int32", "int64") else 8
 
 
 def elementwise(functor: str, *types: str) -> str:
-    """The pattern of our kernels of a functor on output and inputs."""
+    """Return the pattern of our kernels of a functor on output and inputs."""
     return re.escape(f"{functor}, {', '.join(types)}>")
 
 
 def vectorized(functor: str, types: str = "") -> str:
-    """The pattern of torch's kernels of a functor for dense operands, or of a lambda's types."""
+    """Return the pattern of torch's kernels of a functor for dense operands, or of a lambda's
+    types."""
     lambdas = rf".*\{{lambda\({re.escape(types)}\)#1\}}, std::array" if types else ""
     return rf"^vectorized_elementwise_kernel<\d+, {functor}{lambdas}"
 
@@ -248,7 +250,7 @@ def _copies() -> Iterator[Pair]:
             (LIBRARY, vectorized(f"{kernel}.*", "float")),
             stored(to),
         )
-    # A copy of dense arrays is the driver's; a kernel copies by the elements' width.
+    # Dense arrays are copied by the driver; a kernel copies by the elements' width.
     for dtype in ("float32", "float16"):
         bits = BITS[BYTES[dtype]]
         yield Pair(
@@ -454,14 +456,14 @@ def _indexes() -> Iterator[Pair]:
 
 def _products() -> Iterator[Pair]:
     each = Unit("multiply-adds")
-    # cuBLAS's other kernels are packed in a way of its own, so that those of half precision are
-    # torch's, for nested tensors.
+    # cuBLAS's other kernels are packed in a proprietary format, so that the half-precision kernels
+    # are torch's own, for nested tensors.
     gemms = {
         "float32": (CUBLAS, r"^sgemm_largek_lds64<"),
         "float16": (LIBRARY, r"GemmGrouped\w*?MmaMultistageI\w*?_6half_t"),
         "bfloat16": (LIBRARY, r"GemmGrouped\w*?MmaMultistageI\w*?_10bfloat16_t"),
     }
-    # cuDNN has none for float32 but by tensor cores, so that the product is looked at.
+    # cuDNN's only float32 kernels use tensor cores, so that the product is compared.
     convolutions = {
         "float32": gemms["float32"],
         "float16": (CUDNN, r"cutlass_tensorop_f16_s16816fprop_optimized_f16_128x128_32x\d_nhwc"),
@@ -469,7 +471,7 @@ def _products() -> Iterator[Pair]:
     }
     for dtype, theirs in gemms.items():
         own = OURS[dtype]
-        # For float32, the kernel that computes in it: the other rounds to TF32.
+        # For float32, the kernel that computes in float32: the other one rounds to TF32.
         kernel = "simt" if dtype == "float32" else "tensor"
         ours = ("part_gemm", rf"^{kernel}_product_kernel<{own}, ")
         yield Pair("matmul", dtype, "product", ours, theirs, each)
@@ -512,7 +514,7 @@ def _products() -> Iterator[Pair]:
 
 
 def pairs() -> list[Pair]:
-    """All rows of the report, in its order."""
+    """Return all rows of the report, in its order."""
     parts = (
         _binary,
         _unary,
@@ -529,7 +531,7 @@ def pairs() -> list[Pair]:
 
 
 def short(name: str) -> str:
-    """A kernel's name as C++ writes it, without the namespaces that all have."""
+    """Return a demangled kernel name without the namespaces that all have."""
     for part in ("dl::kernels::v1::", "(anonymous namespace)::", "at::native::", "gpu::"):
         name = name.replace(part, "")
     return name.removeprefix("void ")

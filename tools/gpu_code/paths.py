@@ -1,12 +1,12 @@
-"""The hot path of a kernel, and what one element costs on it.
+"""The hot path of a kernel, and its cost per element.
 
-A kernel works on elements on the way from its entry to its end, or each time round a loop. Each
-way has a number of instructions, and a number of elements, told by the bytes that it stores or
-loads, or by its multiply-adds. Only the widest accesses of the kernel count, and of these those
-without a predicate if there are any: tails move single elements, each on a condition, and a way
-that skips what is out of range would look cheap. The hot path is the way with the fewest
-instructions for an element, so that of a branch the cheaper side is taken. Inner loops on it are
-gone through once, and functions that are called are not counted.
+A kernel processes elements on a path from its entry to an exit, or in each iteration of a loop.
+Each path has a number of instructions and a number of elements, which follows from the bytes that
+it stores or loads, or from its multiply-adds. Only the widest accesses of the kernel count, and of
+these only those without a predicate if there are any: tails move single elements under conditions,
+and a path that skips elements that are out of range would seem cheap. The hot path has the fewest
+instructions per element, so that the cheaper side of a branch is taken. Inner loops count as one
+iteration, and called functions are not counted.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from tools.gpu_code.listing import Block, Instruction
 
-# Multiply-adds of one thread; a tensor core's are shared by the 32 threads of a warp, or by the
-# 128 of HGMMA.
+# Multiply-adds of one thread; those of a tensor core are shared by the 32 threads of a warp, or by
+# the 128 threads of HGMMA.
 MATRIX = {"HMMA": 32, "IMMA": 32, "DMMA": 32, "QMMA": 32, "BMMA": 32}
 SHAPES = {
     "884": 8 * 8 * 4,
@@ -38,23 +38,23 @@ REDUCTIONS = ("RED", "ATOMG", "ATOM", "REDG")
 
 @dataclass(frozen=True)
 class Unit:
-    """Unit by which the elements of a path are counted.
+    """Unit for counting the elements of a path.
 
     :ivar what: "stored" or "loaded" bytes of global memory, "multiply-adds", or "added": elements
         that atomic additions change.
-    :ivar each: how many of them are one element.
+    :ivar each: number of units per element.
     """
 
     what: str
     each: float = 1.0
 
     def of(self, instruction: Instruction) -> float:
-        """The elements that one instruction accounts for."""
+        """Return the elements that one instruction accounts for."""
         if self.what == "stored":
             amount = instruction.bytes if instruction.name in STORES else 0
         elif self.what == "loaded":
             amount = instruction.bytes if instruction.name in LOADS else 0
-            # Loads straight to shared memory.
+            # Asynchronous loads to shared memory.
             amount += instruction.bytes if instruction.name == "LDGSTS" else 0
         elif self.what == "added":
             amount = 1 if instruction.name in REDUCTIONS else 0
@@ -66,7 +66,7 @@ class Unit:
 
 
 def multiply_adds(instruction: Instruction) -> float:
-    """How many one thread's share of an instruction is."""
+    """Return the multiply-adds of one thread's share of an instruction."""
     parts = instruction.opcode.split(".")
     if parts[0] in MATRIX:
         shape = next((SHAPES[part] for part in parts if part in SHAPES), None)
@@ -84,7 +84,7 @@ def multiply_adds(instruction: Instruction) -> float:
 
 @dataclass(frozen=True)
 class HotPath:
-    """:ivar loop: it goes round a loop; else from the entry to an end."""
+    """:ivar loop: True for a loop, False for a path from the entry to an exit."""
 
     instructions: tuple[Instruction, ...]
     elements: float
@@ -95,7 +95,8 @@ class HotPath:
         return len(self.instructions) / self.elements
 
     def widest(self, names: tuple[str, ...]) -> int:
-        """The most bytes that such an instruction moves for a thread; 0 without any."""
+        """Return the maximum bytes that such an instruction moves per thread; 0 if there is
+        none."""
         return max((x.bytes for x in self.instructions if x.name in names), default=0)
 
     def count(self, names: tuple[str, ...]) -> int:
@@ -103,7 +104,7 @@ class HotPath:
 
 
 def dominators(found: list[Block]) -> list[int]:
-    """For each block the set of blocks that every way to it passes, as bits; 0: never reached."""
+    """Return the dominators of each block as a bit set; 0: unreachable."""
     before: list[list[int]] = [[] for _ in found]
     for k, block in enumerate(found):
         for after in block.next:
@@ -132,8 +133,8 @@ def dominators(found: list[Block]) -> list[int]:
 
 
 def loops(found: list[Block], sets: list[int]) -> Iterator[tuple[int, set[int]]]:
-    """Each loop: the block that it starts with, and all its blocks. One with several ways back is
-    one loop for each."""
+    """Yield each loop: its header and all its blocks. A loop with several back edges is yielded
+    once for each."""
     before: list[list[int]] = [[] for _ in found]
     for k, block in enumerate(found):
         for after in block.next:
@@ -155,7 +156,7 @@ def loops(found: list[Block], sets: list[int]) -> Iterator[tuple[int, set[int]]]
 
 
 def amounts(found: list[Block], unit: Unit) -> list[float]:
-    """The elements that count in each block."""
+    """Return the number of elements in each block."""
     of_kind = [x for block in found for x in block.instructions if unit.of(x)]
     if unit.what != "multiply-adds":
         widest = max((x.bytes for x in of_kind), default=0)
@@ -166,7 +167,7 @@ def amounts(found: list[Block], unit: Unit) -> list[float]:
 
 
 def hot_path(found: list[Block], unit: Unit) -> HotPath | None:
-    """The way with the fewest instructions for an element; None if none has any."""
+    """Return the path with the fewest instructions per element; None if no path has elements."""
     sets, amount = dominators(found), amounts(found, unit)
     ways = [_best(found, sets, 0, None, amount)]
     ways += [_best(found, sets, head, inside, amount) for head, inside in loops(found, sets)]
@@ -180,10 +181,10 @@ def _best(
     inside: set[int] | None,
     amount: list[float],
 ) -> HotPath | None:
-    """The best way from a block to an end of the function, or once round a loop to where it began.
+    """Return the best path from a block to an exit of the function, or through one loop iteration.
 
-    The fewest instructions for an element are found as by Dinkelbach: what is an element worth in
-    instructions, so that the best way just breaks even?
+    The minimum ratio of instructions to elements is found by Dinkelbach's method (Management
+    Science 13, 1967): find the price of an element at which the best path breaks even.
     """
     order = _order(found, sets, start, inside)
     if not any(amount[k] for k in order):
@@ -193,7 +194,7 @@ def _best(
         way = _cheapest(found, sets, order, start, inside, amount, worth)
         elements = sum(amount[k] for k in way)
         if elements == 0:
-            # Elements are worth something, or the empty way is the best one.
+            # With a price of 0, the empty path would be the best one.
             worth = worth * 2 + 1
             continue
         instructions = tuple(x for k in way for x in found[k].instructions)
@@ -205,7 +206,7 @@ def _best(
 
 
 def _order(found: list[Block], sets: list[int], start: int, inside: set[int] | None) -> list[int]:
-    """Blocks that are reached, each before those that follow; ways back are left out."""
+    """Return reachable blocks in topological order; back edges are ignored."""
     done: list[int] = []
     seen = {start}
     stack = [(start, iter(_forward(found, sets, start, inside)))]
@@ -245,7 +246,7 @@ def _cheapest(
         if start in found[k].next if inside is not None else _ends(found[k]):
             ends.append((cost[k], k))
         for after in _forward(found, sets, k, inside):
-            # The target of a backward branch that is not a natural loop stays out.
+            # The target of a backward branch that is not a natural loop is ignored.
             if position[after] <= position[k]:
                 continue
             if after not in cost or cost[k] < cost[after]:

@@ -1,9 +1,9 @@
-"""Write the figures of torch's own kernels, read out of its wheel for CUDA.
+"""Write the figures of torch's own kernels, extracted from its CUDA wheel.
 
     python -m tools.gpu_code.torch_kernels
 
-The interpreter is that of an environment with a build of torch for CUDA; ``cuobjdump`` has to be
-in PATH. The figures are a committed file, so that only a new release of torch needs this.
+The interpreter must have a CUDA build of torch; ``cuobjdump`` must be in PATH. The figures are
+committed, so that only a new release of torch requires this.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ PACKAGES = {"torch": "torch", "cublas": "nvidia-cublas", "cudnn": "nvidia-cudnn-
 
 
 def libraries() -> dict[str, Path]:
-    """Where the libraries with kernels lie, by the names that pairs have for them.
+    """Return the paths of the libraries with kernels, by their names in the pairs.
 
-    :raises RuntimeError: the interpreter has no torch for CUDA.
+    :raises RuntimeError: the interpreter has no CUDA build of torch.
     """
     spec = find_spec("torch")
     site = Path(spec.origin).parents[1] if spec and spec.origin else None
     library = site / "torch/lib/libtorch_cuda.so" if site else None
     if site is None or library is None or not library.exists():
-        raise RuntimeError("this interpreter has no torch for CUDA; install one that has")
+        raise RuntimeError("this interpreter has no CUDA build of torch; install one")
     return {
         "libtorch_cuda": library,
         "libcublasLt": next(site.glob("nvidia/*/lib/libcublasLt.so.*")),
@@ -48,7 +48,7 @@ def libraries() -> dict[str, Path]:
 
 
 def images(library: Path, folder: Path) -> list[Path]:
-    """The files of machine code in a library, for one architecture."""
+    """Extract the machine code files of a library, for one architecture."""
     if not any(folder.glob("*.cubin")):
         folder.mkdir(parents=True, exist_ok=True)
         cuobjdump = program("cuobjdump")
@@ -57,7 +57,7 @@ def images(library: Path, folder: Path) -> list[Path]:
 
 
 def find(wanted: Iterable[Pair], files: Iterable[Path]) -> dict[str, Figures]:
-    """The best figures for each pair, by key."""
+    """Return the best figures for each pair, by key."""
     places = {name: path for path in files for name in kernel_names(path)}
     names = {name: short(text) for name, text in readable(places).items()}
     found: dict[str, Figures] = {}
@@ -83,7 +83,9 @@ def find(wanted: Iterable[Pair], files: Iterable[Path]) -> dict[str, Figures]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", type=Path, help="folder that caches machine code")
-    parser.add_argument("--only", default="", help="pairs that match; the others keep theirs")
+    parser.add_argument(
+        "--only", default="", help="regular expression for the pairs to update (default: all)"
+    )
     options = parser.parse_args()
     chosen = [pair for pair in pairs() if re.search(options.only, pair.key)]
     found: dict[str, Figures] = {}

@@ -1,4 +1,4 @@
-"""Every fault is found and named, and kernels as they are are clean: see the package."""
+"""Check that every fault is found, and that unchanged kernels have no findings; see the package."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ BUILD = ROOT / "build" / "gpu-faults"
 
 
 def chosen(options: argparse.Namespace) -> list[Mutation]:
-    """The mutations that are asked for.
+    """Return the requested mutations.
 
-    :raises TableError: one has no such name.
+    :raises TableError: a name does not exist.
     """
     mutations = read()
     if options.names:
         by_name = {each.name: each for each in mutations}
         if unknown := [name for name in options.names if name not in by_name]:
-            raise TableError(f"there is no mutation {unknown[0]}; --list names them")
+            raise TableError(f"the mutation {unknown[0]} does not exist; --list prints the names")
         mutations = [by_name[name] for name in options.names]
     mutations = [each for each in mutations if any(half in each.expected for half in options.half)]
     if options.sample:
@@ -39,18 +39,18 @@ def clean(build: Build, mutations: Sequence[Mutation], right: judge.Outcome) -> 
     """Return the errors of unchanged kernels in the cases of these mutations."""
     cases = sorted({each.case for each in mutations})
     outcome = judge.run(build.plain(), build.name, cases, [HEADERS])
-    failures = [f"as they are: {each}" for each in outcome.findings]
+    failures = [f"unchanged: {each}" for each in outcome.findings]
     for case in cases:
         said = outcome.errors.get(case) or judge.difference(
             outcome.results[case], right.results[case]
         )
         if said:
-            failures.append(f"as they are, {case}: {said}")
+            failures.append(f"unchanged, {case}: {said}")
     return failures
 
 
 def try_one(build: Build, one: Mutation, right: judge.Outcome) -> str | None:
-    """Why a fault was missed; None: it was found."""
+    """Return why a fault was missed, None if it was found."""
     with TemporaryDirectory() as folder:
         overlay = Path(folder)
         one.apply(HEADERS, overlay)
@@ -62,10 +62,12 @@ def try_one(build: Build, one: Mutation, right: judge.Outcome) -> str | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.gpu_faults", description=__doc__)
     parser.add_argument("names", nargs="*", help="names of mutations (default: all)")
-    parser.add_argument("--half", action="append", choices=HALVES, help="only this one")
+    parser.add_argument(
+        "--half", action="append", choices=HALVES, help="half to run (default: both)"
+    )
     parser.add_argument("--sample", type=int, help="number of random mutations to run")
     parser.add_argument("--seed", default="0", help="seed of the sample (default: 0)")
-    parser.add_argument("--list", action="store_true", help="print the names, and end")
+    parser.add_argument("--list", action="store_true", help="print the names and exit")
     options = parser.parse_args(arguments)
     options.half = options.half or list(HALVES)
     try:
@@ -73,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.list:
             print("\n".join(each.name for each in mutations))
             return 0
-        # Before anything is compiled: the texts of all are there.
+        # Before any compilation: check that the table matches the sources.
         with TemporaryDirectory() as folder:
             for each in mutations:
                 each.apply(HEADERS, Path(folder))
@@ -83,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     cases = sorted({each.case for each in mutations})
     right = judge.run(dl_vendor().library, "cpu", cases, [])
     if right.errors:
-        print(f"the CPU vendor cannot say what is right: {right.errors}\n{right.said}")
+        print(
+            f"the CPU vendor failed to compute the expected results: {right.errors}\n{right.said}"
+        )
         return 2
     missed = 0
     for make in (Simulated, Emulated):
@@ -105,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             wanted = each.expected[make.name].finding
             seconds = time.monotonic() - begin
             print(f"{make.name}: {each.name}: {wanted}: {word} ({seconds:.1f} s)", flush=True)
-    print(f"{len(mutations)} faults, {missed} missed or found where there is none")
+    print(f"{len(mutations)} faults, {missed} missed or reported in unchanged kernels")
     return 1 if missed else 0
 
 

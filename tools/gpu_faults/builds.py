@@ -1,4 +1,4 @@
-"""Vendor libraries of a few families, compiled once, in which one family at a time is replaced."""
+"""Vendor libraries of a few families, compiled once, with one family replaced at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ROOT / "packages"
 HEADERS = PACKAGES / "kernels" / "include"
 KERNEL_TESTS = PACKAGES / "kernels" / "tests"
-# The sources that are judged are those of this checkout, whatever wheels are installed.
+# Test the sources of this checkout, whatever wheels are installed.
 sys.path[:0] = [str(PACKAGES / "kernels" / "src"), str(KERNEL_TESTS)]
 
 from dl_kernels import with_used, write_units  # noqa: E402
@@ -27,11 +27,11 @@ CONTRACT = PACKAGES / "diopi-proto" / "include"
 
 
 class BuildError(RuntimeError):
-    """A compiler refuses what it was given; the message is its own."""
+    """Compilation failed; the message is the compiler's."""
 
 
 class Build(ABC):
-    """The library of one half: its objects, of which that of a family can be another one."""
+    """The library of one half, in which the object of a family can be replaced."""
 
     name: str
     suffix: str
@@ -42,7 +42,7 @@ class Build(ABC):
 
     @abstractmethod
     def command(self, source: Path) -> list[str]:
-        """Return the compiler command without folders of headers, source and object."""
+        """Return the compiler command without include folders, source and object."""
 
     @abstractmethod
     def sources(self) -> Sequence[Path]:
@@ -55,18 +55,18 @@ class Build(ABC):
         return [HEADERS, CONTRACT]
 
     def compile(self, source: Path, to: Path, before: Path | None = None) -> None:
-        """Compile a source; headers of ``before`` take the place of those of the same name."""
+        """Compile a source; headers of ``before`` replace headers with the same name."""
         folders = [*([before] if before else []), *self.includes()]
         command = [*self.command(source), *(f"-I{folder}" for folder in folders)]
         to.parent.mkdir(parents=True, exist_ok=True)
         run([*command, "-c", str(source), "-o", str(to)], f"{source.name} does not compile")
 
     def units(self, folder: Path) -> list[Path]:
-        """The kernels, in the form for GPUs whatever compiles them: families, and their parts."""
+        """Return the kernels in their GPU form, for any compiler: families, and their parts."""
         return write_units(folder, suffix=self.suffix, only=self.families, gpu=True)
 
     def plain(self) -> Path:
-        """The library of the kernels as they are, built unless it exists for these sources."""
+        """Return the library of the unchanged kernels, built unless it exists for these sources."""
         self.base = self.folder / self.digest()
         library = self.base / "libplain.so"
         if not library.exists():
@@ -78,7 +78,7 @@ class Build(ABC):
         return library
 
     def mutated(self, name: str, family: str, overlay: Path) -> Path:
-        """The library in which a family is compiled with the headers of a folder before others.
+        """Return the library in which a family is compiled with the headers of a folder first.
 
         :raises BuildError: it does not compile.
         """
@@ -93,8 +93,7 @@ class Build(ABC):
         return self.base / "objects" / f"{source.parent.name}_{source.stem}.o"
 
     def link(self, library: Path, instead: dict[Path, Path]) -> None:
-        # The linker takes the first of several definitions: those of the fault,
-        # then those of the families.
+        # The linker takes the first of several definitions: the fault's, then the families'.
         objects = sorted(
             (self.base / "objects").glob("*.o"), key=lambda x: ("units" not in x.stem, x)
         )
@@ -104,7 +103,7 @@ class Build(ABC):
         fresh.replace(library)
 
     def digest(self) -> str:
-        """Return a hash of all that the library is made from."""
+        """Return a hash of everything that the library is built from."""
         state = hashlib.sha256(repr((self.families, self.command(Path("x.cu")))).encode())
         for folder in (*self.includes(), *{source.parent for source in self.sources()}):
             for path in sorted(folder.rglob("*")):
@@ -114,7 +113,7 @@ class Build(ABC):
 
 
 class Simulated(Build):
-    """dl-vendor-cuda's sources, the kernels as PTX with lines of their sources."""
+    """The sources of dl-vendor-cuda, with kernels as PTX with line information."""
 
     name = "simulator"
     suffix = ".cu"
@@ -144,7 +143,7 @@ class Simulated(Build):
 
 
 class Emulated(Build):
-    """The emulated GPU of the kernels' own tests, which watches every access of a kernel."""
+    """The emulated GPU of the kernels' own tests, which checks every access of a kernel."""
 
     name = "emulation"
     suffix = ".cpp"
@@ -152,7 +151,7 @@ class Emulated(Build):
 
     def __init__(self, folder: Path, families: Iterable[str]) -> None:
         super().__init__(folder, families)
-        # A module of those tests, whose flags these are.
+        # A module of those tests, which defines these flags.
         tests = importlib.import_module("emulated")
         self.flags = [*tests.FLAGS, *tests.shape_flags()]
         self.watching: list[str] = tests.CHECKED

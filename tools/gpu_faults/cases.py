@@ -1,7 +1,7 @@
-"""Calls that show a fault: each makes tensors, calls an operator and gives its results.
+"""Calls that show a fault: each creates tensors, calls an operator and returns its results.
 
-The same calls run on the simulated GPU, on the emulated GPU and on the CPU vendor, which says what
-is right. They are as small as their fault allows.
+The same calls run on the simulated GPU, on the emulated GPU and on the CPU vendor, which computes
+the expected results. They are as small as their fault allows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NONE, MEAN = "ReductionNone", "ReductionMean"
 
 
 class Make:
-    """Tensors of a vendor, with the same numbers wherever they are made."""
+    """Tensors of a vendor, with the same values on every vendor."""
 
     def __init__(self, vendor: Vendor) -> None:
         self.vendor = vendor
@@ -175,7 +175,7 @@ def average_back(m: Make) -> Result:
 
 
 def gather_many(m: Make) -> Result:
-    """More indices than one block of a check looks at."""
+    """Use more indices than one block of a check processes."""
     to = m.out(20000)
     m("diopiIndexSelect", to, m.floats(50), 0, m.ints(50, 20000))
     return (to,)

@@ -1,8 +1,8 @@
-"""Runs calls on one library in a process of its own, which a fault may end.
+"""Run calls on one library in a child process, which a fault may terminate.
 
     python -m tools.gpu_faults.child LIBRARY CASE...
 
-A line of JSON for each case: its results, or the error it ended with.
+A line of JSON for each case: its results, or its error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Behaviour of a library in some calls: findings of the checks, and results."""
+"""Behavior of a library in some calls: findings of the checks, and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tools.gpu_faults.table import Expected
 ROOT = Path(__file__).parents[2]
 SECONDS = 120
 STEPS = 20_000_000
-"""Instructions of a launch, beyond which a kernel that has gone wrong is ended."""
+"""Limit of instructions per launch, after which a kernel is terminated."""
 _SAID = re.compile(
     r"^emulated GPU: (?P<kind>[\w-]+): (?P<message>.*)\n"
     r"(?:  at (?P<library>.*)\+(?P<offset>0x[0-9a-f]+)\n)?"
@@ -35,7 +35,7 @@ class Finding:
     kind: str
     kernel: str
     lines: tuple[str, ...]
-    """The texts of the line and of those that it was inlined at."""
+    """Source text of the line and of the lines into which it was inlined."""
     message: str
 
     def __str__(self) -> str:
@@ -54,10 +54,10 @@ class Outcome:
 
 
 def run(library: Path, half: str, cases: Sequence[str], headers: Sequence[Path]) -> Outcome:
-    """Run calls in a process of their own.
+    """Run calls in a child process.
 
-    :param half: ``simulator`` or ``emulation``, or ``cpu``, where nothing is looked for.
-    :param headers: folders in which the texts of lines are looked up first.
+    :param half: ``simulator``, ``emulation``, or ``cpu``, which has no checks.
+    :param headers: folders that are searched first for source lines.
     """
     environment = dict(os.environ)
     with TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def run(library: Path, half: str, cases: Sequence[str], headers: Sequence[Path])
                 timeout=SECONDS,
             )
         except subprocess.TimeoutExpired:
-            return Outcome(errors=dict.fromkeys(cases, f"no end after {SECONDS} s"))
+            return Outcome(errors=dict.fromkeys(cases, f"no result after {SECONDS} s"))
         outcome = Outcome(said=done.stderr)
         for line in done.stdout.splitlines():
             if not line.startswith('{"case"'):
@@ -104,7 +104,7 @@ def run(library: Path, half: str, cases: Sequence[str], headers: Sequence[Path])
 
 
 def verdict(outcome: Outcome, case: str, right: list[np.ndarray], wanted: Expected) -> str | None:
-    """Why the fault counts as missed; None: it was found, and named."""
+    """Return why the fault counts as missed, None if it was found and named."""
     if wanted.finding == "wrong":
         if outcome.findings:
             return f"found more than a wrong result: {outcome.findings[0]}"
@@ -123,7 +123,7 @@ def verdict(outcome: Outcome, case: str, right: list[np.ndarray], wanted: Expect
 
 
 def difference(ours: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> str | None:
-    """How results differ from those of the CPU, beyond what rounding does."""
+    """Return how results differ from the CPU's beyond rounding, None if they do not."""
     for number, (one, other) in enumerate(zip(ours, right, strict=True)):
         if one.shape != other.shape or one.dtype != other.dtype:
             return f"result {number} is {one.dtype}{one.shape}, not {other.dtype}{other.shape}"
@@ -154,7 +154,7 @@ def _of_emulation(said: re.Match[str], headers: Sequence[Path]) -> Finding:
 
 
 def _lines(places: Sequence[tuple[str, int]], headers: Sequence[Path]) -> tuple[str, ...]:
-    """The texts of lines, of headers with faults where there are such."""
+    """Return the source texts of lines, from mutated headers if there are any."""
     texts = []
     for name, number in places:
         below = name.partition("/dl_kernels/include/")[2] or name.partition("/include/")[2]

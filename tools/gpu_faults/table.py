@@ -1,4 +1,4 @@
-"""The mutations, read and applied."""
+"""Parser of the table of mutations."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KEYS = {"name", "file", "find", "put", "family", "case", "why", *HALVES}
 
 
 class TableError(ValueError):
-    """The table does not fit the kernels or itself; the message names the mutation."""
+    """The table does not match the kernels, or is inconsistent; the message names the mutation."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Findings that one half has to make."""
+    """The expected finding of one half."""
 
     finding: str
     kernel: str = ""
@@ -39,26 +39,26 @@ class Mutation:
     expected: Mapping[str, Expected]
 
     def apply(self, headers: Path, overlay: Path) -> None:
-        """Write the header with its fault below a folder that compilers are to search first.
+        """Write the mutated header to a folder that compilers search first.
 
-        :raises TableError: the text is not there, or more than once.
+        :raises TableError: the header does not contain the text exactly once.
         """
         path = Path("dl_kernels") / self.file
         source = headers / path
         if not source.is_file():
             raise TableError(
-                f"{self.name}: there is no {self.file}; the mutation wants a new place"
+                f"{self.name}: the file {self.file} does not exist; update the mutation"
             )
         text = source.read_text(encoding="utf-8")
         pattern = r"\s+".join(re.escape(word) for word in self.find.split())
         found = list(re.finditer(pattern, text))
         if len(found) != 1:
             raise TableError(
-                f"{self.name}: {self.file} has this text {len(found)} times, and once is wanted; "
-                f"the mutation has to follow the kernel: {self.find}"
+                f"{self.name}: {self.file} contains this text {len(found)} times instead of once; "
+                f"update the mutation: {self.find}"
             )
         (match,) = found
-        # As many lines as before, so that findings name lines of the header as it is.
+        # Keep the number of lines, so that findings refer to lines of the original header.
         lines = "\n" * match[0].count("\n")
         target = overlay / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -67,15 +67,15 @@ class Mutation:
 
 
 def read(path: Path = TABLE) -> list[Mutation]:
-    """All mutations of the table.
+    """Return all mutations of the table.
 
-    :raises TableError: an entry is not complete, or a name is there twice.
+    :raises TableError: an entry is incomplete, or a name is a duplicate.
     """
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     mutations = [_mutation(entry) for entry in entries]
     names = [each.name for each in mutations]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise TableError(f"{twice[0]} is there twice")
+        raise TableError(f"{twice[0]} is a duplicate")
     return mutations
 
 
@@ -85,7 +85,9 @@ def _mutation(entry: dict[str, Any]) -> Mutation:
         raise TableError(f"{name}: {unknown[0]} is not a key of a mutation")
     expected = {half: Expected(**entry[half]) for half in HALVES if half in entry}
     if not expected or (len(expected) < len(HALVES)) != ("why" in entry):
-        raise TableError(f"{name}: a half that is left out, and no other, wants a `why`")
+        raise TableError(
+            f"{name}: `why` is required if a half is left out, and not allowed otherwise"
+        )
     keys = ("file", "find", "put", "family", "case")
     if missing := [key for key in keys if key not in entry]:
         raise TableError(f"{name}: {missing[0]} is missing")

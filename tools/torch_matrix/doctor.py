@@ -1,4 +1,4 @@
-"""Report of ``dl doctor`` on an environment, and refusals of another release's dl-core."""
+"""Report of ``dl doctor`` on an environment, and rejection of another release's dl-core."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ import torch
 print(float(torch.ones(2).sum()), torch._C._get_privateuse1_backend_name())
 """
 TORCH_ALONE = "2.0 privateuseone"
-"""Output where torch works and dl has left it unchanged."""
+"""Output if torch works and dl has left it unchanged."""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
     """Findings of ``dl doctor``.
 
-    :ivar vendors: those of the visible devices, in their order.
-    :ivar problems: empty if all is well.
+    :ivar vendors: vendors of the visible devices, in order.
+    :ivar problems: empty if there are none.
     """
 
     vendors: list[str]
@@ -35,15 +35,15 @@ class Diagnosis:
 
 
 def vendors_with_a_device(environment: Environment) -> list[str]:
-    """Those that can be tested here. An accelerator's without a device would keep the CPU reference
-    out, unless DL_VENDORS asks for it.
+    """Return the vendors that can be tested here. An accelerator vendor without a device would
+    disable the CPU reference, unless DL_VENDORS requests it.
     """
     report = json.loads(_doctor(environment).stdout)
     return [vendor["name"] for vendor in report["vendors"] if vendor["device_count"]]
 
 
 def _doctor(environment: Environment) -> subprocess.CompletedProcess[str]:
-    """Run ``dl doctor`` away from the sources, so that nothing is imported from there."""
+    """Run ``dl doctor`` in another folder than the sources, so that these are not imported."""
     with TemporaryDirectory() as folder:
         return environment.run("-m", "dl_core", "doctor", "--json", folder=Path(folder))
 
@@ -66,10 +66,10 @@ def examine(environment: Environment) -> Diagnosis:
 
 
 def refusal_problems(environment: Environment, foreign: Path, release: str) -> list[str]:
-    """Return what is wrong with the refusal of another release's dl-core; empty if it is right.
+    """Return the problems with the rejection of another release's dl-core; empty if it is right.
 
-    It has to leave torch as it is, and both ``import torch`` and ``dl doctor`` have to name the two
-    releases and what to install.
+    torch must be left unchanged, and both ``import torch`` and ``dl doctor`` must name the two
+    releases and the remedy.
 
     :param foreign: the wheel of dl-core for ``release``, which is not the environment's.
     """
@@ -82,7 +82,7 @@ def refusal_problems(environment: Environment, foreign: Path, release: str) -> l
     found = []
     with TemporaryDirectory() as text:
         folder = Path(text)
-        # In front of the dl-core that is installed.
+        # Before the installed dl-core in the path.
         target = ("--no-deps", "--no-index", "--target", str(folder))
         environment.pip("install", *target, str(foreign))
         variables = {"PYTHONPATH": str(folder)}
@@ -90,15 +90,17 @@ def refusal_problems(environment: Environment, foreign: Path, release: str) -> l
         if used.returncode or used.stdout.strip() != TORCH_ALONE:
             found.append(
                 f"import torch ended with {used.returncode} and {used.stdout.strip()!r}, "
-                f"want 0 and {TORCH_ALONE!r}: {used.stderr.strip()[-500:]}"
+                f"expected 0 and {TORCH_ALONE!r}: {used.stderr.strip()[-500:]}"
             )
         listed = environment.run("-m", "dl_core", "devices", variables=variables, folder=folder)
         if "No device is visible." not in listed.stdout:
-            found.append(f"dl devices lists what torch does not see: {listed.stdout.strip()}")
+            found.append(
+                f"dl devices lists devices that torch does not see: {listed.stdout.strip()}"
+            )
         asked = environment.run("-m", "dl_core", "doctor", variables=variables, folder=folder)
         if asked.returncode == 0:
-            found.append("dl doctor finds nothing wrong")
-        # The doctor breaks its lines to the width of the terminal.
+            found.append("dl doctor reports no problem")
+        # The doctor wraps its lines to the width of the terminal.
         said = {"import torch": used.stderr, "dl doctor": asked.stdout}
         for who, words in said.items():
             line = " ".join(words.split())

@@ -1,4 +1,4 @@
-"""One torch release's environment: what is installed in it, and processes that run in it."""
+"""The environment of one torch release: installed packages, and processes that run in it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pathlib import Path
 from tools.projects import ROOT
 
 OURS = "dl_*.dist-info"
-"""The installed metadata of this repository's wheels."""
+"""Pattern of the installed metadata of this repository's wheels."""
 
 
 class MatrixError(RuntimeError):
-    """A step without which nothing of a release can be judged has failed."""
+    """A step that is required for testing a release has failed."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,20 @@ class Environment:
 
     @property
     def constraints(self) -> Path:
-        """The pinned versions but for those that torch decides on, as the session wrote them."""
+        """Return the file with the pinned versions except those that depend on torch, written by
+        the session."""
         return self.python.parents[1] / "constraints.txt"
 
     @property
     def packages(self) -> Path:
-        """Where its packages are. It has this process's version of Python."""
+        """Return the folder of its packages. It has this process's version of Python."""
         names = {"base": str(self.python.parents[1]), "platbase": str(self.python.parents[1])}
         return Path(sysconfig.get_path("platlib", scheme="venv", vars=names))
 
     def run(
         self, *arguments: str, variables: Mapping[str, str] | None = None, folder: Path = ROOT
     ) -> subprocess.CompletedProcess[str]:
-        """Run its interpreter, with its own programs first on the path. Nothing is raised."""
+        """Run its interpreter, with its own programs first in PATH. Never raises."""
         path = f"{self.python.parent}{os.pathsep}{os.environ['PATH']}"
         return subprocess.run(
             [str(self.python), *arguments],
@@ -57,7 +58,7 @@ class Environment:
         )
 
     def demand(self, *arguments: str, variables: Mapping[str, str] | None = None) -> str:
-        """Run its interpreter; return what it prints.
+        """Run its interpreter; return the output.
 
         :raises MatrixError: it failed.
         """
@@ -73,9 +74,9 @@ class Environment:
         self.demand("-m", "pip", "--disable-pip-version-check", *arguments)
 
     def torch(self) -> str:
-        """The version of the torch that is there, with its local part.
+        """Return the version of the installed torch, with its local part.
 
-        :raises MatrixError: it is of another release.
+        :raises MatrixError: it is a different release.
         """
         code = "import torch; print(torch.__version__)"
         found = self.demand("-c", code, variables={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}).strip()
@@ -87,7 +88,7 @@ class Environment:
         return found
 
     def version_of(self, distribution: str) -> str | None:
-        """The version of a distribution that is there, None if it is not."""
+        """Return the version of an installed distribution, None if it is not installed."""
         code = (
             "import importlib.metadata as m, json, sys\n"
             "found = [d.version for d in m.distributions(name=sys.argv[1])]\n"
@@ -97,11 +98,11 @@ class Environment:
         return found
 
     def install(self, wheels: Iterable[Path]) -> None:
-        """Replace our installed wheels by these.
+        """Replace the installed wheels of this repository by these.
 
-        Whatever they need is installed too, but never another torch.
+        Their requirements are installed too, but never another torch.
 
-        :raises MatrixError: their requirements cannot be met together.
+        :raises MatrixError: their requirements conflict.
         """
         installed = [path.name.partition("-")[0] for path in self.packages.glob(OURS)]
         if installed:
@@ -111,11 +112,12 @@ class Environment:
         self.pip("check")
 
     def differing_files(self, wheel: Path) -> list[str]:
-        """The files of a wheel that are not there byte for byte, by their names in it."""
+        """Return the files of a wheel whose installed contents differ, by their names in the
+        wheel."""
         found = []
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
-                # pip adds to the record what it has made itself.
+                # pip adds files that it has created to the record.
                 if name.endswith(("/", ".dist-info/RECORD")):
                     continue
                 path = self.packages / name

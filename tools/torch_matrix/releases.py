@@ -14,5 +14,5 @@ SUPPORTED = Path(__file__).with_name("releases.toml")
 
 
 def supported() -> list[str]:
-    """The releases, oldest first."""
+    """Return the supported releases, oldest first."""
     return list(tomllib.loads(SUPPORTED.read_text(encoding="utf-8")))

@@ -19,10 +19,10 @@ class Row:
 
     :ivar torch: its version with the local part.
     :ivar core: the version of dl-core.
-    :ivar digest: the SHA-256 of dl-core's wheel.
-    :ivar refusals: what is wrong with how the other releases' dl-core are refused here.
-    :ivar torchvision: its version, None where no torchvision fits this torch.
-    :ivar outcomes: by the names of suites.
+    :ivar digest: the SHA-256 digest of dl-core's wheel.
+    :ivar refusals: problems with the rejection of other releases' dl-core.
+    :ivar torchvision: its version, None if no torchvision is compatible with this torch.
+    :ivar outcomes: outcomes by suite name.
     """
 
     release: str
@@ -35,7 +35,7 @@ class Row:
     outcomes: Mapping[str, Outcome]
 
     def problems(self) -> list[str]:
-        """Return what keeps this release from being supported; empty if it is supported."""
+        """Return the problems that prevent support of this release; empty if it is supported."""
         found = [*self.diagnosis.problems, *self.refusals]
         if not self.diagnosis.vendors:
             found.append("no device is visible")
@@ -61,9 +61,9 @@ class Row:
 
 
 def as_json(rows: Sequence[Row], wheels: Mapping[str, str]) -> dict[str, object]:
-    """The whole report.
+    """Return the whole report.
 
-    :param wheels: the SHA-256 of each wheel that is the same under all releases, by its file.
+    :param wheels: SHA-256 digest of each wheel that is shared by all releases, by file name.
     """
     opinfo = [row.outcomes[OPINFO.name] for row in rows]
     return {
@@ -74,7 +74,7 @@ def as_json(rows: Sequence[Row], wheels: Mapping[str, str]) -> dict[str, object]
 
 
 def section(rows: Sequence[Row], wheels: Mapping[str, str]) -> str:
-    """The table and what it counts, between the lines that mark it as generated."""
+    """Return the table with its legend, between the lines that mark it as generated."""
     released = [name for name in wheels if not name.startswith("test/")]
     names = sorted(name.partition("-")[0].replace("_", "-") for name in released)
     shared = same_selection([row.outcomes[OPINFO.name] for row in rows])
@@ -85,7 +85,7 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str]) -> str:
         "| --- | --- | --- | ---: | ---: | ---: | --- |",
     ]
     for row in rows:
-        vision = "none fits it"
+        vision = "none compatible"
         if row.torchvision is not None:
             vision = f"{_counts(row.outcomes[VISION.name])} in {row.torchvision}"
         cells = (
@@ -102,11 +102,11 @@ def section(rows: Sequence[Row], wheels: Mapping[str, str]) -> str:
         "",
         f"{len(rows)} builds of dl-core from one source and one of each other wheel, installed",
         f"byte for byte under every release: {', '.join(names)}.",
-        "Counted is what passes, of what ran; all else is on the strict lists of known failures.",
-        f"OpInfo is a seeded sample, of which all releases ran {shared:,} tests. The test vendor",
-        "has queues that run on their own and memory that the host cannot touch. Models are single",
-        "training steps, held against float64. The index has torchvision for one build of a torch",
-        "release, and it does not load beside another.",
+        "Counts are passed tests, of those that ran; all others are on the strict lists of known",
+        f"failures. OpInfo is a seeded sample, of which all releases ran {shared:,} tests. The",
+        "test vendor has asynchronous queues and device memory that the host cannot access.",
+        "Models are single training steps, compared with float64. The index has torchvision for",
+        "one build of a torch release, which does not load with another build.",
         "",
         END,
     ]

@@ -1,4 +1,4 @@
-"""Test files that run under one torch release, and what came of them."""
+"""Test suites for one torch release, and their outcomes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .environment import Environment, MatrixError
 
 ON_TEST_VENDOR = "OpInfo on the asynchronous test vendor"
 KNOWN = "known failure"
-"""The property by which tests/opinfo marks an entry that fails as its list says."""
+"""Property with which tests/opinfo marks an entry that fails as its list says."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Test files under one name."""
+    """A named group of test files."""
 
     name: str
     files: tuple[str, ...]
@@ -33,9 +33,9 @@ VISION = Suite("torchvision", ("tests/vision",))
 
 
 def on_test_vendor(plugins: Path) -> Suite:
-    """Every operator once on the vendor whose memory the host cannot touch.
+    """Run every operator once on the vendor whose memory the host cannot access.
 
-    :param plugins: where the wheels of the test vendors are installed.
+    :param plugins: folder with the wheels of the test vendors.
     """
     variables = {"PYTHONPATH": str(plugins), "DL_VENDORS": "async", "DL_TEST_SAMPLE": "0"}
     return Suite(ON_TEST_VENDOR, SWEEP, {**OPINFO.variables, **variables})
@@ -46,8 +46,8 @@ class Outcome:
     """Outcome of a suite.
 
     :ivar passed: names of tests that passed and are on no list of known failures.
-    :ivar known: names of tests whose subject fails, with the cause that the list gives.
-    :ivar failed: names of all other tests: what was skipped has not passed.
+    :ivar known: names of tests with a known failure, with the cause from the list.
+    :ivar failed: names of all other tests, including skipped ones.
     """
 
     passed: list[str]
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def right(self) -> bool:
-        """True if all tests passed that are not listed, and any test did."""
+        """Return True if all unlisted tests passed, and at least one test ran."""
         return not self.failed and bool(self.passed)
 
     def as_json(self) -> dict[str, object]:
@@ -73,7 +73,7 @@ class Outcome:
 
 
 def read(report: str) -> Outcome:
-    """Read the XML that pytest writes with ``--junitxml``."""
+    """Parse the XML report of pytest's ``--junitxml``."""
     passed, known, failed = [], {}, []
     for case in ElementTree.fromstring(report).iter("testcase"):
         name = f"{case.get('classname')}::{case.get('name')}"
@@ -88,13 +88,13 @@ def read(report: str) -> Outcome:
 
 
 def run(suite: Suite, environment: Environment, folder: Path) -> Outcome:
-    """Run a suite; what pytest says is kept in ``folder``.
+    """Run a suite; the output of pytest is kept in ``folder``.
 
     :raises MatrixError: pytest wrote no report: it could not start, or a test ended the process.
     """
     report = folder / f"{suite.name.replace(' ', '-')}.xml"
     report.unlink(missing_ok=True)
-    # The other family of reports has no properties of tests.
+    # The other family of reports has no test properties.
     family = ("-o", "junit_family=xunit1")
     options = ("-q", "-p", "no:cacheprovider", *family, f"--junitxml={report}")
     done = environment.run("-m", "pytest", *options, *suite.files, variables=suite.variables)
@@ -103,7 +103,7 @@ def run(suite: Suite, environment: Environment, folder: Path) -> Outcome:
     if not report.exists():
         raise MatrixError(
             f"[torch-matrix] torch {environment.release}: pytest {' '.join(suite.files)} ended "
-            f"with {done.returncode} and no report; {os.path.relpath(log, ROOT)} has what it said"
+            f"with {done.returncode} and no report; {os.path.relpath(log, ROOT)} has its output"
         )
     outcome = read(report.read_text(encoding="utf-8"))
     if done.returncode and outcome.right:

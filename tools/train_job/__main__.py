@@ -18,8 +18,10 @@ from .runner import Runner, TrainJobError
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.train_job", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few steps; no claim on accuracy")
-    parser.add_argument("--resume", action="store_true", help="keep the runs that have finished")
+    parser.add_argument(
+        "--quick", action="store_true", help="run few steps, without checking the accuracy"
+    )
+    parser.add_argument("--resume", action="store_true", help="reuse the results of finished runs")
     parser.add_argument("--only", choices=EXAMPLES, action="append", help="one example")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--output", type=Path, default=Path("build/train"))

@@ -1,4 +1,4 @@
-"""Cases of training: a case is one example in one precision."""
+"""Training cases: one example in one precision each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Case:
-    """One example script with one dtype, and how to shorten it where every operator is timed."""
+    """One example script with one dtype, and options for a short run with timed operators."""
 
     example: str
     dtype: str
@@ -19,7 +19,8 @@ class Case:
 
     @property
     def roundings(self) -> tuple[str, ...]:
-        """The examples' ways to round otherwise; for bfloat16, oneDNN has no peer of its speed."""
+        """Return the examples' alternative roundings; for bfloat16, nothing matches oneDNN's
+        speed."""
         return ("nudged", "no-onednn") if self.dtype == "float32" else ("nudged",)
 
     @property
@@ -38,12 +39,12 @@ CASES = tuple(
     for dtype in ("float32", "bfloat16")
 )
 
-# The accuracy that the whole training of the digits has to exceed, on every device.
+# Minimum accuracy of the complete training on the digits, on every device.
 DIGITS_ACCURACY = 0.97
-# How far two curves may be apart in the first steps, relative to the loss: a few roundings of the
-# dtype. Where training amplifies roundings, so that the CPU's own curve leaves these bounds when it
-# rounds otherwise, dl's may leave them from the same step on, SPREAD times as far: two roundings do
-# not grow alike.
+# Maximum distance of two loss curves in the first steps, relative to the loss: a few rounding
+# errors of the dtype. If training amplifies rounding errors, so that the CPU's own curve exceeds
+# these limits with other roundings, dl's curve may exceed them from the same step on, by a factor
+# of SPREAD: two rounding errors do not grow alike.
 EARLY_STEPS = 10
 SPREAD = 4
 EARLY_DISTANCE = {"float32": 1e-4, "bfloat16": 3e-2}

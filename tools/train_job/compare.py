@@ -1,4 +1,4 @@
-"""Numbers and verdicts from the runs of a case."""
+"""Figures and verdicts from the runs of a case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .cases import DIGITS_ACCURACY, EARLY_DISTANCE, EARLY_STEPS, SPREAD
 from .operators import OperatorTime, Share, native_share, operator_times
 from .runner import Curve, Measurement
 
-# The first steps allocate, choose kernels and fill caches; no step time counts them.
+# The first steps allocate, choose kernels and fill caches; they do not count for step times.
 WARM_UP = 3
 
 
@@ -28,7 +28,7 @@ class Distance:
 
 @dataclass(frozen=True)
 class Result:
-    """One case as the report shows it."""
+    """Results of one case for the report."""
 
     measurement: Measurement
     distance: Distance
@@ -39,7 +39,7 @@ class Result:
     fallbacks: list[OperatorTime]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers of the report; the curves stand in the files of the runs."""
+        """Return the figures of the report; the curves are in the files of the runs."""
         runs = {"dl": self.measurement.dl, "cpu": self.measurement.cpu}
         return {
             "case": self.measurement.case.name,
@@ -56,7 +56,7 @@ class Result:
 
 
 def distance(a: Curve, b: Curve) -> Distance:
-    """Return how far the curves ``a`` and ``b`` are apart.
+    """Return the distance of the curves ``a`` and ``b``.
 
     :raises ValueError: they have different numbers of steps.
     """
@@ -65,7 +65,7 @@ def distance(a: Curve, b: Curve) -> Distance:
 
 
 def widest(distances: Sequence[Distance]) -> Distance:
-    """Return the largest of each number."""
+    """Return the maximum of each figure."""
     return Distance(*map(max, zip(*map(astuple, distances), strict=True)))
 
 
@@ -96,10 +96,10 @@ def evaluate(measurement: Measurement) -> Result:
 
 
 def allowed_gaps(result: Result, exact: Result | None) -> list[float]:
-    """Return how far dl may be from the CPU at each of the first steps.
+    """Return the allowed distance between dl and the CPU at each of the first steps.
 
-    A distance that the CPU itself has reached, by rounding otherwise or by the lower precision,
-    counts from the step where it does.
+    A distance that the CPU itself has reached, with other roundings or lower precision, counts from
+    that step on.
     """
     runs = result.measurement
     others = [*runs.rounded, *([exact.measurement.cpu] if exact else [])]
@@ -110,9 +110,9 @@ def allowed_gaps(result: Result, exact: Result | None) -> list[float]:
 
 
 def failures(result: Result, *, quick: bool, exact: Result | None = None) -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong with ``result``.
+    """Yield a sentence for each problem with ``result``.
 
-    ``exact`` is the float32 result of the same example, where ``result`` has lower precision.
+    ``exact`` is the float32 result of the same example if ``result`` has lower precision.
     """
     case = result.measurement.case
     for device, curve in (("dl", result.measurement.dl), ("cpu", result.measurement.cpu)):

@@ -1,4 +1,4 @@
-"""Run one example with every operator call counted and timed: OUTPUT.json SCRIPT ARGUMENTS."""
+"""Run one example while counting and timing operator calls: OUTPUT.json SCRIPT ARGUMENTS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def main() -> None:
     output, script, *arguments = sys.argv[1:]
     dl = torch.get_device_module("dl")
     sys.argv = [script, *arguments]
-    # As when the script is started directly: its folder is where it finds its own modules.
+    # Like a direct start of the script: its folder is on the path.
     sys.path.insert(0, str(Path(script).parent))
     with dl.profile_operators():
         runpy.run_path(script, run_name="__main__")

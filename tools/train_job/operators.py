@@ -1,4 +1,4 @@
-"""Operator calls that count as computation, and their native share."""
+"""Operator calls that count as computation, and the fraction that runs natively."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import torch
 
-# Calls that compute nothing. Views need no list: their schema says that the result aliases an
-# argument without writing to it.
+# Calls that compute nothing. Views need no list: by their schema, the result aliases an argument
+# without writing to it.
 METADATA = frozenset({"is_pinned", "is_set_to", "record_stream", "set_", "set_data"})
 ALLOCATION = frozenset(
     {"empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_"}
@@ -17,7 +17,7 @@ COPIES = frozenset(
     {"copy_", "_copy_from", "_copy_from_and_resize", "_local_scalar_dense", "_pin_memory"}
     | {"_to_copy", "clone", "item"}
 )
-# Views whose schema does not say so, because autograd treats the result as a new tensor.
+# Views whose schema does not declare it, because autograd treats the result as a new tensor.
 HIDDEN_VIEWS = frozenset({"_unsafe_view", "lift_fresh"})
 
 
@@ -32,7 +32,7 @@ class OperatorTime:
 
 @dataclass(frozen=True)
 class Share:
-    """The native part of a set of leaf calls, each in the range 0 to 1."""
+    """The native fraction of a set of leaf calls, by count and by time."""
 
     by_calls: float
     by_time: float
@@ -40,13 +40,13 @@ class Share:
 
 
 def computes(overload: str) -> bool:
-    """Return whether ``overload`` (``add.Tensor`` or ``aten::add.Tensor``) is computation."""
+    """Return True if ``overload`` (``add.Tensor`` or ``aten::add.Tensor``) is computation."""
     name, _, variant = overload.removeprefix("aten::").partition(".")
     if name in METADATA | ALLOCATION | COPIES | HIDDEN_VIEWS:
         return False
     try:
         operator = getattr(getattr(torch.ops.aten, name), variant or "default")
-    except AttributeError:  # of another library than aten: nothing is known but that it was called
+    except AttributeError:  # from another library than aten, without further information
         return True
     aliases = [result.alias_info for result in operator._schema.returns]
     is_view = any(alias is not None and not alias.is_write for alias in aliases)
@@ -63,7 +63,7 @@ def operator_times(stats: Mapping[str, Mapping[str, int]]) -> list[OperatorTime]
 
 
 def native_share(native: Iterable[OperatorTime], fallback: Iterable[OperatorTime]) -> Share:
-    """Return which share of the leaf calls ran natively; 0 where there was no call at all."""
+    """Return the fraction of the leaf calls that ran natively; 0 without any call."""
     own, other = list(native), list(fallback)
     own_calls = sum(entry.calls for entry in own)
     own_seconds = sum(entry.seconds for entry in own)
@@ -73,7 +73,7 @@ def native_share(native: Iterable[OperatorTime], fallback: Iterable[OperatorTime
 
 
 def merge(lists: Iterable[Iterable[OperatorTime]]) -> list[OperatorTime]:
-    """Add up equal overloads, the slowest first."""
+    """Merge equal overloads, the slowest first."""
     total: dict[str, tuple[int, float]] = {}
     for entries in lists:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""The tables, the picture and the JSON of the main job."""
+"""Tables, plot and JSON of the main job."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def _gap(distance: Distance) -> str:
 
 
 def training_table(results: Sequence[Result]) -> Table:
-    """One row a case: distance of the curves, and the time of a step against torch's CPU."""
+    """Return one row per case: distance of the curves, and step time compared with torch's CPU."""
     table = _table(
-        "Training: |loss dl - loss cpu| as largest (mean); 'cpu own': rounding otherwise",
+        "Training: |loss dl - loss cpu| as largest (mean); 'cpu own': with other roundings",
         *("case", "accuracy dl / cpu", "distance", "cpu own", "step ms dl / cpu", "ratio"),
     )
     for result in results:
@@ -49,7 +49,7 @@ def training_table(results: Sequence[Result]) -> Table:
 
 
 def operator_table(results: Sequence[Result]) -> Table:
-    """One row a case: native share of the leaf calls, and peak memory."""
+    """Return one row per case: native fraction of the leaf calls, and peak memory."""
     table = _table(
         "Native share of leaf operator calls (no views, metadata, allocation, copies); peak memory",
         *("case", "leaf calls", "by count", "by time", "dl allocated MiB", "process MiB dl / cpu"),
@@ -68,7 +68,7 @@ def operator_table(results: Sequence[Result]) -> Table:
 
 
 def fallback_table(results: Sequence[Result]) -> Table:
-    """The operators that cost most time outside the vendor, over all cases."""
+    """Return the operators with the most time outside of the vendor, over all cases."""
     table = _table("Top fallbacks, by time", "overload", "calls", "ms")
     for entry in merge(result.fallbacks for result in results)[:TOP_FALLBACKS]:
         table.add_row(entry.overload, str(entry.calls), f"{entry.seconds * 1e3:.1f}")
@@ -82,7 +82,7 @@ def draw(results: Sequence[Result], path: Path) -> None:
 
     columns = max(1, (len(results) + 1) // 2)
     figure, axes = pyplot.subplots(2, columns, figsize=(4.5 * columns, 6.5), squeeze=False)
-    # Column by column, so that the two precisions of an example stand above each other.
+    # Column by column, so that the two precisions of an example are above each other.
     for place, result in zip(axes.T.flat, results, strict=False):
         runs = result.measurement
         place.plot(runs.cpu.losses, color="tab:gray", linewidth=3, alpha=0.6, label="cpu")
@@ -104,7 +104,7 @@ def write(results: Sequence[Result], folder: Path, header: dict[str, Any]) -> No
     tables = (training_table(results), operator_table(results), fallback_table(results))
     title = ", ".join(f"{name} {value}" for name, value in header.items())
     with (folder / "report.txt").open("w") as file:
-        # A fixed width, so that the tables are the same in a log and in a file.
+        # A fixed width, so that logs and files have the same tables.
         for console in (Console(width=110), Console(width=110, file=file)):
             console.print(title)
             console.print(*tables, sep="\n")

@@ -1,4 +1,4 @@
-"""Run the examples, each in a process of its own, and read back what they measured."""
+"""Run the examples in child processes, and read their results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .cases import Case
 
 
 class TrainJobError(RuntimeError):
-    """A run failed; the message holds the command that repeats it."""
+    """A run failed; the message has the command that repeats it."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measurement:
-    """All runs of one case. ``rounded`` are runs on the CPU that differ in roundings alone."""
+    """All runs of one case. ``rounded`` are CPU runs that differ in roundings only."""
 
     case: Case
     dl: Curve
@@ -64,8 +64,8 @@ class Runner:
     def measure(self, case: Case) -> Measurement:
         """Train ``case`` on dl and on the CPU, and once more on dl with operators counted.
 
-        Further runs on the CPU round otherwise: how fast they leave the first is the measure for
-        the distance of dl.
+        Additional CPU runs use other roundings: their distance from the first run calibrates the
+        limit for dl.
         """
         dl = self.train(case, "dl")
         cpu = self.train(case, "cpu")
@@ -79,7 +79,7 @@ class Runner:
             arguments = self._arguments(case, device)
             options = ["--rounding", rounding] if rounding else []
             command = [case.script, *arguments, *options, "--metrics", str(output)]
-            # The peer is torch alone: without autoload, nothing of ours is in its process.
+            # The peer is torch alone: without autoload, none of our code is in its process.
             autoload = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"} if device == "cpu" else {}
             self._run(command, self.threads, autoload)
         return Curve.read(output)
@@ -98,7 +98,7 @@ class Runner:
         return ["--device", device, "--dtype", case.dtype, *quick]
 
     def _run(self, arguments: Sequence[str], threads: int, extra: Mapping[str, str]) -> None:
-        # Waiting threads sleep: where cores are shared, spinning ones would slow both sides.
+        # Waiting threads sleep: on shared cores, spinning threads would slow both sides.
         waiting = {"OMP_WAIT_POLICY": "passive"}
         settings = {"OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", **waiting, **extra}
         finished = subprocess.run(

@@ -1,11 +1,11 @@
 """``python -m tools.wording``: check the wording of committed files and of new commit messages.
 
-    python -m tools.wording               fail on findings beyond those that remain from before
+    python -m tools.wording               fail on findings beyond the recorded ones
     python -m tools.wording PATH ...      list the findings of files or folders
-    python -m tools.wording --update      lower the numbers of what remains, after rewriting
+    python -m tools.wording --update      lower the recorded numbers, after rewriting
 
-``allowed.txt`` lists findings that are ordinary English, each with a reason. ``remaining.json`` has
-the number of findings in each package that are still to be rewritten; it never grows.
+``allowed.txt`` lists findings that are ordinary English, each with a reason. ``remaining.json``
+records the number of findings that are still to be rewritten in each package; it never grows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .texts import SUFFIXES, Text, texts
 ROOT = Path(__file__).parents[2]
 ALLOWED = Path(__file__).with_name("allowed.txt")
 REMAINING = Path(__file__).with_name("remaining.json")
-# The rules quote the wording that they are about.
+# The rules quote the wording that they reject.
 EXCLUDED = ("tools/wording/", "tests/tools/test_wording.py")
 
 
@@ -43,7 +43,7 @@ class Finding:
 
 
 def broken(text: Text) -> Iterator[Rule]:
-    """Yield the rules that a text breaks."""
+    """Yield the rules that a text violates."""
     if text.kind == "name":
         rules: tuple[Rule, ...] = (NAME,)
     elif text.kind == "help":
@@ -54,7 +54,7 @@ def broken(text: Text) -> Iterator[Rule]:
 
 
 def check(paths: list[str], root: Path = ROOT) -> list[Finding]:
-    """Return the findings of files, without those that are allowed."""
+    """Return the findings in files, without the allowed ones."""
     allowed = read_allowed(ALLOWED)
     found = []
     for path in paths:
@@ -81,7 +81,7 @@ def read_allowed(file: Path) -> list[tuple[str, str, str]]:
 
 
 def committed(below: list[str]) -> list[str]:
-    """Return the committed files with text, but those that are generated."""
+    """Return the committed text files, except generated ones."""
     command = ["git", "ls-files", "-z", "--", *below]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [
@@ -97,7 +97,7 @@ def committed(below: list[str]) -> list[str]:
 
 
 def part_of(path: str) -> str:
-    """Return the package or folder that a file is counted with."""
+    """Return the package or folder to which a file is counted."""
     parts = Path(path).parts
     if parts[:2] == ("packages", "compat"):
         return "packages/compat"
@@ -107,7 +107,7 @@ def part_of(path: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.wording", description="Check wording.")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders to list")
-    parser.add_argument("--update", action="store_true", help="lower the numbers of what remains")
+    parser.add_argument("--update", action="store_true", help="lower the recorded numbers")
     arguments = parser.parse_args()
     found = check(committed(arguments.paths))
     if arguments.paths:

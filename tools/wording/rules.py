@@ -1,7 +1,7 @@
 """Rules of wording: a pattern, and what to write instead.
 
-They hold for comments, docstrings, messages, documents and names of functions. A finding that is
-ordinary English goes on the allow-list with its reason.
+They apply to comments, docstrings, messages, documents and function names. Findings that are
+ordinary English are added to the allow-list with a reason.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ class Rule:
     """One rule.
 
     :ivar name: its name on the allow-list.
-    :ivar pattern: text that breaks it.
+    :ivar pattern: text that violates it.
     :ivar advice: what to write instead.
-    :ivar opening: the rule holds for the first line of docstrings and comments only.
+    :ivar opening: the rule applies to the first line of docstrings and comments only.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Texts of a source file that people read: comments, strings, documents, names of functions."""
+"""Readable texts of a source file: comments, strings, documents, function names."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ SUFFIXES = {".py", ".pyi", ".md", ".yaml", ".toml", ".cmake", *_C_SUFFIXES}
 
 @dataclass(frozen=True)
 class Text:
-    """One line that is read.
+    """One line of text.
 
-    :ivar line: number of the line in the file, from 1.
+    :ivar line: line number in the file, from 1.
     :ivar kind: an opening is the first line of a docstring or of a comment.
     """
 
@@ -32,7 +32,7 @@ class Text:
 
 
 def texts(path: Path) -> Iterator[Text]:
-    """Yield the texts of a file by its suffix."""
+    """Yield the texts of a file, by its suffix."""
     source = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix in (".py", ".pyi"):
         yield from _python(source)
@@ -60,7 +60,7 @@ def _python(source: str) -> Iterator[Text]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         line = token.start[0]
         if token.type == tokenize.COMMENT:
-            # A comment after code, and one that continues another, does not open.
+            # A comment after code, or one that continues another, is not an opening.
             alone = not token.line[: token.start[1]].strip()
             opens = alone and previous != line - 1
             yield Text(line, _MARKS.sub("", token.string), "opening" if opens else "text")
@@ -93,5 +93,5 @@ def _markdown(source: str) -> Iterator[Text]:
         if line.lstrip().startswith("```"):
             fenced = not fenced
         elif not fenced and not line.startswith("    "):
-            # What is quoted as code is a name or output.
+            # Quoted code is a name or output.
             yield Text(number, re.sub(r"`[^`]*`", "``", line), "text")

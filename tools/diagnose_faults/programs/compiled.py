@@ -1,4 +1,4 @@
-"""Training steps of a gated block that torch.compile(backend="dl") compiles."""
+"""Training steps of a gated block compiled with torch.compile(backend="dl")."""
 
 from __future__ import annotations
 

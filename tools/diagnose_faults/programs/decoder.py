@@ -1,7 +1,7 @@
-"""A decoder's training steps: attention by hand, gated layers, dropout, AdamW.
+"""Training steps of a decoder: hand-written attention, gated layers, dropout, AdamW.
 
-``amp``: under autocast to bfloat16. ``checkpoint``: blocks are computed again in backward.
-``fused``: attention is torch's fused operator.
+``amp``: with autocast to bfloat16. ``checkpoint``: with activation checkpointing. ``fused``: with
+torch's fused attention.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 import torch
-import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
+import torch.nn.functional as F  # noqa: N812  (the usual name)
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 

@@ -1,9 +1,9 @@
-"""What a simulation does with random numbers: on the device, from one seed."""
+"""Random numbers of a simulation: generated on the device, from one seed."""
 
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
+import torch.nn.functional as F  # noqa: N812  (the usual name)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Inference of a server: requests of several lengths, each answered in a thread of its own."""
+"""Inference server: requests of different lengths, each handled by a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of many small operations: selection, sorting, scans, norms, and their gradients."""
+"""Many small operations: selection, sorting, scans, norms, and their gradients."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Training steps of a convolutional net with batch and group norms, pools, and SGD."""
+"""Training steps of a convolutional network with batch and group norm, pooling, and SGD."""
 
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
+import torch.nn.functional as F  # noqa: N812  (the usual name)
 from torch import nn
 
 STEPS = 5
