@@ -16,7 +16,16 @@ from typing import Any
 import pytest
 
 import misbehaving
-from diopi_proto.worker import Failure, Limits, Worker, WorkerError, below, run_command
+from diopi_proto.worker import (
+    Failure,
+    Limits,
+    Worker,
+    WorkerError,
+    below,
+    kill_group,
+    run_command,
+)
+from diopi_proto.worker.forks import ForkServer, ServerEndedError
 
 LIMITS = Limits(memory=512 << 20, processes=32, printed=16 << 20, file=1 << 28, core=0)
 LARGEST = 1 << 24
@@ -232,6 +241,38 @@ def test_a_program_leaves_nothing(tmp_path: Path) -> None:
     assert merged.output == b"out\nerror\n"
     with pytest.raises(OSError, match="No such file"):
         run_command([str(tmp_path / "none")])
+
+
+SERVER = """
+import os, sys, time
+from diopi_proto.worker.forks import serve_forks
+request = serve_forks(int(sys.argv[1]), lambda x: {"told": x["ask"]} if "ask" in x else None)
+if request["do"] == "sleep":
+    time.sleep(1000)
+os.kill(os.getpid(), request["do"]) if request["do"] else sys.exit(3)
+"""
+
+
+def test_forks_of_a_warm_server(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with (tmp_path / "log").open("wb") as log:
+        command = [sys.executable, "-c", SERVER, None]
+        server = ForkServer(command, env=environment, output=log)
+    with server.ask({"ask": 7}, 60) as told:
+        assert told.answer == {"told": 7}
+    for deed, status in ((0, 3), (signal.SIGSEGV, 128 + signal.SIGSEGV)):
+        with server.ask({"do": deed}, 60) as run:
+            assert run.wait(60) == {"status": status}
+    with server.ask({"do": "sleep"}, 60) as run, server.ask({"do": "sleep"}, 60) as other:
+        with pytest.raises(TimeoutError):
+            run.wait(0.1)
+        kill_group(run.answer["process"])
+        assert run.wait(60) == {"status": 128 + signal.SIGKILL}
+        left = os.pidfd_open(other.answer["process"])
+        server.close()
+        assert has_ended(left)
+        with pytest.raises(ServerEndedError):
+            other.wait(60)
 
 
 def test_workers_take_no_part_in_start_up() -> None:

@@ -11,22 +11,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .command import CommandRun, run_command
-    from .guard import Ending
+    from .command import run_command
     from .limits import Limits
     from .notes import note
     from .outcome import Failure, WorkerError, signal_name
-    from .processes import Process, below
+    from .processes import below
     from .system import end_with_parent, kill_group
     from .worker import Handler, Worker
 
 _LAZY = {
-    "CommandRun": ".command",
-    "Ending": ".guard",
     "Failure": ".outcome",
     "Handler": ".worker",
     "Limits": ".limits",
-    "Process": ".processes",
     "Worker": ".worker",
     "WorkerError": ".outcome",
     "below": ".processes",
@@ -38,12 +34,9 @@ _LAZY = {
 }
 
 __all__ = [
-    "CommandRun",
-    "Ending",
     "Failure",
     "Handler",
     "Limits",
-    "Process",
     "Worker",
     "WorkerError",
     "below",

@@ -123,9 +123,8 @@ class Worker:
                     start_new_session=True,
                 )
         except OSError:
-            ours.close()
-            self._control.close()
-            self._output.close()
+            for each in (ours, self._control, self._output):
+                each.close()
             os.close(self._notes)
             raise
         self._output.close_writer()
@@ -166,12 +165,14 @@ class Worker:
                 watch = now + _WATCH_SECONDS
             if now >= deadline:
                 noted = last_note(self._notes)[0] + seconds if renews else 0.0
-                if noted <= now:
+                # The worker may have written any time.
+                if not now < noted <= now + seconds:
                     raise TimeoutError
                 deadline = noted
             for file, _ in self._poll.poll((min(deadline, watch) - now) * 1000):
                 if file == self._output.reader:
-                    self._listen()
+                    self._drain(self._poll)
+                    self.limits.check_printed(self._output.count)
                 else:
                     self._channel.read()
         try:
@@ -185,15 +186,13 @@ class Worker:
             raise WorkerError(Failure.OUT_OF_MEMORY if lacks else Failure.RAISED, str(answer))
         return answer
 
-    def _listen(self) -> None:
+    def _drain(self, poll: select.poll) -> None:
         """Take what was printed."""
         data = self._output.read()
         if data == b"":
-            self._poll.unregister(self._output.reader)
-        elif data is not None:
-            if self._hear is not None:
-                self._hear(data)
-            self.limits.check_printed(self._output.count)
+            poll.unregister(self._output.reader)
+        elif data is not None and self._hear is not None:
+            self._hear(data)
 
     @contextlib.contextmanager
     def _failing(self, seconds: float) -> Iterator[None]:
@@ -205,9 +204,11 @@ class Worker:
             ending: Ending | bool = False
             if isinstance(error, TimeoutError):
                 found = WorkerError(Failure.TIMED_OUT, f"no answer within {seconds:g} s")
-                if self._aborts and self.pid:
-                    with contextlib.suppress(OSError):
-                        os.kill(self.pid, signal.SIGABRT)
+                if self._aborts:
+                    # The number comes from the worker: it has to be that of one of ours.
+                    for process in self._below():
+                        if process.pid == self.pid:
+                            os.kill(self.pid, signal.SIGABRT)
                     self._ending(self._aborts)
             elif isinstance(error, GarbageError):
                 message = "something else than an answer was written to the worker's pipe"
@@ -235,16 +236,11 @@ class Worker:
             for file, _ in poll.poll(left * 1000):
                 if file == self._output.reader:
                     # No limit holds for the last words.
-                    data = self._output.read()
-                    if data == b"":
-                        poll.unregister(file)
-                    elif data is not None and self._hear is not None:
-                        self._hear(data)
-                    continue
-                data = self._control.recv(1 << 12)
-                if not data:
+                    self._drain(poll)
+                elif data := self._control.recv(1 << 12):
+                    said += data
+                else:
                     return Ending(**json.loads(said)) if said else True
-                said += data
         return False
 
     @staticmethod
@@ -255,13 +251,12 @@ class Worker:
         if ending is False:
             return WorkerError(Failure.CLOSED, "the process closed its pipes and ran on")
         code = ending.status
+        failure, message = Failure.EXITED, f"the process ended with status {code}"
         if code == UNANSWERED:
-            message = "the process could not answer: its pipes were closed"
-            return WorkerError(Failure.CLOSED, message, code)
-        if code < 0:
-            message = f"the process was ended by {signal_name(-code)}"
-            return WorkerError(Failure.CRASHED, message, code)
-        return WorkerError(Failure.EXITED, f"the process ended with status {code}", code)
+            failure, message = Failure.CLOSED, "the process could not answer: its pipes were closed"
+        elif code < 0:
+            failure, message = Failure.CRASHED, f"the process was ended by {signal_name(-code)}"
+        return WorkerError(failure, message, code)
 
     def _below(self) -> list[Process]:
         return below(self._guard.pid) if self._guard is not None else []
