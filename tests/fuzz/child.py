@@ -1,20 +1,16 @@
-"""The process that does cases: ``python -m fuzz.child KIND FOLDER SEED FIRST LAST REPORT``.
-
-Before a case it writes the number, afterwards how it ended, so that a death has an owner.
-"""
+"""Work of the processes that do cases, which :mod:`.runner` starts."""
 
 from __future__ import annotations
 
 import faulthandler
 import importlib
-import json
 import os
 import random
 import resource
-import sys
-import tempfile
 import traceback
 from pathlib import Path
+
+from diopi_proto.worker.limits import lower_limit
 
 from .instrumented import use_graph_library
 from .kind import CANARY, Kind
@@ -29,42 +25,36 @@ def kind_of(name: str) -> Kind:
     return kind
 
 
-def run(kind: Kind, folder: Path, seed: str, numbers: range, report: int) -> None:
-    def write(*record: object) -> None:
-        os.write(report, json.dumps(record).encode() + b"\n")
+class Cases:
+    """Handler of requests: "prepare" and "begin" come first, the number of a case asks for its end.
 
-    with tempfile.TemporaryDirectory() as own:
-        case = kind.begin(folder, Path(own))
-        for number in numbers:
-            write(number, "begins", "")
-            try:
-                end, said = case(random.Random(f"{seed} {kind.name} {number}")), ""
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                end = "failed"
-                said = f"{type(error).__name__}: {error!r:.300} in {where.filename}:{where.lineno}"
-            if Path(os.environ[CANARY]).exists():
-                Path(os.environ[CANARY]).unlink()
-                end, said = "failed", "it ran code"
-            write(number, end, said)
-    os._exit(0)  # what libraries do at the end is their own affair
+    :param own: a folder of this child.
+    """
 
+    def __init__(self, name: str, folder: Path, seed: str, own: Path) -> None:
+        # Sanitizers set aside more than there is.
+        if not use_graph_library():
+            lower_limit(resource.RLIMIT_DATA, _MEMORY)
+        faulthandler.enable()
+        self._kind, self._folder, self._seed, self._own = kind_of(name), folder, seed, own
 
-def main() -> None:
-    name, folder, seed, first, last, report = sys.argv[1:]
-    # Sanitizers set aside more than there is.
-    if not use_graph_library():
-        resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    faulthandler.enable()
-    kind = kind_of(name)
-    if first == "prepare":
-        kind.prepare(Path(folder))
-    else:
-        run(kind, Path(folder), seed, range(int(first), int(last)), int(report))
-
-
-if __name__ == "__main__":
-    main()
+    def __call__(self, request: str | int) -> tuple[str, str]:
+        if request == "prepare":
+            self._kind.prepare(self._folder)
+            return "prepared", ""
+        if request == "begin":
+            self._case = self._kind.begin(self._folder, self._own)
+            return "begun", ""
+        try:
+            end = self._case(random.Random(f"{self._seed} {self._kind.name} {request}"))
+            said = ""
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            end = "failed"
+            said = f"{type(error).__name__}: {error!r:.300} in {where.filename}:{where.lineno}"
+        if Path(os.environ[CANARY]).exists():
+            Path(os.environ[CANARY]).unlink()
+            end, said = "failed", "it ran code"
+        return end, said

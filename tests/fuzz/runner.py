@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
-import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from diopi_proto.worker import Failure as Ended
+from diopi_proto.worker import Limits, Worker, WorkerError, signal_name
+
+from .child import Cases
 from .kind import CANARY, Kind
 
-TESTS = Path(__file__).parents[1]
 _START = 120.0
 """Seconds until a child begins its first case: it imports torch."""
+_PREPARE = 1800.0
+"""Seconds for preparing a kind: compilers may wait for others."""
 
 
 @dataclass
@@ -79,8 +80,8 @@ class Runner:
         folder = self._folder / kind.name
         if not folder.exists():
             folder.mkdir(parents=True)
-            command = [*_command(kind, folder, self._seed), "prepare", "0", "0"]
-            subprocess.run(command, check=True, env=_environment(folder, Path(os.devnull)))
+            with self._worker(kind, folder, folder) as worker:
+                worker.call("prepare", _PREPARE)
         numbers = range(kind.cases) if cases is None else cases
         batches = [numbers[i : i + kind.batch] for i in range(0, len(numbers), kind.batch)]
         result = Result(kind.name)
@@ -94,98 +95,49 @@ class Runner:
     def _batch(self, kind: Kind, folder: Path, numbers: Sequence[int]) -> Result:
         """One child after another, until every case has had its turn."""
         result = Result(kind.name)
-        first, end = numbers[0], numbers[-1] + 1
-        while first < end:
-            done = self._child(kind, folder, first, end, result)
-            if done < first:
-                raise RuntimeError(
-                    f"[fuzz] the children of {kind.name} end before their first case"
-                )
-            first = done + 1
+        with tempfile.TemporaryDirectory(prefix="fuzz-") as own:
+            for name in ("stray", "own"):
+                (Path(own) / name).mkdir()
+            with self._worker(kind, folder, Path(own)) as worker:
+                for number in numbers:
+                    self._run_case(worker, kind, number, result)
         return result
 
-    def _child(self, kind: Kind, folder: Path, first: int, end: int, result: Result) -> int:
-        """Run a child as long as it goes well; returns the last case that it began."""
-        with tempfile.TemporaryDirectory(prefix="fuzz-") as own:
-            canary = Path(own) / "canary"
-            stray = Path(own) / "stray"
-            stray.mkdir()
-            with (Path(own) / "errors").open("w+b") as errors:
-                reader, writer = os.pipe()
-                process = subprocess.Popen(
-                    [*_command(kind, folder, self._seed), str(first), str(end), str(writer)],
-                    stdout=errors,
-                    stderr=errors,
-                    stdin=subprocess.DEVNULL,
-                    pass_fds=(writer,),
-                    cwd=stray,
-                    start_new_session=True,
-                    env=_environment(folder, canary),
-                )
-                os.close(writer)
-                number, begun, patience = first - 1, False, 5.0
-                try:
-                    for number, how, said in _records(reader, kind.seconds):
-                        begun = how == "begins"
-                        if not begun:
-                            result.ends[how] += 1
-                        if how == "failed":
-                            self._tell(result, number, "wrong", said)
-                except TimeoutError:
-                    begun, patience = True, 0.0
-                    self._tell(result, number, "hung", f"after {kind.seconds:g} seconds")
-                finally:
-                    os.close(reader)
-                    _end(process, patience)
-                if begun:
-                    result.ends["failed"] += 1
-                    if not any(x.case == number for x in result.failures):
-                        errors.seek(0)
-                        words = errors.read().decode(errors="replace")
-                        self._tell(result, number, _how(process.returncode), _ends(words))
-                return number if number >= first else first - 1
+    def _worker(self, kind: Kind, folder: Path, own: Path) -> Worker:
+        stray = own / "stray"
+        return Worker(
+            partial(Cases, kind.name, folder, self._seed, own / "own"),
+            Limits(core=0),
+            env=_environment(folder, own / "canary"),
+            cwd=stray if stray.exists() else None,
+            start_seconds=_START,
+            kept=1 << 16,
+        )
 
-    def _tell(self, result: Result, number: int, what: str, said: str) -> None:
-        result.failures.append(Failure(result.kind, number, self._seed, what, said))
-
-
-def _command(kind: Kind, folder: Path, seed: str) -> list[str]:
-    return [sys.executable, "-m", "fuzz.child", kind.name, str(folder), seed]
+    def _run_case(self, worker: Worker, kind: Kind, number: int, result: Result) -> None:
+        if not worker.running:
+            try:
+                worker.call("begin", _START)
+            except WorkerError as error:
+                raise RuntimeError(
+                    f"[fuzz] the children of {kind.name} end before their first case: {error}"
+                ) from error
+        try:
+            end, said = worker.call(number, kind.seconds)
+            what = "wrong"
+        except WorkerError as error:
+            end, what, said = "failed", _describe(error), _ends(error.output)
+            if error.failure is Ended.TIMED_OUT:
+                said = f"after {kind.seconds:g} seconds"
+        result.ends[end] += 1
+        if end == "failed":
+            result.failures.append(Failure(kind.name, number, self._seed, what, said))
 
 
 def _environment(folder: Path, canary: Path) -> Mapping[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DL_", "DIPU_"))}
-    path = os.pathsep.join(filter(None, [str(TESTS), os.environ.get("PYTHONPATH")]))
     cache = str(folder / "cache")
-    return {**kept, "PYTHONPATH": path, "XDG_CACHE_HOME": cache, CANARY: str(canary)}
-
-
-def _records(reader: int, seconds: float) -> Iterator[tuple[int, str, str]]:
-    """What a child writes, until it ends.
-
-    :raises TimeoutError: it has written nothing for too long.
-    """
-    rest, limit = b"", _START
-    while True:
-        if not select.select([reader], [], [], limit)[0]:
-            raise TimeoutError
-        limit = seconds
-        data = os.read(reader, 1 << 16)
-        if not data:
-            return
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            number, how, said = json.loads(line)
-            yield int(number), str(how), str(said)
-
-
-def _end(process: subprocess.Popen[bytes], patience: float) -> None:
-    """It and all that it has started; what ended by itself keeps its status."""
-    try:
-        process.wait(timeout=patience)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    return {**kept, "XDG_CACHE_HOME": cache, CANARY: str(canary)}
 
 
 def _ends(words: str, most: int = 1500) -> str:
@@ -193,7 +145,9 @@ def _ends(words: str, most: int = 1500) -> str:
     return words if len(words) <= 2 * most else f"{words[:most]}\n...\n{words[-most:]}"
 
 
-def _how(status: int) -> str:
-    if status < 0:
-        return f"crashed with {signal.Signals(-status).name}"
-    return f"left with status {status}"
+def _describe(error: WorkerError) -> str:
+    if error.failure is Ended.TIMED_OUT:
+        return "hung"
+    if error.signal:
+        return f"crashed with {signal_name(error.signal)}"
+    return str(error) if error.status is None else f"left with status {error.status}"
