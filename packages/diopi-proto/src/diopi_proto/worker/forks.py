@@ -118,7 +118,8 @@ class Connection(contextlib.AbstractContextManager["Connection"]):
 def serve_forks(descriptor: int, answer: Callable[[Message], Message | None]) -> Message:
     """Answer requests until the client has ended, and end then; return in a fork, with its request.
 
-    A fork is told the number of its process, and its exit status, 128 + n after signal n.
+    A fork is answered with the number of its process, and then its exit status, 128 + n after
+    signal n.
 
     :param answer: answers a request; None: it is one for a fork.
     """

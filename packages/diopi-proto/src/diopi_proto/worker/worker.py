@@ -205,7 +205,7 @@ class Worker:
             if isinstance(error, TimeoutError):
                 found = WorkerError(Failure.TIMED_OUT, f"no answer within {seconds:g} s")
                 if self._aborts:
-                    # The number comes from the worker: it has to be that of one of ours.
+                    # The worker itself has said its number, which may be that of any process.
                     for process in self._below():
                         if process.pid == self.pid:
                             os.kill(self.pid, signal.SIGABRT)
