@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import torch
 
-from dl_optools.bisect.acquittal import acquitted
+from dl_optools.bisect.accuracy import calls_are_right
 from dl_optools.bisect.bisection import Bisection
 from dl_optools.bisect.program_runner import ProgramRunner
 from dl_optools.bisect.runs import BisectError
@@ -66,7 +66,7 @@ def bisect(name: str, mode: str, device: str, folder: Path) -> str:
         return "" if right else str(error)
     finally:
         programs.close()
-    if bundles is not None and acquitted(bundles, device, os.environ):
+    if bundles is not None and calls_are_right(bundles, device, os.environ):
         return ""
     return f"convicted: {', '.join(found.elements)}\n{''.join(said)}"
 

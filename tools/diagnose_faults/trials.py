@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dl_optools.bisect.starting import Starter
+from dl_optools.bisect.starter import Starter
 from dl_optools.diagnosis.diagnosis import Diagnosis, diagnose
+from dl_optools.diagnosis.report import verdict as verdict_text
 from dl_optools.diagnosis.runs import Runner
-from dl_optools.diagnosis.telling import verdict as verdict_text
 from tools.diagnose_faults.table import PROGRAMS, Fault, verdict
 from tools.diagnose_faults.vendor import FaultyVendor
 

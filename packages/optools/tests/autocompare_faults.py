@@ -1,4 +1,4 @@
-"""Faults as devices have them, put under one overload while the program runs."""
+"""Realistic device faults, injected below a single overload while the program runs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Fault:
 
 
 class FaultyDevice(TorchDispatchMode):
-    """A device with one fault; its tools, and what it copies for them, are right."""
+    """A device with one fault; the tools' own operators, and their copies, are right."""
 
     def __init__(self, operator: str, wrong: Wrong) -> None:
         super().__init__()
@@ -60,17 +60,17 @@ class FaultyDevice(TorchDispatchMode):
 
 
 def changed(change: Callable[[Any], Any]) -> Wrong:
-    """The right result, changed."""
+    """Change the correct result."""
     return lambda f, *args, **kwargs: change(f(*args, **kwargs))
 
 
 def part(at: int, change: Callable[[Any], Any]) -> Wrong:
-    """One of several results, changed."""
+    """Change one of several results."""
     return changed(lambda r: tuple(change(x) if i == at else x for i, x in enumerate(r)))
 
 
 def replaced(at: int, change: Callable[[Any], Any]) -> Wrong:
-    """One argument, changed."""
+    """Change one argument."""
 
     def wrong(f: Any, *args: Any, **kwargs: Any) -> Any:
         return f(*args[:at], change(args[at]), *args[at + 1 :], **kwargs)

@@ -9,7 +9,7 @@ from torch import nn
 
 
 class Decoder(nn.Module):
-    """One block of a decoder with tokens in and the next tokens' logits out."""
+    """One decoder block with tokens as input and the next tokens' logits as output."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
 
 
 def trained(name: str, device: str, dtype: torch.dtype, steps: int = 2) -> Callable[[], None]:
-    """A function that trains a new model for some steps on fixed data."""
+    """Return a function that trains a new model for some steps on fixed data."""
     make, shape = MODELS[name]
     torch.manual_seed(0)
     model = make().to(dtype).to(device)

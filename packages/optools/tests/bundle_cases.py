@@ -1,4 +1,4 @@
-"""What tests of bundles share: capturing a program, and forging files."""
+"""Helpers for tests of bundles: capture a program, and forge files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def files(directory: Path) -> list[Path]:
 
 
 def forge(bundle: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Change a bundle's JSON and give it the hash that it should have."""
+    """Change a bundle's JSON and update its hash."""
     path = bundle / "bundle.json"
     document = json.loads(path.read_text())
     change(document)
@@ -57,7 +57,7 @@ def rehash(path: Path, document: dict[str, Any]) -> None:
 
 
 def store_bytes(directory: Path, data: bytes) -> str:
-    """Add a payload to a capture's store; returns its hash."""
+    """Add a payload to a capture's store; return its hash."""
     digest = hashlib.sha256(data).hexdigest()
     payload.write(directory / payload.STORE, digest, memoryview(data))
     return digest

@@ -1,4 +1,4 @@
-"""Every test leaves torch as it found it."""
+"""Fixtures: every test leaves torch unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.utils import _python_dispatch
 
-# Half a minute of processes: `nox -s full` sets this.
+# They start processes, for half a minute: `nox -s full` sets this.
 collect_ignore = [] if os.environ.get("DL_TEST_SAMPLE") == "1" else ["test_at_length.py"]
 FLAGS = (
     "_is_in_torch_dispatch_mode",
@@ -20,7 +20,7 @@ FLAGS = (
 
 
 def torch_state() -> tuple[object, ...]:
-    """The stacks of modes and what torch notes about them."""
+    """Return the stacks of modes and torch's global flags about them."""
     return (
         torch._C._len_torch_function_stack(),
         torch._C._len_torch_dispatch_stack(),
@@ -37,17 +37,17 @@ def torch_restored() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def results_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tools write where no other test does."""
+    """Write results into a folder of the test."""
     monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path / "op_tools_results"))
 
 
 def accelerators() -> list[str]:
-    """``dl`` where it is installed, for tests that run on the CPU and there."""
+    """Return ``dl`` where it is installed, for tests that run on the CPU and on dl."""
     found = torch.accelerator.current_accelerator()
     return [] if found is None else [found.type]
 
 
 @pytest.fixture(params=["cpu", *accelerators()])
 def device(request: pytest.FixtureRequest) -> str:
-    """Types of devices to test on; always the CPU."""
+    """Device types to test on, always including the CPU."""
     return str(request.param)

@@ -18,11 +18,11 @@ Compute = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 
 
 class Faulty(TorchDispatchMode):
-    """The CPU, but for one overload.
+    """The CPU with one wrong overload.
 
-    :param name: of the overload; ``.*``: of all.
-    :param wrong: makes of its right result the wrong one.
-    :param instead: computes it in place of the CPU.
+    :param name: name of the overload; ``.*``: all overloads.
+    :param wrong: changes the correct result into the wrong one.
+    :param instead: computes the result instead of the CPU.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Faulty(TorchDispatchMode):
 
 @contextmanager
 def below_the_tools() -> Iterator[None]:
-    """Calls that tools make by themselves meet the device, too."""
+    """Apply the device to the tools' own calls, too."""
     OUR_MODES.append(Faulty)
     try:
         yield
@@ -59,7 +59,7 @@ def probed(work: Callable[[], Any], name: str = "", *wrong: Any, **options: Any)
 
 
 def compared(work: Callable[[], Any], name: str = "", *wrong: Any, **options: Any) -> OpAutoCompare:
-    """The tool that compared every call of a program on the device with a fault."""
+    """Return the tool after it compared every call of a program on the device with a fault."""
     torch.manual_seed(0)
     tool = OpAutoCompare(device="cpu", every=1, stream=None, csv=False, bundles=0, attribute=False)
     with below_the_tools(), Faulty(name, *wrong, **options), tool:

@@ -1,4 +1,4 @@
-"""Two training programs, and all that torch knows after them."""
+"""Two training programs, and torch's global state after them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ F = nn.functional
 
 
 class Residual(nn.Module):
-    """Convolutions around a shortcut, with writes in place and statistics that move."""
+    """Convolutions around a shortcut, with in-place writes and running statistics."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Residual(nn.Module):
 
 
 class Attention(nn.Module):
-    """A block with one projection in three parts, and dropout in and after the attention."""
+    """A block with one projection for query, key and value, and dropout in and after attention."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Attention(nn.Module):
 
 
 def train(kind: str, device: str, around_step: Callable[[], Any] | None = None) -> dict[str, Any]:
-    """Three steps from a seed; losses, all tensors of the last one, and states of generators."""
+    """Run three seeded steps; return losses, the tensors of the last one, and generator states."""
     torch.manual_seed(3)
     model = {"residual": Residual, "attention": Attention}[kind]().to(device)
     if kind == "residual":
@@ -115,12 +115,12 @@ _PLACES = (
 
 
 def torch_now() -> dict[str, Any]:
-    """What a tool could change in torch: functions, modes, hooks, settings of the thread."""
+    """Return everything that a tool could change in torch: functions, modes, hooks, settings."""
     found: dict[str, Any] = {
         f"{place.__name__}.{name}": value
         for place in _PLACES
         for name, value in vars(place).items()
-        # Modules are imported when they are first needed.
+        # Modules are imported lazily.
         if not isinstance(value, ModuleType) and name != "__warningregistry__"
     }
     found |= {
@@ -146,7 +146,7 @@ def torch_now() -> dict[str, Any]:
 
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Names under which there is something else, or something new."""
+    """Return the names whose values have changed or are new."""
     return sorted(
         name
         for name in before.keys() | after.keys()
@@ -157,12 +157,12 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 def _same(a: Any, b: Any) -> bool:
     if a is b:
         return True
-    # Caches fill, and lists of flags are what they hold.
+    # Caches fill; lists of flags compare by content.
     return type(a) is type(b) and isinstance(a, (tuple, dict, bool, int, str)) and a == b
 
 
 def hooks_behind(tensor: torch.Tensor) -> int:
-    """Hooks on the nodes of a tensor's graph."""
+    """Return the hooks on the nodes of a tensor's graph."""
     seen: set[Any] = set()
     waiting, count = [tensor.grad_fn], 0
     while waiting:

@@ -1,4 +1,4 @@
-"""Programs that run in processes of their own, where the package is installed."""
+"""Programs that run in child processes in which the package is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ dl_optools = dl_optools._entry:autoload
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Variables for a process that finds the package and its entry points; no tool is on."""
+    """Return variables for a process that finds the package and its entry points, without tools."""
     information = folder / "site" / "dl_optools-0.1.0.dist-info"
     information.mkdir(parents=True, exist_ok=True)
     (information / "METADATA").write_text(
@@ -55,7 +55,7 @@ def dl(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedP
 
 
 def script(folder: Path, text: str) -> str:
-    """A program in a file."""
+    """Write a program to a file."""
     path = folder / "program.py"
     path.write_text(text)
     return str(path)

@@ -1,6 +1,6 @@
-"""Commands where programs are several processes, train by a framework, or record their steps.
+"""Commands on programs with several processes, with a framework, or with recorded steps.
 
-Each starts processes that import torch, for half a minute in all: ``DL_TEST_SAMPLE=1`` runs them.
+They start processes that import torch, for half a minute in all: ``DL_TEST_SAMPLE=1`` runs them.
 """
 
 from __future__ import annotations
@@ -102,17 +102,17 @@ def test_tools_put_ranks_together(tmp_path: Path) -> None:
     said = done.stderr
     assert done.returncode == 1, said
     assert "in 2 processes" in said
-    # The line of the table: name, comparisons, failures, units, ranks.
+    # Columns of the table: name, comparisons, failures, units, ranks.
     wrong = [x.split(maxsplit=4) for x in said.splitlines() if x.startswith("aten.gelu.default ")]
     assert [x[4].strip() for x in wrong if x[1].isdigit()] == ["rank 1"]
     assert "not on all ranks: rank 1 also called" in said and "aten.sinh.default" in said
-    # Both wait for each other, so that steps are of one length; one works more in them.
+    # Both wait for each other, so that their steps are equally long, but one works more.
     lines = said.splitlines()
     at = next(at for at, x in enumerate(lines) if "ms of operators" in x)
     rows = sorted(x.split() for x in lines[at + 1 : at + 3])
     assert [x[:2] for x in rows] == [["rank", "0"], ["rank", "1"]]
     assert float(rows[1][4]) > 2 * float(rows[0][4])
-    # The launcher calls no operator, and so has no row.
+    # The launcher calls no operator, so it has no row.
     assert not [x for x in lines if x.split()[:1] == ["process"] and x.split()[1].isdigit()]
     pages = list((tmp_path / "results").rglob("op_autocompare_ranks_*.html"))
     assert len(pages) == 1 and "wrong on" in pages[0].read_text(encoding="utf-8")
@@ -127,7 +127,7 @@ def test_diagnose_under_a_trainer(tmp_path: Path, faulty: str) -> None:
     else:
         assert done.returncode == 1, done.stdout + done.stderr
         assert done.stdout.startswith(f"verdict: {faulty} is wrong on this device.")
-        # The fault is the program's own mode, which a replay has not.
+        # The fault is a mode of the program, which a replay does not have.
         assert "the first wrong call is right" in done.stdout
 
 
@@ -146,7 +146,7 @@ def test_a_tensor_of_a_recorded_step_may_be_the_metric(tmp_path: Path) -> None:
     found = json.loads(state.read_text())
     assert found["verdict"] == [["aten.gelu_backward.default"]]
     assert "apart, allowed 1e-05" in done.stdout
-    # The program's own folder is left alone, and the step on the CPU is there to be compared with.
+    # The program's own folder is left alone, and the step on the CPU remains as the reference.
     assert not (tmp_path / "a-step").exists()
     kept = [x.parent.parent.name for x in (tmp_path / "state_runs").glob("*.step/a-step/rank0")]
     assert kept == ["run_002.step"]

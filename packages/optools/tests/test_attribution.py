@@ -43,7 +43,7 @@ def test_attribution_keeps_no_graph_alive() -> None:
     try:
         with Attribution():
             x = torch.exp(leaf(3))
-            # An argument whose own node holds the call would hold itself.
+            # An argument whose own node references the call would keep itself alive.
             x.mul_(2)
             ref = weakref.ref(x)
             del x

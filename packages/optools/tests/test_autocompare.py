@@ -1,4 +1,4 @@
-"""The tool: what it compares at both levels, how it samples, what it keeps and says."""
+"""OpAutoCompare: comparison at both levels, sampling, results and reports."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Kept(OpAutoCompare):
         self.results.add = add  # type: ignore[method-assign]
 
 
-def kept(**options: Any) -> Kept:
+def collect(**options: Any) -> Kept:
     given: dict[str, Any] = dict(
         device="cpu", every=1, stream=None, csv=False, bundles=0, threads=1
     )
@@ -66,7 +66,7 @@ def compared(found: Kept) -> set[tuple[str, str]]:
 
 
 def test_gradients_of_linear_with_three_dimensions() -> None:
-    with kept(level="api") as found:
+    with collect(level="api") as found:
         F.linear(leaf(2, 3, 4), leaf(5, 4), leaf(5)).square().sum().backward()
     name = "torch.nn.functional.linear"
     assert compared(found) >= {
@@ -80,7 +80,7 @@ def test_a_wrong_gradient_of_the_weight_is_seen() -> None:
         product: torch.Tensor = f(a, b)
         return product * 1.01 if product.shape == (5, 4) else product
 
-    with FaultyDevice("aten.mm.default", wrong), kept(level="api") as found:
+    with FaultyDevice("aten.mm.default", wrong), collect(level="api") as found:
         F.linear(leaf(2, 3, 4), leaf(5, 4)).square().sum().backward()
     assert found.results.guilty == ["torch.nn.functional.linear"]
     (failure,) = found.results.failures
@@ -104,7 +104,7 @@ def test_a_wrong_gradient_of_the_weight_is_seen() -> None:
 )
 def test_gradients_of_several_outputs_views_and_writes(name: str, program: Any) -> None:
     x = leaf(4, 3)
-    with kept(level="api") as found:
+    with collect(level="api") as found:
         program(x).backward()
     assert found.results.failures == [] and not found.results.not_comparable
     assert (name, "gradient of input 0") in compared(found)
@@ -112,7 +112,7 @@ def test_gradients_of_several_outputs_views_and_writes(name: str, program: Any) 
 
 def test_functions_that_write_are_compared_by_what_they_wrote() -> None:
     x, out = torch.ones(4), torch.empty(4)
-    with kept(level="api") as found:
+    with collect(level="api") as found:
         x.add_(1)
         x[1:3] = 7
         torch.mul(x, 2, out=out)
@@ -124,8 +124,8 @@ def test_functions_that_write_are_compared_by_what_they_wrote() -> None:
     assert found.results.failures == []
 
 
-def test_a_function_is_random_if_what_runs_inside_is() -> None:
-    with kept(level="api") as found:
+def test_a_function_is_random_if_an_operator_inside_is() -> None:
+    with collect(level="api") as found:
         F.dropout(torch.ones(9), 0.5, training=True)
         F.dropout(torch.ones(9), 0.5, training=False)
         torch.empty_like(torch.ones(3))
@@ -136,7 +136,7 @@ def test_a_function_is_random_if_what_runs_inside_is() -> None:
 
 
 def test_autocast_is_part_of_the_reference() -> None:
-    with kept(level="api") as found, torch.autocast("cpu", torch.bfloat16):
+    with collect(level="api") as found, torch.autocast("cpu", torch.bfloat16):
         F.linear(leaf(3, 64), leaf(5, 64), leaf(5)).float().sum().backward()
     assert found.results.failures == [], found.results.text()
     assert ("torch.nn.functional.linear", "gradient of input 1") in compared(found)
@@ -157,7 +157,7 @@ def test_a_graph_that_is_dropped_takes_its_arguments_along() -> None:
 
 def test_written_arguments_and_statistics() -> None:
     mean, var = torch.zeros(3), torch.ones(3)
-    with kept() as found:
+    with collect() as found:
         F.batch_norm(torch.randn(4, 3, 2), mean, var, training=True)
         torch.ones(3).add_(1)
         torch.mul(mean, 2, out=var)
@@ -191,12 +191,12 @@ def test_operators_are_named_with_module_function_and_stack() -> None:
 
 def test_lists_of_operators_may_name_the_function_around(monkeypatch: Any) -> None:
     x, w, b = torch.ones(2, 3), torch.ones(4, 3), torch.ones(4)
-    with kept(ops="torch.nn.functional.linear") as found:
+    with collect(ops="torch.nn.functional.linear") as found:
         F.linear(x, w, b)
         torch.exp(x)
     assert {name for name, _ in compared(found)} == {"aten.addmm.default"}
     monkeypatch.setenv("OP_AUTOCOMPARE_DISABLE_LIST", "torch.nn.functional.linear,aten.exp.default")
-    with kept() as found:
+    with collect() as found:
         F.linear(x, w, b)
         torch.exp(x)
         torch.sin(x)
@@ -250,13 +250,13 @@ def test_the_variable_sets_sampling(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tool(every=None).sampler.every == 2
 
 
-def test_what_does_not_fit_is_dropped_and_said() -> None:
+def test_calls_beyond_the_limit_are_dropped_and_reported() -> None:
     with tool(memory=1 << 12) as found:
         torch.exp(torch.ones(10))
         torch.exp(torch.ones(1 << 12))
     assert found.results.operators["aten.exp.default"].checked == 1
     assert found.results.dropped["aten.exp.default"] == 1
-    assert "1 calls were not checked for want of room" in found.results.text()
+    assert "1 calls were not checked because memory was full" in found.results.text()
 
 
 def test_no_tensor_outlives_its_comparison() -> None:
@@ -270,7 +270,7 @@ def test_no_tensor_outlives_its_comparison() -> None:
         assert alive() is None
 
 
-# Overrides
+# Tolerances and other references
 
 
 def test_a_tolerance_takes_the_place_of_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Wrong calls become bundles; a replay of such a bundle finds the same."""
+"""Wrong calls become bundles, and a replay of a bundle finds the same error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def the_bundle(found: OpAutoCompare) -> Bundle:
 
 
 def wrong_parts(bundle: Bundle, device: str = "cpu") -> list[PartCheck]:
-    """Of a device that is right by now."""
+    """Return the parts that are wrong when the device is right again."""
     parts = check(bundle, device).parts
     assert all(part.here <= 1 or math.isnan(part.here) for part in parts)
     return [part for part in parts if not part.ok]
@@ -111,7 +111,7 @@ def test_bundles_of_functions_replay(operator: str, program: Any, name: str) -> 
     assert [part.name for part in wrong_parts(bundle)] == [name]
 
 
-def test_arguments_share_memory_as_they_did_and_devices_stay_where_they_were(device: str) -> None:
+def test_arguments_share_memory_as_before_and_keep_their_devices(device: str) -> None:
     base = torch.arange(12.0, device=device)
     left, right = base[:8].view(2, 4).t(), base[4:12].view(4, 2)
     host = torch.tensor(2.0)
@@ -130,7 +130,7 @@ def test_arguments_share_memory_as_they_did_and_devices_stay_where_they_were(dev
     assert len(wrong_parts(bundle, device)) == 1
 
 
-def test_conversions_go_where_they_went(device: str) -> None:
+def test_conversions_reach_the_same_device(device: str) -> None:
     x = torch.ones(3, device=device)
     fault = FaultyDevice("aten._to_copy.default", lambda f, x, **options: f(x * 2, **options))
     with fault, tool(device=device) as found:

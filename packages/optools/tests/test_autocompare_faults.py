@@ -1,4 +1,4 @@
-"""Faults of a device: autocompare names the operator, and nobody else."""
+"""Injected device faults: autocompare names the faulty operator and no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs beside the program: nothing lost, nothing beyond the limits."""
+"""Background jobs: none is lost, and limits are kept."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_places_and_memory_are_limits() -> None:
     background.close()
 
 
-def test_what_can_never_fit_is_refused_at_once() -> None:
+def test_jobs_above_the_limit_are_refused_at_once() -> None:
     background: Background[int] = Background(lambda job: None, threads=1, places=1, memory=10)
     assert not background.reserve(11, wait=True)
     background.close()

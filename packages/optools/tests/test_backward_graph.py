@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 def reference(
     function: Function, inputs: Sequence[torch.Tensor], cotangents: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor | None, ...]:
-    """The gradients as torch alone computes them, for one call on its own."""
+    """Compute the gradients of a single call with torch alone."""
     copies = [x.detach().clone().requires_grad_(x.requires_grad) for x in inputs]
     results = function(*copies)
     results = results if isinstance(results, (tuple, list)) else [results]
@@ -61,7 +61,7 @@ def test_gradients_of_all_inputs_and_outputs_are_those_of_the_call_on_its_own(ca
     results = function(*inputs)
     count = len(results) if isinstance(results, (tuple, list)) else 1
     found: list[Gradients] = []
-    # What stands before and after the call is not a part of it.
+    # Operators before and after the call are excluded.
     before = [x * 1 if x.requires_grad else x for x in inputs]
     watch = GradientWatch(before, found.append)
     results = function(*before)
@@ -77,7 +77,7 @@ def test_gradients_of_all_inputs_and_outputs_are_those_of_the_call_on_its_own(ca
         x.grad = None
 
 
-def test_parameters_get_their_gradient_where_a_tool_meets_a_module() -> None:
+def test_parameters_get_their_gradient_if_a_tool_sees_a_module() -> None:
     layer = torch.nn.Linear(4, 5)
     x = leaf(2, 3, 4)
     with Watching() as tool:
@@ -118,7 +118,7 @@ def test_a_call_without_gradients_is_not_watched() -> None:
     assert not watch.attach([torch.ones(3) * 2])
 
 
-# In place and views
+# In-place writes and views
 
 
 def test_in_place_on_a_fresh_tensor() -> None:
@@ -212,7 +212,7 @@ def test_views_pass_their_gradient_on() -> None:
     assert same(gradients.inputs[0], x.grad) and same(gradients.outputs[0], x.grad.T)
 
 
-# Ways through the graph
+# Paths through the graph
 
 
 def test_one_of_several_outputs_is_used() -> None:
@@ -225,11 +225,11 @@ def test_one_of_several_outputs_is_used() -> None:
     assert same(gradients.inputs[0], x.grad)
 
 
-def test_what_comes_after_the_inputs_gradients_is_no_backward_of_its_own() -> None:
+def test_nodes_after_the_inputs_gradients_are_not_a_backward_of_their_own() -> None:
     x, own = leaf(3), leaf(3, seed=1)
     found: list[Gradients] = []
     watch = GradientWatch([x], found.append)
-    # Autograd runs the node that was made last first.
+    # Autograd runs the latest node first.
     outputs = [own * 3, x * 2]
     watch.attach(outputs)
     torch.autograd.backward(outputs, [torch.ones(3), torch.ones(3)])
@@ -341,7 +341,7 @@ def test_backward_that_fails_reports_the_next_one_rightly() -> None:
     assert same(tool.one("torch.mul").outputs[0], torch.ones(3))
 
 
-# Nothing is changed, and nothing is kept
+# No side effects
 
 
 def test_results_are_the_same_to_the_bit() -> None:
@@ -364,7 +364,7 @@ def test_results_are_the_same_to_the_bit() -> None:
 
 
 def hooks_on(node: Any) -> int:
-    """How many hooks the nodes behind one have, by what removing them would do."""
+    """Count the hooks of the nodes behind one, by the effect of removing them."""
     seen, waiting, count = set(), [node], 0
     while waiting:
         node = waiting.pop()
@@ -401,7 +401,7 @@ def test_graphs_die_as_without_tools(with_backward: bool) -> None:
             part.mul_(2)
             loss = part.sum()
             activation = weakref.ref(hidden.untyped_storage())
-            # A base's node is reached in another way than the tensor.
+            # The node of a base is reached on another path than the tensor.
             refs = [weakref.ref(hidden), weakref.ref(part)]
             del hidden, part
             if with_backward:

@@ -14,12 +14,12 @@ import torch
 
 from conftest import accelerators
 from dl_optools import OpCapture
-from dl_optools.bisect.acquittal import acquitted, told
+from dl_optools.bisect.accuracy import calls_are_right, format_message
 from dl_optools.bisect.bisection import Bisection
 from dl_optools.bisect.program_runner import ProgramRunner
 from dl_optools.bisect.recorded import farthest
 from dl_optools.bisect.runs import BisectError, Outcome
-from dl_optools.bisect.search import Elements, ddmin, search, smallest
+from dl_optools.bisect.search import Elements, ddmin, find_minimal, search
 from dl_optools.bisect.state import Run, State, StateError
 from dl_optools.bisect.verdict import Criteria, CriterionError
 from dl_optools.commands.bisect import BISECT
@@ -34,7 +34,7 @@ Fault = Callable[[Elements], bool]
 
 
 class Model:
-    """A run of a program with 200 operators, some of them faulty."""
+    """A run of a program with 200 operators, including faulty ones."""
 
     def __init__(self, fault: Fault, kill_after: int | None = None) -> None:
         self.fault = fault
@@ -83,7 +83,7 @@ def together(*guilty: int) -> Fault:
 
 def test_a_metric_that_no_run_printed_is_wrong_use(tmp_path: Path) -> None:
     (tmp_path / "run_001.log").write_text("step 1 loss 7\n")
-    with pytest.raises(CriterionError, match=r"'nosuch': the program never.*behind step, loss$"):
+    with pytest.raises(CriterionError, match=r"'nosuch': the program never.*after step, loss$"):
         bisection(tmp_path, Model(alone(0)), Criteria(metric="nosuch")).find()
 
 
@@ -93,7 +93,7 @@ def test_one_culprit(tmp_path: Path, guilty: int) -> None:
     found = bisection(tmp_path, model).find()
     assert found.groups == ((NAMES[guilty],),) and not found.left
     assert len(model.runs) <= LIMIT
-    # Only the run on the CPU is made twice: chance would blame anybody.
+    # Only the run on the CPU is repeated: random differences could accuse any operator.
     assert len(set(model.runs)) + 1 == len(model.runs)
 
 
@@ -121,23 +121,23 @@ def test_any_pair_stays_below_the_limit(tmp_path: Path) -> None:
             model = Model(fault)
             found = search(NAMES, lambda x, model=model: model.is_wrong(x))
             assert sorted(found.elements) == sorted(NAMES[x] for x in pair)
-            # The run as it is counts already; that without operators does not.
+            # The unchanged run counts, the one without operators does not.
             assert len(model.runs) + 1 <= LIMIT
 
 
 def test_faults_that_others_hide_are_found() -> None:
-    # 3 is wrong unless 7 runs, too: more operators are not always worse.
+    # 3 is wrong unless 7 runs, too: additional operators can mask a failure.
     def fault(on_device: Elements) -> bool:
         return "3" in on_device and "7" not in on_device
 
     elements = [str(x) for x in range(10) if x != 7]
-    assert smallest(elements, fault) == {"3"}
+    assert find_minimal(elements, fault) == {"3"}
     everything = [str(x) for x in range(10)]
 
     def parity(on_device: Elements) -> bool:
         return len(on_device & {"1", "4", "8"}) in (1, 3)
 
-    assert len(smallest(everything, parity)) == 1
+    assert len(find_minimal(everything, parity)) == 1
     assert ddmin(everything, lambda x: {"2", "9"} <= x) == {"2", "9"}
 
 
@@ -164,14 +164,14 @@ def test_a_killed_search_goes_on_without_a_run_twice(tmp_path: Path) -> None:
     assert state.verdict == [[NAMES[20], NAMES[150]]]
 
 
-def test_runs_that_are_not_repeatable_are_told_so(tmp_path: Path) -> None:
+def test_runs_that_are_not_repeatable_are_reported(tmp_path: Path) -> None:
     model = Model(lambda on_device: len(model.runs) != 2)
     with pytest.raises(BisectError, match=r"not repeatable: .* gave 1 and 2, where .* seed"):
         bisection(tmp_path, model).find()
     assert len(model.runs) == 3
 
 
-def test_where_nothing_can_be_said_nobody_is_cleared(
+def test_without_a_verdict_no_operator_is_cleared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     parser = argparse.ArgumentParser()
@@ -185,7 +185,7 @@ def test_nothing_to_search_for(tmp_path: Path) -> None:
     with pytest.raises(BisectError, match="not wrong"):
         bisection(tmp_path / "a", Model(lambda on_device: False)).find()
     always = Criteria(expect="never printed")
-    # How near it was to being wrong is said.
+    # The margin is reported.
     with pytest.raises(BisectError, match="of 0 where --tolerance allows"):
         bisection(tmp_path / "c", Model(lambda on_device: False)).find()
     with pytest.raises(BisectError, match="on the CPU it is wrong, too: no output matches"):
@@ -208,7 +208,7 @@ def test_nothing_to_search_for(tmp_path: Path) -> None:
         (Criteria(metric="loss"), "", "it printed no number for 'loss'"),
     ],
 )
-def test_what_is_wrong(criteria: Criteria, output: str, complaint: str) -> None:
+def test_descriptions_of_failures(criteria: Criteria, output: str, complaint: str) -> None:
     assert criteria.complaint(0, output, 1.0) == complaint
     assert criteria.complaint(1, output, 1.0) == "exit status 1"
     assert criteria.complaint(139, output, 1.0) == "killed by SIGSEGV"
@@ -276,13 +276,13 @@ def test_a_program_from_end_to_end(tmp_path: Path) -> None:
     assert "1 of " in done.stdout and "dl tool fallback --level dispatch" in done.stdout
     bundles = list((tmp_path / "state_runs" / "bundles").rglob("bundle.json"))
     assert {x.parent.parent.name for x in bundles} == {guilty}
-    # What it advises is right.
+    # Its advice is right.
     advice = next(x.split(" -- ")[0].split() for x in done.stdout.splitlines() if "dl tool" in x)
     pattern = advice[advice.index("--list") + 1].strip("'")
     options = ("--level", "dispatch", "--device", "cpu", "--list", pattern)
     fixed = dl(tmp_path, "tool", "fallback", *options, "--", sys.executable, program)
     assert float(fixed.stdout.split()[1]) == pytest.approx(found["runs"][1]["metric"], rel=1e-6)
-    # The state has it all: nothing runs again.
+    # The state is complete: nothing runs again.
     again = dl(tmp_path, "bisect", "--resume", str(state), "--no-capture")
     assert again.returncode == 0 and again.stderr == ""
     assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]
@@ -318,7 +318,7 @@ def test_a_run_that_hangs_is_wrong(tmp_path: Path) -> None:
     runner = ProgramRunner([sys.executable, program], "dispatch", "cpu", variables, timeout=0.1)
     assert runner.run(frozenset(), log).timed_out
     state = State(["x"], "dispatch", "cpu", Criteria().as_json(), str(tmp_path))
-    with pytest.raises(BisectError, match="called no operator"):
+    with pytest.raises(BisectError, match="no tool saw an operator"):
         Bisection(state, tmp_path / "state.json", runner, lambda text: None).find()
     assert state.runs[0].complaint == "it took too long and was killed"
 
@@ -333,12 +333,12 @@ def test_a_program_in_which_no_tool_runs(tmp_path: Path) -> None:
 
 
 def test_operators_whose_calls_are_right_are_acquitted(tmp_path: Path) -> None:
-    """A last bit may become another loss; who rounds otherwise is not to blame for it."""
+    """If the last bit changes the loss, different rounding is not to blame for it."""
     bundles = tmp_path / "bundles"
     with OpCapture(device="cpu", level="dispatch", ops="aten.exp.default", directory=bundles):
         (torch.ones(3) / 3).exp()
-    assert acquitted(bundles, "cpu", environment(tmp_path))
-    assert "Nothing is to blame" in told("aten.exp.default", bundles)
+    assert calls_are_right(bundles, "cpu", environment(tmp_path))
+    assert "Nothing is to blame" in format_message("aten.exp.default", bundles)
 
 
 def test_the_tensor_that_is_farthest_counts(tmp_path: Path) -> None:
@@ -354,13 +354,13 @@ def test_the_tensor_that_is_farthest_counts(tmp_path: Path) -> None:
     apart, which = farthest(one, other, "weight gradient")
     assert apart == pytest.approx(0.5) and which == "weight gradient bias: value"
     assert farthest(one, other, "linear.*forward") == (0.0, "")
-    # A run that recorded nothing is as wrong as can be.
+    # A run that recorded nothing has an infinite distance.
     assert farthest(one, tmp_path / "none", "weight gradient")[0] == math.inf
     with pytest.raises(OneIterError, match="is named 'no such name'"):
         farthest(one, other, "no such name")
     criteria = Criteria(tensor="weight gradient")
     assert criteria.distance(0.5, None) == "tensors are 0.5 apart, allowed 0.001"
     assert criteria.distance(1e-4, None) == "" and criteria.distance(math.nan, None) != ""
-    assert "within a relative distance of 0.0001" in criteria.measured(1e-4, None)
+    assert "within a relative distance of 0.0001" in criteria.describe_margin(1e-4, None)
     with pytest.raises(CriterionError, match="name one"):
         Criteria(metric="loss", tensor="x")

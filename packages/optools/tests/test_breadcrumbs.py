@@ -1,4 +1,4 @@
-"""Records of the operators that run: they survive the process, and tell the guilty from others."""
+"""Breadcrumbs survive the process, and distinguish the crashed operator from others."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_long_text_stays_in_its_slot(tmp_path: Path) -> None:
     assert sorted(x.name for x in running(tmp_path)) == ["aten.cat.default", "aten.mm.default"]
 
 
-def test_a_file_of_something_else_is_no_record(tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_not_a_record(tmp_path: Path) -> None:
     (tmp_path / "12.crumbs").write_bytes(b"\xff" * 100)
     (tmp_path / "notes.crumbs").write_bytes(b"x" * 5000)
     assert crumbs_of(tmp_path) == []
@@ -142,7 +142,7 @@ def test_the_operator_of_the_thread_with_the_signal_is_named(trail: Trail) -> No
     thread.join()
     fatal = folder_of(trail) / f"{os.getpid()}{FATAL_SUFFIX}"
     notes = started(os.getpid())
-    # Two operators ran, and no record says in which one it was.
+    # Two operators were running, and no record says which one crashed.
     assert trail.dead(CRASHED, notes) is None
     fatal.write_text(
         f"Fatal Python error: Segmentation fault\n\nCurrent thread {thread.ident:#x} ("
@@ -150,14 +150,14 @@ def test_the_operator_of_the_thread_with_the_signal_is_named(trail: Trail) -> No
     found = trail.dead(CRASHED, notes)
     assert found is not None
     assert found.text() == "killed by SIGSEGV while aten.exp.default(float32[3]) ran"
-    # A launcher then killed another rank, whatever that ran.
+    # A launcher then killed another rank, independent of its operator.
     rank = folder_of(trail) / "1.crumbs"
     rank.write_bytes((folder_of(trail) / f"{os.getpid()}.crumbs").read_bytes())
     found = trail.dead(1, [*notes, *started(1)])
     assert found is not None and found.name == "aten.exp.default"
     assert found.text().startswith(f"process {os.getpid()} was killed (Segmentation fault) while")
     rank.unlink()
-    # A thread of native code died: what the others ran is innocent.
+    # A native thread crashed: the operators of other threads are innocent.
     fatal.write_text("Fatal Python error: Aborted\n\nThread 0x1 (most recent call first):")
     assert trail.dead(128 + signal.SIGABRT, notes) is None
 
@@ -178,9 +178,9 @@ def test_the_operator_that_ran_when_the_process_ended(trail: Trail, status: int,
     slot = writer.take()
     writer.begin(slot.at, MM)
     found = trail.dead(status, started(os.getpid()))
-    # The kernel kills where memory is short, and others stop what takes too long.
+    # The kernel kills if memory is short, and other processes stop a run that takes too long.
     assert (found is not None and found.text().startswith(said)) if said else found is None
-    # A process whose tools have stopped has left its last operator.
+    # A process whose tools have stopped has finished its last operator.
     ended = [*started(os.getpid()), f"{ENDED}process {os.getpid()}"]
     assert trail.dead(status, ended) is None
 

@@ -1,4 +1,4 @@
-"""What a budget allows, counted in steps of a clock that the test moves."""
+"""Measured steps within a budget, by a clock that the test controls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(
     charged: float,
     cold: float,
 ) -> list[int]:
-    """The numbers of the steps that were measured."""
+    """Return the numbers of the steps that were measured."""
     measured = []
     for index in range(steps):
         clock.now += plain + (cold if index == 0 else 0.0)
@@ -52,12 +52,12 @@ def test_time_outside_of_the_tools_code_counts() -> None:
     clock = Clock()
     budget = Budget(percent=2.0, clock=clock)
     run(budget, clock, 1000, plain=1.0, added=0.5, charged=0.0, cold=0.0)
-    # What the first two steps cost cannot be known: what they were longer may be their own.
+    # The overhead of the first two steps is unknown: their extra time may be their own.
     known = 0.5 * (budget.spending().measured - 2)
     assert budget.spending().tool_seconds == pytest.approx(known)
 
 
-def test_what_the_tool_charges_counts_even_where_steps_get_shorter() -> None:
+def test_the_tools_charge_counts_even_if_steps_get_shorter() -> None:
     clock = Clock()
     budget = Budget(percent=10.0, clock=clock)
     run(budget, clock, 400, plain=1.0, added=-0.2, charged=1.0, cold=0.0)
@@ -122,13 +122,13 @@ def test_a_slow_start_lends_the_tool_no_time() -> None:
     budget = Budget(percent=2.0, clock=clock)
     measured = 0
     for index in range(500):
-        # The second step is slow, too: caches fill, memory is taken.
+        # The second step is slow, too: caches are filled, memory is allocated.
         clock.now += 50.0 if index < 2 else 1.0
         if budget.measuring:
             measured += 1
             clock.now += 0.5
         budget.end_step()
         budget.begin_step()
-    # 2 % of some 600 seconds, at half a second each, and three whose cost could not be known: the
+    # 2 % of some 600 seconds, at half a second each, and three whose overhead is unknown: the
     # cold one, and two before the median of other steps is that of warm ones.
     assert measured <= 24 + 3

@@ -1,4 +1,4 @@
-"""What bundles keep of tensors' memory: layout, aliasing, and nothing that is not reached."""
+"""Storage of tensors in bundles: layout, aliasing, and no unreachable memory."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_only_the_reached_part_of_a_storage_is_stored(tmp_path: Path) -> None:
     assert 4000 < stored(tmp_path / "column") < 4500
 
 
-def test_a_gap_in_a_storage_is_no_reason_to_lose_strides(tmp_path: Path) -> None:
+def test_a_gap_in_a_storage_preserves_strides(tmp_path: Path) -> None:
     big = torch.randn(100, 100)
     one, two = big[:, 3], big[:, 70]
     (dot,) = captured(lambda: torch.dot(one, two), tmp_path)
@@ -110,7 +110,7 @@ def test_a_gap_in_a_storage_is_no_reason_to_lose_strides(tmp_path: Path) -> None
     assert stored(tmp_path) < 3 * 4 * 100 + 400
 
 
-def test_what_shares_memory_shares_it_again(tmp_path: Path) -> None:
+def test_tensors_that_share_memory_share_it_again(tmp_path: Path) -> None:
     base = torch.arange(10.0)
     one, two, three = base[:8], base[2:], base[1:9]
     (bundle,) = captured(lambda: torch.stack([one, two, three]), tmp_path)

@@ -33,7 +33,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def directory(original: Path, tmp_path: Path) -> Path:
-    """A capture of two calls that the test may spoil."""
+    """A capture of two calls that the test may damage."""
     return Path(shutil.copytree(original, tmp_path / "capture"))
 
 
@@ -116,7 +116,7 @@ def test_a_linked_document_is_refused(bundle: Path, tmp_path: Path) -> None:
 
 
 class Bomb:
-    """Makes a file if it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -145,7 +145,7 @@ def test_a_pickle_is_refused_and_not_loaded(directory: Path, bundle: Path, tmp_p
         ("{}", "no 'format'"),
         ('{"format": "other"}', "not a bundle"),
         ('{"format": "dl-op-bundle", "version": 2}', "version 2"),
-        ('{"format": "dl-op-bundle", "format": 1}', "twice"),
+        ('{"format": "dl-op-bundle", "format": 1}', "duplicate key"),
         ('{"format": NaN}', "NaN"),
         ('{"format": 1' + "0" * 10000 + "}", "not JSON"),
         ("[" * 200_000, "deep"),
@@ -154,7 +154,7 @@ def test_a_pickle_is_refused_and_not_loaded(directory: Path, bundle: Path, tmp_p
     ],
     ids=range(11),
 )
-def test_files_that_are_no_bundle_are_refused(bundle: Path, text: str, reason: str) -> None:
+def test_files_that_are_not_bundles_are_refused(bundle: Path, text: str, reason: str) -> None:
     (bundle / "bundle.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(BundleError, match=reason):
         read(bundle)
@@ -217,7 +217,7 @@ HOSTILE: dict[str, tuple[Callable[[Document], None], str]] = {
     "gradient of int": (tensor_is(dtype="int32", requires_grad=True), "no gradient"),
     "no storage": (tensor_is(storage=99), "there are"),
     "layout": (tensor_is(layout="_mkldnn"), "layout"),
-    "device": (tensor_is(device="dl:$(id)"), "names no device"),
+    "device": (tensor_is(device="dl:$(id)"), "does not name a device"),
     "piece outside": (piece_is(offset=1), "outside"),
     "piece of no size": (piece_is(itemsize=3), "describes no memory"),
     "huge storage": (lambda d: d["storages"][0].update(nbytes=2**60), "its pieces end"),
@@ -275,7 +275,7 @@ def test_the_caller_limits_memory(bundle: Path) -> None:
 
 
 def test_a_payload_of_another_name_does_not_pass(directory: Path, bundle: Path) -> None:
-    """A file may be what its name says only by its content."""
+    """The content of a payload must match its name."""
     digest = json.loads((bundle / "bundle.json").read_text())["storages"][0]["pieces"][0]["hash"]
     path = path_of(directory / "store", digest)
     nbytes = path.stat().st_size - len(header(48))
@@ -312,7 +312,7 @@ def test_every_flipped_byte_and_every_cut_is_noticed(bundle: Path, data: st.Data
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data())
 def test_any_forged_value_is_understood_or_refused(bundle: Path, data: st.DataObject) -> None:
-    """With a right hash nothing but the checks of the content stands between it and torch."""
+    """With a valid hash only the checks of the content protect torch."""
     path = bundle / "bundle.json"
     content = path.read_text()
     document = json.loads(content)

@@ -111,7 +111,7 @@ def test_named_results_keep_their_name() -> None:
     assert back == Named("torch.return_types.max", (TensorRef(0), TensorRef(1)))
 
 
-def test_what_no_bundle_keeps_is_refused() -> None:
+def test_values_that_cannot_be_stored_are_refused() -> None:
     nested: list[object] = []
     for _ in range(40):
         nested = [nested]
@@ -156,7 +156,7 @@ def test_what_no_bundle_keeps_is_refused() -> None:
     ],
     ids=repr,
 )
-def test_what_no_capture_writes_is_refused(value: object) -> None:
+def test_values_that_no_capture_writes_are_refused(value: object) -> None:
     with pytest.raises(BundleError, match="args"):
         decode(value, 3, "args")
 

@@ -1,4 +1,4 @@
-"""What is captured of a program, and that the program does not notice."""
+"""Captured data of a program, and the absence of side effects on it."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_call_that_raises_is_captured_with_its_error(tmp_path: Path) -> None:
     assert bundle.document.results == ()
 
 
-def test_a_recomputation_that_ends_early_is_no_exception(tmp_path: Path) -> None:
+def test_a_recomputation_that_ends_early_is_not_an_exception(tmp_path: Path) -> None:
     model = nn.Sequential(nn.Linear(3, 3), nn.GELU(), nn.Linear(3, 3))
     x = torch.ones(2, 3, requires_grad=True)
     capture(lambda: checkpoint(model, x, use_reentrant=False).sum().backward(), tmp_path)
@@ -144,7 +144,7 @@ def test_a_recomputation_that_ends_early_is_no_exception(tmp_path: Path) -> None
     assert len(found) >= 2 and all(each.document.error is None for each in found)
 
 
-def test_random_states_are_kept_where_numbers_are_drawn(tmp_path: Path) -> None:
+def test_random_states_are_stored_if_numbers_are_drawn(tmp_path: Path) -> None:
     x = torch.ones(1000)
     capture(lambda: (functional.dropout(x, 0.5), functional.relu(x)), tmp_path)
     assert only(tmp_path, "torch.nn.functional.relu").document.rng == {}
@@ -195,7 +195,7 @@ def test_lists_select_operators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert [x.document.operator for x in bundles(tmp_path)] == ["torch.Tensor.exp"]
 
 
-def test_what_no_bundle_keeps_is_counted(tmp_path: Path) -> None:
+def test_calls_that_cannot_be_stored_are_counted(tmp_path: Path) -> None:
     class Mine(torch.Tensor):
         pass
 
@@ -252,7 +252,7 @@ class ResNet(nn.Module):
 
 
 def step() -> dict[str, torch.Tensor]:
-    """One training step; everything that it leaves behind."""
+    """Run one training step; return all of its results."""
     torch.manual_seed(0)
     model = ResNet()
     optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
@@ -267,7 +267,7 @@ def step() -> dict[str, torch.Tensor]:
 
 
 def unique_bytes(directory: Path) -> int:
-    """Of all tensors that the bundles name, each content counted once."""
+    """Return the bytes of all tensors in the bundles, each distinct content counted once."""
     seen = {}
     for bundle in bundles(directory):
         for index in range(len(bundle.document.tensors)):
@@ -277,7 +277,7 @@ def unique_bytes(directory: Path) -> int:
 
 
 def test_a_training_step_writes_its_unique_tensors_and_little_else(tmp_path: Path) -> None:
-    # Bundles name their callers: those of a thread of its own are few, a test runner's many.
+    # Bundles contain the call stack, which is short in a separate thread.
     with ThreadPoolExecutor(1) as thread:
         tool = thread.submit(capture, step, tmp_path).result()
     assert tool.results is not None

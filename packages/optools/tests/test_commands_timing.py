@@ -42,4 +42,4 @@ def test_monitor_of_no_process(capsys: pytest.CaptureFixture[str]) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
     assert run(MONITOR, "--pid", str(child.pid)) == 1
-    assert "there is no process" in capsys.readouterr().err
+    assert "does not exist" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Communication is timed until it is done, and nothing waits for it."""
+"""Communication is timed until its completion, and does not block the program."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def test_collectives_are_rows_of_their_own(tmp_path: Path, level: str) -> None:
     }
     reduced = rows["c10d.allreduce_.default"]
     assert (reduced.calls, reduced.shapes) == (2, ((6,),))
-    # Until it is done takes no less than the call itself.
+    # The time until completion is at least that of the call itself.
     assert reduced.seconds >= reduced.own > 0
     assert torch.equal(tensor, torch.ones(6))
 
 
-def test_what_is_no_communication_has_no_end() -> None:
+def test_other_results_have_no_completion() -> None:
     done: list[bool] = []
     assert when_done(torch.ones(1), lambda: done.append(True)) is False
     assert done == []

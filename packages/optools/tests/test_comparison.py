@@ -1,4 +1,4 @@
-"""One result against its reference: never an alarm for a rounding, always one for a fault."""
+"""Comparison of one result with its reference: rounding is accepted, every fault is detected."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_screening_clears_nothing_that_the_comparison_does_not(rule: Rule) -> No
             assert not compare_tensors("output 0", wrong, want, rule, magnitude, other).ok
 
 
-def test_nan_and_infinity_where_the_reference_has_them() -> None:
+def test_nan_and_infinity_as_in_the_reference() -> None:
     got = torch.tensor([math.nan, math.inf, -math.inf, 1.0])
     for found in (
         within_bound("output 0", got, got.double(), Rule(OpClass.ELEMENTARY)),
@@ -130,7 +130,7 @@ def test_integers_are_the_reference_or_the_peer() -> None:
     assert not compare_tensors("output 0", got, want, Rule(OpClass.EXACT), peer=peer).ok
 
 
-def test_what_the_cpu_makes_of_it_in_the_same_dtype_is_right() -> None:
+def test_the_cpus_result_in_the_same_dtype_is_right() -> None:
     want = reference()
     peer = want.float() * (1 + 1e-3)
     rule = Rule(OpClass.ELEMENTARY)
@@ -184,7 +184,7 @@ def test_same_values() -> None:
     assert equal_to_peer("output 0", nan, torch.zeros(2)) is None
 
 
-def test_values_that_are_no_tensors() -> None:
+def test_values_that_are_not_tensors() -> None:
     assert compare_values("output 0", math.nan, math.nan).ok
     assert compare_values("output 0", 3, 3).ok
     assert not compare_values("output 0", 3, 4).ok

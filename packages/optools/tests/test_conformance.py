@@ -1,4 +1,4 @@
-"""Captured calls become cases of the conformance suite: the right operator, and all of its call."""
+"""Captured calls become conformance cases of the right operator with all of its arguments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dl_conformance.tensor_file import Stored
 from dl_core.commands import Command
 from dl_optools.bundle import Bundle, BundleError, read
 from dl_optools.commands.bundle import BUNDLE
-from dl_optools.conformance import planned, served
+from dl_optools.conformance import lookup, planned
 from dl_optools.conformance.export import to_conformance
 
 
@@ -115,7 +115,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
 
 
 def only(program: Callable[[], Any], directory: Path, **options: Any) -> Bundle:
-    """The last call of a program."""
+    """Return the last call of a program."""
     return captured(program, directory, **options)[-1]
 
 
@@ -138,7 +138,7 @@ def test_calls_become_cases(name: str, level: str, tmp_path: Path) -> None:
     said = to_conformance(bundle, tmp_path / "case")
     cases = read_cases(tmp_path / "case")
     assert CALLS[name][1] in {case.operator for case in cases}
-    right = "what cpu gave is right" in "".join(said)
+    right = "the results of cpu are right" in "".join(said)
     assert right or "torch's own result on the CPU is outside of the bound" in said[0], said
     assert all(bundle.document.operator in case.source for case in cases)
 
@@ -156,7 +156,7 @@ def test_a_case_has_the_elements_and_strides_of_the_call(tmp_path: Path) -> None
     assert (out.sizes, out.strides) == ((4, 3), (1, 4))
 
 
-def test_what_a_backward_calls_becomes_cases_too(tmp_path: Path) -> None:
+def test_calls_of_a_backward_become_cases_too(tmp_path: Path) -> None:
     def program() -> None:
         x, weight = IMAGE.clone().requires_grad_(), rows(4, 3, 3, 3).requires_grad_()
         functional.conv2d(x, weight).square().sum().backward()
@@ -172,7 +172,7 @@ def test_what_a_backward_calls_becomes_cases_too(tmp_path: Path) -> None:
     [
         (lambda: torch.linalg.svd(rows(3, 3)), "aten._linalg_svd.default: dl-core's table has no"),
         (lambda: rows(3).normal_(), "draws random numbers"),
-        (lambda: torch.add(rows(3), 1j), "complex number is in no case"),
+        (lambda: torch.add(rows(3), 1j), "cannot hold a complex number"),
         (lambda: rows(3).reshape(3, 1), "calls no operator"),
         (lambda: rows(3, 3).to_sparse().sum(), "layout torch.sparse_coo"),
     ],
@@ -190,10 +190,10 @@ def test_calls_that_no_operator_serves_are_refused(
 def test_a_mapping_that_is_wrong_becomes_no_case(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each case is held against torch before it is written."""
+    """Each case is checked against torch before it is written."""
     bundle = only(lambda: torch.softmax(rows(4, 4), 0), tmp_path)
     monkeypatch.setitem(planned._VALUES, "dim", lambda plan, bound: 1)  # type: ignore[index]
-    with pytest.raises(BundleError, match="the reference does not give what torch gives"):
+    with pytest.raises(BundleError, match="the reference disagrees with torch on the CPU"):
         to_conformance(bundle, tmp_path / "case")
 
 
@@ -207,14 +207,14 @@ def test_other_operators_that_may_serve_are_named(tmp_path: Path) -> None:
 
 
 def test_plans_that_are_not_known_are_few() -> None:
-    """Those of the table that a call of the contract needs, random ones apart.
+    """Return the results that the contract defines for a call, without random ones.
 
-    torch leaves parts of the logarithms that its ctc_loss returns unwritten: no case can be held
-    against them.
+    torch leaves parts of the logarithms that its ctc_loss returns uninitialised: no case can
+    compare them.
     """
     values = {
         value.removeprefix("plan.")
-        for row in served._rows().values()
+        for row in lookup._rows().values()
         for _, call in (row["call"], row["scalar"] or ["", []])
         for value in call
         if isinstance(value, str) and value.startswith("plan.")
@@ -223,7 +223,7 @@ def test_plans_that_are_not_known_are_few() -> None:
     assert values - planned._VALUES.keys() == {"mean", "probabilities", "std"} | lengths
 
 
-def test_a_wrong_result_is_told_and_a_wrong_device_fails_the_case(tmp_path: Path) -> None:
+def test_a_wrong_result_is_reported_and_a_wrong_device_fails_the_case(tmp_path: Path) -> None:
     bundle = only(lambda: torch.exp(rows(3, 4)), tmp_path / "capture")
     wrong = torch.exp(rows(3, 4))
     wrong[1, 2] *= 1.5
@@ -231,7 +231,7 @@ def test_a_wrong_result_is_told_and_a_wrong_device_fails_the_case(tmp_path: Path
     storage = bundle.document.tensors[bundle.document.results[0].tensor].storage
     forge(bundle.path, lambda d: d["storages"][storage]["pieces"][0].update(hash=content))
     said = to_conformance(read(bundle.path), tmp_path / "case")
-    assert "what cpu gave is wrong" in said[1]
+    assert "the results of cpu are wrong" in said[1]
     assert "1 of 12 elements differ" in "".join(said)
     (case,) = read_cases(tmp_path / "case")
     stored = Stored("float32", wrong.numpy())

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dl_optools.timing.costs import function_bytes, overload_bytes, overload_flops, version
-from dl_optools.timing.roofline import Roofline, measure_roofline, measured_roofline
+from dl_optools.timing.roofline import Roofline, cached_roofline, measure_roofline
 
 aten = torch.ops.aten
 
@@ -46,7 +46,7 @@ def test_expanded_memory_counts_once() -> None:
     assert overload_bytes(aten.neg.default, (a,), {}, torch.empty(100, 3)) == 12 + 1200
 
 
-def test_a_look_up_reads_what_it_finds() -> None:
+def test_a_look_up_counts_the_bytes_it_reads() -> None:
     table, places = torch.ones(1000, 4), torch.arange(3)
     found = table[places]
     assert overload_bytes(aten.embedding.default, (table, places), {}, found) == 48 + 48 + 24
@@ -81,10 +81,10 @@ def test_a_measured_roofline_is_kept_for_the_process(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("dl_optools.timing.roofline._LARGEST", 512)
     monkeypatch.setattr("dl_optools.timing.roofline._known", {})
     state = torch.random.get_rng_state()
-    first = measured_roofline("cpu", ["float32"])
+    first = cached_roofline("cpu", ["float32"])
     assert first.bandwidth > 0 and first.flops["float32"] > 0
-    assert measured_roofline("cpu", ["float32"]) is first
-    more = measured_roofline("cpu", ["float64"])
+    assert cached_roofline("cpu", ["float32"]) is first
+    more = cached_roofline("cpu", ["float64"])
     assert more.flops["float32"] == first.flops["float32"] and more.flops["float64"] > 0
     assert torch.equal(torch.random.get_rng_state(), state)
 

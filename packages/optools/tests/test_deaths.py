@@ -13,7 +13,7 @@ from dl_optools.bisect.bisection import Bisection
 from dl_optools.bisect.program_runner import ProgramRunner
 from dl_optools.bisect.runs import Outcome, StuckError
 from dl_optools.bisect.search import Elements
-from dl_optools.bisect.starting import Starter
+from dl_optools.bisect.starter import Starter
 from dl_optools.bisect.state import State
 from dl_optools.bisect.verdict import Criteria
 from dl_optools.breadcrumbs.crumb_file import RUNNING, Crumb, CrumbWriter
@@ -21,8 +21,8 @@ from dl_optools.breadcrumbs.names import FOLDER_VARIABLE
 from dl_optools.breadcrumbs.trail import DeadOperator
 from dl_optools.diagnosis.deaths import confirm
 from dl_optools.diagnosis.diagnosis import Diagnosis, diagnose
+from dl_optools.diagnosis.report import list_workarounds, verdict
 from dl_optools.diagnosis.runs import Run, Runner
-from dl_optools.diagnosis.telling import verdict, workaround
 from dl_optools.launching.launch import DEVICE_VARIABLE
 from programs import environment, script
 
@@ -93,8 +93,8 @@ def test_the_operator_of_a_crash_is_named(starter: Starter, tmp_path: Path, wher
     assert verdict(found).startswith("aten.gelu.default does not return on this device.")
     (guilty,) = found.guilty
     assert "while aten.gelu.default(float32[3, 4]) ran (call " in guilty.evidence[0]
-    assert guilty.evidence[1] == "with it on the CPU the program ends well"
-    assert "--list 'aten\\.gelu\\.default'" in workaround(found)[0]
+    assert guilty.evidence[1] == "with it on the CPU the program ends normally"
+    assert "--list 'aten\\.gelu\\.default'" in list_workarounds(found)[0]
 
 
 def test_the_operator_of_a_crash_in_backward_is_named(starter: Starter, tmp_path: Path) -> None:
@@ -109,14 +109,14 @@ def test_the_operator_of_a_hang_is_named(starter: Starter, tmp_path: Path) -> No
     assert "stopped after" in found.guilty[0].evidence[0]
 
 
-def test_who_is_killed_from_outside_is_not_accused(starter: Starter, tmp_path: Path) -> None:
+def test_an_operator_killed_from_outside_is_not_accused(starter: Starter, tmp_path: Path) -> None:
     found = diagnosed(starter, tmp_path, "aten.gelu.default leave main")
     assert found.guilty == []
     assert "killed by SIGKILL" in found.unable
 
 
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have runs be stopped by Ctrl-C after a minute in one operator."""
+    """Interrupt runs with Ctrl-C after a minute in one operator."""
 
     def start(_: Starter, variables: dict[str, str], log: Path, is_stuck: object) -> int:
         writer = CrumbWriter(Path(variables[FOLDER_VARIABLE]))
@@ -171,13 +171,13 @@ def test_two_runs_that_die_in_different_operators_accuse_none(tmp_path: Path) ->
     runner = Dying(tmp_path, *map(dead, names))
     found = diagnose(runner, lambda _: None)  # type: ignore[arg-type]
     assert found.guilty == [] and "no two runs died in the same operator" in found.notes[0]
-    # The runs that are to confirm a death have no tools, and wait for every operator.
+    # The confirming runs have no other tools, and wait for every operator.
     assert [tools for tools, _ in runner.asked[1:]] == ["", ""]
     assert runner.asked[1][1]["DL_TOOLS_SYNCHRONOUS"] == "1"
 
 
 def test_an_operator_that_dies_only_in_runs_with_tools_is_named(tmp_path: Path) -> None:
-    """Tools call some operators twice: its 17th call may be beyond those of the program."""
+    """Tools call some operators twice: the 17th call may not exist without them."""
     runner = Dying(tmp_path, None, None, dead("aten.mm.default"))
     first = Run(139, "", tmp_path / "run.log", dead=dead("aten.mm.default"))
     found, notes = confirm(
@@ -195,7 +195,7 @@ def test_a_death_that_comes_later_on_a_device_in_the_background(tmp_path: Path) 
     later, guilty = dead("aten.add.Tensor"), dead("aten.mm.default", only_on_device=True)
     found = diagnose(Dying(tmp_path, later, guilty, guilty), lambda _: None)  # type: ignore[arg-type]
     assert [x.name for x in found.guilty] == ["aten.mm.default"]
-    assert "cannot fall back" in workaround(found)[0]
+    assert "cannot fall back" in list_workarounds(found)[0]
 
 
 def test_several_operators_that_die_are_named_one_after_the_other(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_several_operators_that_die_are_named_one_after_the_other(tmp_path: Path
     assert verdict(found).startswith(
         "aten.exp.default and aten.mm.default do not return on this device."
     )
-    assert found.guilty[1].evidence[1] == "with it on the CPU the program ends well"
+    assert found.guilty[1].evidence[1] == "with it on the CPU the program ends normally"
 
 
 OPERATORS = ("aten.exp.default", "aten.mm.default")
@@ -246,7 +246,7 @@ def test_a_bisection_says_which_operator_ran(tmp_path: Path) -> None:
     state = State.load(tmp_path / "state.json")
     assert state.verdict == [["aten.mm.default"]]
     assert state.runs[0].died_in == "aten.mm.default(float32[2])"
-    # Calls that returned were right, and do not acquit an operator of those that did not.
+    # Correct earlier calls do not clear an operator whose last call did not return.
     assert not search.is_numerical()
 
 
@@ -258,7 +258,7 @@ def test_the_state_of_an_acquittal_blames_no_operator(tmp_path: Path) -> None:
     assert State.load(tmp_path / "state.json").verdict == []
 
 
-def test_a_bisection_names_what_cannot_fall_back(tmp_path: Path) -> None:
+def test_a_bisection_names_operators_that_cannot_fall_back(tmp_path: Path) -> None:
     model = Model("aten._fused_attention.default", always=True)
     search = bisection(model, tmp_path, [])
     with pytest.raises(StuckError, match=r"aten\._fused_attention\.default.* cannot fall back"):

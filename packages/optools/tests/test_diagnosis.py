@@ -1,4 +1,4 @@
-"""`dl diagnose`: the guilty are named, nobody else is, and what nothing found means is said."""
+"""`dl diagnose`: wrong operators are named, correct ones are not, and the coverage is reported."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from typing import Any, cast
 import pytest
 import torch
 
-from dl_optools.bisect.starting import Starter
+from dl_optools.bisect.starter import Starter
 from dl_optools.bisect.verdict import Criteria, CriterionError
 from dl_optools.diagnosis.coverage import Coverage
 from dl_optools.diagnosis.diagnosis import Diagnosis, Guilty, diagnose
 from dl_optools.diagnosis.names import PROBE
+from dl_optools.diagnosis.repeated_calls import max_distance
+from dl_optools.diagnosis.report import (
+    CHECKED,
+    describe_power,
+    html,
+    list_workarounds,
+    text,
+    verdict,
+)
 from dl_optools.diagnosis.runs import Run, Runner
-from dl_optools.diagnosis.telling import CHECKED, html, power, text, verdict, workaround
-from dl_optools.diagnosis.twice import apart
 from dl_optools.launching.launch import DEVICE_VARIABLE, REPORT
 from dl_optools.launching.reports import Report, note_report
 from faulty_device import Wrong, probed
@@ -40,13 +47,13 @@ def test_an_operator_that_changes_its_mind() -> None:
     x = torch.ones(8) / 3
     found = probed(lambda: (x.exp(), x + 1), "aten.exp.default", sometimes)
     assert list(found["wrong"]) == ["aten.exp.default"]
-    # Other bits are a fact to know, as atomics give them, and no fault.
+    # Nondeterministic last bits, as with atomics, are reported but are not a fault.
     found = probed(lambda: (x.exp(), x + 1), "aten.exp.default", last_bit)
     assert found["wrong"] == {} and list(found["unequal"]) == ["aten.exp.default"]
 
 
 def spoilt(at: int) -> Wrong:
-    """Another value of one output at every call."""
+    """Return another value of one output at every call."""
     calls: list[None] = []
 
     def wrong(result: Any) -> Any:
@@ -58,14 +65,14 @@ def spoilt(at: int) -> Wrong:
     return wrong
 
 
-def test_outputs_that_say_nothing_convict_nobody() -> None:
+def test_outputs_without_information_accuse_no_operator() -> None:
     bag = torch.tensor([0, 1]), torch.tensor([0])
     name = "aten._embedding_bag.default"
     found = probed(lambda: torch.ops.aten._embedding_bag(torch.ones(2, 3), *bag), name, spoilt(1))
     assert found["repeated"] and found["wrong"] == found["unequal"] == {}
     found = probed(lambda: torch.ops.aten._embedding_bag(torch.ones(2, 3), *bag), name, spoilt(0))
     assert list(found["wrong"]) == [name]
-    # Who meets its maximum several times may name any place of it, but no other.
+    # If the maximum occurs several times, any of its indices is right, but no other index.
     tied = torch.tensor([1.0, 3.0, 3.0, 0.0])
     places = iter([1, 2, 1, 3])
     found = {}
@@ -81,12 +88,12 @@ def test_outputs_that_say_nothing_convict_nobody() -> None:
 def test_twice_the_same_infinity_is_not_apart() -> None:
     one = torch.tensor([float("inf"), float("nan"), 1.0])
     two = torch.tensor([float("inf"), float("nan"), 1.0 + 2**-20])
-    assert apart(one, two) == pytest.approx(8)
-    assert apart(one, -one) == float("inf")
+    assert max_distance(one, two) == pytest.approx(8)
+    assert max_distance(one, -one) == float("inf")
 
 
 class Scripted:
-    """A runner whose runs report what a test wants."""
+    """A runner whose runs return given reports."""
 
     def __init__(self, folder: Path, *runs: Run) -> None:
         self.command, self.folder, self.runs = ["python", "x.py"], folder, list(runs)
@@ -100,7 +107,7 @@ class Scripted:
 
 
 def a_run(*wrong: str, status: int = 0, output: str = "") -> Run:
-    """Whose probe finds these operators wrong."""
+    """Return a run whose probe finds these operators wrong."""
     probe = {
         "calls": {"aten.mm.default": 1},
         **{x: {} for x in ("dtypes", "repeated", "unequal", "drawn", "unknown", "inside")},
@@ -120,7 +127,7 @@ def a_run(*wrong: str, status: int = 0, output: str = "") -> Run:
 
 
 @pytest.mark.parametrize("quick", [False, True])
-def test_who_is_accused_first_hides_nobody(tmp_path: Path, quick: bool) -> None:
+def test_the_first_accusation_hides_no_other(tmp_path: Path, quick: bool) -> None:
     runner = Scripted(tmp_path, a_run("a.a"), a_run("a.a", "a.b"), a_run())
     said: list[str] = []
     found = diagnose(cast("Runner", runner), said.append, quick=quick)
@@ -136,38 +143,38 @@ def a_diagnosis(**values: Any) -> Diagnosis:
     return Diagnosis(["python", "train.py"], Path("folder"), coverage=coverage, **values)
 
 
-def test_what_is_said() -> None:
+def test_the_report() -> None:
     found = a_diagnosis(guilty=[Guilty("aten.mm.default", ["far off"], alone=True)])
     assert verdict(found).startswith("aten.mm.default is wrong on this device. 8 of 10 calls")
     told = text(found, Path("page.html"))
-    assert workaround(found)[0] in told and "is wrong again" in told and "not checked" in told
+    assert list_workarounds(found)[0] in told and "is wrong again" in told and "not checked" in told
     assert r"--list 'aten\.mm\.default' -- python train.py" in told
     page = html(found)
     assert "far off" in page and "&lt;without&gt;" in page and "http" not in page
-    assert verdict(a_diagnosis(unable="no tool ran")) == "Nothing can be said: no tool ran."
+    assert verdict(a_diagnosis(unable="no tool ran")) == "No verdict: no tool ran."
 
 
-def test_what_checked_means_is_said() -> None:
+def test_the_report_defines_checked() -> None:
     some = a_diagnosis()
     assert verdict(some) == (
         "No operator was found to be wrong. 8 of 10 calls were checked. "
         "Not checked, or not in all results: aten.x.default (2)."
     )
-    assert "8 of 10 calls checked (80.0%)" in power(some.coverage)
-    assert "one in the others not" in power(some.coverage)
+    assert "8 of 10 calls checked (80.0%)" in describe_power(some.coverage)
+    assert "but not in the others" in describe_power(some.coverage)
     for told in (text(some, None), html(some)):
         assert escape(CHECKED) in told or CHECKED in told
     whole = a_diagnosis()
     whole.coverage.checked["aten.x.default"] = 2
     assert verdict(whole) == "No operator was found to be wrong. All 10 calls were checked."
-    assert "An error in any of them would have been seen." in power(whole.coverage)
-    # Two right calls say little of other runs, and that is said of these.
-    assert "Other runs may fail by chance" in power(whole.coverage)
-    assert "at most 78% at the fewest of 2" in power(whole.coverage)
+    assert "An error in any of them would have been detected." in describe_power(whole.coverage)
+    # Two correct calls imply little about other runs, which the report states.
+    assert "Other runs may fail by chance" in describe_power(whole.coverage)
+    assert "at most 78% at the fewest of 2" in describe_power(whole.coverage)
     # A call with a result that has no reference is not checked.
     whole.coverage.partly["aten.mm.default"] = 3
     assert verdict(whole).endswith("Not checked, or not in all results: aten.mm.default (3).")
-    assert "70.0%" in power(whole.coverage)
+    assert "70.0%" in describe_power(whole.coverage)
 
 
 def test_operators_that_are_not_checked_are_named_with_the_most_calls_first() -> None:
@@ -181,52 +188,52 @@ def test_operators_that_are_not_checked_are_named_with_the_most_calls_first() ->
 def test_no_fallback_is_offered_that_cannot_work() -> None:
     guilty = [Guilty("aten.mm.default"), Guilty("aten.cell.default")]
     both = a_diagnosis(guilty=guilty, only_on_device={"aten.cell.default"})
-    command, words = workaround(both)
+    command, words = list_workarounds(both)
     assert "mm" in command and "cell" not in command
     assert words.startswith("aten.cell.default cannot fall back")
     assert words in text(both, None) and words in html(both)
     alone = a_diagnosis(guilty=guilty[1:], only_on_device={"aten.cell.default"})
-    assert workaround(alone) == [words]
+    assert list_workarounds(alone) == [words]
 
 
-def test_how_a_program_ended_is_said(tmp_path: Path) -> None:
+def test_the_end_of_a_program_is_reported(tmp_path: Path) -> None:
     ours = '  File "x/fork_server.py", line 1, in execute\n    exec(program)\n'
     output = f'begins\n{ours}  File "bad.py", line 3, in <module>\n    raise\nValueError: odd\n'
     runner = Scripted(tmp_path, a_run(status=3, output=output), a_run())
     found = diagnose(cast("Runner", runner), str)
     told, page = text(found, None), html(found)
-    for part in ("exit status 3", "ValueError: odd", "all of it: log"):
+    for part in ("exit status 3", "ValueError: odd", "complete output: log"):
         assert part in told and part in page
     assert found.ending[1:3] == ['  File "bad.py", line 3, in <module>', "    raise"]
     assert any(x.startswith("run 2 ended with exit status 0") for x in found.notes)
     assert "ended with" not in text(a_diagnosis(), None)
 
 
-def test_the_device_is_said(tmp_path: Path) -> None:
+def test_the_device_is_reported(tmp_path: Path) -> None:
     for environ, said in (({}, True), ({DEVICE_VARIABLE: "cpu"}, False)):
         runner = Scripted(tmp_path, a_run())
         runner.environ = environ
         found = diagnose(cast("Runner", runner), str, quick=True)
         for told in (text(found, None), html(found)):
-            assert "looked at: operators on cpu" in told
-            assert ("there is no accelerator" in told) is said
+            assert "examined: operators on cpu" in told
+            assert ("no accelerator was found" in told) is said
 
 
 def test_a_metric_that_is_never_printed_is_refused(tmp_path: Path) -> None:
     output = "step 3 loss 0.5\nmedian_ms=7.25\n"
     criteria = Criteria(metric="nosuch")
-    with pytest.raises(CriterionError, match=r"'nosuch'.*behind step, loss, median_ms$"):
+    with pytest.raises(CriterionError, match=r"'nosuch'.*after step, loss, median_ms$"):
         diagnose(cast("Runner", Scripted(tmp_path, a_run(output=output))), str, criteria=criteria)
-    # A program that fails has no time to print it.
+    # A program that fails may not print it.
     runner = Scripted(tmp_path, a_run(status=1, output=output))
     diagnose(cast("Runner", runner), str, quick=True, criteria=criteria)
-    with pytest.raises(CriterionError, match="no number behind a word"):
-        raise criteria.never_printed("well")
+    with pytest.raises(CriterionError, match="no number after a word"):
+        raise criteria.missing_metric_error("well")
     known = Scripted(tmp_path, a_run(output=output))
     diagnose(cast("Runner", known), str, quick=True, criteria=Criteria(metric="loss"))
 
 
-def test_a_diagnosis_that_is_stopped_says_what_it_has(
+def test_a_stopped_diagnosis_reports_its_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C in the second run: the first one counts."""

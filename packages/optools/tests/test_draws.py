@@ -1,4 +1,4 @@
-"""Draws of random operators: a right device is accused of nothing, and each wrong one is named."""
+"""Random draws: a correct device is never accused, and every faulty one is named."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
 from torch.utils.checkpoint import checkpoint
 
-from dl_optools.diagnosis.call_laws import law_of
+from dl_optools.diagnosis.call_distributions import distribution_of
 from dl_optools.diagnosis.choices import Categories
+from dl_optools.diagnosis.distributions import bernoulli, integers, normal, uniform
 from dl_optools.diagnosis.independence import correlation, repetition
-from dl_optools.diagnosis.laws import bernoulli, integers, normal, uniform
 from dl_optools.diagnosis.probe import OpProbe
 from dl_optools.diagnosis.special import beta_ratio
 from faulty_device import Wrong, probed
@@ -64,13 +64,13 @@ DRAWS: dict[str, Callable[[], Any]] = {
 """Calls of each random operator."""
 
 
-def test_a_right_device_draws_what_it_should_in_every_random_operator() -> None:
+def test_every_random_operator_of_a_right_device_passes() -> None:
     found = probed(lambda: [each() for each in DRAWS.values()])
     assert found["wrong"] == {} and found["unknown"] == {}
     assert not {f"aten.{name}" for name in DRAWS} - set(found["drawn"])
 
 
-def test_the_programs_own_numbers_stay_what_they_are() -> None:
+def test_the_programs_own_numbers_do_not_change() -> None:
     def program() -> list[torch.Tensor]:
         torch.manual_seed(3)
         own = torch.Generator().manual_seed(5)
@@ -98,24 +98,24 @@ def half_of(x: torch.Tensor) -> torch.Tensor:
         ("native_dropout.default", lambda x: (x[0] * 1.01, x[1]), "where the mask is set"),
         ("bernoulli_.float", lambda x: x.mul_(2), "not 0 or 1"),
         ("bernoulli_.float", lambda x: x.copy_(half_of(x)), "Bernoulli"),
-        ("bernoulli_.Tensor", lambda x: x.bernoulli_(0.5), "other numbers|law|correlated"),
-        ("bernoulli.default", half_of, "law|correlated"),
-        ("uniform_.default", lambda x: x.mul_(0.5), "law"),
-        ("normal_.default", lambda x: x.mul_(1.1), "law"),
-        ("normal.Tensor_Tensor", lambda x: x * 1.1, "law"),
-        ("normal.Tensor_float", lambda x: x + 0.1, "law"),
-        ("poisson.default", lambda x: x + 1, "law"),
+        ("bernoulli_.Tensor", lambda x: x.bernoulli_(0.5), "other numbers|distribution|correlated"),
+        ("bernoulli.default", half_of, "distribution|correlated"),
+        ("uniform_.default", lambda x: x.mul_(0.5), "distribution"),
+        ("normal_.default", lambda x: x.mul_(1.1), "distribution"),
+        ("normal.Tensor_Tensor", lambda x: x * 1.1, "distribution"),
+        ("normal.Tensor_float", lambda x: x + 0.1, "distribution"),
+        ("poisson.default", lambda x: x + 1, "distribution"),
         ("poisson.default", lambda x: x + 0.5, "not whole numbers"),
         ("binomial.default", lambda x: x + 1, "number of trials"),
-        ("_standard_gamma.default", lambda x: x * 1.05, "law"),
-        ("_sample_dirichlet.default", lambda x: x.roll(1, -1) ** 2, "law"),
-        ("exponential_.default", lambda x: x.mul_(0.9), "law"),
+        ("_standard_gamma.default", lambda x: x * 1.05, "distribution"),
+        ("_sample_dirichlet.default", lambda x: x.roll(1, -1) ** 2, "distribution"),
+        ("exponential_.default", lambda x: x.mul_(0.9), "distribution"),
         ("geometric_.default", lambda x: x.sub_(1), "whole numbers from 1"),
-        ("cauchy_.default", lambda x: x.add_(0.1), "law"),
-        ("log_normal_.default", lambda x: x.mul_(1.2), "law"),
+        ("cauchy_.default", lambda x: x.add_(0.1), "distribution"),
+        ("log_normal_.default", lambda x: x.mul_(1.2), "distribution"),
         ("random_.from", lambda x: x.add_(1), "whole numbers from 3 to 8"),
         ("randint.low", lambda x: x + (x == 3) * 9, "whole numbers from 0 to 6"),
-        ("randint.default", half_of, "law|correlated"),
+        ("randint.default", half_of, "distribution|correlated"),
         ("randperm.default", lambda x: x.clamp(min=1), "each once"),
         ("randperm.default", lambda x: x.sort().values, "same|correlated"),
         ("rrelu_with_noise.default", lambda x: x * 1.1, "the input x noise"),
@@ -123,7 +123,7 @@ def half_of(x: torch.Tensor) -> torch.Tensor:
         ("randn_like.default", lambda x: x.sort().values, "correlated"),
         ("multinomial.default", lambda x: x * 0, "a category twice"),
         ("multinomial.default", lambda x: x * 0 + 3, "have the weight 0"),
-        ("multinomial.default", lambda x: x.sort(-1).values, "law|correlated"),
+        ("multinomial.default", lambda x: x.sort(-1).values, "distribution|correlated"),
     ],
 )
 def test_draws_that_are_wrong_are_named(name: str, wrong: Wrong, said: str) -> None:
@@ -137,7 +137,7 @@ def a_layer(shape: tuple[int, ...]) -> Callable[[], None]:
 
 
 def with_mask(change: Wrong) -> Wrong:
-    """Dropout whose mask is changed, and whose output follows the mask."""
+    """Change the mask of dropout, and the output with it."""
 
     def wrong(result: Any) -> Any:
         mask = change(result[1])
@@ -146,7 +146,7 @@ def with_mask(change: Wrong) -> Wrong:
     return wrong
 
 
-def test_the_same_mask_in_every_row_is_no_dropout() -> None:
+def test_the_same_mask_in_every_row_is_not_a_dropout() -> None:
     name = "aten.native_dropout.default"
     for change in (
         lambda x: x[:1].expand_as(x).clone(),
@@ -157,7 +157,7 @@ def test_the_same_mask_in_every_row_is_no_dropout() -> None:
         assert "same" in found["wrong"][name] or "correlated" in found["wrong"][name]
 
 
-def test_the_same_mask_at_every_call_is_no_dropout() -> None:
+def test_the_same_mask_at_every_call_is_not_a_dropout() -> None:
     name = "aten.native_dropout.default"
     fixed = torch.rand(8, 640) < 0.9
     found = probed(
@@ -166,18 +166,18 @@ def test_the_same_mask_at_every_call_is_no_dropout() -> None:
     assert "drew the same numbers from another state" in found["wrong"][name]
 
     def repeats(*_: Any) -> Any:
-        """A device that draws, and leaves its generator as it was."""
+        """A device that draws without advancing its generator."""
         state = torch.get_rng_state()
         mask = torch.rand(8, 640) < 0.9
         torch.set_rng_state(state)
         return mask / 0.9, mask
 
     found = probed(a_layer((8, 640)), name, instead=repeats)
-    assert "leaves the state of the generator as it was" in found["wrong"][name]
+    assert "does not advance the state of the generator" in found["wrong"][name]
 
 
-def test_a_small_mask_that_is_the_same_at_every_call_is_no_dropout() -> None:
-    """One repetition of 64 draws may be chance, twenty are not."""
+def test_a_small_mask_that_is_the_same_at_every_call_is_not_a_dropout() -> None:
+    """One repetition of 64 draws may be chance, twenty may not."""
     fixed = torch.rand(4, 16) < 0.9
     name = "aten.native_dropout.default"
 
@@ -187,12 +187,12 @@ def test_a_small_mask_that_is_the_same_at_every_call_is_no_dropout() -> None:
             torch.native_dropout(torch.ones(4, 3), 0.1, True)
 
     found = probed(work, name, with_mask(lambda x: fixed if x.shape == fixed.shape else x))
-    assert "call after call draws the same" in found["wrong"][name]
+    assert "every call draws the same" in found["wrong"][name]
     assert probed(work)["wrong"] == {}
 
 
 def test_a_fault_in_a_few_calls_shows_in_the_draws_of_small_calls_together() -> None:
-    """Sixteen draws a call say nothing; those of two hundred calls do."""
+    """Sixteen draws per call are too few for a test, those of two hundred calls are enough."""
     calls: list[None] = []
 
     def rarely(result: torch.Tensor) -> torch.Tensor:
@@ -223,7 +223,7 @@ def test_programs_that_draw_the_same_on_purpose_are_right() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_dropout_of_what_is_not_finite(value: float) -> None:
+def test_dropout_of_values_that_are_not_finite(value: float) -> None:
     x = torch.ones(1000)
     x[:500] = value
     name = "aten.native_dropout.default"
@@ -234,21 +234,23 @@ def test_dropout_of_what_is_not_finite(value: float) -> None:
 
 def test_a_law_without_finite_parameters_is_not_known() -> None:
     drawn = torch.zeros(2)
-    assert law_of("normal", {"mean": float("nan"), "std": 1.0}, drawn) is None
-    assert law_of("bernoulli", {"self": torch.tensor([0.5, float("nan")])}, drawn) is None
-    assert law_of("exponential", {"lambd": float("inf")}, drawn) is None
-    assert law_of("normal", {"mean": 1.0, "std": 1.0}, drawn) is not None
-    # A category of weight 0 alone has no law: the CPU refuses it.
+    assert distribution_of("normal", {"mean": float("nan"), "std": 1.0}, drawn) is None
+    assert distribution_of("bernoulli", {"self": torch.tensor([0.5, float("nan")])}, drawn) is None
+    assert distribution_of("exponential", {"lambd": float("inf")}, drawn) is None
+    assert distribution_of("normal", {"mean": 1.0, "std": 1.0}, drawn) is not None
+    # Only categories of weight 0 are invalid: the CPU raises.
     nothing = {"self": torch.zeros(1, 3), "replacement": True}
-    assert law_of("multinomial", nothing, drawn) is None
+    assert distribution_of("multinomial", nothing, drawn) is None
 
 
 def test_every_law_makes_its_draws_uniform_and_no_other() -> None:
     torch.manual_seed(0)
     noise, other = torch.rand(2, 4000, dtype=torch.float64)
 
-    def mean(law: Any, values: torch.Tensor) -> float:
-        return float(law.uniforms(values, noise[: values.numel()].view(values.shape)).mean())
+    def mean(distribution: Any, values: torch.Tensor) -> float:
+        return float(
+            distribution.uniforms(values, noise[: values.numel()].view(values.shape)).mean()
+        )
 
     assert mean(normal(0, 1), torch.randn(4000)) == pytest.approx(0.5, abs=0.03)
     assert mean(normal(0.2, 1), torch.randn(4000)) < 0.47
@@ -256,14 +258,14 @@ def test_every_law_makes_its_draws_uniform_and_no_other() -> None:
     assert mean(integers(0, 3), torch.randint(0, 3, (4000,))) == pytest.approx(0.5, abs=0.03)
     assert mean(uniform(0, 2), noise) == pytest.approx(0.25, abs=0.03)
     for replacement, count in ((True, 9), (False, 4)):
-        law = Categories(WEIGHTS.repeat(200, 1), replacement)
+        distribution = Categories(WEIGHTS.repeat(200, 1), replacement)
         drawn = torch.multinomial(WEIGHTS.repeat(200, 1), count, replacement)
-        assert law.outside(drawn) == ""
-        assert mean(law, drawn) == pytest.approx(0.5, abs=0.03)
+        assert distribution.outside(drawn) == ""
+        assert mean(distribution, drawn) == pytest.approx(0.5, abs=0.03)
 
 
-def test_what_chance_may_repeat_is_no_fault() -> None:
-    """Rows of three numbers are equal now and then; those of hundreds never."""
+def test_repetition_by_chance_is_not_a_fault() -> None:
+    """Rows of three numbers are sometimes equal by chance; those of hundreds never are."""
     torch.manual_seed(0)
     short, entropy = torch.randint(0, 4, (64, 3)), torch.full((64, 3), 2.0)
     assert repetition(short, entropy) == ""

@@ -21,7 +21,7 @@ HALF = pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 
 
 class Dtypes(Seen):
-    """Which dtypes operators get and give."""
+    """Records the dtypes of operators' arguments and results."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -128,7 +128,7 @@ def test_views_share_the_programs_memory(cast: Any, level: str, view: Any) -> No
         (lambda x: torch.empty(3).copy_(x), torch.float32),
     ],
 )
-def test_conversions_give_what_they_say(
+def test_conversions_return_the_requested_dtype(
     cast: Any, level: str, convert: Any, dtype: torch.dtype
 ) -> None:
     x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float16)
@@ -137,7 +137,7 @@ def test_conversions_give_what_they_say(
     assert y.dtype == dtype and y.tolist() == [1, 2, 3] and tool.results.rows() == []
 
 
-def test_what_is_no_tensor_is_as_it_was(cast: Any) -> None:
+def test_other_values_are_unchanged(cast: Any) -> None:
     x = torch.tensor([1.0, 2.0], dtype=torch.float16)
     with cast():
         assert x.numpy().dtype == "float16" and x.tolist() == [1.0, 2.0]
@@ -260,7 +260,7 @@ def test_an_argument_wins_over_the_variables(cast: Any, monkeypatch: pytest.Monk
 )
 def test_pairs_that_are_none_are_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADD_OP_DTYPE_CAST_DICT", text)
-    with pytest.raises(OptionError, match=r"ADD_OP_DTYPE_CAST_DICT='.*' does not fit"):
+    with pytest.raises(OptionError, match=r"ADD_OP_DTYPE_CAST_DICT='.*' is invalid"):
         OpDtypeCast(device="cpu")
 
 
@@ -273,7 +273,7 @@ def test_pairs_are_read_with_and_without_torch() -> None:
 # Outputs
 
 
-def test_what_was_cast_is_shown_and_written(cast: Any, tmp_path: Path) -> None:
+def test_casts_are_shown_and_written(cast: Any, tmp_path: Path) -> None:
     stream = io.StringIO()
     x = torch.ones(2, dtype=torch.float16)
     with cast(stream=stream) as tool:

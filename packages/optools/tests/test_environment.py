@@ -1,4 +1,4 @@
-"""One module reads the environment, so that it is known what the package depends on."""
+"""A single module reads the environment, which makes the package's inputs explicit."""
 
 from __future__ import annotations
 

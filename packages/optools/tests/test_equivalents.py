@@ -1,4 +1,4 @@
-"""References of overloads that only devices have, against torch's own of other names."""
+"""References of device-only overloads, compared with torch's equivalents of other names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has no one right answer, or no reference, is not judged; what is wrong all the same is."""
+"""Results without a unique right value, or without a reference, are accepted unless wrong."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def of_overload(overload: Any, *args: Any) -> Callable[[torch.Tensor], bool]:
     return lambda got: verdict(OverloadSubject(overload), (args, {}), got)
 
 
-def test_where_the_cpu_contradicts_itself_each_of_its_answers_is_right() -> None:
-    """Its vector code and its code for the rest differ, so that the place would decide."""
+def test_if_the_cpu_contradicts_itself_each_of_its_answers_is_right() -> None:
+    """The CPU's vectorized code and its code for the rest differ, so the position would decide."""
     x = torch.tensor([NAN] * 20 + [0.5, 3.0])
     ones = torch.arange(1.0, 23.0)
     own = aten.hardtanh_backward(ones, x, -1.0, 1.0)
     is_right = of_overload(aten.hardtanh_backward.default, ones, x, -1.0, 1.0)
-    # The first is computed among others, the last but two by itself, where the machine has vectors.
+    # With vector instructions the first is computed in a vector, the last but two alone.
     for answer in (own[0] / ones[0], own[19] / ones[19]):
         assert is_right(torch.where(x.isnan(), answer * ones, own))
     assert not is_right(torch.where(x.isnan(), 2 * ones, own))
@@ -62,7 +62,7 @@ def test_one_answer_at_all_places_is_a_reference() -> None:
 
 
 def test_a_limit_is_as_right_as_a_nan_that_a_formula_made() -> None:
-    """Torch's CPU has nan for gelu at minus infinity, and for its slope at both."""
+    """Torch's CPU returns nan for gelu at minus infinity, and for its slope at both infinities."""
     x, ones = torch.tensor([INF, -INF, 1.0]), torch.ones(3)
     slopes = aten.gelu_backward(ones, x)
     assert bool(slopes[:2].isnan().all())
@@ -75,14 +75,14 @@ def test_a_limit_is_as_right_as_a_nan_that_a_formula_made() -> None:
     assert moments(torch.tensor([NAN]))
 
 
-def test_what_ieee_754_defines_has_no_accidents() -> None:
+def test_operations_of_ieee_754_have_no_artifacts() -> None:
     x, zero = torch.tensor([INF, 1.0]), torch.zeros(2)
     assert not of_overload(aten.mul.Tensor, x, zero)(zero)
     assert not of_overload(aten.sum.default, torch.tensor([INF, -INF]))(torch.tensor(0.0))
 
 
 def test_autocast_may_leave_the_inside_of_a_function_narrow() -> None:
-    """As cross_entropy's scores, which accelerators cast behind log_softmax."""
+    """As for the scores of cross_entropy, which accelerators cast after log_softmax."""
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(32, 5, generator=generator).bfloat16()
     labels = torch.zeros(32, dtype=torch.long)
@@ -98,7 +98,7 @@ def test_autocast_may_leave_the_inside_of_a_function_narrow() -> None:
     assert verdict(subject, tree, wide) and not verdict(subject, tree, narrow)
 
 
-def test_what_autocast_casts_as_a_whole_is_held_to_that_dtype() -> None:
+def test_functions_that_autocast_casts_as_a_whole_are_judged_in_that_dtype() -> None:
     generator = torch.Generator().manual_seed(0)
     scores, labels = (torch.rand(32, 5, generator=generator).bfloat16() for _ in range(2))
     function = torch.nn.functional.binary_cross_entropy_with_logits

@@ -1,4 +1,4 @@
-"""A tool that fails where it only observes leaves the program alone, and says so."""
+"""An observing tool that fails does not affect the program, and warns."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_the_program_goes_on(failing: type[Tool], level: Level) -> None:
         with pytest.warns(ToolFailureWarning, match=r"failed at .*add_.*: ValueError: no idea"):
             y = x.add_(1)
         assert THREAD.inside is False
-    # Once, whether the tool failed before it ran or after.
+    # Once, whether the tool failed before or after the operator ran.
     assert y is x and x.tolist() == [1, 2, 3]
     assert any("add_" in name for name in outer.names)
 
 
 @BOTH
-def test_what_the_operator_raises_passes(level: Level) -> None:
+def test_exceptions_of_the_operator_propagate(level: Level) -> None:
     class Observes(Seen):
         observes = True
 
@@ -84,7 +84,7 @@ def test_a_tool_that_acts_does_not_fail_in_silence() -> None:
         torch.exp(torch.ones(2))
 
 
-def test_backward_goes_on_where_a_report_fails() -> None:
+def test_backward_goes_on_if_a_report_fails() -> None:
     def report(gradients: object) -> None:
         raise ValueError("no idea")
 

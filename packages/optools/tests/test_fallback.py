@@ -26,7 +26,7 @@ LEVELS = pytest.mark.parametrize("level", ["api", "dispatch"])
 
 @pytest.fixture
 def on_host(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names of the overloads that were sent to the CPU."""
+    """Records the names of the overloads that ran on the CPU."""
     names: list[str] = []
     run = fallback.run_on_host
 
@@ -56,7 +56,7 @@ def test_lists_say_which(level: str, device: str, on_host: list[str]) -> None:
     assert on_host == ["aten.mul.Tensor"]
 
 
-# What the program sees
+# Effects visible to the program
 
 
 @LEVELS
@@ -81,7 +81,7 @@ def test_views_alias_their_base(level: str, device: str) -> None:
     assert x.cpu()[1].tolist() == [2.0] * 4 and views[1].cpu()[0, 1] == 2
 
 
-def test_results_share_memory_where_the_schema_does_not_say_so(device: str) -> None:
+def test_results_share_memory_beyond_the_schema(device: str) -> None:
     x = torch.zeros(2, 3, device=device)
     with OpFallback(level="dispatch", device=device):
         y = torch.ops.aten._unsafe_view.default(x, [6])
@@ -170,7 +170,7 @@ def test_changing_a_tensors_description_stays_a_matter_of_the_device(
 
 
 @LEVELS
-def test_moves_between_devices_go_where_they_go(level: str, device: str) -> None:
+def test_copies_between_devices_reach_their_device(level: str, device: str) -> None:
     host = torch.arange(3.0)
     with OpFallback(level=level, device=device):
         there = host.to(device)
@@ -182,7 +182,7 @@ def test_moves_between_devices_go_where_they_go(level: str, device: str) -> None
     assert (there.device.type, back.device.type, nowhere.device.type) == (device, "cpu", "meta")
     assert made.device.type == device
     if device != "cpu":
-        # On the CPU all of them are one tensor.
+        # On the CPU they are a single tensor.
         assert there.cpu().tolist() == [1, 2, 3] and back.tolist() == [0, 1, 2]
         assert host.tolist() == [2, 4, 6]
 
@@ -233,7 +233,7 @@ def test_random_operators_stay_on_the_device_unless_they_are_named(level: str, d
     with OpFallback(level=level, device=device, ops=".*"):
         assert torch.equal(dropped(), expected)
     with OpFallback(level=level, device=device, ops=DROPOUT[level]) as tool:
-        tool.says_unmet = False
+        tool.says_unmatched = False
         named = dropped()
         assert torch.equal(dropped(), named)
     assert set(named.tolist()) == {0.0, 2.0}
@@ -256,12 +256,12 @@ def test_random_numbers_follow_the_devices_seed(
 ) -> None:
     x = torch.ones(64, device=device)
 
-    def drawn(seed: int) -> list[torch.Tensor]:
+    def draw_twice(seed: int) -> list[torch.Tensor]:
         torch.manual_seed(seed)
         return [draw(x).cpu(), draw(x).cpu()]
 
     with OpFallback(level=level, device=device):
-        first, again, other = drawn(1), drawn(1), drawn(2)
+        first, again, other = draw_twice(1), draw_twice(1), draw_twice(2)
     assert all(map(torch.equal, first, again))
     assert not torch.equal(first[0], first[1]) and not torch.equal(first[0], other[0])
 
@@ -282,12 +282,12 @@ def test_the_cpus_own_stream_is_left_alone(device: str) -> None:
 def test_generators_decide_and_move_on(level: str, device: str) -> None:
     x = torch.zeros(64, device=device)
 
-    def drawn(seed: int) -> list[torch.Tensor]:
+    def draw(seed: int) -> list[torch.Tensor]:
         generator = torch.Generator(device).manual_seed(seed)
         return [x.clone().uniform_(generator=generator).cpu() for _ in range(2)]
 
     with OpFallback(level=level, device=device):
-        first, again, other = drawn(1), drawn(1), drawn(2)
+        first, again, other = draw(1), draw(1), draw(2)
     assert all(map(torch.equal, first, again))
     assert not torch.equal(first[0], first[1]) and not torch.equal(first[0], other[0])
 
@@ -317,7 +317,7 @@ def test_optimizers_train(level: str, device: str, optimizer: str, inplace: bool
     expected = trained("cpu", optimizer, inplace)
     with OpFallback(level=level, device=device):
         found = trained(device, optimizer, inplace)
-    # The CPU computed it: to the last bit.
+    # The CPU computed it: bitwise equal.
     assert all(map(torch.equal, found, expected))
 
 
@@ -348,7 +348,7 @@ def test_backward_of_an_in_place_function_runs_on_the_cpu_too(
 
 
 @pytest.mark.parametrize("reentrant", [False, True])
-def test_what_backward_recomputes_runs_on_the_cpu_too(
+def test_recomputation_in_backward_runs_on_the_cpu_too(
     device: str, on_host: list[str], reentrant: bool
 ) -> None:
     x = torch.ones(3, device=device, requires_grad=True)
@@ -376,12 +376,12 @@ def test_gradients_keep_their_history(device: str) -> None:
 @pytest.mark.parametrize("level", list(Level))
 @pytest.mark.parametrize("model", list(models.MODELS))
 def test_models_train_with_everything_on_the_cpu(model: str, level: Level, device: str) -> None:
-    """What only devices have stays there."""
+    """Device-only operators stay on the device."""
     with OpFallback(level=level, device=device):
         models.trained(model, device, torch.float32)()
 
 
-# What only devices have
+# Device-only operators
 
 FUSED = torch.ops.aten._scaled_dot_product_fused_attention_overrideable.default
 FUSED_BACKWARD = torch.ops.aten._scaled_dot_product_fused_attention_overrideable_backward.default
@@ -423,7 +423,7 @@ def test_composites_fall_back(device: str) -> None:
     assert run_on_host(overload, (grad, [2, 3], 0, 1), {}).tolist() == [[0] * 3, [1] * 3]
 
 
-def test_what_cannot_fall_back_is_told() -> None:
+def test_operators_that_cannot_fall_back_are_reported() -> None:
     cell = torch.ops.aten._thnn_fused_gru_cell.default
     given = torch.ones(2, 9), torch.ones(2, 9), torch.ones(2, 3)
     for ops, said in ((r"aten\._thnn_fused_gru_cell\.default", True), (r".*gru.*", False)):
@@ -437,7 +437,7 @@ def test_what_cannot_fall_back_is_told() -> None:
         assert bool(tool.report()["stayed"]) is said
 
 
-def test_a_named_operator_that_stayed_is_no_success(
+def test_a_named_operator_that_stayed_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     stayed: list[str] = []

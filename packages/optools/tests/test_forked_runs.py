@@ -1,4 +1,4 @@
-"""Runs that are forks of one process end as runs of their own do."""
+"""Forked runs end like runs in separate processes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 
 from dl_optools.bisect import fork_server
 from dl_optools.bisect.forked_runs import ForkError, ForkServer
-from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, collected, imported
-from dl_optools.bisect.python_program import PythonProgram, python_program
-from dl_optools.bisect.search import smallest
+from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, read_modules, read_operators
+from dl_optools.bisect.python_program import PythonProgram, parse_command
+from dl_optools.bisect.search import find_minimal
 from programs import environment
 
 PROGRAM = """
@@ -47,21 +47,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[ForkServer]:
-    program = python_program([sys.executable, "-u", str(folder / "program.py"), "a", "-b"])
+    program = parse_command([sys.executable, "-u", str(folder / "program.py"), "a", "-b"])
     assert program is not None
     found = ForkServer(program, environment(folder), folder / "server.log")
     yield found
     found.close()
 
 
-def test_a_run_is_what_it_would_be_alone(server: ForkServer, folder: Path) -> None:
+def test_a_forked_run_behaves_like_a_separate_process(server: ForkServer, folder: Path) -> None:
     log = folder / "run.log"
     names = {"DL_TOOLS": COLLECTOR, "DL_TOOLS_DEVICE": "cpu", FOLDER_VARIABLE: str(folder / "n")}
     assert server.run({"WHAT": "compute", **names}, log, 60) == 0
     said = [x for x in log.read_text().splitlines() if not x.startswith("dl-optools: runs")]
     assert said == ["__main__ True ['a', '-b'] help compute", "1048577.0"]
-    assert "aten.sum.default" in collected(folder / "n")
-    assert "torch" in imported(folder / "n")
+    assert "aten.sum.default" in read_operators(folder / "n")
+    assert "torch" in read_modules(folder / "n")
 
 
 @pytest.mark.parametrize(("what", "status"), [("seven", 7), ("raise", 1), ("die", 137)])
@@ -82,7 +82,7 @@ def test_a_run_that_hangs_is_killed_and_others_go_on(server: ForkServer, folder:
         assert other.result() == 0
 
 
-def test_a_server_that_dies_is_told(folder: Path) -> None:
+def test_a_server_that_dies_is_reported(folder: Path) -> None:
     program = PythonProgram((sys.executable, "-c", "pass"), "file", "program.py", ())
     with pytest.raises(ForkError, match="has ended"):
         ForkServer(program, environment(folder), folder / "dead.log")
@@ -97,7 +97,7 @@ def test_modules_that_start_threads_are_refused(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     before = threading.active_count()
-    # What belongs to the program is left to it.
+    # Modules of the program itself are not preloaded.
     if before == 1:
         assert fork_server.preload(["module_with_thread"]) == ""
     assert "module_with_thread" not in sys.modules
@@ -130,7 +130,7 @@ def test_modules_that_start_threads_are_refused(
     ],
 )
 def test_programs_of_python(command: list[str], found: PythonProgram | None) -> None:
-    assert python_program(command) == found
+    assert parse_command(command) == found
 
 
 @pytest.mark.parametrize("guilty", [{0}, {199}, {3, 120}])
@@ -138,7 +138,7 @@ def test_tests_at_a_time(guilty: set[int]) -> None:
     names = [str(x) for x in range(200)]
     wanted = frozenset(str(x) for x in guilty)
     rounds: list[int] = []
-    found = smallest(names, lambda x: wanted <= x, lambda sets: rounds.append(len(sets)), 3)
+    found = find_minimal(names, lambda x: wanted <= x, lambda sets: rounds.append(len(sets)), 3)
     assert found == wanted
-    # Each round leaves a quarter of what is left.
+    # Each round leaves a quarter of the rest.
     assert len(rounds) <= 5 * len(guilty) and max(rounds) == 3

@@ -14,8 +14,8 @@ from dl_optools.diagnosis.diagnosis import diagnose
 from dl_optools.diagnosis.inside import base, causes, run_and_record
 from dl_optools.diagnosis.names import INSIDE_VARIABLE
 from dl_optools.diagnosis.probe import OpProbe
+from dl_optools.diagnosis.report import html, list_workarounds, text, verdict
 from dl_optools.diagnosis.runs import Run, Runner
-from dl_optools.diagnosis.telling import html, text, verdict, workaround
 from dl_optools.launching.launch import REPORT
 from dl_optools.launching.reports import Report
 from test_diagnosis import Scripted, a_run
@@ -31,13 +31,13 @@ def test_names_of_forms_of_an_operator_are_one() -> None:
     assert base("aten.__ilshift__.Scalar") == "__ilshift__"
 
 
-def test_what_runs_a_wrong_operator_inside_has_a_cause() -> None:
+def test_an_operator_that_runs_a_wrong_one_inside_has_a_cause() -> None:
     inside = {name: set(names) for name, names in INSIDE.items()}
     assert causes(list(INSIDE), inside) == {DROPOUT: PRODUCT, BACKWARD: PRODUCT}
-    # Two that run the same one, which is not found wrong, are both to blame.
+    # If two run the same correct operator, both are to blame.
     assert causes([DROPOUT, BACKWARD], inside) == {}
     assert causes([PRODUCT, DROPOUT], {}) == {}
-    # Neither of two that run each other is the cause.
+    # If two run each other, neither is the cause.
     assert causes(["aten.a.x", "aten.b.x"], {"aten.a.x": {"b"}, "aten.b.x": {"a"}}) == {}
 
 
@@ -69,7 +69,7 @@ def test_the_verdict_names_the_cause_and_the_workaround_all(tmp_path: Path) -> N
     assert [x.name for x in found.guilty] == [PRODUCT]
     assert verdict(found).startswith(f"{PRODUCT} is wrong on this device.")
     assert {x.name for x in found.affected} == {DROPOUT, BACKWARD}
-    assert "native_dropout_backward" in workaround(found)[0]
+    assert "native_dropout_backward" in list_workarounds(found)[0]
     for told in (text(found, None), html(found)):
         assert f"it runs mul inside, as {PRODUCT} does" in told
     assert runner.asked[2][INSIDE_VARIABLE] == "1"

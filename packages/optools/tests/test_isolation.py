@@ -1,4 +1,4 @@
-"""Bundles that crash, hang or take too much: the child that runs them ends, nobody else."""
+"""Bundles that crash, hang or exceed limits end only the child process that runs them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def arguments_are(change: Callable[[Document], None], bundle: Path) -> Path:
 
 
 def trusting_backward(directory: Path) -> Path:
-    """The backward of a pooling with indices far outside: torch trusts its own forward."""
+    """Backward of a pooling with indices far out of range: torch does not check them."""
     x = torch.ones(1, 1, 4, 4, requires_grad=True)
     name = "aten.max_pool2d_with_indices_backward.default"
     torch_pool = torch.nn.functional.max_pool2d
@@ -65,7 +65,7 @@ def trusting_backward(directory: Path) -> Path:
 
 
 def endless(directory: Path) -> Path:
-    """A polynomial of a degree to which the loop for it never comes."""
+    """A polynomial of a degree that its loop never reaches."""
     function = torch.special.legendre_polynomial_p
     x = torch.full((2,), 0.5, dtype=torch.float64)
     capture(lambda: function(x, torch.full((2,), 3.0, dtype=torch.float64)), directory)
@@ -118,7 +118,7 @@ def test_a_crash_is_the_verdict_and_the_other_bundles_are_replayed(
 def test_a_check_in_a_child_has_its_references(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """They import much of torch, which is for writing files."""
+    """They import many torch modules that write files."""
     x = torch.randn(4, 4, requires_grad=True)
     linear = torch.nn.functional.linear
     capture(lambda: linear(x, x).sum().backward(), tmp_path, ops="torch.nn.functional.linear")
@@ -139,7 +139,7 @@ def test_a_call_without_an_end_is_stopped(
 
 
 def test_a_huge_result_is_over_the_limit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A document that tells of four numbers, and asks for a tebibyte."""
+    """A document that describes four numbers, but requests a tebibyte."""
     bad = huge_factory(tmp_path)
     assert replay(tmp_path, "--memory-limit", "1G") == 1
     assert f"{bad}: it needs more than 1 GiB of memory (--memory-limit)" in capfd.readouterr().out
@@ -151,11 +151,11 @@ def test_flags_that_switch_checks_off_are_refused(
     bundle = segments(tmp_path / "unsafe", unsafe=True)
     assert replay(bundle) == 2
     said = capfd.readouterr()
-    reason = "unsafe=True makes aten.segment_reduce.default do without torch's checks"
+    reason = "unsafe=True makes aten.segment_reduce.default bypass torch's checks"
     assert reason in said.err and not said.out
     assert command(BUNDLE, "to-repro", bundle, tmp_path / "repro.py") == 2
     assert not (tmp_path / "repro.py").exists()
-    # To look at it is safe.
+    # Showing it is safe.
     assert command(BUNDLE, "show", bundle) == 0
     assert replay(bundle, "--trusted", "--check") == 0
     assert replay(segments(tmp_path / "safe", unsafe=False), "--trusted") == 0
@@ -170,14 +170,14 @@ def test_a_storage_that_no_piece_fills_is_refused(tmp_path: Path) -> None:
         read(bundle)
 
 
-def test_what_work_takes_is_counted_before_it_begins(
+def test_memory_is_computed_before_the_work_begins(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     capture(lambda: torch.exp(torch.ones(MEBIBYTE)), tmp_path, ops="torch.exp")
     (bundle,) = find(tmp_path)
     document = read(bundle).document
     needs = [memory_needed(document, use) for use in (Use.READ, Use.RUN, Use.CHECK)]
-    # Argument and result, and one of them as it comes; both again, and what it returns; and wide.
+    # Argument, result and one payload; copies of both, and the result; and both in float64.
     assert needs == [12 * MEBIBYTE, 20 * MEBIBYTE, 68 * MEBIBYTE]
     for use, need in zip(Use, needs, strict=True):
         read(bundle, limit=need, use=use)
@@ -192,7 +192,7 @@ def test_what_work_takes_is_counted_before_it_begins(
 
 @pytest.mark.parametrize("devices", [False, True])
 def test_a_child_holds_to_its_limits(devices: bool, tmp_path: Path) -> None:
-    """Files, cores, memory and processor time, in a process that is only that."""
+    """Limits on files, core dumps, memory and processor time, in a process of their own."""
     script = f"""
 import errno, resource, signal
 from dl_optools.isolation.limits import Limits, allow_time, confine
@@ -233,7 +233,7 @@ print("held")
 
 
 def test_a_child_ends_with_its_parent(tmp_path: Path) -> None:
-    """Also where the parent was killed, and had no time to end it."""
+    """The child ends even if the parent was killed."""
     bad = endless(tmp_path)
     script = f"""
 import os, sys
@@ -281,7 +281,7 @@ def test_text_of_a_bundle_does_not_steer_the_terminal(
     ],
 )
 def test_answers_of_a_child_are_checked(change: Document) -> None:
-    """What a bundle has made of the child is not to be believed."""
+    """Messages of a child that a bundle may control are not trusted."""
     whole = Answer(rows=[["a"]], lines=["b"], errors=["c"], code=1)
     assert Answer.read(json.loads(json.dumps(whole.as_json()))) == whole
     with pytest.raises(ValueError, match="it"):

@@ -13,7 +13,7 @@ import pytest
 
 from dl_core.commands import Command
 from dl_optools import plugin
-from dl_optools.launching.launch import UnknownToolError, exact, program_of, tools_of
+from dl_optools.launching.launch import UnknownToolError, exact_patterns, program_of, tools_of
 from dl_optools.selection import Selection
 from programs import dl, environment, script
 
@@ -38,7 +38,7 @@ def test_a_program_runs_under_several_tools(tmp_path: Path) -> None:
     assert [x.parent.parent.name for x in bundles] == ["torch.nn.functional.linear"]
 
 
-def test_results_stay_together_where_the_program_moves(tmp_path: Path) -> None:
+def test_results_stay_together_if_the_program_changes_its_directory(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     program = script(tmp_path, "import os; os.chdir('elsewhere')\n" + TRAINING)
     done = dl(
@@ -49,7 +49,7 @@ def test_results_stay_together_where_the_program_moves(tmp_path: Path) -> None:
 
 
 def test_tools_see_devices_of_entry_points_that_come_later(tmp_path: Path) -> None:
-    # Devices are there when the import of torch has ended, not before.
+    # Devices are registered at the end of the import of torch.
     program = script(
         tmp_path,
         "import torch\nfrom dl_optools.launching import autostart\n"
@@ -64,7 +64,7 @@ def test_without_the_variable_nothing_is_imported(tmp_path: Path) -> None:
     done = subprocess.run(
         [PYTHON, "-c", code], env=environment(tmp_path), text=True, capture_output=True
     )
-    # The plugin is for dl, where that is installed.
+    # The plugin is for dl, which may not be installed.
     few = {"", "._version", "._entry", ".environment", ".plugin"}
     found = {name.removeprefix("dl_optools") for name in ast.literal_eval(done.stdout)}
     assert "._entry" in found and found <= few
@@ -86,7 +86,7 @@ def test_commands_import_no_torch(tmp_path: Path) -> None:
     ("tool", "options", "said"),
     [
         ("capture", ("--list", "("), r"OP_CAPTURE_LIST.*'\(' is not a regular expression"),
-        ("observe,time", ("--budget", "much"), "OP_OBSERVE_BUDGET='much' does not fit. Allowed"),
+        ("observe,time", ("--budget", "much"), "OP_OBSERVE_BUDGET='much' is invalid. Allowed"),
         ("fallback", ("--device", "npu"), r"\[OpFallback\] device='npu' is not a type of device"),
     ],
 )
@@ -100,7 +100,7 @@ def test_options_that_do_not_fit_stop_the_program_at_once(
     assert re.search(said, done.stderr) and "Traceback" not in done.stderr
 
 
-def test_without_the_command_a_program_runs_without_what_cannot_start(tmp_path: Path) -> None:
+def test_without_the_command_a_program_runs_without_failed_tools(tmp_path: Path) -> None:
     program = script(tmp_path, TRAINING)
     variables = {"DL_TOOLS": "capture", "OP_CAPTURE_LIST": "("}
     done = subprocess.run(
@@ -113,10 +113,10 @@ def test_without_the_command_a_program_runs_without_what_cannot_start(tmp_path: 
     assert "capture does not run: [OpCapture (OP_CAPTURE_LIST)]" in done.stderr
 
 
-def test_names_that_no_operator_has_are_said(tmp_path: Path) -> None:
+def test_names_that_no_operator_has_are_reported(tmp_path: Path) -> None:
     program = script(tmp_path, TRAINING.replace("exit(3)", "exit(0)"))
     lineer = "torch.nn.functional.lineer"
-    said = f"the program called no operator that '{lineer}' names; did you mean {lineer[:-2]}ar?"
+    said = f"the program called no operator that '{lineer}' matches; did you mean {lineer[:-2]}ar?"
     tool = ("tool", "fallback", "--device", "cpu", "--list")
     done = dl(tmp_path, *tool, lineer, "--", PYTHON, program)
     assert done.returncode == 2 and f"dl tool: fallback: {said}" in done.stderr
@@ -151,7 +151,7 @@ torch.neg(x)
 
 
 @pytest.mark.parametrize("end", ["os._exit(0)", "os.execvp('true', ['true'])"])
-def test_results_are_kept_where_a_program_ends_without_atexit(tmp_path: Path, end: str) -> None:
+def test_results_survive_an_exit_without_atexit(tmp_path: Path, end: str) -> None:
     program = script(tmp_path, f"import os, torch\ntorch.neg(torch.ones(2))\n{end}\n")
     options = ("--device", "cpu", "--list", "torch.neg")
     done = dl(tmp_path, "tool", "capture", *options, "--", PYTHON, program)
@@ -159,8 +159,8 @@ def test_results_are_kept_where_a_program_ends_without_atexit(tmp_path: Path, en
     assert len(list((tmp_path / "results").rglob("bundle.json"))) == 1
 
 
-def test_results_that_are_lost_are_no_all_clear(tmp_path: Path) -> None:
-    # Native code that ends the process asks nobody.
+def test_lost_results_are_not_a_success(tmp_path: Path) -> None:
+    # An exit in native code runs no Python.
     text = "import posix, torch\ntorch.neg(torch.ones(2))\nposix._exit(0)\n"
     program = script(tmp_path, text)
     kept = tmp_path / "baseline.json"
@@ -190,8 +190,8 @@ thread.start(); thread.join()
     )
     done = dl(tmp_path, "tool", "compare", "--device", "cpu", "--", PYTHON, program)
     assert "aten.neg.default " in done.stderr
-    # Most of the program was not looked at: that nothing was found says nothing.
-    said = "1 forked process made 41 calls on the device where compare did not look"
+    # Most of the program was not checked, so that the absence of findings means nothing.
+    said = "1 forked process made 41 calls on the device; compare did not see them"
     assert done.returncode == 2 and said in done.stderr, done.stderr
 
 
@@ -218,10 +218,10 @@ def test_a_program_ends_with_the_command_that_started_it(
     ) as running:
         assert running.stdout is not None and running.stdout.readline() == "ready\n"
         running.send_signal(number)
-        # It comes to its end when the last process that has it open does.
+        # The pipe ends when the last process that has it open ends.
         said = running.stdout.read()
     assert running.returncode == (143 if number is signal.SIGTERM else -9), said
-    # What was found until then is kept.
+    # Results until then are kept.
     assert len(list((tmp_path / "results").rglob("bundle.json"))) == 1
 
 
@@ -245,7 +245,7 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [
-        (["capture"], 2, "which program?"),
+        (["capture"], 2, "no program given"),
         (["nonsense", "--", "true"], 2, "'nonsense' is not a tool; the tools are capture, compare"),
         (["fallback", "--disk", "1G", "--", "true"], 2, "--disk is for capture"),
         (["capture", "--set", "X", "--", "true"], 2, "write NAME=VALUE"),
@@ -254,7 +254,9 @@ if __name__ == "__main__":
         (["capture", "--", "sh", "-c", "kill -9 $$"], 137, "no tool ran"),
     ],
 )
-def test_wrong_use_is_told(tmp_path: Path, arguments: list[str], status: int, text: str) -> None:
+def test_wrong_use_is_reported(
+    tmp_path: Path, arguments: list[str], status: int, text: str
+) -> None:
     done = dl(tmp_path, "tool", *arguments)
     assert done.returncode == status and text in done.stderr
 
@@ -275,7 +277,7 @@ def test_tools_are_known_by_command_and_feature() -> None:
 
 def test_exact_lists_match_these_names_only() -> None:
     names = ["aten.add.Tensor", "a,b", "torch.Tensor.__getitem__"]
-    chosen = Selection.of(exact(names))
+    chosen = Selection.of(exact_patterns(names))
     assert all(name in chosen for name in names if "," not in name)
     assert "aten_add.Tensor" not in chosen and "aten.add.Tensor2" not in chosen
 

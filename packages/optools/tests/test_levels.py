@@ -48,7 +48,7 @@ def add() -> torch.Tensor:
 
 
 class Computing(Seen):
-    """Computes around the call, as a tool that compares does."""
+    """Computes around the call, as a comparing tool does."""
 
     def handle(self, call: OpCall) -> Any:
         torch.ones(3).cumsum(0)
@@ -57,7 +57,7 @@ class Computing(Seen):
         return result
 
 
-# What is seen
+# Observed calls
 
 
 def test_each_level_sees_its_own() -> None:
@@ -71,7 +71,7 @@ def test_each_level_sees_its_own() -> None:
     assert backward.count("aten.mm.default") == 2
 
 
-def test_overloads_are_functions_only_where_the_program_calls_them() -> None:
+def test_overloads_are_functions_only_if_the_program_calls_them() -> None:
     x = leaf(3)
     with Seen() as functions, Seen(level="dispatch", ops="aten.mul.Tensor"):
         torch.mul(torch.exp(x), 2).sum().backward()
@@ -100,7 +100,7 @@ def test_functions_that_functions_call_are_not_seen_twice() -> None:
         len,
     ],
 )
-def test_reading_metadata_is_no_operator(read: Any) -> None:
+def test_reading_metadata_is_not_an_operator(read: Any) -> None:
     x = torch.ones(2)
     with Seen() as tool:
         read(x)
@@ -288,7 +288,7 @@ def test_a_tool_starts_and_stops_within_its_own_call_and_within_backward() -> No
     y.sum().backward()
     add()
     assert "torch.add" not in tool.names
-    # The next one takes the idle mode along.
+    # The next tool removes the idle mode, too.
     with Seen() as other:
         add()
     assert other.names.count("torch.add") == 1
@@ -296,7 +296,7 @@ def test_a_tool_starts_and_stops_within_its_own_call_and_within_backward() -> No
 
 def test_a_running_tool_does_not_start_again_and_a_stopped_one_does() -> None:
     with Seen() as tool:
-        with pytest.raises(RuntimeError, match=r"\[Seen\] it runs already"):
+        with pytest.raises(RuntimeError, match=r"\[Seen\] it is already running"):
             tool.start()
         add()
     tool.end()
@@ -378,14 +378,14 @@ def test_tools_change_only_outside_of_calls() -> None:
 
     class Asking(Seen):
         def handle(self, call: OpCall) -> Any:
-            found.append(levels.changeable())
+            found.append(levels.can_change_modes())
             return call.proceed()
 
     x = leaf(3)
     with Asking(ops="torch.add"):
-        found.append(levels.changeable())
+        found.append(levels.can_change_modes())
         y = torch.add(x, 1)
-        y.register_hook(lambda _: found.append(levels.changeable()))
+        y.register_hook(lambda _: found.append(levels.can_change_modes()))
         y.sum().backward()
     assert found == [True, False, False]
 
@@ -420,7 +420,7 @@ def test_a_call_without_its_arguments_keeps_its_name() -> None:
     assert call.number > 0 and call.parent is None
 
 
-def test_higher_order_operators_pass_and_what_they_call_is_seen() -> None:
+def test_higher_order_operators_pass_and_their_calls_are_observed() -> None:
     wrap: Any = pytest.importorskip("torch._higher_order_ops.wrap").wrap
     x = torch.ones(2)
     with Seen(level="dispatch") as tool:

@@ -1,4 +1,4 @@
-"""Both levels at once: each call is met once at each."""
+"""Both levels at once: each call is observed once at each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Names(Tool):
 
 
 @pytest.mark.parametrize("wanted", [".*", "aten.exp.default"])
-def test_overloads_of_backward_are_no_functions(wanted: str) -> None:
+def test_overloads_of_backward_are_not_functions(wanted: str) -> None:
     x = torch.ones(2, 2, requires_grad=True)
     functions = Names(device="cpu", level=Level.API)
     overloads = Names(device="cpu", level=Level.DISPATCH, ops=wanted)
@@ -33,7 +33,7 @@ def test_overloads_of_backward_are_no_functions(wanted: str) -> None:
         torch.exp(x).sum().backward()
     assert functions.seen == ["torch.exp", "torch.Tensor.sum"]
     assert ("aten.mul.Tensor" in overloads.seen) == (wanted == ".*")
-    assert levels.changeable()
+    assert levels.can_change_modes()
 
 
 def test_overloads_that_the_program_calls_by_name_are() -> None:

@@ -1,4 +1,4 @@
-"""Results that cannot be written: it is said, and the command's exit code tells."""
+"""Results that cannot be written are reported, also by the command's exit code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_all_tools_but_one_have_results() -> None:
 def test_a_tool_whose_results_have_no_place_does_not_start(
     feature: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rather than to find it out when the program has ended."""
+    """The failure is detected at the start rather than at the program's end."""
     (tmp_path / "file").touch()
     monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path / "file"))
     tool = make_tool(feature, **options(feature))
@@ -69,13 +69,13 @@ def test_results_that_find_no_space_are_shown_all_the_same(
         tool.stop()
     shown: io.StringIO = tool._stream  # type: ignore[attr-defined]
     assert "exp" in shown.getvalue() and "not (all) written to /dev/full" in shown.getvalue()
-    # A tool is good for another try.
+    # A tool can be started again.
     with tool:
         torch.exp(x)
     assert tool.losses == []
 
 
-def test_a_feature_says_what_it_lost() -> None:
+def test_a_feature_reports_lost_results() -> None:
     applied = apply_feature("torch.exp", "dump_op_args", **options("dump_op_args"))
     applied.tool._path = FULL  # type: ignore[attr-defined]
     torch.exp(torch.ones(2))
@@ -139,7 +139,7 @@ def test_a_killed_program_loses_at_most_the_last_flush_of_time(tmp_path: Path) -
     assert done.returncode == 137, done.stderr
     (calls,) = (tmp_path / "results").rglob("op_elapsed_info_*.csv")
     names = [line.partition(",")[0] for line in calls.read_text().splitlines()]
-    # The first step is cold, and no longer of interest once there is a warm one.
+    # The first step is cold, and obsolete once there is a warm one.
     assert names.count("torch.Tensor.neg") == 5 and "torch.Tensor.tan" not in names
     (summary,) = (tmp_path / "results").rglob("op_time_summary_*.csv")
     with summary.open(newline="", encoding="utf-8") as file:
@@ -178,10 +178,10 @@ def test_notes_arrive_whole_and_in_order() -> None:
     assert not notes.path.parent.exists()
 
 
-def test_notes_that_nobody_takes_go_to_standard_error(
+def test_notes_without_a_reader_go_to_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command has ended, and a process of the program has not."""
+    """The command has ended before a process of the program has."""
     os.mkfifo(tmp_path / "notes")
     for place in ("notes", "gone"):
         note({VARIABLE: str(tmp_path / place)}, place)
@@ -196,7 +196,7 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
                 yield from parsers(one)
 
 
-def test_every_command_that_writes_where_it_is_told_asks_for_force() -> None:
+def test_every_command_with_an_output_path_asks_for_force() -> None:
     asking = set()
     for command in (*BUILTIN, *dl_cli_commands()):
         top = argparse.ArgumentParser(prog=command.name)

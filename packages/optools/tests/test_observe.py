@@ -44,7 +44,7 @@ def test_calls_are_counted_by_signature(options: dict[str, Any]) -> None:
     assert adds[3].inputs[1].value == "1"
 
 
-def test_arguments_that_choose_a_behaviour_are_told_apart(options: dict[str, Any]) -> None:
+def test_arguments_that_select_a_behaviour_are_distinguished(options: dict[str, Any]) -> None:
     a = torch.ones(2, 3)
     with OpObserve(**options) as tool:
         torch.sum(a, 0)
@@ -105,7 +105,7 @@ def test_every_call_on_request(options: dict[str, Any], tmp_path: Path) -> None:
     assert sorted({int(row["call"]) for row in rows}) == [0, 1, 2, 3]
 
 
-def test_the_csv_file_says_what_the_results_say(options: dict[str, Any], tmp_path: Path) -> None:
+def test_the_csv_file_equals_the_results(options: dict[str, Any], tmp_path: Path) -> None:
     with OpObserve(**options) as tool:
         torch.sum(torch.ones(2, 3).t(), 0)
     with next(tmp_path.glob("op_observe_info_pid*.csv")).open(newline="", encoding="utf-8") as file:
@@ -122,7 +122,7 @@ def test_the_csv_file_says_what_the_results_say(options: dict[str, Any], tmp_pat
     assert tool.results.table() in shown
 
 
-def test_the_limit_is_kept_and_told(options: dict[str, Any]) -> None:
+def test_the_limit_is_kept_and_reported(options: dict[str, Any]) -> None:
     with OpObserve(limit=3, **options) as tool:
         for size in range(5):
             torch.neg(torch.ones(size))
@@ -153,7 +153,7 @@ def test_it_keeps_no_tensor_and_leaves_nothing(options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("value", "shown"), [("1", True), ("0", False)])
-def test_the_stack_is_shown_where_the_variable_says_so(
+def test_the_variable_shows_the_stack(
     value: str, shown: bool, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OP_TOOLS_PRINT_STACK", value)
@@ -161,7 +161,7 @@ def test_the_stack_is_shown_where_the_variable_says_so(
         torch.neg(torch.ones(1))
     assert ("test_observe.py:" in options["stream"].getvalue()) is shown
     monkeypatch.setenv("OP_TOOLS_PRINT_STACK", "perhaps")
-    with pytest.raises(OptionError, match="OP_TOOLS_PRINT_STACK='perhaps' does not fit"):
+    with pytest.raises(OptionError, match="OP_TOOLS_PRINT_STACK='perhaps' is invalid"):
         OpObserve(**options)
 
 

@@ -1,4 +1,4 @@
-"""Tools that observe leave every bit as it is, and all tools leave torch as it was."""
+"""Observing tools preserve results bitwise, and all tools restore torch."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Make = Callable[[str, str, str], Tool]
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path))
 
-    def made(feature: str, level: str, device: str) -> Tool:
+    def make_with(feature: str, level: str, device: str) -> Tool:
         options = dict(OPTIONS.get(feature, {}))
         if feature != "fallback":
             options["stream"] = io.StringIO()
         return make_tool(feature, level=level, device=device, **options)
 
-    return made
+    return make_with
 
 
 def differing(plain: dict[str, Any], found: dict[str, Any]) -> list[str]:
@@ -88,7 +88,7 @@ def test_training_is_the_same_under_all_of_them(
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("feature", list(TOOLS))
 def test_nothing_stays_of_a_tool(feature: str, level: str, device: str, make: Make) -> None:
-    """Not on a graph that lives on either, nor after an error."""
+    """Neither on a graph that outlives the tool, nor after an error."""
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh()).to(device)
     x = torch.ones(2, 3).to(device)
     before, variables = torch_now(), dict(os.environ)
@@ -109,7 +109,7 @@ def test_nothing_stays_of_a_tool(feature: str, level: str, device: str, make: Ma
 
 
 def test_a_tool_that_changes_is_noticed(device: str, make: Make) -> None:
-    """What these tests compare does tell a difference."""
+    """The comparison of these tests detects a difference."""
 
     class Rounds(tool_class("dump_op_args")):  # type: ignore[misc]
         def handle(self, call: Any) -> Any:

@@ -120,7 +120,7 @@ def test_every_event_of_a_step_is_there(dump: Path) -> None:
     ]:
         assert (kind, module, name, call, phase) in found
     names = [x.name for x in records(dump) if x.phase == "backward" and x.kind == "module"]
-    # In the order of execution: the head's backward is the first.
+    # In execution order the head's backward is the first.
     assert names[0] == "head" and names.index("shared") < names.index("first")
 
 
@@ -219,11 +219,11 @@ def test_forcing_keeps_errors_from_adding_up(dump: Path, tmp_path: Path) -> None
         off = only(dump, tested).divergences
         return {value.name for value in off if value.kind == "operator"}
 
-    # Free, too, each operator is held to what its own inputs lead to.
+    # Without forcing, each operator is also judged for its own inputs.
     assert guilty(False) == guilty(True) == {"torch.nn.functional.gelu"}
 
 
-def test_rounding_is_no_divergence(dump: Path, tmp_path: Path) -> None:
+def test_rounding_is_not_a_divergence(dump: Path, tmp_path: Path) -> None:
     def last_place(x: torch.Tensor) -> torch.Tensor:
         return torch.nextafter(x, torch.full_like(x, 10.0))
 
@@ -258,11 +258,11 @@ def test_modules_alone(tmp_path: Path) -> None:
         )
     off = only(dump, tested).divergences
     assert off[0].name == "first.norm"
-    # Linear layers got what was recorded.
+    # Linear layers got the recorded inputs.
     assert not any(x.name.endswith("linear") and x.phase == "forward" for x in off)
 
 
-def test_random_operators_are_not_compared_and_give_what_was_recorded(tmp_path: Path) -> None:
+def test_random_operators_are_not_compared_and_return_the_recording(tmp_path: Path) -> None:
     def run(name: str, seed: int, **options: Any) -> Path:
         torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(), torch.nn.Tanh())
@@ -277,7 +277,7 @@ def test_random_operators_are_not_compared_and_give_what_was_recorded(tmp_path: 
     assert not [x for x in forced.divergences if x.name == "torch.tanh"]
     free = only(dump, run("free", 2, reference=dump))
     assert free.ok and free.random == 2
-    # What follows from other draws is further off than rounding is, and nobody's fault.
+    # Consequences of other draws exceed rounding, but accuse no operator.
     assert [x for x in free.values if x.inherited and x.error > x.limit]
 
 
@@ -310,7 +310,7 @@ def test_in_place_operators_and_views(tmp_path: Path) -> None:
         assert found.ok, found.text()
 
 
-def test_another_way_through_the_program_is_told(dump: Path, tmp_path: Path) -> None:
+def test_another_path_through_the_program_is_reported(dump: Path, tmp_path: Path) -> None:
     model = make_model()
     model.head = torch.nn.Sequential(model.head, torch.nn.ReLU())  # type: ignore[assignment]
     with OneIter(model, tmp_path / "tested", rank=0):
@@ -322,7 +322,7 @@ def test_another_way_through_the_program_is_told(dump: Path, tmp_path: Path) -> 
         OneIter(model, tmp_path / "more", reference=dump, rank=0).__enter__()
 
 
-def test_steps_that_do_not_begin_alike_are_told_so_first(tmp_path: Path) -> None:
+def test_steps_with_different_starts_are_reported_first(tmp_path: Path) -> None:
     def recorded(name: str, seed: int = 0, scale: float = 1.0) -> Path:
         torch.manual_seed(seed)
         model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.GELU())
@@ -341,7 +341,7 @@ def test_steps_that_do_not_begin_alike_are_told_so_first(tmp_path: Path) -> None
     assert len(batch.divergences) == 1
 
 
-def test_a_step_that_was_broken_off_is_no_whole_one(dump: Path, tmp_path: Path) -> None:
+def test_an_interrupted_step_is_incomplete(dump: Path, tmp_path: Path) -> None:
     model = make_model()
 
     def fail() -> None:
@@ -352,7 +352,7 @@ def test_a_step_that_was_broken_off_is_no_whole_one(dump: Path, tmp_path: Path) 
     with pytest.raises(KeyError):
         fail()
     found = only(dump, tmp_path / "broken")
-    assert not found.ok and "was broken off by KeyError: 'lost'" in found.text()
+    assert not found.ok and "was interrupted by KeyError: 'lost'" in found.text()
     # It may be recorded again under that name.
     assert only(dump, record(tmp_path, "broken", make_model())).ok
 
@@ -379,7 +379,7 @@ def test_ranks_have_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.Mon
         compare(tmp_path / "a", tmp_path / "c")
 
 
-def test_folders_that_are_no_steps_are_refused(dump: Path, tmp_path: Path) -> None:
+def test_folders_that_are_not_steps_are_refused(dump: Path, tmp_path: Path) -> None:
     with pytest.raises(OneIterError, match="no folder rank0"):
         compare(tmp_path / "nowhere", dump)
     with pytest.raises(OneIterError, match="not empty"):
@@ -452,7 +452,7 @@ def is_refused(reader: Reader, name: str) -> bool:
 
 
 def test_one_tensor_may_be_several_arguments(tmp_path: Path) -> None:
-    """Query, key and value of self-attention: each gradient is judged as the one it is."""
+    """Query, key and value of self-attention: each gradient is judged separately."""
 
     def attend(folder: Path, **options: Any) -> OneIter:
         torch.manual_seed(0)
@@ -463,7 +463,7 @@ def test_one_tensor_may_be_several_arguments(tmp_path: Path) -> None:
         return one
 
     attend(tmp_path / "trusted")
-    # Off by a rounding: the same values would not be looked at.
+    # Off by one rounding: equal values would not be compared.
     with Faulty("aten.bmm.default", lambda x: x * (1 + 2**-23)):
         one = attend(tmp_path / "b", reference=tmp_path / "trusted", teacher_forcing=True)
     gradients = [x for x in one.comparison.values if x.place == "gradient of args[5]"]
@@ -515,7 +515,7 @@ def test_dtypes_that_autocast_chooses_otherwise_are_one_finding(
     options = {"reference": tmp_path / "trusted", "teacher_forcing": forced}
     one = small_step(tmp_path / "tested", "autocast", True, 1, **options)
     assert one.comparison.dtypes
-    told = [x for x in one.comparison.text().splitlines() if "gave another dtype" in x]
+    told = [x for x in one.comparison.text().splitlines() if "returned another dtype" in x]
     assert len(told) == 1 and "bfloat16 and not float32" in told[0]
     assert not [x for x in one.comparison.divergences if x.kind == "operator"]
 
@@ -523,7 +523,7 @@ def test_dtypes_that_autocast_chooses_otherwise_are_one_finding(
 @pytest.mark.parametrize("mode", ["float32", "bfloat16", "autocast"])
 @pytest.mark.parametrize("forced", [False, True])
 def test_a_correct_device_is_not_accused(tmp_path: Path, mode: str, forced: bool) -> None:
-    """It rounds elsewhere, draws other numbers, and its optimizer takes lists."""
+    """A device that rounds and draws differently, and whose optimizer uses foreach operators."""
 
     def rounded(x: torch.Tensor) -> torch.Tensor:
         return x * (1 + 2**-23)
@@ -535,7 +535,7 @@ def test_a_correct_device_is_not_accused(tmp_path: Path, mode: str, forced: bool
     assert one.comparison.ok, one.comparison.text()
     assert not one.comparison.missing and not one.comparison.additional
     assert len(set(one.comparison.optimizer)) == 2
-    # A device on which something is wrong is accused still: of just that.
+    # A fault on such a device is still found, and nothing else is accused.
     guilty = "torch.nn.functional.layer_norm"
     with Faulty("aten.native_layer_norm_backward.default", lambda x: x * 1.1):
         one = small_step(tmp_path / "wrong", mode, True, 2, **options)

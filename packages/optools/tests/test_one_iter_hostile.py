@@ -1,4 +1,4 @@
-"""Recorded steps that were forged: names that steer a terminal, fields of other types, no files."""
+"""Forged recorded steps: names with terminal escapes, fields of other types, missing files."""
 
 from __future__ import annotations
 

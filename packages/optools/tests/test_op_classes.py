@@ -1,4 +1,4 @@
-"""What the schemas and shapes of overloads say about their rounding."""
+"""Rounding of overloads, derived from their schemas and shapes."""
 
 from __future__ import annotations
 

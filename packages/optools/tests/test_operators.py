@@ -1,4 +1,4 @@
-"""Which names stand for operators."""
+"""Lookup of operators by name."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_functions_and_overloads_are_found_by_name() -> None:
         "",
     ],
 )
-def test_what_is_no_operator_of_the_api_is_refused(name: str) -> None:
+def test_other_functions_of_the_api_are_refused(name: str) -> None:
     with pytest.raises(UnknownOperatorError, match="not an operator"):
         operator(name, Level.API)
 
@@ -63,12 +63,12 @@ def test_what_is_no_operator_of_the_api_is_refused(name: str) -> None:
         "aten.add.Tensor ",
     ],
 )
-def test_what_is_no_overload_that_computes_is_refused(name: str) -> None:
+def test_other_overloads_are_refused(name: str) -> None:
     assert not is_known(name, Level.DISPATCH)
 
 
 def test_names_are_python_paths_to_their_functions() -> None:
-    """Exported scripts spell operators by their names."""
+    """Exported scripts refer to operators by their names."""
     from dl_optools.operators import _functions
 
     for name, function in _functions().items():

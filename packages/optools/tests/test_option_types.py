@@ -1,4 +1,4 @@
-"""Numbers of command lines that have no sense are refused, by every command that takes one."""
+"""Invalid numbers on command lines are refused by every command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dl_optools.commands.timing import MONITOR
 from dl_optools.commands.tool import variables_of
 from dl_optools.launching.baseline import BaselineError, read
 from dl_optools.launching.launch import UnknownToolError, tools_of
-from dl_optools.launching.variables import misspelled
+from dl_optools.launching.variables import explain_misspelling
 from dl_optools.option_types import count, seconds, tolerance
 
 
@@ -84,13 +84,13 @@ def test_a_program_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None
     parser = argparse.ArgumentParser()
     DIAGNOSE.configure(parser)
     assert DIAGNOSE.run(parser.parse_args(["--", "no-such-program"])) == 127
-    assert capsys.readouterr().err == "dl diagnose: no-such-program: there is no such program\n"
+    assert capsys.readouterr().err == "dl diagnose: no-such-program: program not found\n"
 
 
 def test_variables_that_no_tool_reads() -> None:
     for name in ("OP_CAPTURE_LIST", "LINEAR_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT16", "LR", "DL_LOG"):
-        assert misspelled(name) == ""
-    assert misspelled("OP_CAPTURE_LITS").endswith("did you mean OP_CAPTURE_LIST?")
+        assert explain_misspelling(name) == ""
+    assert explain_misspelling("OP_CAPTURE_LITS").endswith("did you mean OP_CAPTURE_LIST?")
     keys = ("list", "exclude", "level", "device", "output", "every", "budget", "sample")
     more = ("tolerance", "bundles", "trace", "memory", "disk", "when_full", "dtypes")
     given = argparse.Namespace(**dict.fromkeys((*keys, *more)), set=["OP_CAPTURE_LITS=x"])
@@ -106,9 +106,9 @@ def test_a_tool_that_is_named_twice() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "no object with a format"),
-        ('{"format": 2, "compare": []}', "'compare' is no object of operators"),
-        ('{"format": 2, "compare": {"a": 1}}', "compare: a: 1 is no object"),
+        ("[]", "not an object with a format"),
+        ('{"format": 2, "compare": []}', "'compare' is not an object of operators"),
+        ('{"format": 2, "compare": {"a": 1}}', "compare: a: 1 is not an object"),
         (
             '{"format": 2, "compare": {"a": {"checked": 1, "failed": -1, "units": 1}}}',
             "compare: a: 'failed' is -1",

@@ -1,4 +1,4 @@
-"""Where results go, and whose stack frames they name."""
+"""Location of results, and stack frames in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-from dl_optools.outputs import results_directory, results_root, run_stamp, unused
+from dl_optools.outputs import results_directory, results_root, run_stamp, unused_path
 from dl_optools.stacks import Frame, program_stack
 
 
@@ -18,7 +18,7 @@ def test_the_variable_names_the_directory(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path / "out"))
     assert results_directory("timing") == tmp_path / "out" / "timing"
     assert results_directory("timing", tmp_path / "own") == tmp_path / "own"
-    # Trying them out leaves nothing behind.
+    # The test for writability leaves nothing behind.
     assert sorted(tmp_path.rglob("*")) == [
         *(tmp_path / "out", tmp_path / "out" / "timing", tmp_path / "own")
     ]
@@ -31,11 +31,11 @@ def test_a_run_has_one_stamp() -> None:
 
 def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
-    assert unused(path) == path
+    assert unused_path(path) == path
     path.touch()
-    assert unused(path) == tmp_path / "table_2.csv"
+    assert unused_path(path) == tmp_path / "table_2.csv"
     (tmp_path / "table_2.csv").touch()
-    assert unused(path) == tmp_path / "table_3.csv"
+    assert unused_path(path) == tmp_path / "table_3.csv"
 
 
 def test_the_stack_shows_the_program_and_nothing_of_torch() -> None:

@@ -64,7 +64,7 @@ def test_large_values_do_not_overflow_in_the_statistics(dtype: torch.dtype) -> N
     ],
     ids=str,
 )
-def test_positions_of_what_is_not_finite(
+def test_positions_of_values_that_are_not_finite(
     tensor: torch.Tensor, nan: int, inf: int, positions: Any
 ) -> None:
     found = statistics(tensor)[0]
@@ -136,7 +136,7 @@ def test_a_function_that_returns_nothing_is_named(check: Any) -> None:
     assert first is not None and first.name == "torch.Tensor.__setitem__"
 
 
-def test_backward_is_named_where_forward_was_finite(check: Any) -> None:
+def test_backward_is_named_if_forward_was_finite(check: Any) -> None:
     class Model(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return torch.sqrt(x)
@@ -161,7 +161,7 @@ def test_backward_is_named_where_forward_was_finite(check: Any) -> None:
         lambda x: x.new_empty(1000),
     ],
 )
-def test_what_was_asked_for_is_nobodys_fault(check: Any, function: Any) -> None:
+def test_requested_values_are_not_a_fault(check: Any, function: Any) -> None:
     with check() as tool:
         function(torch.ones(2))
     assert tool.results.first is None
@@ -195,7 +195,7 @@ def test_lines_are_written_while_the_program_runs(
 
 def test_variables_that_do_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OP_TOOLS_MAX_CACHE_SIZE", "many")
-    with pytest.raises(OptionError, match="OP_TOOLS_MAX_CACHE_SIZE='many' does not fit"):
+    with pytest.raises(OptionError, match="OP_TOOLS_MAX_CACHE_SIZE='many' is invalid"):
         OpOverflowCheck(device="cpu")
 
 
@@ -230,7 +230,7 @@ def test_nothing_changes_and_nothing_stays(check: Any) -> None:
 
 
 def test_a_saved_input_that_held_nan_made_it(check: Any) -> None:
-    """The operator's backward gets finite gradients, but computes with what forward had saved."""
+    """Backward gets finite gradients, but computes with what forward had saved."""
     weight = torch.tensor([NAN, 1.0])
     x = torch.ones(2, requires_grad=True)
     with check() as tool:
@@ -240,7 +240,7 @@ def test_a_saved_input_that_held_nan_made_it(check: Any) -> None:
 
 
 def test_finite_tensors_cost_two_reductions_each(check: Any) -> None:
-    """What is fetched from a device is four numbers a tensor, all of a call's together."""
+    """Four numbers per tensor are transferred from a device, all tensors of a call together."""
 
     class Calls(TorchDispatchMode):
         names: ClassVar[list[str]] = []
@@ -259,7 +259,7 @@ def test_finite_tensors_cost_two_reductions_each(check: Any) -> None:
     assert len(reductions) == 6 and len(Calls.names) <= 16
 
 
-def test_a_stopped_tool_starts_anew(check: Any, tmp_path: Path) -> None:
+def test_a_stopped_tool_starts_again(check: Any, tmp_path: Path) -> None:
     tool = check()
     for _ in range(2):
         with tool:

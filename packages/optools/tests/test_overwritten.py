@@ -1,4 +1,4 @@
-"""An operator that changes what it only may read is wrong, and no other is accused of it."""
+"""An operator that changes a read-only argument is accused, and no other operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from faulty_device import compared, probed
 
 
 def overwrite(at: int) -> Any:
-    """A right result, and an argument that holds something else afterwards."""
+    """Return a correct result, but change an argument."""
 
     def compute(func: Any, args: Any, kwargs: Any) -> Any:
         result = func(*args, **kwargs)
@@ -46,7 +46,7 @@ def test_an_operator_in_place_may_not_change_its_other_arguments() -> None:
     assert tool.results.guilty == ["aten.add_.Tensor"]
 
 
-def test_what_an_operator_writes_or_shares_with_what_it_writes_is_its_own() -> None:
+def test_written_arguments_and_their_aliases_may_change() -> None:
     def work() -> None:
         x = torch.randn(4, 4)
         x.add_(x), x[1].copy_(x[0]), torch.add(x, x, out=x)
@@ -60,7 +60,7 @@ def test_what_an_operator_writes_or_shares_with_what_it_writes_is_its_own() -> N
 
 
 def test_views_that_no_schema_declares_are_not_overwritten_arguments() -> None:
-    """Noise of one rounding in a result is noise in what the result is a view of."""
+    """Rounding noise in a result is also in the tensor that the result is a view of."""
 
     def noisy(result: Any) -> Any:
         parts = result if isinstance(result, (list, tuple)) else (result,)

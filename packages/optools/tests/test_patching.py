@@ -18,7 +18,7 @@ TOOLS: list[SeenByName] = []
 
 
 class SeenByName(Seen):
-    """What the feature ``seen`` of these tests makes."""
+    """Tool of the feature ``seen`` in these tests."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -123,7 +123,7 @@ def test_functions_of_other_packages(third_party: Any) -> None:
     assert names(applied) == ["third_party.fused"]
 
 
-def test_static_and_class_methods_stay_what_they_are(third_party: Any) -> None:
+def test_static_and_class_methods_keep_their_kind(third_party: Any) -> None:
     x = torch.ones(2)
     run = vars(third_party.Kernel)["run"]
     with apply_feature(["third_party.Kernel.run", "third_party.Kernel.build"], "seen") as applied:
@@ -146,7 +146,7 @@ def test_several_features_on_one_function_go_in_any_order(first: int) -> None:
     assert [len(names(applied)) for applied in both] == ([1, 2] if first == 0 else [2, 1])
 
 
-def test_what_somebody_else_put_over_ours_stays() -> None:
+def test_a_later_replacement_of_the_program_stays() -> None:
     original = torch.add
     x = torch.ones(1)
     first = apply_feature("torch.add", "seen")
@@ -185,7 +185,7 @@ def test_conditions_may_call_the_function_itself() -> None:
     assert names(applied) == ["torch.add"]
 
 
-def test_other_threads_are_seen_and_modes_of_tools_work_besides() -> None:
+def test_other_threads_are_observed_and_modes_of_tools_work_too() -> None:
     with apply_feature("torch.add", "seen") as applied, Seen(ops=r"torch\.add") as tool:
         thread = threading.Thread(target=lambda: torch.add(torch.ones(1), 1))
         thread.start()
@@ -206,7 +206,7 @@ def test_lists_of_the_environment_do_not_count_here(monkeypatch: pytest.MonkeyPa
     [
         ("torch.nothing", "cannot be called"),
         ("torch.Tensor.nothing.add", "cannot be called"),
-        ("no_such_module.add", "there is no module 'no_such_module'"),
+        ("no_such_module.add", "module 'no_such_module' does not exist"),
         ("builtins.int.bit_length", "cannot be replaced"),
         ("dl_optools._version", "has no functions"),
     ],

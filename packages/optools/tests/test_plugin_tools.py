@@ -44,7 +44,7 @@ print(x.tolist())
 
 
 def add(folder: Path, wheel: str, source: str) -> None:
-    """Install a plugin where processes of this test find it."""
+    """Install a plugin for the processes of this test."""
     site = folder / "site"
     environment(folder)
     (site / f"{wheel}_plugin.py").write_text(textwrap.dedent(source))
@@ -66,7 +66,7 @@ def test_a_tool_of_a_plugin_runs_from_torchs_import_to_the_end(tmp_path: Path) -
     assert done.stderr == ""
 
 
-def test_it_runs_beside_a_tool_of_this_package(tmp_path: Path) -> None:
+def test_it_runs_together_with_a_tool_of_this_package(tmp_path: Path) -> None:
     add(tmp_path, "counter", COUNTER)
     program = script(tmp_path, PROGRAM)
     tools = ("tool", "count,capture", "--device", "cpu", "--list", "torch.neg")
@@ -100,7 +100,10 @@ def test_a_plugin_whose_hook_fails_is_one_warning_and_the_others_run(tmp_path: P
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("return Count\n", "return dict\n"), "its plugin made {}, which is no TorchDispatchMode"),
+        (
+            ("return Count\n", "return dict\n"),
+            "its plugin returned {}, which is not a TorchDispatchMode",
+        ),
         (("return Count\n", "raise RuntimeError('no licence')\n"), "no licence"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Memory over time, by a clock that the test moves."""
+"""Memory over time, by a clock that the test controls."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_thread_looks_until_it_is_stopped(tmp_path: Path) -> None:
     monitor = ProcessMonitor(interval=3600, devices=False, directory=tmp_path)
-    with monitor, pytest.raises(RuntimeError, match="runs already"):
+    with monitor, pytest.raises(RuntimeError, match="already running"):
         monitor.start()
-    # At the start and at the end; in between nothing waits for the interval.
+    # At the start and at the end; between them nothing waits for the interval.
     assert 1 <= len(monitor.samples) <= 2
     assert len(rows_of(monitor.path)) == len(monitor.samples)
 
@@ -87,7 +87,7 @@ def test_it_ends_with_the_process(tmp_path: Path) -> None:
         child.stdin.close()
         child.wait()
         assert not monitor.sample()
-        # Nothing to look at: the thread ends by itself.
+        # The process is gone: the thread ends by itself.
         monitor.start().wait()
         monitor.stop()
     assert len(monitor.samples) == 1

@@ -8,7 +8,7 @@ import torch
 from dl_optools.relocation import WIDER, Relocation
 
 
-def test_what_shares_memory_shares_it_in_the_copy() -> None:
+def test_tensors_that_share_memory_share_it_in_the_copy() -> None:
     x = torch.arange(12.0).reshape(3, 4)
     moved = Relocation({"whole": x, "row": x[1], "columns": x.t()[1:3]})
     copy = moved.tree
@@ -42,7 +42,7 @@ def test_only_the_part_that_is_reached_is_copied() -> None:
     ],
     ids=str,
 )
-def test_layouts_are_kept(tensor: torch.Tensor) -> None:
+def test_layouts_are_preserved(tensor: torch.Tensor) -> None:
     (copy,) = Relocation([tensor]).tree
     assert copy.layout == tensor.layout and copy.dtype == tensor.dtype
     if tensor.layout == torch.strided:

@@ -1,4 +1,4 @@
-"""Running bundles again: checks, times, exports and commands."""
+"""Replay of bundles: checks, times, exports and commands."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_everything_captured_replays_and_passes(capture_directory: Path) -> None
         assert outcome.parts
 
 
-def test_what_checkpointing_computes_again_replays_and_passes(tmp_path: Path) -> None:
-    """The recomputation ends early, by an exception that no operator raised."""
+def test_recomputed_checkpoints_are_replayed_and_pass(tmp_path: Path) -> None:
+    """The recomputation ends early by an exception that is not the operator's."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.GELU(), torch.nn.Linear(3, 3))
     x = torch.randn(2, 3, requires_grad=True)
@@ -119,7 +119,7 @@ def test_random_calls_draw_the_same_numbers_again(capture_directory: Path) -> No
     assert torch.get_rng_state().equal(state)
 
 
-def test_generators_go_on_where_they_were(tmp_path: Path) -> None:
+def test_generators_continue_from_their_state(tmp_path: Path) -> None:
     generator = torch.Generator().manual_seed(5)
     x = torch.zeros(100)
     x.normal_(generator=generator)
@@ -185,7 +185,7 @@ def test_a_wrong_device_is_found(capture_directory: Path, monkeypatch: pytest.Mo
 
 
 def faulty(monkeypatch: pytest.MonkeyPatch, operator: str, wrong: Wrong) -> None:
-    """Calls that are replayed meet a fault; what places their arguments, and judges, meets none."""
+    """Replayed calls run on a faulty device; placement of arguments and judgement do not."""
     real = replay._settings
 
     @contextlib.contextmanager
@@ -258,7 +258,7 @@ def test_a_wrong_gradient_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     real = torch.autograd.grad
 
     def grad(*args: Any, **options: Any) -> Any:
-        # The reference's backward is behind that of the run.
+        # The reference's backward runs after that of the device.
         monkeypatch.setattr(torch.autograd, "grad", real)
         with FaultyDevice("aten.mm.default", wrong):
             return real(*args, **options)
@@ -301,7 +301,7 @@ def test_without_a_reference_run_and_record_are_compared(
     assert [part.name for part in check(bundle).parts if not part.ok] == ["output 0"]
 
 
-def test_what_was_written_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_place_writes_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = torch.ones(3), torch.ones(3)
 
     def program() -> None:
@@ -342,7 +342,7 @@ def test_memory_that_is_not_initialised_is_not_compared(tmp_path: Path) -> None:
     outcome = check(only(tmp_path, "torch.empty_like"))
     assert outcome.ok
     assert math.isnan(outcome.parts[0].here)
-    assert "not initialised" in outcome.notes[0]
+    assert "uninitialised" in outcome.notes[0]
 
 
 def test_each_timed_run_sees_new_arguments(tmp_path: Path) -> None:
@@ -385,7 +385,7 @@ def test_a_bundle_of_a_foreign_device_replays_on_the_cpu(tmp_path: Path) -> None
 
 
 def without_packages(script: Path, *arguments: str) -> str:
-    """Run a script where only installed packages are found."""
+    """Run a script in an interpreter with installed packages only."""
     environ = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script), *arguments],
@@ -418,7 +418,7 @@ def test_a_repro_stands_alone(operator: str, capture_directory: Path, tmp_path: 
 
 
 def run_script(script: Path, *arguments: str, alone: bool) -> tuple[int | str | None, str]:
-    """Its exit status and what it says; alone: as where dl-optools is not installed."""
+    """Return its exit status and output; alone: as if dl-optools were not installed."""
     said = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
         patch.setattr(sys, "argv", [str(script), *arguments])
@@ -432,13 +432,13 @@ def run_script(script: Path, *arguments: str, alone: bool) -> tuple[int | str | 
 
 
 def too_large(function: Any, x: torch.Tensor) -> torch.Tensor:
-    """As a device is wrong: not so in what the CPU computes for tools."""
+    """A fault of the device, which does not affect the tools' CPU computations."""
     result: torch.Tensor = function(x)
     return result * 1.5 if x.device.type == "dl" else result
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_repro_says_who_is_wrong(alone: bool, device: str, tmp_path: Path) -> None:
+def test_a_repro_reports_which_side_is_wrong(alone: bool, device: str, tmp_path: Path) -> None:
     """On the captured device, unless another one is named."""
     x = torch.linspace(-2, 2, 64).to(device)
     fault = FaultyDevice("aten.exp.default", too_large if device == "dl" else changed(torch.neg))
@@ -453,7 +453,7 @@ def test_a_repro_says_who_is_wrong(alone: bool, device: str, tmp_path: Path) -> 
     assert status == 0 and f"verdict: right on {device}, by {judge}" in said
     status, said = run_script(tmp_path / "wrong.py", alone=alone)
     assert "64 of 64 differ" in said
-    # What was recorded is wrong, the device is not any more; a CPU alone cannot tell.
+    # The recording is wrong, the device is right again; a CPU alone cannot distinguish that.
     assert status == (1 if alone and device == "cpu" else 0)
     if device == "dl":
         with fault:
@@ -462,7 +462,7 @@ def test_a_repro_says_who_is_wrong(alone: bool, device: str, tmp_path: Path) -> 
         assert run_script(tmp_path / "wrong.py", "cpu", alone=alone)[0] == 0
     with contextlib.redirect_stderr(io.StringIO()) as refused:
         assert run_script(tmp_path / "right.py", "nowhere", alone=alone)[0] == 2
-    assert "nowhere is not here" in refused.getvalue()
+    assert "nowhere is not available" in refused.getvalue()
 
 
 def test_a_bench_stands_alone(capture_directory: Path, tmp_path: Path) -> None:
@@ -500,7 +500,7 @@ def test_a_packed_bundle_needs_no_other_directory(capture_directory: Path, tmp_p
 
 
 def command(one: Command, *arguments: str) -> int:
-    """In this process, which is quicker; children are tested in test_isolation.py."""
+    """Run a command in this process, which is faster; test_isolation.py tests child processes."""
     parser = argparse.ArgumentParser()
     one.configure(parser)
     return one.run(parser.parse_args([*arguments, "--trusted"]))
@@ -519,7 +519,7 @@ def test_dl_replay_checks_and_times(
     assert "float32[4, 5]" in capsys.readouterr().out
 
 
-def test_dl_replay_refuses_what_is_damaged(
+def test_dl_replay_refuses_damaged_bundles(
     capture_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory = Path(shutil.copytree(capture_directory, tmp_path / "copy"))
@@ -553,7 +553,7 @@ def test_dl_replay_tells_calls_of_several_runs_apart(
     assert places[0].startswith("first/") and places[1] == places[0].replace("first", "second")
 
 
-def test_dl_bundle_show_names_what_a_bundle_holds(
+def test_dl_bundle_show_lists_the_content_of_a_bundle(
     capture_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = only(capture_directory, "torch.nn.functional.linear").path
@@ -573,14 +573,14 @@ def test_dl_bundle_exports(
         assert command(BUNDLE, what, path, str(tmp_path / name)) == 0
         assert (tmp_path / name).exists()
     assert command(BUNDLE, "to-repro", str(capture_directory), str(tmp_path / "x.py")) == 2
-    assert "name one of them" in capsys.readouterr().err
+    assert "name a single one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("taken", ["model.py", "model.safetensors"])
 def test_dl_bundle_replaces_no_file_unless_it_is_asked_to(
     taken: str, capture_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither the script, nor the file of its tensors, of which nobody spoke."""
+    """Neither the script, nor the file of its tensors, which the user did not name."""
     path = str(only(capture_directory, "torch.nn.functional.linear").path)
     (tmp_path / taken).write_text("weights of a month")
     script = str(tmp_path / "model.py")
@@ -591,7 +591,7 @@ def test_dl_bundle_replaces_no_file_unless_it_is_asked_to(
     assert command(BUNDLE, "to-repro", path, script, "--force") == 0
     assert "same as recorded" in without_packages(Path(script))
     assert command(BUNDLE, "to-repro", path, str(tmp_path / "x.safetensors")) == 2
-    assert "name it otherwise" in capsys.readouterr().err
+    assert "choose another name" in capsys.readouterr().err
 
 
 def test_run_op_from_data_has_its_options(

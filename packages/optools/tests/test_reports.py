@@ -1,4 +1,4 @@
-"""What ranks found is put together; compare gates; an earlier run is a baseline."""
+"""Merged reports of ranks, compare as a gate, and baselines of earlier runs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dl_optools.compare.compare_page import compare_page
 from dl_optools.launching.baseline import (
     BaselineError,
     document_of,
+    find_regressions,
+    find_slowdowns,
     read,
-    regressions,
-    slower,
 )
 from dl_optools.launching.merging import compare_text, overflow_text, seconds_of, time_text
 from dl_optools.launching.reports import Report
@@ -33,7 +33,7 @@ def compared(rank: str, failed: int = 0, **values: Any) -> Report:
         "operators": operators,
         "failures": {"aten.mm.default": "far off"} if failed else {},
         "seen": {"aten.mm.default": 5, "aten.add.Tensor": 4},
-        "coverage": "looked at 6 of 9 calls",
+        "coverage": "compared 6 of 9 calls",
         "text": "of one process\n",
         **values,
     }
@@ -53,7 +53,7 @@ def test_ranks_are_merged() -> None:
     line = next(x for x in told.splitlines() if x.startswith("aten.mm.default"))
     assert line.split()[1:4] == ["8", "2", "3.5"] and line.endswith("rank 1")
     assert "aten.add" not in told.partition("not on all ranks")[0]
-    assert "rank 0: looked at 6 of 9 calls" in told
+    assert "rank 0: compared 6 of 9 calls" in told
     assert "rank 1 also called aten.extra.default" in told and "far off" in told
     page = compare_page([(x.label, x.found) for x in (compared("0"), compared("1", failed=2))])
     assert "rank 1: 2 of 6 wrong" in page and "wrong on" in page
@@ -67,7 +67,7 @@ def test_stragglers_and_ranks_with_nan() -> None:
     lines = time_text(times).splitlines()
     assert [x for x in lines if "straggler" in x] == [lines[-1]] and "mm" in lines[-1]
     assert time_text(times[:1]) == ""
-    # Where all wait for all, steps are as long on each.
+    # If all wait for all, steps are equally long.
     waiting = [
         Report("time", 1, rank, {"calls": 1, "step": 1.0, "operators": {"mm": mm, "c10d.x": 0.9}})
         for rank, mm in (("0", 0.2), ("1", 0.9))
@@ -81,7 +81,7 @@ def test_stragglers_and_ranks_with_nan() -> None:
     assert "torch.log" in overflow_text(overflown).splitlines()[-1]
 
 
-def test_what_is_worse_than_a_baseline(tmp_path: Path) -> None:
+def test_regressions_against_a_baseline(tmp_path: Path) -> None:
     def each(failed: int = 0, units: Any = 0.3) -> dict[str, Any]:
         return {"checked": 4, "failed": failed, "units": units}
 
@@ -89,18 +89,18 @@ def test_what_is_worse_than_a_baseline(tmp_path: Path) -> None:
     was = {"a": each(), "b": each(), "c": each(1, 4.0), "d": each()}
     path.write_text(document_of({"compare": was}))
     before = read(path)["compare"]
-    assert regressions(before, before) == []
-    assert regressions(before, {**before, "new": each()}) == []
+    assert find_regressions(before, before) == []
+    assert find_regressions(before, {**before, "new": each()}) == []
     now = {"a": each(1, "inf"), "b": each(units=0.8), "c": each(2, 4.5), "new": each(1, 2.0)}
-    worse = regressions(before, now)
+    worse = find_regressions(before, now)
     assert [x.partition(":")[0] for x in worse] == ["a", "b", "new", "d"]
     for text in ("", "[]", '{"format": 2}', '{"format": 2, "compare": {"a": {}}}'):
         path.write_text(text)
-        with pytest.raises(BaselineError, match="no baseline"):
+        with pytest.raises(BaselineError, match="not a baseline"):
             read(path)
 
 
-def test_what_is_slower_than_a_baseline(tmp_path: Path) -> None:
+def test_slowdowns_against_a_baseline(tmp_path: Path) -> None:
     def timed(**milliseconds: float) -> dict[str, dict[str, Any]]:
         step = sum(milliseconds.values()) / 1e3
         found = {"calls": 1, "step": step}
@@ -110,12 +110,12 @@ def test_what_is_slower_than_a_baseline(tmp_path: Path) -> None:
     path = tmp_path / "baseline.json"
     path.write_text(document_of({"time": timed(mm=60, add=30, tiny=0.1, gone=5)}))
     before = read(path)["time"]
-    assert slower(before, before) == []
-    assert slower(before, timed(mm=65, add=33, tiny=1)) == []
-    mm, new = slower(before, timed(mm=120, add=30, tiny=0.1, new=50))
+    assert find_slowdowns(before, before) == []
+    assert find_slowdowns(before, timed(mm=65, add=33, tiny=1)) == []
+    mm, new = find_slowdowns(before, timed(mm=120, add=30, tiny=0.1, new=50))
     assert mm == "mm: 120 ms a step, 60 ms before; 30% of the step"
     assert new.startswith("new: 50 ms a step, not in the baseline")
-    # Of several ranks the slowest counts.
+    # With several ranks the slowest counts.
     ranks = [
         Report("time", 1, str(rank), {"calls": 1, "step": 1.0, "operators": {"mm": seconds}})
         for rank, seconds in enumerate((0.1, 0.4, 0.2))
@@ -148,7 +148,7 @@ def test_compare_gates(tmp_path: Path) -> None:
     options = ("tool", "compare", "--device", "cpu")
     wrong = dl(tmp_path, *options, "--save-baseline", baseline, *rest, "aten.sin.default")
     assert wrong.returncode == 1 and "aten.sin.default" in wrong.stderr
-    # What is right is not listed after what is wrong.
+    # Correct operators are not listed after wrong ones.
     assert "aten.exp.default" not in wrong.stderr
     known = dl(tmp_path, *options, "--baseline", baseline, *rest, "aten.sin.default")
     assert known.returncode == 0 and "nothing is worse" in known.stderr

@@ -1,4 +1,4 @@
-"""Tools that are absent from steps that they do not measure."""
+"""Tools that remove themselves during steps that they do not measure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results that only a gradient reads later: a wrong one accuses the operator that made it."""
+"""Results saved for a gradient: a wrong one accuses the operator that computed it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ FUSED = {
 
 
 def on_the_device(func: Any, args: Any, kwargs: Any) -> Any:
-    """Compute operators that only devices have, too."""
+    """Run device-only operators, too."""
     own = FUSED.get(func._schema.name.partition("::")[2])
     if own is None:
         return func(*args, **kwargs)
@@ -124,7 +124,7 @@ def on_the_device(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def spoilt_at(at: int) -> Callable[..., Any]:
-    """Another value: a bag, a row or a pivot of the right kind, but a wrong one."""
+    """Change a value into a valid but wrong bag, row or pivot."""
 
     def compute(func: Any, args: Any, kwargs: Any) -> Any:
         parts = list(on_the_device(func, args, kwargs))
@@ -147,7 +147,7 @@ def test_a_wrong_saved_result_accuses_the_operator_that_made_it(name: str, at: i
     assert tool.results.guilty == [f"aten.{name}"]
 
 
-def test_right_saved_results_accuse_nobody_and_none_is_left_out() -> None:
+def test_right_saved_results_accuse_no_operator_and_none_is_left_out() -> None:
     for name in FUSED:
         tool = compared(SAVED[f"{name}.default"][0], f"aten.{name}.default", instead=on_the_device)
         assert tool.results.guilty == [] and tool.results.checked == 1
@@ -159,7 +159,7 @@ def test_right_saved_results_accuse_nobody_and_none_is_left_out() -> None:
 
 
 def test_an_index_of_an_equal_value_in_another_window_is_wrong() -> None:
-    """Behind a ReLU most windows hold the same zeros."""
+    """After a ReLU most windows contain the same zeros."""
     x = torch.zeros(1, 1, 6, 6)
     name = "aten.max_pool2d_with_indices.default"
 

@@ -35,12 +35,12 @@ def test_others_compute(overload: Overload) -> None:
     assert not signature(overload).view and computes(overload)
 
 
-def test_conversions_do_not_compute_and_are_no_views() -> None:
+def test_conversions_do_not_compute_and_are_not_views() -> None:
     for overload in (aten._to_copy.default, aten.copy_.default):
         assert not signature(overload).view and not computes(overload)
 
 
-def test_what_is_written_and_returned() -> None:
+def test_written_and_returned_tensors() -> None:
     facts = signature(aten.max.dim_max)
     assert facts.written == {"max", "max_values"} and facts.returned == ("max", "max_values")
     x, values, indices = torch.ones(2, 2), torch.ones(2), torch.ones(2, dtype=torch.int64)

@@ -55,7 +55,7 @@ def test_empty_variables_count_as_not_set() -> None:
 
 
 def test_values_that_do_not_fit_name_the_variable() -> None:
-    with pytest.raises(OptionError, match=r"N='x' does not fit\. Allowed: numbers\."):
+    with pytest.raises(OptionError, match=r"N='x' is invalid\. Allowed: numbers\."):
         read({"N": "x"}, "N", int, 3, "numbers")
     assert [flag(text) for text in ("1", "On", "no", "FALSE")] == [True, True, False, False]
 
@@ -99,13 +99,13 @@ def test_variables_of_single_operators_are_named_after_them(name: str, short: st
     assert short_name(name) == short
 
 
-def test_a_name_that_no_operator_has_is_said() -> None:
-    said = "Seen: the program called no operator that 'exp' names; did you mean torch.exp"
+def test_a_name_that_no_operator_has_is_reported() -> None:
+    said = "Seen: the program called no operator that 'exp' matches; did you mean torch.exp"
     with pytest.warns(UserWarning, match=said) as warned, Seen(ops="exp,torch.add"):
         torch.add(torch.exp(torch.ones(2)), 1)
     assert len(warned) == 1
 
 
-def test_nothing_is_said_where_nothing_was_called() -> None:
+def test_nothing_is_reported_if_nothing_was_called() -> None:
     with Seen(ops="torch.exp"):
         pass

@@ -1,4 +1,4 @@
-"""Which calls are looked at."""
+"""Sampling of calls by signature."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ aten = torch.ops.aten
 
 
 class Call:
-    """What the sampler reads of a call."""
+    """The attributes of a call that the sampler reads."""
 
     def __init__(self, function: Any, *args: Any, **kwargs: Any) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs

@@ -38,7 +38,7 @@ DEFINED: dict[str, Callable[[], Any]] = {
 
 
 def unsigned(x: torch.Tensor) -> torch.Tensor:
-    """Negative zeros become positive ones."""
+    """Change negative zeros to positive ones."""
     return x.copy_(torch.where(x == 0, 0.0, x))
 
 
@@ -50,8 +50,8 @@ def test_a_lost_sign_of_zero_is_a_wrong_result(name: str) -> None:
     assert "a zero of the other sign" in tool.results.failures[0].detail
 
 
-def test_signs_of_zeros_that_nothing_defines_accuse_nobody() -> None:
-    def turned(x: torch.Tensor) -> torch.Tensor:
+def test_undefined_signs_of_zeros_accuse_no_operator() -> None:
+    def flip_signs(x: torch.Tensor) -> torch.Tensor:
         return torch.where(x == 0, -x, x)
 
     calls: dict[str, Callable[[], Any]] = {
@@ -63,12 +63,12 @@ def test_signs_of_zeros_that_nothing_defines_accuse_nobody() -> None:
         "aten.sum.default": lambda: X[:2].sum(),
     }
     for name, call in calls.items():
-        assert compared(call, name, turned).results.guilty == []
+        assert compared(call, name, flip_signs).results.guilty == []
 
 
 @pytest.mark.parametrize("name", ["relu", "tril", "clamp"])
 def test_zeros_in_place_of_other_numbers_are_positive(name: str) -> None:
-    """A product with a mask makes negative zeros of negative numbers."""
+    """A product with a mask turns negative numbers into negative zeros."""
     calls = {
         "relu": (lambda: X.relu()),
         "tril": (lambda: (X[2:6].view(2, 2) - 5).tril()),

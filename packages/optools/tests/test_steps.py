@@ -1,4 +1,4 @@
-"""Training steps are counted once, however many optimizers make them."""
+"""Training steps are counted once, with any number of optimizers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dl_optools.steps import STEPS
 
 @pytest.fixture
 def ended() -> Iterator[list[int]]:
-    """How many steps have ended, as a listener is told."""
+    """Return the number of completed steps that a listener receives."""
     numbers: list[int] = []
     STEPS.add(numbers.append)
     yield numbers

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from dl_optools.tensors import map_leaves, runs_on, tensors_of, versions, written
+from dl_optools.tensors import find_written, map_leaves, runs_on, tensors_of, versions
 
 Pair = collections.namedtuple("Pair", ["one", "other"])
 A, B, C = torch.ones(1), torch.ones(2), torch.ones(3)
@@ -61,13 +61,13 @@ def test_structures_keep_their_types() -> None:
         ("meta", ({torch.ones(1, device="meta")},), {}, True),
     ],
 )
-def test_a_call_runs_on_a_device_where_any_of_its_arguments_is(
+def test_a_call_runs_on_the_device_of_any_argument(
     device: str, args: Any, kwargs: Any, expected: bool
 ) -> None:
     assert runs_on(device, args, kwargs) is expected
 
 
-def test_what_was_written_is_found() -> None:
+def test_written_tensors_are_found() -> None:
     x, y, view = torch.ones(3), torch.ones(3), torch.ones(3)
     part = view[:2]
     with torch.inference_mode():
@@ -76,5 +76,5 @@ def test_what_was_written_is_found() -> None:
     before = versions(given)
     x.add_(1)
     part.mul_(2)
-    assert [one is other for one, other in zip(written(given, before), [x, view], strict=True)]
-    assert len(written(given, before)) == 2
+    assert [one is other for one, other in zip(find_written(given, before), [x, view], strict=True)]
+    assert len(find_written(given, before)) == 2

@@ -1,4 +1,4 @@
-"""OpTimeMeasure: what belongs to an operator's time, and what does not."""
+"""OpTimeMeasure: which time is attributed to an operator."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def rows_of(tool: OpTimeMeasure, operator: str, backward: bool = False) -> list[
 
 
 def work_rows(tool: OpTimeMeasure, backward: bool = False) -> list[Row]:
-    """Rows of the test's own operator, under the dispatcher."""
+    """Return the rows of the test's own operator, under the dispatcher."""
     found = rows_of(tool, "dl_timing_test.work.default", backward)
     return [row for row in found if row.level == "overload"]
 
@@ -73,7 +73,7 @@ def a_model() -> torch.nn.Module:
 
 
 def train(steps: int, tool: OpTimeMeasure | None = None) -> list[torch.Tensor]:
-    """The losses and the weights after some steps of training."""
+    """Return the losses and the weights after some steps of training."""
     model = a_model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     batch, labels = torch.randn(4, 1, 8, 8), torch.arange(4)
@@ -90,7 +90,7 @@ def train(steps: int, tool: OpTimeMeasure | None = None) -> list[torch.Tensor]:
 # Times
 
 
-def test_self_time_is_the_time_without_what_runs_inside(
+def test_self_time_excludes_nested_calls(
     options: dict[str, Any], clock: Nanoseconds, work: Work
 ) -> None:
     def outer(x: torch.Tensor) -> torch.Tensor:
@@ -133,7 +133,7 @@ def test_backward_of_linear_is_all_of_it_and_not_its_view(options: dict[str, Any
     assert linear.calls == 1
     inside = [x for x in tool.results.rows if x.backward and x.function == LINEAR]
     names = {row.operator for row in inside}
-    # Of the view, and of both products and the bias.
+    # Time of the view, and of both products and the bias.
     assert "aten.mm.default" in names and "aten.sum.dim_IntList" in names
     assert sum(x.calls for x in inside if x.operator == "aten.mm.default") == 2
     assert linear.seconds - linear.own == pytest.approx(sum(x.seconds for x in inside))
@@ -185,7 +185,7 @@ def test_the_median_and_the_sums(options: dict[str, Any], clock: Nanoseconds, wo
     assert rows[0].shapes == ((3,),) and rows[0].dtypes == ("float32",)
 
 
-def test_shapes_and_dtypes_are_told_apart(options: dict[str, Any]) -> None:
+def test_shapes_and_dtypes_are_distinguished(options: dict[str, Any]) -> None:
     with OpTimeMeasure(level="api", **options) as tool:
         for x in (torch.ones(2), torch.ones(2), torch.ones(3), torch.ones(2).double()):
             torch.neg(x)
@@ -230,7 +230,7 @@ def test_devices_with_events_are_not_held_up(
                 work.overload(torch.ones(2), 5_000)
                 dl_optools.step()
             assert device.synchronised == before
-    # The first step is left out; the others were read when the device had done them.
+    # The first step is left out; the others were read when the device had finished them.
     assert [(x.calls, x.seconds) for x in work_rows(tool)] == [(3, pytest.approx(15e-6))]
     assert tool.results.seconds == pytest.approx(15e-6)
     assert device.synchronised == before + 1
@@ -280,7 +280,7 @@ def test_the_budget_decides_how_many_steps_are_measured(
     options: dict[str, Any], clock: Nanoseconds, work: Work
 ) -> None:
     class Reading(Nanoseconds):
-        """Each reading costs: a span of the tool is some microseconds."""
+        """A clock whose readings take time: a span of the tool is some microseconds."""
 
         def __call__(self) -> int:
             clock.now += 1_000
@@ -312,7 +312,7 @@ def test_a_program_without_steps_is_measured_whole(options: dict[str, Any]) -> N
     assert tool.results.steps == 1 and not tool.results.cold
 
 
-def test_calls_after_the_last_step_are_left_out_and_told(options: dict[str, Any]) -> None:
+def test_calls_after_the_last_step_are_left_out_and_reported(options: dict[str, Any]) -> None:
     with OpTimeMeasure(**options) as tool:
         for _ in range(3):
             torch.neg(torch.ones(2))
@@ -323,7 +323,7 @@ def test_calls_after_the_last_step_are_left_out_and_told(options: dict[str, Any]
     assert "left out: 1 calls" in options["stream"].getvalue()
 
 
-def test_only_a_cold_step_is_told(options: dict[str, Any]) -> None:
+def test_a_cold_step_alone_is_reported(options: dict[str, Any]) -> None:
     options["every"] = 5
     with OpTimeMeasure(**options) as tool:
         for _ in range(2):
@@ -364,7 +364,7 @@ def test_nothing_is_left_in_torch(options: dict[str, Any]) -> None:
     assert len(tool.results.rows) == rows
 
 
-def test_no_activation_is_kept(options: dict[str, Any]) -> None:
+def test_no_activation_is_kept_alive(options: dict[str, Any]) -> None:
     x = torch.ones(10, requires_grad=True)
     with OpTimeMeasure(**options):
         hidden = x * 2
@@ -472,10 +472,10 @@ def test_on_dl(tmp_path: Path) -> None:
     assert tool.results.device.startswith("dl")
 
 
-def test_what_a_program_measured_is_there_before_its_end(
+def test_measurements_are_written_before_the_programs_end(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Were it killed: see ``FLUSH_SECONDS``."""
+    """Results survive a kill: see ``FLUSH_SECONDS``."""
     monkeypatch.setattr(time_measure, "FLUSH_SECONDS", 0.0)
     tool = OpTimeMeasure(**options)
     with tool:

@@ -1,4 +1,4 @@
-"""The page of a time measurement, and its plots."""
+"""Page of a time measurement, and its plots."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def results() -> TimeResults:
     )
 
 
-def test_shares_and_what_is_attained(results: TimeResults) -> None:
+def test_shares_and_attained_rates(results: TimeResults) -> None:
     assert results.share(0.25) == 0.25
     assert results.elsewhere == pytest.approx(0.2)
-    assert results.attained(results.rows[2]) == pytest.approx(0.5)
-    assert results.attained(results.rows[3]) == pytest.approx(1.0)
-    assert results.attained(results.rows[0]) is None
+    assert results.attained_share(results.rows[2]) == pytest.approx(0.5)
+    assert results.attained_share(results.rows[3]) == pytest.approx(1.0)
+    assert results.attained_share(results.rows[0]) is None
     assert [row.operator for row in results.outermost()] == [
         "torch.mm",
         "torch.mm",
@@ -70,7 +70,7 @@ def test_the_table_shows_the_outermost_first(results: TimeResults) -> None:
         ["torch.mm", "backward"],
         ["aten.<b>&.default", "forward"],
     ]
-    assert "a step takes 500.000 ms, 20.0% of it in no operator" in lines
+    assert "a step takes 500.000 ms, 20.0% of it outside of operators" in lines
     assert "3 of 100 steps measured; the tool took 1 % of the program's time (budget 2 %)" in lines
 
 
@@ -80,7 +80,7 @@ def test_the_page_stands_alone(results: TimeResults, tmp_path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"""(src|href|url|@import)\s*[=(]""", text)
     assert "prefers-color-scheme: dark" in text
-    # Every colour is one of both sets.
+    # Both themes define every colour.
     for variable in set(re.findall(r"var\(--([a-z]+)\)", text)):
         assert text.count(f"--{variable}:") == 2, variable
 

@@ -1,4 +1,4 @@
-"""`dl tool time --trace`: a timeline whose steps, operators and gaps are where they were."""
+"""`dl tool time --trace`: a timeline of steps, operators and gaps at their times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from timing_doubles import Nanoseconds
 
 
 def trained(folder: Path, steps: int, device: str) -> list[dict[str, Any]]:
-    """The timeline of some steps."""
+    """Return the timeline of some steps."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.GELU(), torch.nn.Linear(8, 2))
     model = model.to(device)
@@ -49,11 +49,11 @@ def end(event: dict[str, Any]) -> float:
 
 
 DIGIT = 1e-6
-"""Of microseconds: far below what a timeline keeps, and above the rounding of a sum."""
+"""Tolerance in microseconds: below the precision of a timeline, above rounding of sums."""
 
 
 def problems(events: list[dict[str, Any]]) -> list[str]:
-    """What Chrome's tracing or Perfetto would refuse or draw wrong; empty where all is well."""
+    """Return errors that Chrome's tracing or Perfetto would refuse or draw wrong."""
     found = []
     named = {(x["pid"], x["tid"]) for x in events if x["name"] == "thread_name"}
     processes = {x["pid"] for x in events if x["name"] == "process_name"}
@@ -102,7 +102,7 @@ def test_communication_that_overlaps_has_tracks_of_its_own(tmp_path: Path) -> No
     profile = Profile()
     record = StepRecord(profile, watch.mark())
     row = profile.row("overload", "c10d.allreduce_.default", False, "", ())
-    # Milliseconds: the second one begins before the first one is done, the third one after it.
+    # In milliseconds: the second one begins before the first one is done, the third one after it.
     for start, finish in ((1, 5), (2, 9), (6, 8)):
         span = Span(Entry(row, (), ()), None, None)
         for name, at in (("start", start), ("stop", start), ("finish", finish)):
@@ -149,8 +149,8 @@ def test_a_timeline(tmp_path: Path, device: str) -> None:
     assert any(x["ph"] == "C" for x in events) == (device != "cpu")
 
 
-def test_what_is_written_is_there_before_the_end(tmp_path: Path) -> None:
-    """Viewers take an array without its end; a program that is killed leaves one."""
+def test_files_exist_before_the_end(tmp_path: Path) -> None:
+    """Viewers accept an array without its end, as a killed program leaves it."""
     clock = Nanoseconds()
     watch = HostStopwatch(None, clock)
     trace = Trace(tmp_path / "trace.json", watch, "3")
@@ -176,7 +176,7 @@ for _ in range(40):
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """The timeline, a baseline, and exit code 1 where an operator is slower than in another one."""
+    """The timeline, a baseline, and exit code 1 if an operator is slower than in another one."""
     before, kept = tmp_path / "before.json", tmp_path / "kept.json"
     mul = {"seconds": 1e-9, "share": 0.1}
     before.write_text(document_of({"time": {"torch.Tensor.matmul": mul}}))

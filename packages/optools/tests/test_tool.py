@@ -18,11 +18,11 @@ def test_a_decorated_function_runs_under_the_tool_and_may_call_itself() -> None:
 
     @tool
     def count(depth: int) -> int:
-        """Counts down."""
+        """Count down."""
         torch.add(torch.ones(1), 1)
         return depth and count(depth - 1)
 
-    assert count(2) == 0 and count.__doc__ == "Counts down."
+    assert count(2) == 0 and count.__doc__ == "Count down."
     assert len(tool.names) == 3 and not tool.running
 
 
@@ -35,7 +35,7 @@ def test_a_condition_sees_the_operators_arguments() -> None:
 
 
 @pytest.mark.parametrize("level", ["api", "dispatch"])
-def test_what_a_condition_computes_is_not_seen(level: str) -> None:
+def test_operators_of_a_condition_are_not_observed(level: str) -> None:
     tool = Seen(level=level, condition=lambda x, *_, **__: bool(torch.add(x, 1).sum() > 0))
     other = Seen(level=level)
     x = torch.ones(2)
@@ -69,7 +69,7 @@ def test_unknown_levels_are_refused() -> None:
 def test_devices_that_are_not_here_are_refused(kind: str) -> None:
     tool = Seen(device=kind)
     with pytest.raises(
-        ValueError, match=rf"\[Seen\] device='{kind}' is not a type .* there are .*cpu"
+        ValueError, match=rf"\[Seen\] device='{kind}' is not a type .* available: .*cpu"
     ):
         tool.start()
     assert not tool.running

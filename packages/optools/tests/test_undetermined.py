@@ -1,4 +1,4 @@
-"""Where float32 itself overflows, or has no digit left, no operator is accused."""
+"""No operator is accused where float32 itself overflows, or has no correct digit."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FORWARD = "_scaled_dot_product_fused_attention_overrideable"
 
 
 def in_float64(func: Any, args: Any, kwargs: Any) -> Any:
-    """A device that scales, and is right."""
+    """A correct device that scales intermediate results."""
     wide = [x.double() if isinstance(x, torch.Tensor) else x for x in args]
     result = func(*wide, **kwargs)
     return tuple(x.float() for x in result) if isinstance(result, tuple) else result.float()
 
 
 def filled(value: float) -> Callable[..., Any]:
-    """A device that overflows another way than the CPU."""
+    """A device that overflows in another way than the CPU."""
 
     def compute(func: Any, args: Any, kwargs: Any) -> Any:
         result = func(*args, **kwargs)
@@ -58,18 +58,18 @@ def test_a_norm_whose_squares_overflow_accuses_no_device(name: str) -> None:
         assert tool.results.guilty == [overload]
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_omissions_are_reported() -> None:
     tool = compared(
         lambda: F.group_norm(torch.randn(4, 6, 5, 5) * 1e27, 3),
         "aten.native_group_norm.default",
         instead=filled(math.nan),
     )
     assert any("overflows" in what for _, what in tool.results.unjudged)
-    assert "1 checked but for a part: output 0: float32 itself overflows" in tool.results.text()
+    assert "1 partly checked: output 0: float32 itself overflows" in tool.results.text()
 
 
 def attend(scale: float, dtype: torch.dtype = torch.float32) -> Callable[[], None]:
-    """Attention and its gradient as a device has them: the gradient reads the sums of scores."""
+    """Attention and its gradient as on a device: the gradient reads the sums of scores."""
 
     def work() -> None:
         torch.manual_seed(1)
@@ -89,7 +89,7 @@ def attend(scale: float, dtype: torch.dtype = torch.float32) -> Callable[[], Non
 
 
 def fused(change: Callable[[Any], Any] = lambda x: x) -> Callable[..., Any]:
-    """A device of its own for attention, in float32 throughout."""
+    """A device with its own attention, in float32 throughout."""
 
     def compute(func: Any, args: Any, kwargs: Any) -> Any:
         own = EQUIVALENTS.get(func._schema.name.partition("::")[2])
@@ -159,7 +159,7 @@ def test_heads_that_share_keys_are_compared() -> None:
     assert tool.results.guilty == [] and tool.results.checked == 2
 
 
-def test_a_gradient_that_cancels_in_float64_accuses_nobody() -> None:
+def test_a_gradient_that_cancels_in_float64_accuses_no_operator() -> None:
     """The reference is no better than the result, and an expanded gradient cancels exactly."""
     x = torch.randn(4, 81, dtype=torch.float64).requires_grad_()
 
@@ -175,8 +175,8 @@ def test_a_gradient_that_cancels_in_float64_accuses_nobody() -> None:
     assert wrong.results.guilty == [name]
 
 
-def test_a_product_whose_terms_overflow_in_another_order_accuses_nobody() -> None:
-    """3e38 - 3e38 + 1e38 is 1e38 or infinity, as terms come in."""
+def test_a_product_whose_terms_overflow_in_another_order_accuses_no_operator() -> None:
+    """3e38 - 3e38 + 1e38 is 1e38 or infinity, depending on the order of the terms."""
     left = torch.tensor([[3e19, 3e19, -3e19, 1e19]])
     right = torch.tensor([[1e19], [1e19], [1e19], [1e19]])
     name = "aten.mm.default"

@@ -1,4 +1,4 @@
-"""Which calls are refused where nobody vouches for a bundle."""
+"""Refusal of unsafe calls in untrusted bundles."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from dl_optools.bundle.unsafe_calls import HARMLESS_FLAGS, UNSAFE_FLAGS, why_unsafe
+from dl_optools.bundle.unsafe_calls import HARMLESS_FLAGS, UNSAFE_FLAGS, find_risk
 from dl_optools.names import Level
 from dl_optools.operators import is_known, operator
 
 
 def schemas() -> Iterator[Any]:
-    """Those of all overloads that the dispatcher knows."""
+    """Return the schemas of all overloads that the dispatcher knows."""
     known = set(torch._C._dispatch_get_all_op_names())
     for schema in torch._C._jit_get_all_schemas():
         if ".".join(filter(None, [schema.name, schema.overload_name])) in known:
@@ -28,7 +28,7 @@ def name_of(schema: Any) -> str:
 
 def refusal(name: str, *args: Any, **kwargs: Any) -> str:
     level = Level.API if name.startswith("torch.") else Level.DISPATCH
-    return why_unsafe(operator(name, level), name, args, kwargs)
+    return find_risk(operator(name, level), name, args, kwargs)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def refusal(name: str, *args: Any, **kwargs: Any) -> str:
             {"check_invariants": False},
             "check_invariants=False",
         ),
-        ("aten._sparse_coo_tensor_unsafe.default", (), {}, "does without torch's checks"),
-        ("aten._sparse_compressed_tensor_unsafe.default", (), {}, "does without torch's checks"),
-        ("mkldnn.data_ptr.default", (), {}, "does without torch's checks"),
+        ("aten._sparse_coo_tensor_unsafe.default", (), {}, "bypasses torch's checks"),
+        ("aten._sparse_compressed_tensor_unsafe.default", (), {}, "bypasses torch's checks"),
+        ("mkldnn.data_ptr.default", (), {}, "bypasses torch's checks"),
         ("aten.set_.source_Storage_storage_offset", (), {}, "type Storage, which is not data"),
         ("aten.record_stream.default", (), {}, "type Stream, which is not data"),
         ("aten._test_string_default.default", (), {}, "a text 'a', which may name a file or code"),
@@ -79,7 +79,7 @@ def test_calls_with_checks_are_not(
 
 
 def test_every_flag_about_checks_is_judged() -> None:
-    """A later torch may bring another."""
+    """A later torch may add others."""
     about = re.compile(r"(^|_)(un)?(safe|check|checks|checked|valid|validate|trust|trusted)(_|$)")
     names = {
         argument.name
@@ -92,7 +92,7 @@ def test_every_flag_about_checks_is_judged() -> None:
 
 
 def test_operators_that_autograd_calls_unsafe_check_their_arguments() -> None:
-    """Names that begin so are not refused: here is why."""
+    """Names with this prefix are not refused: here is why."""
     x, far, value = torch.ones(4), torch.tensor([1 << 40]), torch.ones(1)
     mask = torch.ones(1, dtype=torch.bool)
     raising: dict[str, tuple[Any, ...]] = {
@@ -103,7 +103,7 @@ def test_operators_that_autograd_calls_unsafe_check_their_arguments() -> None:
         "aten.unsafe_split_with_sizes.default": (x, [1 << 40, 3]),
         "aten.unsafe_chunk.default": (x, -1),
     }
-    # They keep to the tensor by clamping.
+    # They stay within the tensor by clamping.
     clamping: dict[str, tuple[Any, ...]] = {
         "aten._unsafe_masked_index.default": (x, mask, [far], 0),
         "aten._unsafe_masked_index_put_accumulate.default": (x, mask, [far], value),
@@ -117,8 +117,8 @@ def test_operators_that_autograd_calls_unsafe_check_their_arguments() -> None:
         assert operator(name, Level.DISPATCH)(*args).shape[0] in (1, 4)
 
 
-def test_what_computes_is_mostly_allowed() -> None:
-    """The rule goes by what is left out; an ordinary operator has nothing of it."""
+def test_most_operators_are_allowed() -> None:
+    """The rule excludes unsafe features, which ordinary operators do not use."""
     names = sorted(name_of(x) for x in schemas() if x.name.startswith("aten::"))[::20]
     assert len(names) > 100
     refused = [x for x in names if is_known(x, Level.DISPATCH) and refusal(x)]

@@ -1,4 +1,4 @@
-"""The writer beside the program: bounds, quotas, and what it says of what it dropped."""
+"""Background writer of bundles: limits, quotas, and reports of dropped calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dl_optools.outputs import ResultsError
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Payloads are written only once it is set."""
+    """Payloads are written only after the event is set."""
     event = threading.Event()
     write = payload.write
 
@@ -67,10 +67,10 @@ def test_the_cap_on_memory_drops_calls(tmp_path: Path, gate: threading.Event) ->
 
     tool = capture(program, tmp_path, limits=Limits(memory=20_000, wait=False))
     assert tool.results is not None
-    # Each call holds its input, the input as it was afterwards, and its result.
+    # Each call holds its input, the input after the call, and its result.
     assert tool.results.calls == 2
     assert tool.results.dropped == {"queue or memory full": 8}
-    assert not tool.left_out  # It was told to drop.
+    assert not tool.left_out  # Dropping was requested.
 
 
 def test_a_program_that_waits_loses_nothing(tmp_path: Path) -> None:
@@ -101,10 +101,10 @@ def test_the_disk_quota_holds(tmp_path: Path) -> None:
     ]
 
 
-def test_a_command_is_told_what_the_quota_left_out(
+def test_a_command_reports_what_the_quota_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its exit status follows from what it is told."""
+    """The command's exit status depends on the reported losses."""
     limits = Limits(disk=100)
     tool = OpCapture(device="cpu", directory=tmp_path, limits=limits, stream=io.StringIO())
     monkeypatch.setattr(autostart, "_running", [tool.start()])
@@ -155,7 +155,7 @@ def test_a_fault_of_the_writer_reaches_the_program(
         captured(lambda: [torch.ones(2).neg() for _ in range(500)], tmp_path)
 
 
-def test_flush_waits_for_what_was_handed_in(tmp_path: Path) -> None:
+def test_flush_waits_for_submitted_calls(tmp_path: Path) -> None:
     with OpCapture(device="cpu", directory=tmp_path, stream=io.StringIO()) as tool:
         torch.ones(2).neg()
         tool.flush()
@@ -167,7 +167,7 @@ def test_no_partial_files_are_left(tmp_path: Path) -> None:
     assert {path.suffix for path in files(tmp_path)} == {".json", ".safetensors"}
 
 
-def test_what_a_program_captured_is_there_when_it_ends(tmp_path: Path) -> None:
+def test_captured_calls_are_written_when_the_program_ends(tmp_path: Path) -> None:
     """Without stop(): the queue is written at exit."""
     program = (
         "import sys, torch\n"

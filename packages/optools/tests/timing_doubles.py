@@ -1,4 +1,4 @@
-"""Clocks that tests move themselves, and operators that move them."""
+"""Clocks that tests control, and operators that advance them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 class Nanoseconds:
-    """A clock that stands still unless it is moved."""
+    """A clock that advances only on request."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -37,7 +37,7 @@ class Event:
 
 
 class Device:
-    """What ``torch.get_device_module`` gives, of a device with a queue of work."""
+    """Fake of ``torch.get_device_module`` for a device with a queue of work."""
 
     def __init__(self) -> None:
         self.submitted = 0
@@ -86,7 +86,7 @@ class Work:
 
 
 def working(pass_time: Callable[[int], None]) -> Iterator[Work]:
-    """For fixtures."""
+    """Context manager for fixtures."""
     work = Work(pass_time)
     yield work
     work.close()

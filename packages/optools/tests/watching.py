@@ -8,12 +8,12 @@ import torch
 
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
-from dl_optools.tensors import tensors_of, versions, written
+from dl_optools.tensors import find_written, tensors_of, versions
 from dl_optools.tool import Tool
 
 
 class Seen(Tool):
-    """Notes the names of calls and lets them pass."""
+    """Records the names of calls and passes them on."""
 
     variable = "SEEN"
 
@@ -48,7 +48,7 @@ class Watching(Tool):
         name = call.name
         watch = GradientWatch(given, lambda found: self.reports.append((name, found)))
         result = call.proceed()
-        if watch.attach([*tensors_of(result), *written(given, before)]):
+        if watch.attach([*tensors_of(result), *find_written(given, before)]):
             self.watches.add(watch)
         return result
 

@@ -5,7 +5,7 @@
     ...     loss = model(batch).sum()
     ...     loss.backward()
 
-Importing it imports no torch; the tools do, when they are first named.
+Importing this package does not import torch; torch is imported when a tool is first accessed.
 """
 
 from __future__ import annotations

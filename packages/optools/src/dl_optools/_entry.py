@@ -1,4 +1,4 @@
-"""The entry point by which tools start in a program that does not know of them.
+"""Entry point that starts tools in a program that does not import this package.
 
 torch calls :func:`autoload` near the end of its own import, by the entry-point group
 ``torch.backends``. Without the variable ``DL_TOOLS`` it does nothing. This module imports no torch.
@@ -22,10 +22,10 @@ def autoload() -> None:
     try:
         from dl_optools.launching.when_imported import when_imported
 
-        # Devices of other wheels are registered by entry points that may come after this one.
+        # Entry points of other wheels, which may run after this one, register devices.
         when_imported("torch", _start)
     except Exception as error:  # noqa: BLE001 - an exception from here would break `import torch`
-        _tell(error)
+        _report_failure(error)
 
 
 def _start() -> None:
@@ -34,12 +34,12 @@ def _start() -> None:
 
         start(environment())
     except Exception as error:  # noqa: BLE001 - as above
-        _tell(error)
+        _report_failure(error)
 
 
-def _tell(error: Exception) -> None:
+def _report_failure(error: Exception) -> None:
     from dl_optools.launching.notes import note
 
-    # Where nobody can be told, the program runs all the same.
+    # If the message cannot be delivered, the program runs all the same.
     with contextlib.suppress(Exception):
         note(environment(), f"no tool runs: {type(error).__name__}: {error}")

@@ -1,7 +1,8 @@
-"""What arguments look like: shapes, dtypes, strides - never the values in tensors.
+"""Signatures of arguments: shapes, dtypes and strides, but never the values in tensors.
 
-Facts are plain tuples that can be hashed, because they are taken at each call; :func:`readable`
-turns them into text later. A tensor's are ``(shape, dtype, device, strides, requires_grad)``.
+Facts are plain hashable tuples, because they are collected at each call;
+:func:`describe_arguments` formats them later. Those of a tensor are
+``(shape, dtype, device, strides, requires_grad)``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _VALUES = frozenset(
 
 
 class _Flag:
-    """True and False as facts: they would be equal to 1 and 0."""
+    """A boolean as a fact: plain True and False would be equal to 1 and 0."""
 
     def __init__(self, value: bool) -> None:
         self.text = str(value)
@@ -34,7 +35,7 @@ _TRUE, _FALSE = _Flag(True), _Flag(False)
 
 
 class _Kind:
-    """A value of which only the type is a fact."""
+    """A value whose type is the only recorded fact."""
 
     def __init__(self, value: Any) -> None:
         self.text = type(value).__name__
@@ -53,7 +54,7 @@ def _tensor(tensor: torch.Tensor) -> Facts:
     try:
         strides: tuple[int, ...] | None = tensor.stride()
     except RuntimeError:
-        # Sparse and nested ones have none.
+        # Sparse and nested tensors have no strides.
         strides = None
     return (tensor.shape, tensor.dtype, tensor.device, strides, tensor.requires_grad)
 
@@ -71,9 +72,9 @@ def _other(value: Any) -> Any:
 
 
 def facts_of(values: Any) -> Facts:
-    """The facts of several arguments or results, in order.
+    """Return the facts of several arguments or results, in order.
 
-    Of numbers with a fraction only the type is one: they may differ at each call.
+    For floating-point numbers only the type is recorded: the values may differ at each call.
     """
     found: list[Any] = []
     for value in values:
@@ -93,16 +94,16 @@ def facts_of(values: Any) -> Facts:
 
 
 def named_facts(kwargs: Mapping[str, Any]) -> Facts:
-    """Pairs of name and facts."""
+    """Return pairs of name and facts."""
     return tuple((name, _other(value)) for name, value in kwargs.items())
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument or result, readable.
+    """One argument or result in readable form.
 
     :ivar place: ``args[0]``, ``args[1][2]``, ``dim``, ``result``.
-    :ivar value: text of what is no tensor.
+    :ivar value: text of a value that is not a tensor.
     """
 
     place: str
@@ -130,7 +131,7 @@ class Argument:
 
 
 def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Strides of a contiguous tensor."""
+    """Return the strides of a contiguous tensor."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -163,8 +164,10 @@ def _walk(place: str, facts: Any) -> Iterator[Argument]:
         yield Argument(place, value=str(facts))
 
 
-def readable(positional: Facts, named: Facts = (), prefix: str = "args") -> list[Argument]:
-    """The arguments behind facts, those in lists one by one."""
+def describe_arguments(
+    positional: Facts, named: Facts = (), prefix: str = "args"
+) -> list[Argument]:
+    """Return the arguments that facts describe; elements of lists are listed individually."""
     found: list[Argument] = []
     for at, facts in enumerate(positional):
         found.extend(_walk(f"{prefix}[{at}]", facts))
@@ -174,12 +177,12 @@ def readable(positional: Facts, named: Facts = (), prefix: str = "args") -> list
 
 
 def facts_of_result(result: Any) -> Facts:
-    """The same for what a function returned: one value, or several in a list or tuple."""
+    """Return the facts of a function's result: one value, or several in a list or tuple."""
     return facts_of(result if isinstance(result, (list, tuple)) else (result,))
 
 
 def shapes_in(positional: Facts, named: Facts) -> Facts:
-    """Shape and dtype of each tensor behind facts, those in lists too."""
+    """Return shape and dtype of each tensor in the facts, including those in lists."""
     found: list[tuple[Any, torch.dtype]] = []
 
     def visit(facts: Any) -> None:

@@ -1,7 +1,7 @@
-"""Which Python function and which module an overload of the dispatcher belongs to.
+"""Attribution of dispatcher overloads to the Python function and the module that called them.
 
-Forward calls belong to the function of torch that runs around them. Backward runs later: every node
-of autograd's graph is marked with the call that made it.
+Forward calls belong to the torch function that is running. Backward runs later, so every node of
+autograd's graph is marked with the call that created it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from dl_optools.tool import Tool
 
 
 class Attribution(Tool):
-    """Fills in :attr:`OpCall.parent` and :attr:`OpCall.module` for the tools that run besides.
+    """Sets :attr:`OpCall.parent` and :attr:`OpCall.module` for the tools that run with it.
 
-    Start it before them: the tool that starts last meets calls first.
+    Start it before the other tools: the tool that starts last sees calls first.
     """
 
     variable = "ATTRIBUTION"
@@ -50,9 +50,9 @@ class Attribution(Tool):
         result = call.proceed()
         made = nodes_since(tensors_of(result, given), number, older)
         if made:
-            # A graph that held the arguments would keep them, and through them itself, alive.
+            # A graph that references the arguments would keep them, and thereby itself, alive.
             identity = call.identity()
             for node in made:
-                # Functions that call others: the inner one made the node.
+                # If functions call each other, the inner one created the node.
                 node_metadata(node).setdefault(PARENT, identity)
         return result

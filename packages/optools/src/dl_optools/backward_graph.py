@@ -1,8 +1,8 @@
-"""The part of autograd's graph that one call made, and the gradients that pass it.
+"""The part of autograd's graph that one call created, and the gradients that flow through it.
 
-Gradients are read at the nodes themselves, so nothing of the program changes: an input's gradient
-is the sum of what the call's nodes send along the edges to it. (That is what the chain rule adds to
-the input's gradient for this call; other uses of the same tensor add theirs elsewhere.)
+Gradients are read at the nodes themselves, so the program does not change: the gradient of an input
+is the sum of the gradients that the call's nodes send to it along their edges. (By the chain rule,
+that is this call's contribution; other uses of the same tensor contribute elsewhere.)
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ import torch
 from torch.autograd.graph import Node
 
 from dl_optools.call import own_work
-from dl_optools.failures import say_failure
+from dl_optools.failures import warn_failure
 from dl_optools.tensors import grad_fn_of
 from dl_optools.windows import Window
 
 Gradient = torch.Tensor | None
 Slot = tuple[int, Window | None]
-"""A tensor's position, and how its gradient is read out of what passes an edge."""
+"""A tensor's position, and a function that extracts its gradient from the one at an edge."""
 
 _IN_PLACE_ON_VIEW = "torch::autograd::CopySlices"
-"""The node of a base whose view was written to; its first edge is that to the base before."""
+"""Node of a base whose view was written to; its first edge leads to the base's previous node."""
 
 
 def node_metadata(node: Node) -> dict[str, Any]:
-    """What is written down at a node; it stays as long as the node does."""
+    """Return a node's metadata dictionary, which lives as long as the node."""
     return cast(dict[str, Any], node.metadata)
 
 
 def next_sequence_number() -> int:
-    """Nodes that this thread makes from now on have numbers not below this one."""
+    """Return the lowest sequence number that nodes created by this thread will have from now on."""
     return int(torch._C._autograd._get_sequence_nr())
 
 
 def nodes_behind(tensors: Iterable[torch.Tensor]) -> set[Node]:
-    """The nodes that made tensors, and those that made the bases of views."""
+    """Return the nodes that created tensors, and those that created the bases of views."""
     found = set()
     for tensor in tensors:
         base = tensor._base
@@ -53,9 +53,9 @@ def nodes_behind(tensors: Iterable[torch.Tensor]) -> set[Node]:
 def nodes_since(
     outputs: Iterable[torch.Tensor], number: int, older: Collection[Node] = ()
 ) -> list[Node]:
-    """The nodes behind ``outputs`` that are not older than :func:`next_sequence_number` gave.
+    """Return the nodes behind ``outputs`` created since :func:`next_sequence_number` was called.
 
-    :param older: nodes that are known not to be new; other threads count for themselves.
+    :param older: nodes that are known to be older; each thread has its own sequence numbers.
     """
     found: dict[Node, None] = {}
     waiting: list[Node | None] = [grad_fn_of(x) for x in outputs]
@@ -63,7 +63,7 @@ def nodes_since(
         node = waiting.pop()
         if node is None or node in found or node in older:
             continue
-        # Accumulators count as younger than everything, and nothing is behind them.
+        # Accumulators count as younger than every node, and no node is behind them.
         if not node.next_functions or node._sequence_nr() < number:
             continue
         found[node] = None
@@ -73,20 +73,20 @@ def nodes_since(
 
 @dataclass
 class Gradients:
-    """What passed one call in one backward; None where nothing did.
+    """Gradients of one call in one backward pass; None where none arrived.
 
-    Autograd goes on with the same memory: who keeps values longer than a report lasts copies them.
+    Autograd reuses the memory: copy the values to keep them beyond the report.
     """
 
     outputs: list[Gradient]
-    """Of each output, as it came in."""
+    """Gradient of each output, as it arrived."""
     inputs: list[Gradient]
-    """Of each input, as this call adds to it."""
+    """Contribution of this call to the gradient of each input."""
 
 
 @dataclass
 class _Pass:
-    """One run of backward through the call's nodes."""
+    """One backward pass through the call's nodes."""
 
     waiting: set[int]
     outputs: dict[int, torch.Tensor] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class _Pass:
 
 
 class _Before:
-    """Where the inputs' gradients go, as long as the call runs."""
+    """Destinations of the inputs' gradients before the call."""
 
     def __init__(self, inputs: Sequence[torch.Tensor]) -> None:
         self.edges: dict[tuple[Node, int], list[Slot]] = {}
@@ -119,7 +119,7 @@ class _Before:
                 self.bases.setdefault(edge, []).append((position, window))
 
     def slots(self, node: Node) -> list[tuple[int, list[Slot]]]:
-        """Which of the gradients that a node sends belong to inputs."""
+        """Return the inputs that each gradient sent by a node belongs to."""
         found = []
         for at, (target, number) in enumerate(node.next_functions):
             if target is None:
@@ -129,8 +129,8 @@ class _Before:
                 variable = getattr(target, "variable", None)
                 slots = slots or self.leaves.get(id(variable), [])
             if at == 0 and node.name() == _IN_PLACE_ON_VIEW:
-                # The view that was written to, or the whole that a function wrote a part of: the
-                # one that comes first among the arguments.
+                # The view that was written to, or the whole tensor that a function wrote a part of,
+                # whichever comes first among the arguments.
                 slots = sorted([*slots, *self.bases.get((target, number), [])], key=lambda x: x[0])
                 slots = slots[:1]
             if slots:
@@ -139,15 +139,15 @@ class _Before:
 
 
 class GradientWatch:
-    """Reports the gradients of one call's outputs and inputs, once for each backward.
+    """Reports the gradients of one call's outputs and inputs, once for each backward pass.
 
-    Make it before the call, with its tensors; :meth:`attach` it after, to the outputs. It keeps no
-    tensor and no node alive.
+    Create it before the call with the call's input tensors; :meth:`attach` it to the outputs after
+    the call. It keeps no tensor and no node alive.
 
     :param inputs: tensors among the arguments.
-    :param report: called in the thread of backward, as soon as all of the call's nodes have run, or
-        at the end of a backward that needs only some of them. It must not keep tensors alive of
-        which the graph is made: those of the call.
+    :param report: called in the thread of backward as soon as all of the call's nodes have run, or
+        at the end of a backward pass that does not need all nodes. It must not keep alive the
+        tensors that the graph belongs to: those of the call.
     """
 
     def __init__(self, inputs: Sequence[torch.Tensor], report: Callable[[Gradients], None]) -> None:
@@ -162,7 +162,7 @@ class GradientWatch:
         self._done = -1
 
     def attach(self, outputs: Sequence[torch.Tensor]) -> bool:
-        """Begin to watch; False if no gradient can pass.
+        """Attach hooks; return False if no gradient can pass.
 
         :param outputs: what the call returned, and the arguments that it wrote to.
         """
@@ -184,7 +184,7 @@ class GradientWatch:
         return bool(self._handles)
 
     def detach(self) -> None:
-        """Take every hook off the graph."""
+        """Remove all hooks from the graph."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
@@ -197,11 +197,11 @@ class GradientWatch:
         known = self._passes.get(task)
         if known is None:
             known = self._passes[task] = _Pass(waiting=set(self._senders))
-            # Where backward does not come to all nodes, its end tells.
+            # If the pass does not reach all nodes, the end of the pass triggers the report.
             torch.autograd.Variable._execution_engine.queue_callback(partial(self._finish, task))
         return known
 
-    # The hooks below hold positions only: with a node in them, the graph would hold itself.
+    # The hooks below store positions only: a reference to a node would create a cycle.
 
     def _on_outputs(self, ends: list[tuple[int, Slot]]) -> Callable[..., None]:
         def hook(gradients: tuple[Gradient, ...]) -> None:
@@ -214,7 +214,7 @@ class GradientWatch:
                     if gradient is None:
                         continue
                     if window is not None:
-                        # All that came by the view, and what came by its base later.
+                        # The gradient through the view, plus the later one through its base.
                         seen.outputs[position] = window.read(_plain(gradient))
                     else:
                         seen.outputs.setdefault(position, _plain(gradient))
@@ -254,20 +254,20 @@ class GradientWatch:
         with own_work():
             try:
                 self._report(found)
-            except Exception as error:  # noqa: BLE001 - backward goes on, whatever a tool does
-                say_failure("dl-optools", "the gradients of a call", error)
+            except Exception as error:  # noqa: BLE001 - a failing tool does not stop backward
+                warn_failure("dl-optools", "the gradients of a call", error)
 
 
 def _plain(gradient: torch.Tensor) -> torch.Tensor:
-    # The same object where it can be: autograd sees then that it is in use, and does not make it
-    # the `grad` of a leaf, which later gradients are added to.
+    # Returns the same object where possible: autograd then sees another reference, and does not
+    # make it the `grad` of a leaf, which later gradients are accumulated into.
     return gradient.detach() if gradient.requires_grad else gradient
 
 
 def _ends(
     outputs: Sequence[torch.Tensor], ours: Collection[Node]
 ) -> dict[Node, list[tuple[int, Slot]]]:
-    """Where the outputs' gradients come in: the node, which of its outputs, and whose it is."""
+    """Return node, output number and slot for each gradient that enters at an output."""
     found: dict[Node, list[tuple[int, Slot]]] = {}
     for position, tensor in enumerate(outputs):
         node = grad_fn_of(tensor)
@@ -285,7 +285,7 @@ def _ends(
 
 
 class Watches:
-    """The watches of one tool that are still on graphs."""
+    """Watches of one tool that are still attached to graphs."""
 
     def __init__(self) -> None:
         self._alive: weakref.WeakSet[GradientWatch] = weakref.WeakSet()
@@ -294,7 +294,7 @@ class Watches:
         self._alive.add(watch)
 
     def detach(self) -> None:
-        """Take all hooks off; graphs that live on are as if there had been no tool."""
+        """Remove all hooks, so that remaining graphs behave as without the tool."""
         for watch in list(self._alive):
             watch.detach()
         self._alive.clear()

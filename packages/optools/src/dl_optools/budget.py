@@ -1,7 +1,7 @@
-"""How much of a program a tool may measure: every n-th step, and a share of the program's time.
+"""Limits on how much of a program a tool measures: every n-th step, and a share of its time.
 
-What a measured step costs is what the tool says it spent in it, or what the step took longer than
-steps that were not measured, whichever is more: modes of torch cost time outside of tools' code.
+The cost of a measured step is the larger of what the tool reports to have spent in it and how much
+longer the step took than unmeasured steps: torch's modes also cost time outside of the tools' code.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from dataclasses import dataclass
 Clock = Callable[[], float]
 _RECENT = 31
 _OWN = 4
-"""A second step that is longer than later ones by more than so many times of what the tool says it
-cost is slow by itself: caches fill, memory is taken."""
+"""If the second step exceeds later ones by more than this multiple of the cost that the tool
+reports, the step itself was slow: caches were filled or memory was allocated."""
 
 
 @dataclass(frozen=True)
 class Spending:
-    """What a tool has cost so far.
+    """Cost of a tool so far.
 
-    :ivar steps: that ended; 1 where none did, which stands for the whole program.
-    :ivar measured: of these.
-    :ivar program_seconds: what the program took, without the tool.
-    :ivar tool_seconds: what the tool added.
-    :ivar percent: the limit; None: there is none.
+    :ivar steps: completed steps; 1 if there were none, which stands for the whole program.
+    :ivar measured: number of measured steps.
+    :ivar program_seconds: time of the program without the tool.
+    :ivar tool_seconds: time that the tool added.
+    :ivar percent: the limit; None: unlimited.
     """
 
     steps: int
@@ -38,7 +38,7 @@ class Spending:
 
     @property
     def overhead(self) -> float:
-        """The tool's time in percent of the program's."""
+        """Return the tool's time in percent of the program's."""
         return 100 * self.tool_seconds / self.program_seconds if self.program_seconds > 0 else 0.0
 
     def __str__(self) -> str:
@@ -52,14 +52,14 @@ class Spending:
 class Budget:
     """Decides at the end of each step whether the next one is measured.
 
-    The first step is measured, because a program may have no other; it is cold, so its length says
-    nothing of the tool's cost. The second one is measured on credit, so that short programs see a
-    warm step. From the third one on a step is measured when it fits the budget, which pays the
-    credit back, every other one at most.
+    The first step is measured, because a program may have no other; it is cold, so its duration
+    does not show the tool's cost. The second one is measured on credit, so that short programs
+    measure a warm step. From the third one on, a step is measured if it fits the budget after the
+    credit is paid back, and at most every other step.
 
-    :param every: look only at every n-th step.
-    :param percent: of the program's own time that the tool may take; None: no limit.
-    :param clock: seconds, never going back.
+    :param every: measure only every n-th step.
+    :param percent: share of the program's own time that the tool may take; None: no limit.
+    :param clock: monotonic clock in seconds.
     :raises ValueError: ``every`` below 1 or ``percent`` not above 0.
     """
 
@@ -67,11 +67,9 @@ class Budget:
         self, every: int = 1, percent: float | None = None, clock: Clock = time.perf_counter
     ) -> None:
         if every < 1:
-            raise ValueError(f"[Budget] every={every}: every n-th step, so at least 1")
+            raise ValueError(f"[Budget] every={every}: must be at least 1")
         if percent is not None and not percent > 0:
-            raise ValueError(
-                f"[Budget] percent={percent}: a share of the program's time above 0; None for all"
-            )
+            raise ValueError(f"[Budget] percent={percent}: must be above 0, or None for no limit")
         self.every, self.percent, self.clock = every, percent, clock
         self.measuring = True
         self._begun = self._at = clock()
@@ -83,32 +81,32 @@ class Budget:
         self._warm = 0.0
         self._warm_count = 0
         self._second: tuple[float, float] | None = None
-        """Length of the second step and what the tool charged, until a plain one is known."""
+        """Duration of the second step and the tool's charge, until an unmeasured step is known."""
         self._between = 0.0
         self._paused: float | None = None
 
     def charge(self, seconds: float) -> None:
-        """The tool worked for so long in the step that runs."""
+        """Add time that the tool worked in the current step."""
         self._charged += seconds
 
     def end_step(self) -> bool:
-        """A step has ended. Returns whether the next one is measured.
+        """End a step; return True if the next one is measured.
 
-        What the tool does until :meth:`begin_step` is charged to it.
+        Time until :meth:`begin_step` is charged to the tool.
         """
         now = self.clock()
         length = now - self._at
         if not self.measuring:
             self._plain.append(length)
             self._settle(length)
-            # Waiting may cost a little, too.
+            # Waiting also costs a little.
             self._between += self._charged
         else:
             self._measured += 1
             if self._index == 0:
                 self._cold = self._charged
             else:
-                # Against the steps just before it: programs and machines get faster and slower.
+                # Compared with the preceding steps: programs and machines change their speed.
                 usual = statistics.median(self._plain) if self._plain else length
                 self._warm += max(self._charged, length - usual)
                 self._warm_count += 1
@@ -121,14 +119,14 @@ class Budget:
         return self.measuring
 
     def begin_step(self) -> None:
-        """The program goes on."""
+        """Start the next step of the program."""
         now = self.clock()
         if self._paused is not None:
             self._between += now - self._paused
         self._paused, self._at = None, now
 
     def spending(self) -> Spending:
-        """What was spent until now."""
+        """Return the cost until now."""
         now = self.clock() if self._paused is None else self._paused
         spent = self._spent() + self._charged
         return Spending(
@@ -140,7 +138,7 @@ class Budget:
         )
 
     def _settle(self, plain: float) -> None:
-        """The first plain step tells what the second one cost beyond the tool's own work."""
+        """Derive the full cost of the second step from the first unmeasured one."""
         if self._second is not None:
             length, charged = self._second
             self._warm += max(min(length - plain, _OWN * charged) - charged, 0.0)
@@ -154,7 +152,7 @@ class Budget:
             return False
         if self.percent is None or self._index == 1:
             return True
-        # Never two in a row: what steps take without the tool has to stay known.
+        # Never two in a row: the time of unmeasured steps has to stay known.
         if after_measured:
             return False
         if not self._warm_count:

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dl_optools.failures import say_failure
-from dl_optools.mode_stack import Hidden, hidden
+from dl_optools.failures import warn_failure
+from dl_optools.mode_stack import HiddenModes, hide_modes
 from dl_optools.names import Level
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 OUR_MODES: list[type] = []
-"""Types of modes that let a tool's own work pass by themselves."""
+"""Types of modes that let a tool's own work pass without a check of :func:`own_work`."""
 
 
 class State:
-    """What tools do in one thread.
+    """State of the tools in one thread.
 
-    :ivar inside: a tool's own code runs: what it computes is nobody's operator.
-    :ivar api_call: the call at the level of the Python interface that runs now.
+    :ivar inside: a tool's own code is running: its operators are not the program's.
+    :ivar api_call: the current call at the level of the Python interface.
     """
 
     __slots__ = ("api_call", "inside")
@@ -35,7 +35,7 @@ class State:
 
 
 class _Thread(threading.local):
-    """The state of the thread that asks."""
+    """State of the current thread."""
 
     def __init__(self) -> None:
         self.state = State()
@@ -53,7 +53,7 @@ THREAD = _Thread()
 
 
 class OwnWork:
-    """See :func:`own_work`."""
+    """Context manager of :func:`own_work`."""
 
     __slots__ = ("_hidden", "_outer")
 
@@ -61,7 +61,7 @@ class OwnWork:
         state = THREAD.state
         self._outer = state.inside
         state.inside = True
-        self._hidden = hidden(OUR_MODES)
+        self._hidden = hide_modes(OUR_MODES)
 
     def __exit__(self, *exception: object) -> None:
         if self._hidden is not None:
@@ -70,24 +70,24 @@ class OwnWork:
 
 
 def own_work() -> OwnWork:
-    """What runs inside ``with own_work():`` is a tool's, not the program's.
+    """Mark the operators inside ``with own_work():`` as a tool's, not the program's.
 
-    No tool sees it, nor does a mode of the program: neither one that counts operators nor
+    No tool sees them, nor does a mode of the program: neither one that counts operators nor
     ``torch.set_default_device``.
     """
     return OwnWork()
 
 
 class OpCall:
-    """A call that tools see. The first one handles it; each hands it on by :meth:`proceed`.
+    """A call that tools see. The first tool handles it; each passes it on by :meth:`proceed`.
 
-    :ivar name: of the operator; see :mod:`.names`.
-    :ivar function: what is called: a function, or an overload of the dispatcher.
+    :ivar name: name of the operator; see :mod:`.names`.
+    :ivar function: the function that is called, or an overload of the dispatcher.
     :ivar number: counts the calls of the process that tools saw, from 1.
-    :ivar parent: at the dispatcher's level the Python function that it belongs to, in backward too
-        (there without its arguments, which may be freed); None where it is not known.
+    :ivar parent: at the dispatcher's level the Python function that it belongs to, also in backward
+        (there without its arguments, which may be freed); None if unknown.
     :ivar backward: autograd's backward runs it.
-    :ivar module: path of the module that called it; empty where nobody asked (see
+    :ivar module: path of the module that called it; empty if it was not requested (see
         :class:`.attribution.Attribution`).
     """
 
@@ -118,7 +118,7 @@ class OpCall:
         kwargs: Mapping[str, Any],
         tools: Sequence[Tool],
         state: State,
-        modes: Hidden | None,
+        modes: HiddenModes | None,
         parent: OpCall | None = None,
         backward: bool = False,
     ) -> None:
@@ -139,7 +139,7 @@ class OpCall:
         self._error: BaseException | None = None
 
     def identity(self) -> OpCall:
-        """The call without its arguments: it keeps no tensor alive."""
+        """Return the call without its arguments: it keeps no tensor alive."""
         call = OpCall.__new__(OpCall)
         call.name, call.level, call.function = self.name, self.level, self.function
         call.number, call.module, call.backward = self.number, self.module, self.backward
@@ -148,17 +148,17 @@ class OpCall:
         return call
 
     def run(self) -> Any:
-        """Send it through its tools, which are one at least, and the operator."""
+        """Run the call through its tools, at least one, and the operator."""
         try:
             return self._through(self._tools[0])
         finally:
             self._result = self._error = None
 
     def proceed(self) -> Any:
-        """Run the rest: the tools behind this one, then the operator.
+        """Run the rest: the tools after this one, then the operator.
 
-        Each tool that does not answer the call itself calls it, usually once; ``args`` and
-        ``kwargs`` may have changed. Exceptions pass through.
+        Each tool that does not compute the result itself calls it, usually once; ``args`` and
+        ``kwargs`` may have changed. Exceptions propagate.
         """
         at = self._next
         tools = self._tools
@@ -176,7 +176,7 @@ class OpCall:
         outer = state.api_call
         if self.level is Level.API:
             state.api_call = self
-            # An overload is the last that tools see of a call; a function has more inside.
+            # An overload is the innermost level that tools see; a function calls overloads.
             state.inside = False
         if modes is not None:
             depths = modes.show()
@@ -194,12 +194,12 @@ class OpCall:
         return result
 
     def _through(self, tool: Tool) -> Any:
-        """Let a tool handle it. The failure of one that only observes is its own."""
+        """Let a tool handle the call. A tool that only observes does not fail the call."""
         try:
             return tool.handle(self)
         except Exception as error:
             if not tool.observes or error is self._error:
                 self._error = error
                 raise
-            say_failure(type(tool).__name__, self.name, error)
+            warn_failure(type(tool).__name__, self.name, error)
         return self.proceed() if self._result is None else self._result[0]

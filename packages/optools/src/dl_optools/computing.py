@@ -1,4 +1,4 @@
-"""Which of a function's overloads compute, and which describe memory or convert values."""
+"""Classification of overloads: those that compute, and those that view or convert."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dl_optools.call import OUR_MODES
 from dl_optools.mode_stack import WithMode
 from dl_optools.tensors import tensors_of
 
-# All conversions of Python's interface (`to`, `half`, `type_as` ...) end in these.
+# All conversions of the Python interface (`to`, `half`, `type_as` ...) call these.
 _CONVERSIONS = (torch.ops.aten._to_copy, torch.ops.aten.copy_)
 
 
 def computes(overload: Overload[Any, Any]) -> bool:
-    """False for views, for changes of a tensor's description, and for conversions of its values."""
+    """Return False for views, metadata changes and conversions of values."""
     return not signature(overload).view and overload.overloadpacket not in _CONVERSIONS
 
 
 def only_describes(function: Callable[..., Any], name: str) -> bool:
-    """Whether all overloads behind a function are views, as far as its name tells.
+    """Return True if all overloads behind a function are views, according to its name.
 
     :param name: see :mod:`.names`.
     """
@@ -32,15 +32,15 @@ def only_describes(function: Callable[..., Any], name: str) -> bool:
     if not isinstance(packet, torch._ops.OpOverloadPacket):
         return False
     overloads = [getattr(packet, overload) for overload in packet.overloads()]
-    # TorchScript has some of strings and lists under the same names.
+    # TorchScript has overloads for strings and lists under the same names.
     ours = [x for x in overloads if "Tensor" in (str(y.type) for y in x._schema.arguments[:1])]
     return bool(ours) and all(signature(overload).view for overload in ours)
 
 
 class Recorder(WithMode):
-    """What runs inside: does it compute, and which memory does it write to?
+    """Mode that records whether overloads compute, and which memory they write.
 
-    :ivar computed: whether any overload did.
+    :ivar computed: True if any overload computed.
     """
 
     supports_higher_order_operators = True
@@ -61,7 +61,7 @@ class Recorder(WithMode):
         return func(*args, **(kwargs or {}))
 
     def wrote_to(self, tensor: torch.Tensor) -> bool:
-        """Whether anything that ran inside wrote to a tensor's memory."""
+        """Return True if an overload that ran inside wrote to a tensor's memory."""
         return tensor.layout == torch.strided and (tensor.untyped_storage()._cdata in self._written)
 
 

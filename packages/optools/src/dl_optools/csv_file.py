@@ -1,4 +1,4 @@
-"""A CSV file that threads add rows to."""
+"""CSV file to which several threads append rows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import IO, Any
 
 
 class CsvFile:
-    """Rows are written in batches; the file is made with the first one.
+    """Rows are written in batches; the file is created with the first one.
 
-    Where they cannot be written the program goes on: see ``lost``.
+    If they cannot be written the program goes on: see ``lost``.
 
-    :param columns: its first line.
-    :param batch: rows that are kept before they are written.
-    :ivar lost: rows that could not be written, and ``reason`` the first error.
+    :param columns: header of the file.
+    :param batch: number of rows that are buffered.
+    :ivar lost: number of rows that could not be written; ``reason`` is the first error.
     """
 
     def __init__(self, path: Path, columns: Sequence[str], batch: int) -> None:
@@ -37,12 +37,12 @@ class CsvFile:
                 self._write()
 
     def close(self) -> bool:
-        """Write the rest; whether there is a file."""
+        """Write the remaining rows; return True if the file exists."""
         with self._lock:
             self._write()
             if self._file is None:
                 return False
-            with contextlib.suppress(OSError):  # What was left in it was lost before.
+            with contextlib.suppress(OSError):  # Its remaining buffer has been counted as lost.
                 self._file.close()
             self._file = None
             return True
@@ -63,5 +63,5 @@ class CsvFile:
 
     @property
     def losses(self) -> list[str]:
-        """What was lost, in words; empty where nothing was."""
+        """Describe the lost rows; empty if none were lost."""
         return [f"{self.lost} rows of {self.path}: {self.reason}"] if self.lost else []

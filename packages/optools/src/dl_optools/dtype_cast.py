@@ -1,4 +1,4 @@
-"""Operators that compute in another dtype than the program says."""
+"""Tool that runs operators in other dtypes than the program requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dl_optools.computing import Recorder, only_describes
 from dl_optools.dtypes import CastOptions
 from dl_optools.environment import environment
 from dl_optools.names import short_name
-from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.outputs import results_directory, run_stamp, unused_path
 from dl_optools.relocation import Relocation
 from dl_optools.tensors import map_leaves, tensors_of
 from dl_optools.tool import Tool, ToolOptions
@@ -29,10 +29,10 @@ _COLUMNS = ("name", "from", "to", "calls", "tensors")
 
 
 class CastResults:
-    """What was cast.
+    """Statistics of casts.
 
-    :ivar calls: of each ``(operator, dtype, dtype instead)``.
-    :ivar tensors: the arguments among them.
+    :ivar calls: number of calls by ``(operator, dtype, new dtype)``.
+    :ivar tensors: number of arguments in these calls.
     """
 
     def __init__(self) -> None:
@@ -48,14 +48,14 @@ class CastResults:
             self.calls.update(keys.keys())
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """Operators cast most first; columns as in the CSV file."""
+        """Return rows, most frequently cast operators first; columns as in the CSV file."""
         return [
             (name, str(source), str(target), str(count), str(self.tensors[name, source, target]))
             for (name, source, target), count in self.calls.most_common()
         ]
 
     def text(self) -> str:
-        """The table as text."""
+        """Format the table as text."""
         return table(_COLUMNS, self.rows()) + "\n"
 
 
@@ -80,25 +80,25 @@ class _Copies:
         return self._known[id(value)]
 
     def original(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """The argument of which a tensor is the copy."""
+        """Return the argument that a tensor is a copy of."""
         return next((given for given, copy in self.pairs if copy is tensor), None)
 
 
 class OpDtypeCast(Tool):
     """Casts operators' inputs to other dtypes and their outputs back, in forward and backward.
 
-    What only describes memory, or converts values between dtypes, is left as it is. In-place
-    functions and ``out=`` write to the program's own tensors; gradients have the dtypes they would
-    have. At the end it shows what was cast, and writes it to ``op_dtype_cast_info_<run>.csv`` in
+    Views and conversions between dtypes are left unchanged. In-place functions and ``out=`` write
+    to the program's own tensors; gradients keep their original dtypes. At the end the tool shows
+    what was cast, and writes it to ``op_dtype_cast_info_<run>.csv`` in
     ``op_tools_results/op_dtype_cast_result``. Variables: ``OP_DTYPE_CAST_LIST``,
     ``OP_DTYPE_CAST_DISABLE_LIST``, ``OP_DTYPE_CAST_DICT`` and, for single operators,
     ``<OP>_OP_DTYPE_CAST_DICT``.
 
-    :param dtypes: what becomes of dtypes, for all operators; None: the variables, else float16 and
+    :param dtypes: mapping of dtypes, for all operators; None: the variables, else float16 and
         bfloat16 become float32.
-    :param directory: where to write instead.
-    :param stream: where to show the table; None: stderr.
-    :param options: those of :class:`Tool`.
+    :param directory: output directory (default: as above).
+    :param stream: receives the table; None: stderr.
+    :param options: options of :class:`Tool`.
     :raises OptionError: a variable does not hold pairs of dtypes.
     """
 
@@ -121,7 +121,7 @@ class OpDtypeCast(Tool):
     def opened(self) -> None:
         self.results = CastResults()
         directory = results_directory("op_dtype_cast_result", self._directory)
-        self._path = unused(directory / f"op_dtype_cast_info_{run_stamp()}.csv")
+        self._path = unused_path(directory / f"op_dtype_cast_info_{run_stamp()}.csv")
 
     def closed(self) -> None:
         rows = self.results.rows()
@@ -133,7 +133,7 @@ class OpDtypeCast(Tool):
             writer = csv.writer(file)
             writer.writerow(_COLUMNS)
             writer.writerows(rows)
-        stream.write(f"{self.results.text()}{self.where_written(self._path)}\n")
+        stream.write(f"{self.results.text()}{self.describe_destination(self._path)}\n")
 
     def wants(self, name: str, function: Callable[..., Any]) -> bool:
         return super().wants(name, function) and not only_describes(function, name)
@@ -151,7 +151,7 @@ class OpDtypeCast(Tool):
         finally:
             call.args, call.kwargs = args, kwargs
         if not recorder.computed:
-            # A view of a copy is no view of the argument, and a cast of one has no use.
+            # A view of a copy is not a view of the argument, and a cast of one has no use.
             return call.proceed()
         for original, copy in copies.pairs:
             if recorder.wrote_to(copy):
@@ -162,7 +162,7 @@ class OpDtypeCast(Tool):
         return self._back(call, copies, result)
 
     def _back(self, call: OpCall, copies: _Copies, result: Any) -> Any:
-        """The result in the dtypes that the program expects."""
+        """Return the result in the dtypes that the program expects."""
         dtypes = iter(_expected(call, copies, tensors_of(result)))
 
         def leaf(value: Any) -> Any:
@@ -176,13 +176,13 @@ class OpDtypeCast(Tool):
 
 
 def _expected(call: OpCall, copies: _Copies, results: list[torch.Tensor]) -> list[torch.dtype]:
-    """The dtypes that the results would have without the tool."""
+    """Return the dtypes that the results would have without the tool."""
     sources = {x.dtype for x in tensors_of(call.args, call.kwargs) if x.is_floating_point()}
     targets = {copy.dtype for _, copy in copies.pairs}
     if len(sources) == 1 and not _names_dtype(call):
         (source,) = sources
         return [source if x.dtype in targets else x.dtype for x in results]
-    # Only the operator itself knows what it makes of several, or of one that it is told.
+    # Only the operator itself defines the result of several dtypes, or of a dtype argument.
     try:
         args, kwargs = Relocation((call.args, dict(call.kwargs)), "meta").tree
         with torch.no_grad():
@@ -190,7 +190,7 @@ def _expected(call: OpCall, copies: _Copies, results: list[torch.Tensor]) -> lis
         if len(found) == len(results):
             return [x.dtype for x in found]
     except (RuntimeError, TypeError, ValueError, IndexError):
-        # It has no implementation without values.
+        # It has no meta implementation.
         pass
     sizes = [x for x in tensors_of(call.args, call.kwargs) if x.is_floating_point() and x.dim()]
     source = (sizes or [copies.pairs[0][0]])[0].dtype

@@ -1,4 +1,4 @@
-"""Which dtypes become which: ``torch.float16->torch.float32,torch.bfloat16->torch.float32``."""
+"""Parser of dtype pairs: ``torch.float16->torch.float32,torch.bfloat16->torch.float32``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALLOWED = "pairs such as torch.float16->torch.float32, separated by commas"
 
 
 def dtype(name: str) -> torch.dtype:
-    """``torch.float16`` or ``float16``.
+    """Return a dtype by its name: ``torch.float16`` or ``float16``.
 
     :raises ValueError: torch has no such dtype.
     """
@@ -29,9 +29,9 @@ def dtype(name: str) -> torch.dtype:
 
 
 def dtype_pairs(text: str) -> dict[torch.dtype, torch.dtype]:
-    """Read pairs of dtypes.
+    """Parse pairs of dtypes.
 
-    :raises ValueError: a part is no pair, or a dtype stands twice on the left.
+    :raises ValueError: a part is not a pair, or a dtype occurs twice on the left.
     """
     pairs: dict[torch.dtype, torch.dtype] = {}
     for part in split_list(text):
@@ -45,9 +45,9 @@ def dtype_pairs(text: str) -> dict[torch.dtype, torch.dtype]:
 
 
 class CastOptions:
-    """``OP_DTYPE_CAST_DICT``, and ``<OP>_OP_DTYPE_CAST_DICT`` for single operators.
+    """Values of ``OP_DTYPE_CAST_DICT``, and ``<OP>_OP_DTYPE_CAST_DICT`` for single operators.
 
-    :raises OptionError: one of them does not hold pairs of dtypes.
+    :raises OptionError: a variable does not hold pairs of dtypes.
     """
 
     def __init__(
@@ -64,5 +64,5 @@ class CastOptions:
         }
 
     def of(self, operator: str) -> Mapping[torch.dtype, torch.dtype]:
-        """The dtypes for an operator, given by what its variables are named after: ``LINEAR``."""
+        """Return the dtypes for an operator, given the name in its variables: ``LINEAR``."""
         return self.single.get(operator, self.default)

@@ -1,7 +1,7 @@
-"""The one module that reads the environment of the process; others get it from here.
+"""Access to the environment of the process; all other modules use this one.
 
-:mod:`.options` makes values of it. No tool writes to it: what one reads does not change another.
-Imported with torch, so that it imports nothing itself.
+:mod:`.options` parses the values. No tool writes to the environment, so that tools do not affect
+each other. Imported with torch, so that it imports nothing itself.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 
 def environment() -> Mapping[str, str]:
-    """All variables, as they are whenever they are looked at."""
+    """Return the current variables, as a live mapping."""
     return os.environ
 
 
 def replace_environment(program: Mapping[str, str]) -> None:
-    """Take the variables of another program, which this process is from now on."""
+    """Use the variables of another program, which this process runs from now on."""
     os.environ.clear()
     os.environ.update(program)

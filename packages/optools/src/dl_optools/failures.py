@@ -1,4 +1,4 @@
-"""What becomes of a tool that fails while it looks at a program: the program goes on."""
+"""Handling of failures inside a tool: a warning, and the program goes on."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import warnings
 
 
 class ToolFailureWarning(RuntimeWarning):
-    """A tool failed at a call, which it leaves out; the program has its result."""
+    """A tool failed at a call, which it skips; the program gets its result."""
 
 
-def say_failure(tool: str, operator: str, error: Exception) -> None:
-    """Warn of it, once for each operator and reason; as an error where warnings are errors."""
+def warn_failure(tool: str, operator: str, error: Exception) -> None:
+    """Warn once for each operator and reason; raise where warnings are errors."""
     text = str(error).partition("\n")[0]
     warnings.warn(
         f"[{tool}] it failed at {operator}: {type(error).__name__}: {text[:300]}; the program goes "
-        "on, and the call is not looked at",
+        "on, and the call is not checked",
         ToolFailureWarning,
         stacklevel=2,
     )

@@ -1,4 +1,4 @@
-"""Operators that run on the CPU instead of the device."""
+"""Tool that runs operators on the CPU instead of the device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dl_optools.backward_graph import (
     nodes_since,
 )
 from dl_optools.call import OUR_MODES, OpCall, own_work
-from dl_optools.launching.merging import stayed_texts
+from dl_optools.launching.merging import format_stayed
 from dl_optools.mode_stack import WithMode
 from dl_optools.names import Level, overload_name
 from dl_optools.on_host import only_on_device, run_on_host
@@ -28,10 +28,10 @@ _MARK = "dl_optools.fallback"
 
 
 class _OnHost(WithMode):
-    """Everything that the dispatcher runs inside goes to the CPU.
+    """Mode that runs every overload inside it on the CPU.
 
-    :param random: what draws random numbers, too.
-    :param stayed: gets the names of what only the device has.
+    :param random: include operators that draw random numbers.
+    :param stayed: receives the names of operators that only the device has.
     """
 
     supports_higher_order_operators = True
@@ -54,7 +54,7 @@ OUR_MODES.append(_OnHost)
 
 
 class _MarkedBackward(Tool):
-    """The backward of Python functions that fell back: their nodes carry a mark."""
+    """Backward of Python functions that fell back: their nodes carry a mark."""
 
     variable = "FALLBACK"
 
@@ -73,16 +73,18 @@ class _MarkedBackward(Tool):
 
 
 class OpFallback(Tool):
-    """Runs operators on the CPU and gives their results to the device, in forward and backward.
+    """Runs operators on the CPU and copies their results to the device, in forward and backward.
 
-    In-place writes, views, ``out=``, return types and the order of random numbers are kept; only
-    the numbers may differ. ``OP_FALLBACK_LIST`` and ``OP_FALLBACK_DISABLE_LIST`` select operators.
+    In-place writes, views, ``out=``, return types and the order of random numbers are preserved;
+    only the values may differ. ``OP_FALLBACK_LIST`` and ``OP_FALLBACK_DISABLE_LIST`` select
+    operators.
 
-    Operators that draw random numbers stay on the device, so that the program draws the same ones
-    as without the tool; to fall back they have to be named, not met by an expression.
+    Operators that draw random numbers stay on the device, so that the program draws the same
+    numbers as without the tool; to fall back they have to be named exactly, not matched by an
+    expression.
 
-    What only devices have, such as a library's fused cells, stays on the device, too. Where it was
-    named, the tool says so at its end.
+    Operators that only devices have, such as a library's fused cells, also stay on the device. If
+    they were named, the tool reports that at its end.
     """
 
     variable = "FALLBACK"
@@ -97,15 +99,15 @@ class OpFallback(Tool):
         if self.level is Level.API:
             levels.remove(self._backward, Level.DISPATCH)
         if self._stayed and not self.reports:
-            for line in stayed_texts(self._stayed):
+            for line in format_stayed(self._stayed):
                 warnings.warn(line, stacklevel=3)
 
     def report(self) -> dict[str, Any]:
-        """What was named, and runs on the device all the same."""
+        """Return the operators that were named, but run on the device."""
         return {"stayed": sorted(self._stayed)}
 
     def handle(self, call: OpCall) -> Any:
-        random = self.selection.is_spelt_out(call.name)
+        random = self.selection.is_listed_exactly(call.name)
         if self.level is Level.DISPATCH:
             overload = cast(Overload[Any, Any], call.function)
             if random and only_on_device(overload):
@@ -116,7 +118,7 @@ class OpFallback(Tool):
         started = next_sequence_number()
         with _OnHost(random, self._stayed if random else set()):
             result = call.proceed()
-        # In-place functions return nothing new: what they wrote to has the nodes.
+        # In-place functions return nothing new: the written tensors have the nodes.
         for node in nodes_since(tensors_of(result, given), started, older):
             node_metadata(node)[_MARK] = random
         return result

@@ -1,4 +1,4 @@
-"""The tools by the names under which users ask for them."""
+"""Registry of the tools by their public names."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dl_optools.launching.launch import TOOL_NAMES
 from dl_optools.tool import Tool
 
 TOOLS = {each.feature: each.home for each in TOOL_NAMES}
-"""Feature names, as ``apply_feature`` knows them, and where the tools stand."""
+"""Feature names, as ``apply_feature`` uses them, and the classes of the tools."""
 
 
 def tool_class(feature: str) -> type[Tool]:
-    """The class behind a feature's name.
+    """Return the class of a feature.
 
-    :raises ValueError: there is none.
+    :raises ValueError: the feature is unknown.
     """
     if feature not in TOOLS:
         known = ", ".join(TOOLS)

@@ -1,7 +1,7 @@
-"""The two places where calls are met: torch's function mode and its dispatch mode.
+"""The two levels at which calls are observed: torch's function mode and its dispatch mode.
 
-Each level has one mode a thread, however many tools there are, so that tools start and stop in any
-order. It is on torch's stack only while a tool of its level runs in that thread.
+Each level has one mode per thread, independent of the number of tools, so that tools start and stop
+in any order. It is on torch's stack only while a tool of its level runs in that thread.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools.backward_graph import node_metadata
 from dl_optools.call import OUR_MODES, THREAD, OpCall, State
-from dl_optools.mode_stack import dispatch_depth, enter, function_depth, hidden, leave, on_stack
+from dl_optools.mode_stack import dispatch_depth, enter, function_depth, hide_modes, leave, on_stack
 from dl_optools.names import Level, api_name, overload_name
 
 if TYPE_CHECKING:
     from dl_optools.tool import Tool
 
-# They answer from what a tensor says of itself, or call other functions that are seen.
+# They read a tensor's metadata, or call other functions that are observed.
 METADATA = frozenset({"torch._has_compatible_shallow_copy_type"}) | frozenset(
     f"torch.Tensor.{name}"
     for name in [
@@ -79,20 +79,20 @@ _BACKWARD: Mapping[Callable[..., Any], Callable[..., Any]] = {
     torch.autograd.backward: torch.autograd.backward,
     torch.autograd.grad: torch.autograd.grad,
 }
-"""Functions that run autograd's engine, and where they do it."""
+"""Functions that run autograd's engine, and the attributes that hold them."""
 _ENGINE = "_engine_run_backward"
 _current_node = torch._C._current_autograd_node
 PARENT = "dl_optools.call"
-"""Key of an autograd node's metadata: the call that made the node."""
+"""Key of an autograd node's metadata: the call that created the node."""
 
 
 def is_operator(name: str) -> bool:
-    """False for functions that read metadata, and for attributes."""
+    """Return False for functions that read metadata, and for attributes."""
     return not (name in METADATA or name.startswith("torch.autograd.") or name.endswith(_ACCESSORS))
 
 
 class _Chains:
-    """The tools of one level in one thread, and which of them want a function."""
+    """Tools of one level in one thread, and those that want each function."""
 
     def __init__(self, name_of: Callable[[Any], str]) -> None:
         self.tools: tuple[Tool, ...] = ()
@@ -104,7 +104,7 @@ class _Chains:
         self.known = {}
 
     def look_up(self, function: Callable[..., Any]) -> tuple[str, tuple[Tool, ...]]:
-        """The function's name and the tools that want it."""
+        """Return the function's name and the tools that want it."""
         name = self._name_of(function)
         wanted = self.tools if is_operator(name) else ()
         if isinstance(function, HigherOrderOperator):
@@ -124,11 +124,11 @@ def through_tools(
     parent: OpCall | None = None,
     backward: bool = False,
 ) -> Any:
-    """Call a function through those of its tools whose device and condition fit."""
+    """Call a function through those of its tools whose device and condition match."""
     state = THREAD.state
     if not state.inside:
         state.inside = True
-        modes = hidden(OUR_MODES) if function_depth() or dispatch_depth() else None
+        modes = hide_modes(OUR_MODES) if function_depth() or dispatch_depth() else None
         try:
             if len(tools) != 1:
                 tools = tuple([tool for tool in tools if tool.applies(args, kwargs)])
@@ -144,12 +144,16 @@ def through_tools(
                 modes.show()
             state.inside = False
     return (
-        function(*args, **kwargs) if level is Level.API else _alone(state, function, args, kwargs)
+        function(*args, **kwargs)
+        if level is Level.API
+        else _call_overload(state, function, args, kwargs)
     )
 
 
-def _alone(state: State, overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call an overload out of a dispatch mode: it is no function that the program calls."""
+def _call_overload(
+    state: State, overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Call an overload from the dispatch mode, hidden from the API level's tools."""
     outer = state.inside
     state.inside = True
     try:
@@ -159,7 +163,7 @@ def _alone(state: State, overload: Any, args: tuple[Any, ...], kwargs: dict[str,
 
 
 class ApiMode(TorchFunctionMode):
-    """Sees the functions of torch that a program calls, not those that they call in turn."""
+    """Observes the torch functions that a program calls, but not those that they call in turn."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -177,10 +181,10 @@ class ApiMode(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
     def _backward(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run autograd's engine with this mode on, as torch itself would not.
+        """Run autograd's engine with this mode on, which torch itself would turn off.
 
-        Backward recomputes what was checkpointed, and runs functions that users wrote. Where modes
-        of the program are below this one, these get the call as it is.
+        Backward recomputes checkpointed functions, and runs functions of the user. If modes of the
+        program are below this one, they get the call unchanged.
         """
         home = _BACKWARD[func]
         engine = home.__globals__.get(_ENGINE)
@@ -209,9 +213,9 @@ class ApiMode(TorchFunctionMode):
 
 
 class DispatchMode(TorchDispatchMode):
-    """Sees the overloads that the dispatcher runs, in backward too."""
+    """Observes the overloads that the dispatcher runs, in backward too."""
 
-    # They pass: what they are made of is seen.
+    # Composite overloads pass through: the overloads that they call are observed.
     supports_higher_order_operators = True
 
     def __init__(self) -> None:
@@ -225,7 +229,7 @@ class DispatchMode(TorchDispatchMode):
             known = chains.look_up(func)
         state = THREAD.state
         if state.inside or not known[1]:
-            return _alone(state, func, args, kwargs or {})
+            return _call_overload(state, func, args, kwargs or {})
         node = _current_node()
         parent = state.api_call if node is None else node_metadata(node).get(PARENT)
         backward = node is not None
@@ -250,7 +254,7 @@ _MODES: dict[Level, type[ApiMode] | type[DispatchMode]] = {
 
 
 def add(tool: Tool, level: Level) -> None:
-    """Send the calls of this thread through a tool, too: the last one added meets them first."""
+    """Send the calls of this thread through a tool; the last added tool sees them first."""
     mode = _thread.modes.get(level)
     if mode is None:
         mode = _thread.modes[level] = _MODES[level]()
@@ -259,16 +263,16 @@ def add(tool: Tool, level: Level) -> None:
 
 
 def has(tool: Tool, level: Level) -> bool:
-    """Whether the calls of this thread go through a tool."""
+    """Return True if the calls of this thread go through a tool."""
     mode = _thread.modes.get(level)
     return mode is not None and tool in mode.chains.tools
 
 
-def changeable() -> bool:
-    """Whether torch lets the modes of this thread go now.
+def can_change_modes() -> bool:
+    """Return True if the modes of this thread can be removed now.
 
-    Not within backward, nor within a call that one of them sees: torch puts back the stack of modes
-    that was there before.
+    Not within backward, nor within a call that a mode observes: torch restores the previous
+    stack of modes afterwards.
     """
     if torch._C._current_graph_task_id() != -1:
         return False
@@ -278,10 +282,10 @@ def changeable() -> bool:
 def remove(tool: Tool, level: Level) -> None:
     """Undo :func:`add`, in the thread that called it.
 
-    Where it is not :func:`changeable`, an idle mode stays on torch's stack until the next tool of
-    the thread starts and stops.
+    Unless :func:`can_change_modes`, an idle mode stays on torch's stack until the next tool of the
+    thread starts and stops.
 
-    :raises RuntimeError: another thread called it.
+    :raises RuntimeError: it was called in another thread.
     """
     mode = _thread.modes.get(level)
     if mode is None or tool not in mode.chains.tools:
@@ -289,7 +293,7 @@ def remove(tool: Tool, level: Level) -> None:
             f"[{type(tool).__name__}] it was started in another thread; stop it there"
         )
     mode.chains.change(other for other in mode.chains.tools if other is not tool)
-    if changeable():
+    if can_change_modes():
         for place, idle in list(_thread.modes.items()):
             if not idle.chains.tools:
                 del _thread.modes[place]
@@ -297,12 +301,12 @@ def remove(tool: Tool, level: Level) -> None:
 
 
 def modes_of_thread() -> list[ApiMode | DispatchMode]:
-    """What sees the calls of this thread."""
+    """Return the modes that observe the calls of this thread."""
     return list(_thread.modes.values())
 
 
 def leave_thread() -> None:
-    """Undo every :func:`add` of this thread, which ends."""
+    """Undo every :func:`add` of this thread, which is about to end."""
     for level, mode in list(_thread.modes.items()):
         mode.chains.change(())
         del _thread.modes[level]

@@ -1,6 +1,6 @@
-"""Torch's stacks of modes: takes one out from anywhere in them, and hides our own work from all.
+"""Access to torch's stacks of modes: removal from any position, and hiding of the tools' own work.
 
-Modes are met from the top of a stack. Torch takes them off from there only.
+Calls go through the modes from the top of a stack. Torch only removes the top one.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _FLAGS = {
         "old_without_ignore_compile_internals_dispatch_mode_flags"
     ),
 }
-"""What torch notes, for all threads, about dispatch modes; and where each mode keeps what was noted
-before it was entered."""
+"""Torch's global flags about dispatch modes, and the attributes in which each mode saves their
+previous values."""
 
 
-class _Noted:
-    """Torch's notes as they are without our modes: threads enter and leave them in any order."""
+class _DispatchFlags:
+    """Torch's flags without our modes: threads enter and leave them in any order."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._modes = 0
         self._before = [False] * len(_FLAGS)
 
-    def entered(self) -> None:
+    def pushed(self) -> None:
         with self._lock:
             if self._modes == 0:
                 self._before = [getattr(_python_dispatch, name) for name in _FLAGS]
                 self._note([True] * len(_FLAGS))
             self._modes += 1
 
-    def left(self, below: list[Any], above: list[Any]) -> None:
-        """A mode left from between others."""
+    def removed(self, below: list[Any], above: list[Any]) -> None:
+        """Update the flags after a mode was removed from between others."""
         with self._lock:
             self._modes -= 1
             if self._modes:
@@ -57,7 +57,7 @@ class _Noted:
             if not above:
                 self._note(self._before)
                 return
-            # The next mode puts back what we noted: now it has to put back what we found.
+            # The next mode restores the values that we set: it has to restore those that we saved.
             heir = above[0]
             turn = sum(other is heir for other in below)
             for kept, value in zip(_FLAGS.values(), self._before, strict=True):
@@ -69,7 +69,7 @@ class _Noted:
         set_is_in_mode_without_ignore_compile_internals(values[-1])
 
 
-_noted = _Noted()
+_noted = _DispatchFlags()
 
 
 def _stack(mode: Any) -> list[Any]:
@@ -79,21 +79,21 @@ def _stack(mode: Any) -> list[Any]:
 
 
 def on_stack(mode: Any) -> bool:
-    """Whether a function mode or a dispatch mode meets calls of this thread now."""
+    """Return True if a function mode or a dispatch mode is active in this thread."""
     return any(other is mode for other in _stack(mode))
 
 
 def enter(mode: Any) -> None:
-    """Put a mode on top of its stack."""
+    """Push a mode onto its stack."""
     if isinstance(mode, TorchDispatchMode):
-        _noted.entered()
+        _noted.pushed()
         _python_dispatch._push_mode(mode)
     else:
         _function_push(mode)
 
 
 def leave(mode: Any) -> None:
-    """Take a mode off that was entered here, from below others if need be; those notice nothing."""
+    """Remove a mode that was entered by :func:`enter`, from any position of its stack."""
     stack = _stack(mode)
     place = max(at for at, other in enumerate(stack) if other is mode)
     below, above = stack[:place], stack[place + 1 :]
@@ -105,13 +105,13 @@ def leave(mode: Any) -> None:
     for other in above:
         push(other)
     if dispatch:
-        _noted.left(below, above)
+        _noted.removed(below, above)
 
 
 class WithMode(TorchDispatchMode):
     """A dispatch mode for ``with`` in any thread.
 
-    Torch notes modes that enter by themselves for all threads.
+    Torch sets its flags for all threads when a mode enters by itself.
     """
 
     def __init__(self) -> None:
@@ -125,8 +125,8 @@ class WithMode(TorchDispatchMode):
         leave(self)
 
 
-class Hidden:
-    """Modes that were taken off for a while."""
+class HiddenModes:
+    """Modes that were removed temporarily."""
 
     __slots__ = ("_dispatch", "_function")
 
@@ -136,18 +136,18 @@ class Hidden:
         self.hide(0, 0)
 
     def hide(self, functions: int, dispatches: int) -> None:
-        """Take off what stands above two depths, except those modes that torch itself needs."""
+        """Remove the modes above two depths, except those that torch itself needs."""
         while function_depth() > functions:
             self._function.append(_function_pop())
         while dispatch_depth() > dispatches:
             top = _dispatch_at(dispatch_depth() - 1)
-            # They stand below all others.
+            # Torch's own modes are below all others.
             if top.is_infra_mode():
                 break
             self._dispatch.append(_python_dispatch._pop_mode())
 
     def show(self) -> tuple[int, int]:
-        """Put all back; returns the depths of the stacks before."""
+        """Restore all modes; return the depths of the stacks before."""
         depths = function_depth(), dispatch_depth()
         while self._function:
             _function_push(self._function.pop())
@@ -156,14 +156,14 @@ class Hidden:
         return depths
 
 
-def hidden(ours: Collection[type]) -> Hidden | None:
-    """Take the modes off, so that they do not see what a tool computes.
+def hide_modes(ours: Collection[type]) -> HiddenModes | None:
+    """Remove the modes, so that they do not observe a tool's own work.
 
-    :param ours: modes that look away by themselves.
-    :returns: what puts them back; None where there is nothing to hide.
+    :param ours: types of modes that ignore it by themselves.
+    :returns: an object that restores them; None if there is nothing to hide.
     """
     if not function_depth() and all(
         type(_dispatch_at(at)) in ours for at in range(dispatch_depth())
     ):
         return None
-    return Hidden()
+    return HiddenModes()

@@ -1,4 +1,4 @@
-"""Which module of the model runs: the path from the outermost one."""
+"""Path of the running module, from the outermost one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Thread(threading.local):
 
 
 class ModulePath:
-    """Follows forward calls of modules while it is open. Users share it by :data:`MODULE_PATH`."""
+    """Tracks forward calls of modules while it is open. Users share :data:`MODULE_PATH`."""
 
     def __init__(self) -> None:
         self._users = 0
@@ -27,7 +27,7 @@ class ModulePath:
         )
 
     def open(self) -> None:
-        """Begin to follow, or follow for one user more."""
+        """Start tracking, or add one more user."""
         self._users += 1
         if self._users == 1:
             self._handles = [
@@ -36,7 +36,7 @@ class ModulePath:
             ]
 
     def close(self) -> None:
-        """One user less; after the last one torch has no hook of ours."""
+        """Remove one user; without users torch has no hook of ours."""
         self._users -= 1
         if self._users == 0:
             for handle in self._handles:
@@ -45,7 +45,7 @@ class ModulePath:
             self._thread = _Thread()
 
     def current(self) -> str:
-        """``layers.0.attention`` within a model; its class where the model itself runs; else ""."""
+        """Return ``layers.0.attention`` within a model, the class for the model itself, or ""."""
         running = self._thread.running
         if not running:
             return ""
@@ -60,7 +60,7 @@ class ModulePath:
 
     def _leave(self, module: torch.nn.Module, _: Any, __: Any) -> None:
         running = self._thread.running
-        # One that ran already when we began is not on the list.
+        # A module that was running when tracking started is not on the list.
         if running and running[-1] is module:
             running.pop()
 

@@ -1,4 +1,4 @@
-"""Names of operators, as the lists of the environment spell them."""
+"""Names of operators, as used in the lists of environment variables."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch.overrides import resolve_name
 
 
 class Level(enum.Enum):
-    """Where a tool stands in the way of calls."""
+    """Level at which a tool intercepts calls."""
 
     API = "api"
-    """Functions of Python's interface: ``torch.nn.functional.linear``, ``torch.Tensor.add``."""
+    """Functions of the Python interface: ``torch.nn.functional.linear``, ``torch.Tensor.add``."""
     DISPATCH = "dispatch"
-    """Overloads under the dispatcher, in forward and backward: ``aten.addmm.default``."""
+    """Overloads of the dispatcher, in forward and backward: ``aten.addmm.default``."""
 
     @classmethod
     def _missing_(cls, value: object) -> Level:
@@ -26,12 +26,12 @@ class Level(enum.Enum):
 
 
 _ALIASES = {"torch.spmm": "torch.mm"}
-"""torch knows functions by the last of their names; these have a better known one."""
+"""Better known names of functions that torch lists under their last name."""
 
 
 @functools.cache
 def api_name(function: Callable[..., Any]) -> str:
-    """``torch.nn.functional.linear``; for functions that torch does not know, module and name."""
+    """Return ``torch.nn.functional.linear``; for functions unknown to torch, module and name."""
     name = resolve_name(function)
     if name is not None:
         return _ALIASES.get(name, str(name))
@@ -49,10 +49,10 @@ def overload_name(overload: torch._ops.OpOverload[Any, Any]) -> str:
 
 
 def short_name(name: str) -> str:
-    """What per-operator variables are named after: ``LINEAR`` of ``torch.nn.functional.linear``,
-    ``ADD`` of ``aten.add.Tensor`` and of ``torch.Tensor.add_``."""
+    """Return the name in per-operator variables: ``LINEAR`` for ``torch.nn.functional.linear``,
+    ``ADD`` for ``aten.add.Tensor`` and ``torch.Tensor.add_``."""
     parts = name.split(".")
     last = parts[1] if parts[0] == "aten" and len(parts) > 1 else parts[-1]
-    # `__add__` is the name of a method, `add_` that of an operator that writes to its argument.
+    # `__add__` is the name of a method, `add_` that of an in-place operator.
     own = last if last.startswith("__") else last.removesuffix("_")
     return own.upper()

@@ -1,4 +1,4 @@
-"""Which operators a program calls, and with what: counted by signature, or call by call."""
+"""Tool that counts the operators of a program by signature, or lists them call by call."""
 
 from __future__ import annotations
 
@@ -12,12 +12,19 @@ from typing import Any, TextIO
 from typing_extensions import Unpack
 
 from dl_core.tables import table
-from dl_optools.arguments import Argument, Facts, facts_of, facts_of_result, named_facts, readable
+from dl_optools.arguments import (
+    Argument,
+    Facts,
+    describe_arguments,
+    facts_of,
+    facts_of_result,
+    named_facts,
+)
 from dl_optools.budget import Spending
 from dl_optools.call import OpCall
 from dl_optools.environment import environment
 from dl_optools.options import flag, read
-from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.outputs import results_directory, run_stamp, unused_path
 from dl_optools.sampling import SampledOptions, SampledTool
 from dl_optools.stacks import Frame, program_stack
 
@@ -40,8 +47,8 @@ _SHOWN = 40
 class Observed:
     """One signature of one operator.
 
-    :ivar calls: with this signature, those that raised an error included.
-    :ivar stack: the program's lines that made the first of them, where stacks were asked for.
+    :ivar calls: number of calls with this signature, including those that raised an error.
+    :ivar stack: stack of the program at the first of them, if stacks were requested.
     """
 
     name: str
@@ -53,24 +60,23 @@ class Observed:
 
     @property
     def inputs(self) -> list[Argument]:
-        """What it was called with."""
-        return readable(self._args, self._kwargs)
+        """Return its arguments."""
+        return describe_arguments(self._args, self._kwargs)
 
     @property
     def outputs(self) -> list[Argument]:
-        """What the first call with this signature returned; empty if it raised an error."""
-        return [] if self._result is None else readable(self._result, prefix="result")
+        """Return the result of the first call with this signature; empty if it raised an error."""
+        return [] if self._result is None else describe_arguments(self._result, prefix="result")
 
 
 @dataclass
 class Observations:
-    """What :class:`OpObserve` saw.
+    """Results of :class:`OpObserve`.
 
-    :ivar signatures: in the order in which they came.
-    :ivar order: the signature of each call, as a place in ``signatures``, where every call was
-        asked for.
-    :ivar left_out: calls whose signatures came when there were too many already, or that were not
-        noted one by one any more.
+    :ivar signatures: in the order of their first calls.
+    :ivar order: the signature of each call, as an index into ``signatures``, if every call was
+        requested.
+    :ivar left_out: calls whose signature, or whose position in the order, is beyond the limit.
     """
 
     signatures: list[Observed] = field(default_factory=list)
@@ -80,11 +86,11 @@ class Observations:
 
     @property
     def calls(self) -> int:
-        """All calls seen, those left out not counted."""
+        """Number of recorded calls, without those left out."""
         return sum(observed.calls for observed in self.signatures)
 
     def table(self, rows: int = _SHOWN) -> str:
-        """The signatures called most, as text."""
+        """Format the most frequent signatures as text."""
         ranked = sorted(self.signatures, key=lambda observed: -observed.calls)
         lines = [
             (
@@ -100,11 +106,11 @@ class Observations:
             if observed.stack:
                 text += f"\n{observed.name}" + "".join(f"\n  at {x}" for x in observed.stack)
         if len(ranked) > rows:
-            text += f"\n... and {len(ranked) - rows} signatures more"
+            text += f"\n... and {len(ranked) - rows} more signatures"
         return text
 
     def write_csv(self, path: Path) -> None:
-        """One line for each argument and result of each signature, or of each call."""
+        """Write a line for each argument and result of each signature, or of each call."""
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             if self.order:
@@ -140,19 +146,19 @@ def _lines(observed: Observed, at: int) -> Iterator[tuple[Any, ...]]:
 
 
 class OpObserve(SampledTool):
-    """Counts calls by signature: shapes, dtypes, devices, strides, and who needs gradients.
+    """Counts calls by signature: shapes, dtypes, devices, strides, and requires_grad.
 
     At its end it writes ``op_tools_results/op_observe_result/op_observe_info_<run>.csv`` and shows
-    the signatures called most. Variables: ``OP_OBSERVE_LIST``, ``OP_OBSERVE_DISABLE_LIST``,
+    the most frequent signatures. Variables: ``OP_OBSERVE_LIST``, ``OP_OBSERVE_DISABLE_LIST``,
     ``OP_OBSERVE_EVERY`` and ``OP_OBSERVE_BUDGET`` (see :class:`SampledTool`), and
     ``OP_TOOLS_PRINT_STACK`` (1: show the program's stack at the first call of each signature).
 
-    :param each_call: note the order of calls, too.
-    :param limit: signatures, and calls in order, to keep at most; what comes after is counted as
+    :param each_call: also record the order of calls.
+    :param limit: maximum number of signatures, and of calls in order; further ones are counted as
         left out.
-    :param directory: where to write instead.
-    :param stream: where to show the table; None: stderr.
-    :param options: those of :class:`SampledTool`.
+    :param directory: output directory (default: as above).
+    :param stream: receives the table; None: stderr.
+    :param options: options of :class:`SampledTool`.
     """
 
     variable = "OBSERVE"
@@ -182,7 +188,7 @@ class OpObserve(SampledTool):
         self._known = {}
         self._places = {}
         directory = results_directory("op_observe_result", self._directory)
-        self._path = unused(directory / f"op_observe_info_{run_stamp()}.csv")
+        self._path = unused_path(directory / f"op_observe_info_{run_stamp()}.csv")
 
     def handle(self, call: OpCall) -> Any:
         if not self.measuring:
@@ -233,4 +239,4 @@ class OpObserve(SampledTool):
             stream.write(
                 f"[OpObserve] {results.left_out} calls left out: more than {self._limit}\n"
             )
-        stream.write(f"[OpObserve] {results.calls} calls, {self.where_written(path)}\n")
+        stream.write(f"[OpObserve] {results.calls} calls, {self.describe_destination(path)}\n")

@@ -1,8 +1,8 @@
-"""Running one overload on the CPU for a device, so that only the numbers tell the program.
+"""Execution of one overload on the CPU for a device, so that only the values may differ.
 
-What the overload writes is written on the device, what it returns of its arguments is the same
-object, and views stay views. Random operators draw on the device, as the program without the tool
-does, unless they are asked for: then from a stream that the device's seed decides.
+In-place writes happen on the device, returned arguments are the same objects, and views stay views.
+Random operators draw on the device, as in the program without the tool, unless they are requested:
+then they draw on the CPU from a stream that is derived from the device's seed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch
 from dl_core.torch_backend.judging.op_classes import base_name, draws
 from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.compare.equivalents import EQUIVALENTS
-from dl_optools.host_forms import HOST_FORMS
+from dl_optools.host_implementations import HOST_IMPLEMENTATIONS
 from dl_optools.relocation import Relocation
 from dl_optools.tensors import map_leaves, tensors_of
 
@@ -32,8 +32,8 @@ _HOST_KEYS = (
 
 @functools.cache
 def has_host_kernel(overload: Overload[Any, Any]) -> bool:
-    """Whether the CPU computes an overload: fused cells and the like are for devices only."""
-    # The kernels that the CPU has of some of these only refuse.
+    """Return True if the CPU computes an overload: fused cells and others are for devices only."""
+    # Some have CPU kernels that only raise an error.
     if base_name(overload) in EQUIVALENTS:
         return False
     has = torch._C._dispatch_has_kernel_for_dispatch_key
@@ -41,8 +41,8 @@ def has_host_kernel(overload: Overload[Any, Any]) -> bool:
 
 
 def only_on_device(overload: Overload[Any, Any]) -> bool:
-    """Whether nothing computes an overload on the CPU; :func:`run_on_host` leaves it there."""
-    if signature(overload).view or base_name(overload) in HOST_FORMS:
+    """Return True if the CPU cannot compute it; :func:`run_on_host` runs it on the device."""
+    if signature(overload).view or base_name(overload) in HOST_IMPLEMENTATIONS:
         return False
     return not has_host_kernel(overload)
 
@@ -54,18 +54,18 @@ def run_on_host(
     *,
     random: bool = False,
 ) -> Any:
-    """Call an overload with the arguments' copies on the CPU and carry its effects back.
+    """Call an overload with copies of the arguments on the CPU, and transfer its effects back.
 
-    What computes nothing runs where it always does: views, factories, and moves between devices; so
-    does what only devices have.
+    Overloads that compute nothing run unchanged: views, factories, and copies between devices; so
+    do overloads that only devices have.
 
-    :param random: draw on the CPU, too: other numbers than the device's.
+    :param random: also draw on the CPU, whose numbers differ from the device's.
     """
     facts = signature(overload)
     given = tensors_of(args, kwargs)
-    if facts.view or not given or _moves(given, kwargs) or only_on_device(overload):
+    if facts.view or not given or _requests_other_device(given, kwargs) or only_on_device(overload):
         return overload(*args, **kwargs)
-    form = HOST_FORMS.get(base_name(overload))
+    form = HOST_IMPLEMENTATIONS.get(base_name(overload))
     if draws(overload, args, kwargs) and (form is not None or not random):
         return overload(*args, **kwargs)
     device = next((x.device for x in given if x.device.type != "cpu"), given[0].device)
@@ -83,17 +83,17 @@ def run_on_host(
     for name in facts.written:
         _write_back(bound.get(name), host_bound.get(name))
     if len(facts.returned) == 1:
-        return _carry(result, facts.returned[0], bound, moved, device)
+        return _transfer_result(result, facts.returned[0], bound, moved, device)
     if not isinstance(result, tuple):
         return result
     return tuple(
-        _carry(part, owner, bound, moved, device)
+        _transfer_result(part, owner, bound, moved, device)
         for part, owner in zip(result, facts.returned, strict=True)
     )
 
 
-def _moves(given: list[torch.Tensor], kwargs: Mapping[str, Any]) -> bool:
-    """Whether ``device=`` asks for the result elsewhere than the arguments are."""
+def _requests_other_device(given: list[torch.Tensor], kwargs: Mapping[str, Any]) -> bool:
+    """Return True if ``device=`` requests the result on another device than the arguments."""
     wanted = kwargs.get("device")
     return wanted is not None and any(x.device.type != torch.device(wanted).type for x in given)
 
@@ -107,14 +107,14 @@ def _write_back(originals: Any, copies: Any) -> None:
         original.copy_(copy)
 
 
-def _carry(
+def _transfer_result(
     result: Any,
     owner: str | None,
     bound: Mapping[str, Any],
     moved: Relocation,
     device: torch.device,
 ) -> Any:
-    """A result as the program gets it: its own argument, a view of one, or new memory."""
+    """Return a result as the program expects it: its own argument, a view of one, or new memory."""
     if owner is not None:
         return bound[owner]
 
@@ -125,7 +125,7 @@ def _carry(
         if view is not None:
             return view
         there = value.to(device)
-        # Copies between devices may drop strides; layouts are part of a result.
+        # Copies between devices may drop strides, which are part of a result.
         if there.layout == torch.strided and there.stride() != value.stride():
             there = torch.empty_strided(
                 value.size(), value.stride(), dtype=value.dtype, device=device
@@ -139,9 +139,9 @@ def _carry(
 def _stream(
     device: torch.device, generator: torch.Generator | None
 ) -> Iterator[torch.Generator | None]:
-    """Random numbers on the CPU that follow the seed and state of the device, or of its generator.
+    """Draw random numbers on the CPU that follow the seed and state of the device's generator.
 
-    The CPU's own stream stays as it is, and the device's moves on: the next call draws others.
+    The CPU's own stream does not change, and the device's advances: the next call draws others.
     """
     if device.type == "cpu":
         yield generator
@@ -155,7 +155,7 @@ def _stream(
     own = torch.random.get_rng_state()
     try:
         if generator is None:
-            # Not torch.manual_seed: that seeds every device.
+            # Not torch.manual_seed, which seeds every device.
             torch._C.default_generator.manual_seed(seed)
             yield None
         else:
@@ -167,7 +167,7 @@ def _stream(
 
 @contextlib.contextmanager
 def on_one_thread() -> Iterator[None]:
-    """The CPU splits no sum among threads, as where autocompare computes its references."""
+    """Keep the CPU from splitting sums among threads, as where autocompare computes references."""
     usual = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,8 +1,8 @@
-"""Which names stand for operators, and the functions behind them.
+"""Lookup of operators by name.
 
-A name that comes from a file never leads to an import or to an attribute of anything: it is looked
-up in what torch lists of itself. What reads or writes files, talks to other processes or takes
-Python code is no operator here.
+A name that comes from a file never causes an import or an attribute access: it is looked up in
+torch's own lists. Functions that read or write files, communicate with other processes or take
+Python code are excluded.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ _NO_OPERATORS = frozenset(
 
 
 class UnknownOperatorError(ValueError):
-    """A name that stands for no operator of this process."""
+    """A name that does not stand for an operator of this process."""
 
 
 @functools.cache
 def _functions() -> dict[str, Callable[..., Any]]:
-    """The functions that ``torch.overrides`` lists, by the names that tools give them."""
+    """Return the functions that ``torch.overrides`` lists, by the names that tools use."""
     found: dict[str, Callable[..., Any]] = {}
     for functions in get_overridable_functions().values():
         for function in functions:
@@ -86,7 +86,7 @@ def _overload(name: str) -> Any:
         return None
     namespace, operator, overload = parts.groups()
     full = f"{namespace}::{operator}" + ("" if overload == "default" else f".{overload}")
-    # What only TorchScript knows (aten::save) is not on the dispatcher's list.
+    # Operators of TorchScript (aten::save) are not on the dispatcher's list.
     if full not in torch._C._dispatch_get_all_op_names():
         return None
     found = getattr(getattr(getattr(torch.ops, namespace), operator), overload, None)
@@ -106,9 +106,9 @@ def _computes(overload: Any) -> bool:
 
 @functools.cache
 def operator(name: str, level: Level) -> Callable[..., Any]:
-    """The function or overload that a name stands for.
+    """Return the function or overload of a name.
 
-    :raises UnknownOperatorError: there is none, or it is no operator.
+    :raises UnknownOperatorError: the name is unknown, or is not an operator.
     """
     found = _functions().get(name) if level is Level.API else _overload(name)
     if found is None:
@@ -125,7 +125,7 @@ def operator(name: str, level: Level) -> Callable[..., Any]:
 
 @functools.cache
 def operator_names(level: Level) -> frozenset[str]:
-    """What operators of a level are called, as far as torch lists them."""
+    """Return the names of a level's operators, as far as torch lists them."""
     if level is Level.API:
         return frozenset(_functions())
     return frozenset(
@@ -135,7 +135,7 @@ def operator_names(level: Level) -> frozenset[str]:
 
 
 def is_known(name: str, level: Level) -> bool:
-    """Whether :func:`operator` finds it."""
+    """Return True if :func:`operator` finds the name."""
     try:
         operator(name, level)
     except UnknownOperatorError:

@@ -1,4 +1,4 @@
-"""Numbers on command lines: each has a sense, or the command says what would. Imports no torch."""
+"""Argument types for numbers on command lines, with errors that state the valid range. No torch."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import argparse
 import math
 
 LONGEST = 1e9
-"""Seconds: three decades."""
+"""Largest number of seconds: three decades."""
 
 
 def seconds(text: str) -> float:
-    """How long something may take.
+    """Parse a duration in seconds.
 
-    :raises argparse.ArgumentTypeError: no number, not above 0, or without an end.
+    :raises argparse.ArgumentTypeError: not a number, not above 0, or infinite.
     """
     value = _number(text)
     if not 0 < value < LONGEST:
@@ -21,9 +21,9 @@ def seconds(text: str) -> float:
 
 
 def tolerance(text: str) -> float:
-    """A relative distance.
+    """Parse a relative tolerance.
 
-    :raises argparse.ArgumentTypeError: no number, negative, nan or inf.
+    :raises argparse.ArgumentTypeError: not a number, negative, nan or inf.
     """
     value = _number(text)
     if not 0 <= value < math.inf:
@@ -32,16 +32,16 @@ def tolerance(text: str) -> float:
 
 
 def count(text: str) -> int:
-    """How many, at least one.
+    """Parse a count of at least one.
 
-    :raises argparse.ArgumentTypeError: no whole number from 1 on.
+    :raises argparse.ArgumentTypeError: not an integer of at least 1.
     """
     try:
         value = int(text)
     except ValueError:
         value = 0
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 1")
     return value
 
 

@@ -1,4 +1,4 @@
-"""How environment variables of the tools, which :mod:`.environment` reads, become values."""
+"""Parsing of the tools' environment variables, which :mod:`.environment` reads."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class OptionError(ValueError):
-    """A variable's value does not fit."""
+    """A variable has an invalid value."""
 
 
 def operator_lists(environ: Mapping[str, str], tool: str) -> tuple[str, str]:
-    """``OP_<tool>_LIST`` (all operators by default) and ``OP_<tool>_DISABLE_LIST`` (none)."""
+    """Return ``OP_<tool>_LIST`` (default: all) and ``OP_<tool>_DISABLE_LIST`` (default: none)."""
     include = environ.get(f"OP_{tool}_LIST", "").strip()
     return include or EVERYTHING, environ.get(f"OP_{tool}_DISABLE_LIST", "")
 
@@ -30,9 +30,9 @@ def operator_lists(environ: Mapping[str, str], tool: str) -> tuple[str, str]:
 def read(
     environ: Mapping[str, str], name: str, parse: Callable[[str], T], default: T, allowed: str
 ) -> T:
-    """A variable's value; the default where it is not set or empty.
+    """Return a variable's parsed value; the default if it is unset or empty.
 
-    :param allowed: what the error says may stand there.
+    :param allowed: description of valid values, for the error.
     :raises OptionError: ``parse`` raises ValueError for its text.
     """
     text = environ.get(name, "").strip()
@@ -41,11 +41,11 @@ def read(
     try:
         return parse(text)
     except ValueError:
-        raise OptionError(f"{name}={text!r} does not fit. Allowed: {allowed}.") from None
+        raise OptionError(f"{name}={text!r} is invalid. Allowed: {allowed}.") from None
 
 
 def flag(text: str) -> bool:
-    """``1``, ``true``, ``on``, ``yes`` or their opposites.
+    """Parse ``1``, ``true``, ``on``, ``yes`` or their opposites.
 
     :raises ValueError: anything else.
     """
@@ -58,7 +58,7 @@ def flag(text: str) -> bool:
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """What parses whole numbers from ``least`` on, and raises ValueError for anything else."""
+    """Return a parser of integers of at least ``least``, which raises ValueError otherwise."""
 
     def parse(text: str) -> int:
         value = int(text)
@@ -70,7 +70,7 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def nbytes(text: str) -> int:
-    """A size: :data:`SIZES`.
+    """Parse a size: :data:`SIZES`.
 
     :raises ValueError: anything else.
     """
@@ -84,7 +84,7 @@ def nbytes(text: str) -> int:
 
 
 def nbytes_text(count: int) -> str:
-    """A size for people: ``1.5 GiB``."""
+    """Format a size for people: ``1.5 GiB``."""
     value = float(count)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if value < 1024:

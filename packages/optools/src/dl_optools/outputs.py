@@ -1,4 +1,4 @@
-"""Where tools put their files: one directory for all of them."""
+"""Location of the tools' files: one common directory."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ DEFAULT = "op_tools_results"
 
 
 class ResultsError(OSError):
-    """Results cannot be written, or were not all written; the text says which and why."""
+    """Results cannot be written, or were not all written; the message says which and why."""
 
 
 def results_root(environ: Mapping[str, str] | None = None) -> Path:
-    """``DL_TOOLS_OUTPUT``, or ``op_tools_results`` in the working directory."""
+    """Return ``DL_TOOLS_OUTPUT``, or ``op_tools_results`` in the working directory."""
     environ = environment() if environ is None else environ
     return Path(environ.get(VARIABLE, "").strip() or DEFAULT)
 
 
 def results_directory(name: str, instead: Path | None = None) -> Path:
-    """The directory of one kind of results, such as ``op_capture_results``, made and tried out:
-    what cannot be written is better known at the start.
+    """Create the directory of one kind of results, such as ``op_capture_results``, and test it:
+    it is better to fail at the start.
 
-    :param instead: the user's own.
+    :param instead: directory given by the user.
     :raises ResultsError: nothing can be written there.
     """
     directory = results_root() / name if instead is None else instead
@@ -51,12 +51,12 @@ def _stamp(process: int) -> str:
 
 
 def run_stamp() -> str:
-    """``pid4711_20260131_235959``: the same for all tools of a process."""
+    """Return ``pid4711_20260131_235959``: the same for all tools of a process."""
     return _stamp(os.getpid())
 
 
-def unused(path: Path) -> Path:
-    """The path itself, or the first of ``name_2.ending``, ``name_3.ending`` ... that is free."""
+def unused_path(path: Path) -> Path:
+    """Return the path, or the first unused one of ``name_2.ending``, ``name_3.ending`` ..."""
     found, count = path, 1
     while found.exists():
         count += 1

@@ -1,4 +1,4 @@
-"""Tools on single functions: ``apply_feature("torch.add", "fallback")``, and back."""
+"""Tools on single functions: ``apply_feature("torch.add", "fallback")``, and its undo."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dl_optools.tool import Condition, Tool
 
 
 class Applied:
-    """What one :func:`apply_feature` did; ``undo()`` or leaving ``with`` takes it back."""
+    """Result of :func:`apply_feature`; ``undo()`` or leaving ``with`` reverts it."""
 
     def __init__(self, tool: Tool, replaced: list[_Replaced]) -> None:
         self.tool = tool
@@ -28,11 +28,11 @@ class Applied:
 
     @property
     def functions(self) -> list[str]:
-        """Where functions are replaced: ``torch.nn.functional.linear``."""
+        """Names of the replaced functions: ``torch.nn.functional.linear``."""
         return [replaced.path for replaced in self._replaced]
 
     def undo(self) -> None:
-        """Put back what stood there; other features on the same functions stay.
+        """Restore the previous functions; other features on the same functions stay.
 
         Does nothing the second time.
 
@@ -59,20 +59,20 @@ def apply_feature(
     condition_func: Condition | None = None,
     **options: Any,
 ) -> Applied:
-    """Make a tool act on single functions, in every thread that calls them.
+    """Apply a tool to single functions, in every thread that calls them.
 
-    Who imported a function by its name before (``from torch import add``) keeps the original.
+    Code that imported a function by name before (``from torch import add``) keeps the original.
 
     :param ops: names such as ``torch.nn.functional.linear``, also of other packages; a module's
         name stands for all of its public functions.
     :param feature: name of a tool: ``op_capture``, ``fallback``, ``autocompare``,
         ``measure_op_time``, ``dump_op_args``, ``cast_dtype``, ``overflow_check``.
-    :param condition_func: called with the operator's arguments; the tool acts where it is true.
-    :param options: those of the tool, such as ``device="cpu"``.
-    :raises ValueError: no such feature, or a name leads to nothing that can be called or replaced.
+    :param condition_func: called with the operator's arguments; the tool acts if it returns True.
+    :param options: options of the tool, such as ``device="cpu"``.
+    :raises ValueError: unknown feature, or a name of something that cannot be called or replaced.
     """
     names = [ops] if isinstance(ops, str) else list(ops)
-    places = dict.fromkeys(place for name in names for place in _places(name))
+    places = dict.fromkeys(place for name in names for place in _resolve(name))
     tool = make_tool(
         feature, level=Level.API, ops=EVERYTHING, exclude=(), condition=condition_func, **options
     )
@@ -80,7 +80,7 @@ def apply_feature(
     applied = Applied(tool, [])
     try:
         for owner, name in places:
-            applied._replaced.append(_replaced_at(owner, name))
+            applied._replaced.append(_get_replacement(owner, name))
             applied._replaced[-1].tools = (tool, *applied._replaced[-1].tools)
     except BaseException:
         applied.undo()
@@ -88,8 +88,8 @@ def apply_feature(
     return applied
 
 
-def _places(name: str) -> list[tuple[Any, str]]:
-    """The owner and attribute behind a dotted name; several for a module."""
+def _resolve(name: str) -> list[tuple[Any, str]]:
+    """Return the owner and attribute of a dotted name; several for a module."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         try:
@@ -98,7 +98,7 @@ def _places(name: str) -> list[tuple[Any, str]]:
             continue
         break
     else:
-        raise ValueError(f"[apply_feature] {name!r}: there is no module {parts[0]!r}")
+        raise ValueError(f"[apply_feature] {name!r}: module {parts[0]!r} does not exist")
     rest = parts[count:]
     if not rest:
         found = [(owner, public) for public in _functions(owner)]
@@ -119,7 +119,7 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, torch._ops.OpOverlo
 
 
 def _functions(module: types.ModuleType) -> list[str]:
-    """The operators of one of torch's modules; the public functions of another."""
+    """Return the operators of a torch module, or the public functions of another module."""
     operators = get_overridable_functions().get(module)
     if operators is not None:
         known = {id(function) for function in operators}
@@ -131,7 +131,7 @@ def _functions(module: types.ModuleType) -> list[str]:
         ]
     names = getattr(module, "__all__", None) or [x for x in vars(module) if x[0] != "_"]
     found = [name for name in names if isinstance(getattr(module, name, None), _FUNCTIONS)]
-    # What it merely imported is not its own.
+    # Imported functions belong to other modules.
     return [
         name
         for name in found
@@ -141,12 +141,12 @@ def _functions(module: types.ModuleType) -> list[str]:
 
 
 class _Replaced:
-    """A function that was replaced where it stood, with the tools it goes through now."""
+    """A replaced function, with the tools that it goes through."""
 
     def __init__(self, owner: Any, name: str) -> None:
         self.owner, self.name = owner, name
         self.path = f"{_path(owner)}.{name}"
-        # Classes inherit: what they do not have themselves is deleted again, not written.
+        # Inherited attributes are deleted again rather than restored.
         self.own = name in vars(owner)
         self.original = vars(owner)[name] if self.own else None
         self.tools: tuple[Tool, ...] = ()
@@ -166,18 +166,18 @@ class _Replaced:
             ) from error
         _at[id(owner), name] = self
 
-    def stands(self) -> bool:
-        """Whether nobody else has replaced ours since."""
+    def is_in_place(self) -> bool:
+        """Return True if the replacement is still in place."""
         return vars(self.owner).get(self.name) is self.replacement
 
     def without(self, tool: Tool) -> None:
-        """Take a tool away, and with the last one the replacement, if it still stands there."""
+        """Remove a tool, and with the last one the replacement, if it is still in place."""
         self.tools = tuple(other for other in self.tools if other is not tool)
         if self.tools:
             return
         if _at.get((id(self.owner), self.name)) is self:
             del _at[id(self.owner), self.name]
-        if self.stands():
+        if self.is_in_place():
             if self.own:
                 setattr(self.owner, self.name, self.original)
             else:
@@ -185,12 +185,12 @@ class _Replaced:
 
 
 _at: dict[tuple[int, str], _Replaced] = {}
-"""What was replaced last at each place; it keeps the owner alive, and so its id."""
+"""The last replacement of each attribute; it keeps the owner alive, and so its id."""
 
 
-def _replaced_at(owner: Any, name: str) -> _Replaced:
+def _get_replacement(owner: Any, name: str) -> _Replaced:
     known = _at.get((id(owner), name))
-    return known if known is not None and known.stands() else _Replaced(owner, name)
+    return known if known is not None and known.is_in_place() else _Replaced(owner, name)
 
 
 def _path(owner: Any) -> str:

@@ -1,4 +1,4 @@
-"""What dl-optools adds to ``dl``: the commands of :mod:`.commands`. Imports no torch."""
+"""Plugin of ``dl`` that adds the commands of :mod:`.commands`. Imports no torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_core.hookspecs import hookimpl
 
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
-    """All commands of the package, module by module."""
+    """Return all commands of the package, module by module."""
     from dl_optools import commands
 
     modules = [

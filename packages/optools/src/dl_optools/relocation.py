@@ -1,7 +1,7 @@
 """Copies of operator arguments on another device or in another dtype.
 
-Storages are copied, not tensors, so that strides, offsets and what shares memory stay as they are.
-Of a storage only the part is copied that the arguments reach.
+Storages are copied rather than tensors, so that strides, offsets and sharing of memory are
+preserved. Only the part of a storage that the arguments reach is copied.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ WIDER: Mapping[torch.dtype, torch.dtype] = {
     torch.complex32: torch.complex128,
     torch.complex64: torch.complex128,
 }
-"""The dtype in which a reference is computed."""
+"""Dtype in which a reference is computed."""
 
 Key = tuple[int, torch.dtype]
 
 
 @dataclass
 class _Part:
-    """The elements [first, last) of a storage, and their copy."""
+    """Elements [first, last) of a storage, and their copy."""
 
     first: int
     last: int
@@ -37,7 +37,7 @@ class _Part:
 
 
 def _reach(tensor: torch.Tensor) -> tuple[int, int]:
-    """First element of the storage that a strided tensor reaches, and the one behind its last."""
+    """Return the first storage element that a strided tensor reaches, and the one past its last."""
     first = int(tensor.storage_offset())
     if tensor.numel() == 0:
         return first, first
@@ -50,26 +50,26 @@ def _key(tensor: torch.Tensor) -> Key:
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor without its conjugate and negative marks, over the same memory."""
+    """Return the tensor without its conjugate and negative bits, over the same memory."""
     tensor = tensor.detach()
     if tensor.is_conj():
         tensor = tensor.conj()
     return torch._neg_view(tensor) if tensor.is_neg() else tensor
 
 
-def _marked(plain: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """Put the marks of ``like`` back."""
+def _with_marks(plain: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """Restore the bits of ``like``."""
     if like.is_neg():
         plain = torch._neg_view(plain)
     return plain.conj() if like.is_conj() else plain
 
 
 class Relocation:
-    """One consistent copy: what shared memory in the original shares it in the copy.
+    """One consistent copy: tensors that share memory in the original share it in the copy.
 
     :param tree: arguments in nested lists, tuples and dictionaries.
-    :param device: where the copies live.
-    :param dtypes: what becomes of dtypes; those that are not listed stay.
+    :param device: device of the copies.
+    :param dtypes: mapping of dtypes; others do not change.
     """
 
     def __init__(
@@ -90,15 +90,15 @@ class Relocation:
         self.tree = map_leaves(self._leaf, tree)
 
     def parts(self) -> list[torch.Tensor]:
-        """All memory of the copy, each part as a flat tensor."""
+        """Return all memory of the copy, each part as a flat tensor."""
         return [part.copy for part in self._parts.values() if part.copy is not None]
 
     def copy_of(self, tensor: torch.Tensor) -> torch.Tensor:
-        """The copy of a tensor that was in the tree."""
+        """Return the copy of a tensor in the tree."""
         return self._known[id(tensor)]
 
     def original_view(self, copied: torch.Tensor) -> torch.Tensor | None:
-        """For a tensor in the copy's memory the same place in the original; None if elsewhere."""
+        """Return the original's elements for a tensor in the copy's memory; None if elsewhere."""
         if copied.layout != torch.strided:
             return None
         place = copied.untyped_storage()._cdata
@@ -106,7 +106,7 @@ class Relocation:
             if part.copy is not None and part.copy.untyped_storage()._cdata == place:
                 offset = copied.storage_offset() + part.first
                 view = part.original.as_strided(copied.size(), copied.stride(), offset)
-                return _marked(view, copied)
+                return _with_marks(view, copied)
         return None
 
     def _extend(self, plain: torch.Tensor) -> None:
@@ -148,9 +148,9 @@ class Relocation:
             part = self._parts[_key(plain)]
             if part.copy is None:
                 flat = plain.as_strided((part.last - part.first,), (1,), part.first)
-                # Devices need not know the wider dtype: what comes from another is widened here.
+                # Devices may not support the wider dtype: other tensors are widened here.
                 here = flat if flat.device == self.device else flat.to(self.device)
                 part.copy = here.to(dtype, copy=here is flat)
             offset = plain.storage_offset() - part.first
-            moved = _marked(part.copy.as_strided(plain.size(), plain.stride(), offset), tensor)
+            moved = _with_marks(part.copy.as_strided(plain.size(), plain.stride(), offset), tensor)
         return moved.requires_grad_() if tensor.requires_grad else moved

@@ -1,4 +1,4 @@
-"""``run_op_from_data DIR``: ditorch's command for captured operators, over bundles."""
+"""``run_op_from_data DIR``: ditorch's command that runs captured operators, for bundles."""
 
 from __future__ import annotations
 
@@ -15,23 +15,21 @@ from dl_optools.option_types import count
 def _switch(parser: argparse.ArgumentParser, name: str, text: str) -> None:
     from dl_optools.options import flag
 
-    # Given alone it is on; `--acc_check true` is the older spelling.
+    # An option without a value is on; `--acc_check true` is the older spelling.
     parser.add_argument(name, nargs="?", const=True, default=False, type=flag, help=text)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Replay every bundle below a directory.
 
-    :returns: the exit code, as :func:`.commands.replay.replay_all`.
+    :returns: the exit code of :func:`.commands.replay.replay_all`.
     """
     parser = argparse.ArgumentParser(
         prog="run_op_from_data", description="Run operators with the data that op_capture wrote."
     )
-    parser.add_argument(
-        "bundle", metavar="dir", type=Path, help="a directory that op_capture wrote"
-    )
-    parser.add_argument("--run_times", type=count, default=1, help="how often each operator runs")
-    _switch(parser, "--only_run_forward", "leave the backward out")
+    parser.add_argument("bundle", metavar="dir", type=Path, help="directory written by op_capture")
+    parser.add_argument("--run_times", type=count, default=1, help="number of runs per operator")
+    _switch(parser, "--only_run_forward", "skip the backward pass")
     _switch(parser, "--sync_time_measure", "time the runs, and wait for the device in each")
     _switch(parser, "--acc_check", "compare with the captured results and with float64 on the CPU")
     add_limits(parser, style="_")

@@ -1,4 +1,4 @@
-"""Tools that look at some steps only, and leave torch alone in the others."""
+"""Base class of tools that are active in some steps only, and leave torch in the others."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class SampledTool(Tool):
 
     Steps are those of :mod:`.steps`. Programs without any are measured as a whole.
 
-    :param every: look only at every n-th step; None: the variable ``OP_<TOOL>_EVERY``, else 1.
+    :param every: measure only every n-th step; None: the variable ``OP_<TOOL>_EVERY``, else 1.
     :param budget: percent of the program's time that the tool may take, or ``"off"``; None: the
         variable ``OP_<TOOL>_BUDGET``, else the tool's default.
-    :param clock: seconds, never going back.
-    :param options: those of :class:`Tool`.
+    :param clock: monotonic clock in seconds.
+    :param options: options of :class:`Tool`.
     """
 
     default_budget: float | None = None
@@ -84,7 +84,7 @@ class SampledTool(Tool):
 
     def start(self) -> Self:
         if self.running:
-            raise RuntimeError(f"[{type(self).__name__}] it runs already; stop it first")
+            raise RuntimeError(f"[{type(self).__name__}] it is already running; stop it first")
         self.prepare()
         self.running = True
         self._enter()
@@ -118,17 +118,17 @@ class SampledTool(Tool):
         STEPS.remove(self._on_step)
         self.measuring = False
 
-    # What tools change
+    # Hooks for subclasses
 
     def spent(self) -> float:
-        """Seconds that the tool worked since this was asked last."""
+        """Return the seconds that the tool worked since the last call."""
         return 0.0
 
     def step_ended(self) -> None:
-        """Called at the end of a measured step; what it takes is no part of any step."""
+        """Hook at the end of a measured step; its time is not part of any step."""
 
     def step_begins(self) -> None:
-        """Called before a step that will be measured; likewise."""
+        """Hook before a step that will be measured; its time is not part of any step."""
 
     def _enter(self) -> None:
         if not self._entered:
@@ -150,8 +150,8 @@ class SampledTool(Tool):
             self.step_ended()
         if self.measuring:
             self.step_begins()
-        # Optimizers that step within backward: there what runs may not be changed, only ignored.
-        if self.running and levels.changeable():
+        # Optimizers that step within backward: modes cannot be removed there, only ignored.
+        if self.running and levels.can_change_modes():
             if self.measuring:
                 self._enter()
             else:

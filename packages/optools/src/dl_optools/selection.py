@@ -1,4 +1,4 @@
-"""Which operators a tool looks at: lists of names and regular expressions."""
+"""Selection of operators by lists of names and regular expressions."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 EVERYTHING = ".*"
 OTHER_LEVEL = "--level "
-"""Begins what stands in place of the nearest name where another level has names like that."""
+"""Prefix of a suggestion to use another level, which has operators of that name."""
 
 
 class PatternError(ValueError):
-    """A list of operators holds what is no regular expression."""
+    """A list of operators holds an invalid regular expression."""
 
 
 def split_list(text: str) -> tuple[str, ...]:
@@ -31,7 +31,7 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def _compiled(patterns: Iterable[str], source: str) -> tuple[re.Pattern[str], ...]:
+def _compile(patterns: Iterable[str], source: str) -> tuple[re.Pattern[str], ...]:
     compiled = []
     for pattern in patterns:
         try:
@@ -48,7 +48,7 @@ def _compiled(patterns: Iterable[str], source: str) -> tuple[re.Pattern[str], ..
 class Selection:
     """Names that match a pattern of ``include`` as a whole and none of ``exclude``.
 
-    :ivar asked: the names that were looked for.
+    :ivar asked: names that were looked up.
     """
 
     include: tuple[re.Pattern[str], ...]
@@ -64,31 +64,31 @@ class Selection:
     ) -> Selection:
         """Read two lists; a string is split at its commas.
 
-        :param source: what the error names: a variable or an argument.
+        :param source: variable or argument, for errors.
         :raises PatternError: a pattern is not a regular expression.
         """
         parts = [split_list(x) if isinstance(x, str) else tuple(x) for x in (include, exclude)]
-        return cls(_compiled(parts[0], source), _compiled(parts[1], source))
+        return cls(_compile(parts[0], source), _compile(parts[1], source))
 
     def __contains__(self, name: str) -> bool:
         return self.matches(name)
 
     def matches(self, *names: str) -> bool:
-        """Whether a call is selected that goes by any of these names."""
+        """Return True if a call that has these names is selected."""
         self.asked.update(dict.fromkeys(names))
         return any(p.fullmatch(name) for p in self.include for name in names) and not any(
             p.fullmatch(name) for p in self.exclude for name in names
         )
 
-    def is_spelt_out(self, name: str) -> bool:
-        """Whether a name is selected as such, and not by an expression that fits others, too."""
+    def is_listed_exactly(self, name: str) -> bool:
+        """Return True if a name is listed exactly, rather than matched by an expression."""
         spellings = (name, re.escape(name))
         return name in self and any(x.pattern in spellings for x in self.include)
 
-    def unmet(self) -> dict[str, str]:
-        """Patterns that no name matched, each with the nearest name, or "".
+    def unmatched(self) -> dict[str, str]:
+        """Return patterns that no name matched, each with the closest name, or "".
 
-        See :meth:`.Tool.unmet`, which knows of levels.
+        See :meth:`.Tool.unmatched`, which also considers levels.
         """
         return {
             pattern.pattern: _nearest(pattern, self.asked)
@@ -98,16 +98,16 @@ class Selection:
 
 
 def _nearest(pattern: re.Pattern[str], names: Iterable[str]) -> str:
-    """A name of which the pattern is the last part, else one that is spelt much like it."""
+    """Return a name that ends with the pattern, else one with a similar spelling."""
     parts = [name for name in names if pattern.fullmatch(name.rpartition(".")[2])]
     plain = pattern.pattern.replace("\\", "")
     return "".join(parts[:1] or difflib.get_close_matches(plain, names, 1, 0.8))
 
 
-def unmet_texts(tool: str, patterns: Mapping[str, str]) -> list[str]:
-    """A line for each pattern of :meth:`Selection.unmet`."""
+def unmatched_texts(tool: str, patterns: Mapping[str, str]) -> list[str]:
+    """Return a line for each pattern of :meth:`Selection.unmatched`."""
     return [
-        f"{tool}: the program called no operator that {pattern!r} names; {_advice(near)}"
+        f"{tool}: the program called no operator that {pattern!r} matches; {_advice(near)}"
         for pattern, near in patterns.items()
     ]
 
@@ -115,5 +115,5 @@ def unmet_texts(tool: str, patterns: Mapping[str, str]) -> list[str]:
 def _advice(near: str) -> str:
     if near.startswith(OTHER_LEVEL):
         level = near.removeprefix(OTHER_LEVEL)
-        return f"operators of level {level} are named so: give `{near}`"
-    return f"did you mean {near}?" if near else "`dl tool observe` lists what it calls"
+        return f"operators of level {level} have such names: use `{near}`"
+    return f"did you mean {near}?" if near else "`dl tool observe` lists the operators"

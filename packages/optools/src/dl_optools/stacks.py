@@ -1,4 +1,4 @@
-"""The program's own part of the Python stack: without torch's frames and ours."""
+"""The program's part of the Python stack, without the frames of torch and of this package."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _FOREIGN = tuple(
 
 @dataclass(frozen=True)
 class Frame:
-    """One line of the program that was running."""
+    """One line of the running program."""
 
     file: str
     line: int
     function: str
     code: str
-    """The line's text; empty where the source is not at hand."""
+    """The source line; empty if the source is not available."""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} in {self.function}: {self.code}".rstrip(": ")
 
 
 @functools.lru_cache(maxsize=4096)
-def _foreign(code: CodeType) -> bool:
+def _is_foreign(code: CodeType) -> bool:
     file = code.co_filename
     return file.startswith(_FOREIGN) or file.startswith("<")
 
 
 def program_stack(depth: int = 16) -> tuple[Frame, ...]:
-    """The innermost frames of the program, the caller of torch first; at most ``depth``.
+    """Return the innermost frames of the program, the caller of torch first; at most ``depth``.
 
-    Empty where nothing of the program is below, as in threads of autograd.
+    Empty if there are none, as in threads of autograd.
     """
     found: list[Frame] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and len(found) < depth:
         code = frame.f_code
-        if not _foreign(code):
+        if not _is_foreign(code):
             text = linecache.getline(code.co_filename, frame.f_lineno).strip()
             name = code.co_qualname if sys.version_info >= (3, 11) else code.co_name
             found.append(Frame(code.co_filename, frame.f_lineno, name, text))

@@ -1,8 +1,8 @@
 """Training steps, as all tools count them.
 
-A step ends when an optimizer steps. Several optimizers that take turns make one step together: the
-next one begins when one of them steps again. Programs without optimizers (inference, own update
-rules) say so themselves by :func:`step`; from then on optimizers are not counted.
+A step ends when an optimizer steps. Several alternating optimizers make one step together: the next
+one begins when an optimizer steps again. Programs without optimizers (inference, own update rules)
+call :func:`step`; from then on optimizers are not counted.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ Listener = Callable[[int], None]
 
 
 class Steps:
-    """Counts while somebody listens. All share :data:`STEPS`.
+    """Counter of steps, active while it has listeners. All users share :data:`STEPS`.
 
-    :ivar number: steps that have ended.
+    :ivar number: number of completed steps.
     """
 
     def __init__(self) -> None:
@@ -25,10 +25,10 @@ class Steps:
         self._listeners: list[Listener] = []
         self._handle: Any = None
         self._stepped: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._by_hand = False
+        self._is_manual = False
 
     def add(self, listener: Listener) -> None:
-        """Call ``listener`` with the new count at the end of each step, in the thread of it."""
+        """Call ``listener`` with the new count at the end of each step, in the step's thread."""
         if not self._listeners:
             from torch.optim.optimizer import register_optimizer_step_post_hook
 
@@ -36,21 +36,21 @@ class Steps:
         self._listeners.append(listener)
 
     def remove(self, listener: Listener) -> None:
-        """Undo :meth:`add`; after the last one torch has no hook of ours."""
+        """Undo :meth:`add`; without listeners torch has no hook of ours."""
         self._listeners.remove(listener)
         if not self._listeners:
             self._handle.remove()
             self._handle = None
             self._stepped.clear()
-            self._by_hand = False
+            self._is_manual = False
 
-    def by_hand(self) -> None:
-        """A step has ended, says the program."""
-        self._by_hand = True
+    def count_manually(self) -> None:
+        """Count a step that the program reports."""
+        self._is_manual = True
         self._end()
 
     def _on_optimizer(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        if self._by_hand:
+        if self._is_manual:
             return
         others_began_it = len(self._stepped) > 0 and optimizer not in self._stepped
         if not others_began_it:
@@ -68,5 +68,5 @@ STEPS = Steps()
 
 
 def step() -> None:
-    """Tell the tools that a step has ended, in programs whose steps no optimizer ends."""
-    STEPS.by_hand()
+    """Report the end of a step to the tools, in programs whose steps no optimizer ends."""
+    STEPS.count_manually()

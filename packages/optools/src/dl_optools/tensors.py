@@ -1,4 +1,4 @@
-"""The tensors among the arguments and results of calls."""
+"""Access to the tensors among the arguments and results of calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SETS = (set, frozenset)
 
 
 def map_leaves(change: Callable[[Any], Any], tree: Any) -> Any:
-    """The same structure with other leaves; sets stay sets, named tuples what they are."""
+    """Return the same structure with changed leaves; sets and named tuples keep their types."""
 
     def leaf(value: Any) -> Any:
         if isinstance(value, _SETS):
@@ -26,10 +26,10 @@ def map_leaves(change: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def grad_fn_of(tensor: torch.Tensor) -> Node | None:
-    """The node that made a tensor; None, too, for a view that autograd refuses.
+    """Return the node that created a tensor; None also for a view that autograd refuses.
 
-    Such a view was made without gradients and written to, it or its base, where it needs some:
-    ``weight[0].fill_(0)`` under ``no_grad``.
+    Such a view was created without gradients, and it or its base was written to although it
+    requires gradients: ``weight[0].fill_(0)`` under ``no_grad``.
     """
     try:
         return tensor.grad_fn
@@ -38,12 +38,12 @@ def grad_fn_of(tensor: torch.Tensor) -> Node | None:
 
 
 def versions(tensors: Iterable[torch.Tensor]) -> list[int]:
-    """How often each tensor's memory was written to; -1 where torch does not count it."""
+    """Return the version of each tensor; -1 if torch does not count it."""
     return [-1 if x.is_inference() else x._version for x in tensors]
 
 
-def written(tensors: Iterable[torch.Tensor], before: Iterable[int]) -> list[torch.Tensor]:
-    """Those of a call's tensors whose memory it wrote to: what in-place functions return, or not.
+def find_written(tensors: Iterable[torch.Tensor], before: Iterable[int]) -> list[torch.Tensor]:
+    """Return the tensors of a call whose memory it wrote to, whether it returns them or not.
 
     :param before: :func:`versions` of the same tensors before the call.
     """
@@ -67,12 +67,12 @@ def _devices(values: Any) -> Iterator[str]:
 
 
 def runs_on(device: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a tensor among the arguments lives on a device of this type, or ``device=`` says so.
+    """Return True if a tensor argument is on a device of this type, or ``device=`` names it.
 
-    Strings count as devices only where the argument's name says so.
+    Strings count as devices only if the argument's name says so.
     """
     for value in args:
-        # Most calls have a tensor in front.
+        # Most calls have a tensor as their first argument.
         if isinstance(value, torch.Tensor) and value.device.type == device:
             return True
     if device in _devices(args):

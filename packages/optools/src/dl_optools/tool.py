@@ -1,4 +1,4 @@
-"""What all tools have in common: how they start and stop, and which calls reach them."""
+"""Base class of all tools: how they start and stop, and which calls reach them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dl_optools.names import Level
 from dl_optools.operators import operator_names
 from dl_optools.options import operator_lists
 from dl_optools.outputs import ResultsError
-from dl_optools.selection import OTHER_LEVEL, Selection, unmet_texts
+from dl_optools.selection import OTHER_LEVEL, Selection, unmatched_texts
 from dl_optools.tensors import runs_on
 
 P = ParamSpec("P")
@@ -29,21 +29,21 @@ Condition = Callable[..., bool]
 
 
 def device_under_test() -> str:
-    """The type of the device that tools look at: the accelerator, or else the CPU."""
+    """Return the type of the device that tools observe: the accelerator, or else the CPU."""
     accelerator = torch.accelerator.current_accelerator()
     return "cpu" if accelerator is None else accelerator.type
 
 
-def chosen_device(name: str) -> str:
-    """The device of that name; of none, that under test."""
+def resolve_device(name: str) -> str:
+    """Return the device of that name, or the default for an empty name."""
     return name or device_under_test()
 
 
 def check_device(kind: str, who: str) -> None:
-    """Refuse what is no type of device of this machine.
+    """Check that a name is a device type of this machine.
 
-    :param who: what the error names.
-    :raises ValueError: it has an index, torch does not know it, or there is none here.
+    :param who: name of the tool, for errors.
+    :raises ValueError: it has an index, torch does not know it, or the machine does not have it.
     """
     with own_work():
         known = _is_here(kind)
@@ -51,7 +51,7 @@ def check_device(kind: str, who: str) -> None:
         here = dict.fromkeys([device_under_test(), "cpu"])
         raise ValueError(
             f"[{who}] device={kind!r} is not a type of device of this machine; "
-            f"there are {', '.join(here)}"
+            f"available: {', '.join(here)}"
         )
 
 
@@ -66,7 +66,7 @@ def _is_here(kind: str) -> bool:
 
 
 class ToolOptions(TypedDict, total=False):
-    """The parameters of :class:`Tool`, for tools that have others besides and hand these on."""
+    """The parameters of :class:`Tool`, for subclasses that add others and pass these on."""
 
     level: Level | str | None
     ops: str | Iterable[str] | None
@@ -78,27 +78,27 @@ class ToolOptions(TypedDict, total=False):
 class Tool:
     """A tool over the operators of a program, in the thread that starts it and in its backward.
 
-    Use it as ``with Tool():``, as a decorator, or by :meth:`start` and :meth:`stop`; the same one
-    may be started again after it was stopped.
+    Use it as ``with Tool():``, as a decorator, or by :meth:`start` and :meth:`stop`; it can be
+    restarted after it was stopped.
 
-    :param level: ``"api"`` for functions of Python's interface, ``"dispatch"`` for the dispatcher's
-        overloads; None: the tool's own choice.
-    :param ops: names or regular expressions of the operators to look at; None: the variable
+    :param level: ``"api"`` for functions of the Python interface, ``"dispatch"`` for the
+        dispatcher's overloads; None: the tool's default.
+    :param ops: names or regular expressions of the operators to observe; None: the variable
         ``OP_<TOOL>_LIST``, else all.
     :param exclude: names or expressions to leave out; None: ``OP_<TOOL>_DISABLE_LIST``.
-    :param device: type of the device whose operators are looked at; None: the accelerator's, or
-        ``cpu`` where there is none.
-    :param condition: called with the operator's arguments; the tool acts where it returns True.
-    :raises PatternError: a list holds what is no regular expression.
+    :param device: type of the device whose operators are observed; None: the accelerator's, or
+        ``cpu`` without one.
+    :param condition: called with the operator's arguments; the tool acts if it returns True.
+    :raises PatternError: a list holds an invalid regular expression.
     """
 
     variable: ClassVar[str]
     """``OP_<variable>_LIST`` and ``OP_<variable>_DISABLE_LIST`` select operators."""
     default_level: ClassVar[Level] = Level.API
     observes: ClassVar[bool] = False
-    """Programs get what they would get without the tool, also where it fails."""
+    """True if programs get the same results as without the tool, also if it fails."""
     every_thread: ClassVar[bool] = True
-    """Calls may come from several threads at a time."""
+    """True if several threads may call the tool concurrently."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Tool:
     ) -> None:
         self.level = self.default_level if level is None else Level(level)
         self.device = device
-        # Those of that type that were met; asking one for its type takes long.
+        # Devices of that type seen so far; reading the type of a device is slow.
         self._devices: set[torch.device] = set()
         self.condition = condition
         include, leave_out = operator_lists(environment(), self.variable)
@@ -120,47 +120,47 @@ class Tool:
             leave_out if exclude is None else exclude,
             f"{type(self).__name__} (OP_{self.variable}_LIST)",
         )
-        self.says_unmet = True
+        self.says_unmatched = True
         self.reports = False
-        """Whether a command says what :meth:`report` has, of all processes together."""
+        """True if a command reports the merged :meth:`report` of all processes."""
         self.running = False
         self.losses: list[str] = []
-        """Which results could not be written, and why."""
+        """Descriptions of results that could not be written."""
         self.left_out: list[str] = []
-        """Which results limits left out that were asked for, in words; a command says them."""
+        """Descriptions of requested results that limits left out; a command reports them."""
 
-    # Life
+    # Lifetime
 
     def start(self) -> Self:
         """Act on this thread's calls from now on.
 
-        :raises RuntimeError: it runs already.
+        :raises RuntimeError: it is already running.
         :raises ValueError: this machine has no device of that type.
         :raises ResultsError: its results cannot be written.
         """
         if self.running:
-            raise RuntimeError(f"[{type(self).__name__}] it runs already; stop it first")
+            raise RuntimeError(f"[{type(self).__name__}] it is already running; stop it first")
         self.prepare()
         self.enter()
         self.running = True
         return self
 
     def enter(self) -> None:
-        """Have calls of this thread arrive."""
+        """Start to receive calls of this thread."""
         levels.add(self, self.level)
 
     def leave(self) -> None:
-        """Have them arrive no more."""
+        """Stop receiving calls."""
         levels.remove(self, self.level)
 
     def let_be(self) -> None:
-        """In a forked child: have no call arrive; what was found is the parent's."""
+        """Detach in a forked child; the results belong to the parent."""
         for level in Level:
             if levels.has(self, level):
                 levels.remove(self, level)
 
     def prepare(self) -> None:
-        """Be ready for calls that come in another way than by :meth:`start`."""
+        """Prepare for calls that arrive in another way than by :meth:`start`."""
         if self.device is None:
             self.device = device_under_test()
         check_device(self.device, type(self).__name__)
@@ -169,12 +169,12 @@ class Tool:
         self.opened()
 
     def stop(self) -> None:
-        """Leave no trace in torch, and finish what was begun. Does nothing where it does not run.
+        """Remove all hooks from torch, and complete pending work. Does nothing if not running.
 
-        Best called where no operator and no backward runs; see :func:`.levels.remove`.
+        Best called while no operator and no backward runs; see :func:`.levels.remove`.
 
-        :raises RuntimeError: another thread started it.
-        :raises ResultsError: not all results were written; ``results`` has them all the same.
+        :raises RuntimeError: it was started in another thread.
+        :raises ResultsError: not all results were written; ``results`` is complete nevertheless.
         """
         if not self.running:
             return
@@ -190,32 +190,32 @@ class Tool:
             name = type(self).__name__
             raise ResultsError(f"[{name}] results are lost: {'; '.join(self.losses)}")
 
-    def where_written(self, path: Path) -> str:
-        """``written to PATH``, if that is so."""
+    def describe_destination(self, path: Path) -> str:
+        """Return ``written to PATH``, with a remark if something is missing."""
         lost = any(str(path) in loss for loss in self.losses)
         return f"{'not (all) ' if lost else ''}written to {path}"
 
     @contextlib.contextmanager
     def writing(self, path: Path) -> Iterator[None]:
-        """What fails to be written in here is noted, and said when the tool has stopped."""
+        """Record write errors in this context; they are reported when the tool has stopped."""
         try:
             yield
         except OSError as error:
             self.losses.append(f"{path}: {error.strerror or error}")
 
     def warn_unmatched_patterns(self) -> None:
-        """Warn of names and patterns in the list that no operator had: they may be misspelled."""
-        if self.says_unmet and self.selection.asked:
-            for line in unmet_texts(type(self).__name__, self.unmet()):
+        """Warn about patterns in the list that matched no operator: they may be misspelled."""
+        if self.says_unmatched and self.selection.asked:
+            for line in unmatched_texts(type(self).__name__, self.unmatched()):
                 warnings.warn(line, stacklevel=3)
 
-    def unmet(self) -> dict[str, str]:
-        """Patterns of the list that no operator matched, each with what to write in its place.
+    def unmatched(self) -> dict[str, str]:
+        """Return patterns of the list that matched no operator, each with a suggestion.
 
-        That is the nearest name, or :data:`.OTHER_LEVEL` and a level that has names like that, or
-        "".
+        The suggestion is the closest name, or :data:`.OTHER_LEVEL` and a level that has such names,
+        or "".
         """
-        found = self.selection.unmet()
+        found = self.selection.unmatched()
         for pattern in found:
             fits = re.compile(pattern).fullmatch
             if any(map(fits, operator_names(self.level))):
@@ -226,7 +226,7 @@ class Tool:
         return found
 
     def end(self) -> None:
-        """The same as :meth:`stop`."""
+        """Do the same as :meth:`stop`."""
         self.stop()
 
     def __enter__(self) -> Self:
@@ -236,7 +236,7 @@ class Tool:
         self.stop()
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """Make a function run under the tool; where it calls itself, it does so already."""
+        """Make a function run under the tool; recursive calls are part of the same run."""
 
         @functools.wraps(function)
         def under_tool(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -247,26 +247,26 @@ class Tool:
 
         return under_tool
 
-    # What a tool is
+    # Hooks for subclasses
 
     def opened(self) -> None:
-        """Called before the first call arrives."""
+        """Hook before the first call arrives."""
 
     def closed(self) -> None:
-        """Called after the last call has passed."""
+        """Hook after the last call has passed."""
 
     def report(self) -> dict[str, Any] | None:
-        """What was found, as JSON has it; None of tools that say it themselves."""
+        """Return the results for JSON; None for tools that report them themselves."""
         return None
 
     def wants(self, name: str, function: Callable[..., Any]) -> bool:
-        """Whether calls of an operator reach the tool; asked once for each operator."""
+        """Return True if calls of an operator reach the tool; called once for each operator."""
         return name in self.selection
 
     def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        """Whether one call reaches the tool."""
+        """Return True if one call reaches the tool."""
         if self.device is not None:
-            # Most calls have a tensor in front.
+            # Most calls have a tensor as their first argument.
             first = args[0] if args else None
             if not (
                 isinstance(first, torch.Tensor) and first.device in self._devices
@@ -282,5 +282,5 @@ class Tool:
         return runs_on(device, args, kwargs)
 
     def handle(self, call: OpCall) -> Any:
-        """Act on one call: :meth:`OpCall.proceed` runs it. What is returned, the program gets."""
+        """Process one call: :meth:`OpCall.proceed` runs it. The program gets the returned value."""
         raise NotImplementedError

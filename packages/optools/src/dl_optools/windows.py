@@ -1,7 +1,7 @@
-"""A view's gradient, read out of the gradient of its base.
+"""Extraction of a view's gradient from the gradient of its base.
 
-Where a view is written to, autograd gives base and view a new history: what was known of the view
-before is no longer on the way, and only the base's old edge gets a gradient.
+When a view is written to, autograd gives base and view a new history: the view's previous nodes are
+no longer on the path, and only the base's old edge gets a gradient.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import torch
 
 @dataclass(frozen=True)
 class Window:
-    """Where a view lies in its base.
+    """Position of a view in its base.
 
-    :ivar size: of the view, in elements.
-    :ivar stride: of the view, in elements.
-    :ivar offset: of the view's first element from the base's first one.
-    :ivar base_size: of the base.
-    :ivar base_stride: of the base.
+    :ivar size: size of the view in elements.
+    :ivar stride: stride of the view in elements.
+    :ivar offset: offset of the view's first element from the base's first one.
+    :ivar base_size: size of the base.
+    :ivar base_stride: stride of the base.
     """
 
     size: torch.Size
@@ -30,7 +30,7 @@ class Window:
 
     @classmethod
     def of(cls, view: torch.Tensor) -> Window | None:
-        """None where it is no view, or one whose elements are not single elements of the base."""
+        """Return None if it is not a view, or its elements are not single elements of the base."""
         base = view._base
         if base is None or view.layout != torch.strided or base.layout != torch.strided:
             return None
@@ -41,7 +41,7 @@ class Window:
         return cls(view.size(), view.stride(), offset, base.size(), base.stride())
 
     def read(self, gradient: torch.Tensor) -> torch.Tensor:
-        """The view's gradient, given the base's."""
+        """Return the view's gradient, given the base's."""
         if gradient.layout != torch.strided:
             gradient = gradient.to_dense()
         if gradient.stride() != self.base_stride:
@@ -53,7 +53,7 @@ class Window:
 
 
 def _dense(base: torch.Tensor) -> bool:
-    """Whether the tensor fills its memory: one element a place, and no place left out."""
+    """Return True if the tensor fills its memory without overlaps and gaps."""
     if base.is_contiguous():
         return True
     expected = 1

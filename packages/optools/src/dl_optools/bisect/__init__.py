@@ -1,1 +1,1 @@
-"""The operators that make a program wrong, found by running it again and again."""
+"""Search for the operators that make a program wrong, by running it repeatedly."""

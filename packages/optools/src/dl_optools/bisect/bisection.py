@@ -1,4 +1,4 @@
-"""Which operators make a run wrong: all but some fall back to the CPU, again and again."""
+"""Search for the operators that make a run wrong, by making subsets fall back to the CPU."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from dl_optools.bisect.runs import (
     Runner,
     Say,
     StuckError,
-    step_of,
+    step_folder,
 )
-from dl_optools.bisect.search import Elements, Found, search
+from dl_optools.bisect.search import Elements, SearchResult, search
 from dl_optools.bisect.state import Run, State
 from dl_optools.bisect.verdict import Criteria
 
 
 class Bisection:
-    """One search, which continues what its state knows already.
+    """One search, which resumes from what its state already knows.
 
-    :param path: of the state's file.
-    :param say: takes a line about each run.
-    :param jobs: so many runs at a time.
+    :param path: path of the state file.
+    :param say: receives a line about each run.
+    :param jobs: number of concurrent runs.
     """
 
     def __init__(
@@ -46,29 +46,29 @@ class Bisection:
         self._reference: float | None = None
         self._reference_step: Path | None = None
 
-    def find(self) -> Found:
-        """Search to the end.
+    def find(self) -> SearchResult:
+        """Run the search to its end.
 
-        :raises BlamelessError: the program is not wrong, or is so with all operators on the CPU,
-            too.
-        :raises BisectError: the runs do not tell.
-        :raises CriterionError: it never printed the metric.
+        :raises BlamelessError: the unchanged program is right, or it is wrong even with all
+            operators on the CPU.
+        :raises BisectError: the runs are inconclusive.
+        :raises CriterionError: the program never printed the metric.
         """
         state = self.state
-        # The program as it is comes first: it tells which operators there are.
+        # The unchanged program runs first: that run lists the operators.
         as_it_is = state.find(None) or self._new(None)
         if not state.operators:
             raise BisectError(
-                "the program called no operator on the device that tools look at; --device names "
-                f"another one. Its output: {as_it_is.log}"
+                "no tool saw an operator of the program on the device; --device names another one. "
+                f"Output of the program: {as_it_is.log}"
             )
         none = self._run([])
         if self._criteria.metric is not None and not any(
             run.status or run.metric is not None for run in (as_it_is, none)
         ):
-            raise self._criteria.never_printed(_output(as_it_is))
+            raise self._criteria.missing_metric_error(_read_output(as_it_is))
         if none.died_in:
-            # With everything else on the CPU, only what cannot fall back is left on the device.
+            # With everything else on the CPU, only operators that cannot fall back use the device.
             state.verdict = [[none.died_in.partition("(")[0]]]
             state.save(self.path)
             raise StuckError(
@@ -79,16 +79,16 @@ class Bisection:
         if none.complaint:
             raise BlamelessError(
                 f"with all operators on the CPU it is wrong, too: {none.complaint}. Operators are "
-                f"not to blame, or were not met. Its output: {none.log}"
+                f"not to blame, or the tools did not see them. Its output: {none.log}"
             )
         self._reference = none.metric
         if self._criteria.tensor is not None:
-            self._reference_step = step_of(Path(none.log))
+            self._reference_step = step_folder(Path(none.log))
             if as_it_is.metric is None and not as_it_is.complaint:
                 as_it_is.metric = self._apart(Path(as_it_is.log))
                 as_it_is.complaint = self._criteria.distance(as_it_is.metric, None)
         if not self._wrong(as_it_is):
-            measured = self._criteria.measured(as_it_is.metric, none.metric)
+            measured = self._criteria.describe_margin(as_it_is.metric, none.metric)
             raise BlamelessError(
                 "the unchanged program is not wrong: there is nothing to search for" + measured
             )
@@ -110,9 +110,9 @@ class Bisection:
         return found
 
     def _repeat(self, reference: Run) -> None:
-        """Run the reference again: chance between runs would blame anybody.
+        """Run the reference again: with random differences any operator could be blamed.
 
-        :raises BisectError: it gives something else.
+        :raises BisectError: the two runs differ.
         """
         if self._criteria.metric is None and self._criteria.tensor is None:
             return
@@ -130,21 +130,21 @@ class Bisection:
         )
 
     def why(self, group: Sequence[str]) -> str:
-        """What is wrong where these operators alone are on the device."""
+        """Describe what is wrong when only these operators run on the device."""
         run = self._alone(group)
         assert run is not None
         return run.complaint or self._criteria.distance(run.metric, self._reference)
 
     def _alone(self, group: Sequence[str]) -> Run | None:
-        """Return the run in which these operators alone were on the device."""
+        """Return the run in which only these operators ran on the device."""
         run = self.state.find([self.state.operators.index(name) for name in group])
-        # All of them together are the program as it is.
+        # With all operators on the device it is the unchanged program.
         return run or self.state.find(None)
 
     def is_numerical(self) -> bool:
-        """Return True if runs end well and are wrong only by how far their numbers are off.
+        """Return True if runs end normally and are wrong only by numerical differences.
 
-        Only then may calls that are right within the rounding bound acquit an operator.
+        Only then can an operator be cleared because its calls are within the rounding bound.
         """
         return all(
             run is not None and not run.status and not run.died_in and self._is_near(run)
@@ -152,7 +152,7 @@ class Bisection:
         )
 
     def acquit(self) -> None:
-        """Write into the state that no operator is to blame, as the command reports."""
+        """Record in the state that no operator is to blame, as the command reports."""
         self.state.verdict = []
         self.state.save(self.path)
 
@@ -162,7 +162,7 @@ class Bisection:
         )
 
     def capture(self) -> Path | None:
-        """Write the calls of the guilty operators, with all others on the CPU; None: no bundles."""
+        """Capture the guilty operators' calls with all others on the CPU; None: no bundles."""
         guilty = frozenset(name for group in self.state.verdict or [] for name in group)
         folder = Path(self.state.directory) / "bundles"
         log = Path(self.state.directory) / "capture.log"
@@ -172,11 +172,11 @@ class Bisection:
         return self.state.find(on_device) or self._new(on_device)
 
     def _wrong(self, run: Run) -> bool:
-        # The first run had nothing to be compared with yet.
+        # At the first run there is no reference yet.
         return bool(run.complaint or self._criteria.distance(run.metric, self._reference))
 
     def _together(self, sets: Sequence[list[int]]) -> None:
-        """Run several sets at a time, those that are not known."""
+        """Run several new sets concurrently."""
         unknown = [each for each in sets if self.state.find(each) is None]
         first = len(self.state.runs) + 1
         with ThreadPoolExecutor(self._jobs) as pool:
@@ -220,17 +220,17 @@ class Bisection:
         )
 
     def _apart(self, log: Path) -> float:
-        """How far the tensors of a run are from those on the CPU; its step is not kept."""
+        """Return the distance of a run's tensors from the CPU's, and delete its recording."""
         from dl_optools.bisect.recorded import farthest
         from dl_optools.one_iter.folder import OneIterError
 
         assert self._reference_step is not None and self._criteria.tensor is not None
         try:
-            return farthest(self._reference_step, step_of(log), self._criteria.tensor)[0]
+            return farthest(self._reference_step, step_folder(log), self._criteria.tensor)[0]
         except OneIterError as error:
             raise BisectError(f"{error}. Its output: {log}") from None
         finally:
-            shutil.rmtree(step_of(log), ignore_errors=True)
+            shutil.rmtree(step_folder(log), ignore_errors=True)
 
     def _keep(self, run: Run, number: int, on_device: list[int] | None) -> Run:
         state = self.state
@@ -248,8 +248,8 @@ class Bisection:
         return run
 
 
-def _output(run: Run) -> str:
-    """What it printed; empty where that is gone."""
+def _read_output(run: Run) -> str:
+    """Return the output of a run; empty if the log is gone."""
     try:
         return read_regular_text(run.log, DOCUMENT_BYTES, errors="replace")
     except OSError:

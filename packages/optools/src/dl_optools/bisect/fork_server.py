@@ -24,7 +24,7 @@ from dl_optools.environment import environment, replace_environment
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any] | None:
-    """Answer what is not a request for a run."""
+    """Answer a request other than one for a run; None: unknown."""
     if "preload" in request:
         return {"unsafe": preload(request["preload"])}
     return {} if "ready" in request else None

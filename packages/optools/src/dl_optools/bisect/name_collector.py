@@ -1,4 +1,4 @@
-"""Which operators a run uses, each written down when it is first called."""
+"""Collects the operators that a run uses, each recorded at its first call."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from dl_optools.tool import Tool
 class NameCollector(Tool):
     """Adds a line to ``<folder>/<process>.txt`` for each operator, in the order of first calls.
 
-    It is written at once, so that a run that dies has it. The folder is what ``DL_TOOLS_NAMES``
-    says, or the working directory. ``<process>.modules`` gets what was imported.
+    Lines are written at once, so that they survive a run that dies. ``DL_TOOLS_NAMES`` names the
+    folder (default: the working directory). ``<process>.modules`` lists the imported modules.
     """
 
     variable = "NAMES"
@@ -43,7 +43,7 @@ class NameCollector(Tool):
     def wants(self, name: str, function: Any) -> bool:
         if not super().wants(name, function):
             return False
-        # Views compute nothing, wherever they run; what only devices have runs nowhere else.
+        # Views compute nothing; operators without a CPU implementation cannot fall back.
         return self.level is Level.API or not (signature(function).view or only_on_device(function))
 
     def handle(self, call: OpCall) -> Any:
@@ -55,7 +55,7 @@ class NameCollector(Tool):
 
 
 def _draws(call: OpCall) -> bool:
-    """Whether it draws random numbers: these stay on the device, the CPU's would be others."""
+    """Return True if a call draws random numbers: it stays on the device, whose numbers differ."""
     if call.level is Level.API:
         return False
     return draws(cast("Overload[Any, Any]", call.function), call.args, call.kwargs)

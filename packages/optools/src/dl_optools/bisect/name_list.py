@@ -1,4 +1,4 @@
-"""Names of operators that processes of one run wrote down, a file for each. Imports no torch."""
+"""Operator names recorded by the processes of one run, one file per process. Imports no torch."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_text
 
 COLLECTOR = "names"
-"""What ``DL_TOOLS`` calls the tool that writes them."""
+"""Name in ``DL_TOOLS`` of the tool that records them."""
 FOLDER_VARIABLE = "DL_TOOLS_NAMES"
 MODULES_SUFFIX = ".modules"
 
 
-def imported(folder: Path) -> list[str]:
-    """The modules that the processes of a run had imported, in order, each once."""
+def read_modules(folder: Path) -> list[str]:
+    """Return the modules that the processes of a run imported, in order, without duplicates."""
     return _lines(folder, MODULES_SUFFIX)
 
 
-def collected(folder: Path) -> list[str]:
-    """The names of all processes, in order, each once."""
+def read_operators(folder: Path) -> list[str]:
+    """Return the operator names of all processes, in order, without duplicates."""
     return _lines(folder, ".txt")
 
 

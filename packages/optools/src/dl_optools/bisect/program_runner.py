@@ -1,4 +1,4 @@
-"""Runs a command with the tools of this package: each run a fork, or a process of its own."""
+"""Runs a command with the tools of this package; each run is a fork or a separate process."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, collected, imported
-from dl_optools.bisect.runs import BisectError, Outcome, Say, step_of
+from dl_optools.bisect.name_list import COLLECTOR, FOLDER_VARIABLE, read_modules, read_operators
+from dl_optools.bisect.runs import BisectError, Outcome, Say, step_folder
 from dl_optools.bisect.search import Elements
-from dl_optools.bisect.starting import Starter
+from dl_optools.bisect.starter import Starter
 from dl_optools.breadcrumbs.names import BREADCRUMBS
 from dl_optools.breadcrumbs.trail import DEFAULT_HANG, Trail
 from dl_optools.launching.launch import (
@@ -21,11 +21,11 @@ from dl_optools.launching.launch import (
     TOOLS_VARIABLE,
     WHY_NONE,
     complaints,
-    exact,
+    exact_patterns,
 )
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
-from dl_optools.one_iter.place import VARIABLE as STEP_VARIABLE
+from dl_optools.one_iter.redirection import VARIABLE as STEP_VARIABLE
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 
 
@@ -33,9 +33,9 @@ class ProgramRunner:
     """Runs a command; threads may share it.
 
     :param timeout: seconds after which a run counts as wrong.
-    :param hang: seconds after which one operator that still runs counts as hung.
-    :param fork: False: no run is a fork.
-    :param say: takes a line that says why no run is one.
+    :param hang: seconds after which a single running operator counts as hung.
+    :param fork: False: never fork.
+    :param say: receives a line with the reason if runs cannot be forked.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class ProgramRunner:
         for old in names.glob("*.*"):
             old.unlink()
         found = self._run({TOOLS_VARIABLE: COLLECTOR, FOLDER_VARIABLE: str(names)}, log)
-        self._starter.preload(imported(names), log)
-        return replace(found, operators=collected(names))
+        self._starter.preload(read_modules(names), log)
+        return replace(found, operators=read_operators(names))
 
     def run(self, on_device: Elements, log: Path) -> Outcome:
         """See :class:`.Runner`."""
@@ -75,7 +75,7 @@ class ProgramRunner:
         variables = self._falling_back(operators)
         variables[TOOLS_VARIABLE] += ",capture"
         variables |= {
-            "OP_CAPTURE_LIST": exact(sorted(operators)),
+            "OP_CAPTURE_LIST": exact_patterns(sorted(operators)),
             "OP_CAPTURE_WHEN_FULL": "drop",
             "OP_CAPTURE_DISK": self._environ.get("OP_CAPTURE_DISK", "256M"),
             OUTPUT_VARIABLE: str(directory),
@@ -87,7 +87,7 @@ class ProgramRunner:
         return any(directory.rglob("bundle.json"))
 
     def close(self) -> None:
-        """End the process that forks; a run after that starts another one."""
+        """End the forking process; a later run starts a new one."""
         self._starter.close()
 
     @staticmethod
@@ -95,12 +95,12 @@ class ProgramRunner:
         return {
             TOOLS_VARIABLE: "fallback",
             "OP_FALLBACK_LIST": ".*",
-            "OP_FALLBACK_DISABLE_LIST": exact(sorted(on_device)),
+            "OP_FALLBACK_DISABLE_LIST": exact_patterns(sorted(on_device)),
         }
 
     def _run(self, variables: Mapping[str, str], log: Path) -> Outcome:
         timed_out = False
-        step = step_of(log)
+        step = step_folder(log)
         shutil.rmtree(step, ignore_errors=True)
         with Notes() as notes, Trail(self._hang, self._timeout) as trail:
             variables = {

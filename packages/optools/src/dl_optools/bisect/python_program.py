@@ -1,4 +1,4 @@
-"""Which command lines are programs of Python, and what of them an interpreter runs."""
+"""Recognition of command lines that run a Python program, and their parts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _WITH_VALUE = ("-W", "-X")
 class PythonProgram:
     """A program that one interpreter runs.
 
-    :ivar interpreter: with its options.
+    :ivar interpreter: the interpreter and its options.
     :ivar kind: ``file``, ``module`` or ``code``.
     :ivar what: the file's path, the module's name, or the code.
-    :ivar arguments: behind it.
+    :ivar arguments: the program's arguments.
     """
 
     interpreter: tuple[str, ...]
@@ -27,8 +27,8 @@ class PythonProgram:
     arguments: tuple[str, ...]
 
 
-def python_program(command: Sequence[str]) -> PythonProgram | None:
-    """None for what is no call of Python, and for launchers: these start interpreters of theirs."""
+def parse_command(command: Sequence[str]) -> PythonProgram | None:
+    """Parse a command line; None if it does not run Python or runs a launcher of interpreters."""
     if not command or not re.fullmatch(r"python[\d.]*", Path(command[0]).name):
         return None
     interpreter, rest = [command[0]], list(command[1:])
@@ -38,7 +38,7 @@ def python_program(command: Sequence[str]) -> PythonProgram | None:
             what = rest.pop(0)
             if option == "-c":
                 return PythonProgram(tuple(interpreter), "code", what, tuple(rest))
-            return _of_module(interpreter, what, rest)
+            return _parse_module(interpreter, what, rest)
         if option in _WITH_VALUE and rest:
             interpreter += [option, rest.pop(0)]
         elif _ALONE.fullmatch(option) or option[:2] in _WITH_VALUE:
@@ -50,7 +50,7 @@ def python_program(command: Sequence[str]) -> PythonProgram | None:
     return PythonProgram(tuple(interpreter), "file", rest[0], tuple(rest[1:]))
 
 
-def _of_module(interpreter: list[str], name: str, rest: list[str]) -> PythonProgram | None:
+def _parse_module(interpreter: list[str], name: str, rest: list[str]) -> PythonProgram | None:
     if name.startswith("torch.distributed"):
         return None
     return PythonProgram(tuple(interpreter), "module", name, tuple(rest))

@@ -1,6 +1,6 @@
-"""Tensors of a recorded step as what makes a run wrong: how far they are from another run's.
+"""Distance between the recorded steps of two runs, as the criterion of a bisection.
 
-Imports torch, so it is imported where a search compares tensors only.
+This module imports torch, so it is imported only where a search compares tensors.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from dl_optools.one_iter.folder import OneIterError, Reader
 
 
 def farthest(trusted: Path, tested: Path, pattern: str) -> tuple[float, str]:
-    """The largest distance of the tensors that an expression names, and which one it is.
+    """Return the largest distance among the tensors that match an expression, and its name.
 
-    :param trusted: what a run recorded: a folder for each step, in it one for each rank.
-    :param tested: the same of another run.
+    :param trusted: recording of a run: a folder for each step with a subfolder for each rank.
+    :param tested: recording of another run.
     :param pattern: searched in texts such as ``weight gradient 0.weight: value`` or
         ``module 2 (forward): output``.
-    :return: relative, in units of the trusted tensor's largest value; inf: one is missing, has
-        another shape, or nan and inf where the other has none.
-    :raises OneIterError: nothing was recorded, or nothing has such a name.
+    :return: distance relative to the trusted tensor's largest value; inf if a tensor is missing,
+        has another shape, or has nan or inf where the other has none.
+    :raises OneIterError: nothing was recorded, or no name matches.
     """
     expression = re.compile(pattern)
-    worst, where, met = 0.0, "", False
+    worst, where, matched = 0.0, "", False
     for index in sorted(trusted.rglob("index.json")):
         want = Reader(index.parent)
         place = tested / index.parent.relative_to(trusted)
@@ -35,7 +35,7 @@ def farthest(trusted: Path, tested: Path, pattern: str) -> tuple[float, str]:
                 text = f"{record}: {name}"
                 if record.random or not expression.search(text):
                     continue
-                met = True
+                matched = True
                 mine = None if other is None else other.outputs.get(name)
                 if got is None or mine is None:
                     return float("inf"), text
@@ -45,7 +45,7 @@ def farthest(trusted: Path, tested: Path, pattern: str) -> tuple[float, str]:
                 error = relative(common, name, want.tensor(value), got.tensor(mine), None).error
                 if error > worst:
                     worst, where = error, text
-    if not met:
+    if not matched:
         raise OneIterError(
             f"no tensor of a step that the program recorded is named {pattern!r}; a step is "
             "recorded by `with OneIter(model, folder):`, and `dl one-iter show` lists its names"

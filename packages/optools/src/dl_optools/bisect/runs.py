@@ -1,4 +1,4 @@
-"""What a run of a program is to a bisection."""
+"""Interface between a bisection and the runs of a program."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dl_optools.breadcrumbs.trail import DeadOperator
 Say = Callable[[str], object]
 
 
-def step_of(log: Path) -> Path:
-    """Where the steps of a run are that a program records."""
+def step_folder(log: Path) -> Path:
+    """Return the folder for the steps that a run records."""
     return log.absolute().with_suffix(".step")
 
 
 class BisectError(RuntimeError):
-    """There is nothing to search for, or the runs do not tell."""
+    """A search is impossible, or the runs are inconclusive."""
 
 
 class StuckError(BisectError):
@@ -34,9 +34,9 @@ class BlamelessError(BisectError):
 class Outcome:
     """Outcome of one run.
 
-    :ivar output: all that the program printed.
-    :ivar operators: that it used, in order; only of the run that collects them.
-    :ivar timed_out: it was killed after too long a time.
+    :ivar output: everything that the program printed.
+    :ivar operators: operators used, in order; only set for the run that collects them.
+    :ivar timed_out: True if the run exceeded its timeout and was killed.
     :ivar dead: the operator in which it died or hung; None if it did not.
     """
 
@@ -48,13 +48,13 @@ class Outcome:
 
 
 class Runner(Protocol):
-    """Runs the program."""
+    """Runner of the program."""
 
     def collect(self, log: Path) -> Outcome:
-        """As it is, and note its operators."""
+        """Run the unchanged program and collect its operators."""
 
     def run(self, on_device: Elements, log: Path) -> Outcome:
-        """With all operators on the CPU but these."""
+        """Run with all operators on the CPU except these."""
 
     def capture(self, operators: Elements, directory: Path, log: Path) -> bool:
-        """Write their calls as bundles, the others on the CPU; False where it cannot be done."""
+        """Write the operators' calls as bundles, the others on the CPU; False if impossible."""

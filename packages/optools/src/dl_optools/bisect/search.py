@@ -1,10 +1,10 @@
-"""Finding the few elements that make a test fail, by as few tests as can be.
+"""Search for the few elements that make a test fail, with as few tests as possible.
 
-Delta debugging by halves: the shortest failing prefix of the elements ends with one that is needed,
-which log2(n) tests find; with it kept, the same search among those before it finds the next. That
-is O(k log n) tests for k elements, as in QuickXplain (Junker, 2004). Where a test is not monotone -
-more elements can hide a failure - ddmin reduces what fails (Zeller and Hildebrandt, Simplifying and
-Isolating Failure-Inducing Input, 2002).
+Delta debugging by bisection: the shortest failing prefix of the elements ends with a necessary
+element, which log2(n) tests find; with it fixed, the same search among the elements before it finds
+the next. That is O(k log n) tests for k elements, as in QuickXplain (Junker, 2004). If a test is
+not monotone - additional elements can mask a failure - ddmin reduces the failing set (Zeller and
+Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002).
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 Elements = frozenset[str]
 Test = Callable[[Elements], bool]
-"""Whether these elements, and no others, make it fail."""
+"""Returns True if these elements, and no others, make the test fail."""
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The outcome of a search.
 
-    :ivar groups: each a smallest set that fails by itself, in the order of being found; without all
-        of them nothing fails, unless ``left`` says otherwise.
-    :ivar left: the rest fails still: the search stopped at its limit.
+    :ivar groups: minimal failing sets in the order in which they were found; with all
+        groups removed nothing fails, unless ``left`` is True.
+    :ivar left: the rest still fails: the search stopped at its limit.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -34,8 +34,8 @@ class Found:
         return tuple(name for group in self.groups for name in group)
 
 
-class Cached:
-    """A test that is run once for each set; nothing by itself never fails."""
+class CachedTest:
+    """A test that runs once for each set; the empty set never fails."""
 
     def __init__(self, test: Test) -> None:
         self._test = test
@@ -49,7 +49,7 @@ class Cached:
 
 
 Ahead = Callable[[Sequence[Elements]], object]
-"""Told which sets will be asked for, so that they can be tested at a time."""
+"""Receives the sets that will be tested next, so that they can run concurrently."""
 
 
 def search(
@@ -59,44 +59,44 @@ def search(
     *,
     ahead: Ahead = lambda sets: None,
     jobs: int = 1,
-) -> Found:
-    """Find every smallest set that fails, one after the other.
+) -> SearchResult:
+    """Find all minimal failing sets, one after the other.
 
-    :param elements: all of them, which fail together.
-    :param test: of a subset; asked once for each.
-    :param groups: stop after so many.
-    :param jobs: tests that can be made at a time: the more, the fewer follow each other.
+    :param elements: all elements, which fail together.
+    :param test: test of a subset; called once for each.
+    :param groups: maximum number of groups.
+    :param jobs: number of concurrent tests: with more of them, fewer rounds are needed.
     """
-    cached = Cached(test)
+    cached = CachedTest(test)
     found: list[tuple[str, ...]] = []
     left = list(elements)
     while cached(frozenset(left)):
         if len(found) == groups:
-            return Found(tuple(found), left=True)
-        group = smallest(left, cached, ahead, jobs)
+            return SearchResult(tuple(found), left=True)
+        group = find_minimal(left, cached, ahead, jobs)
         found.append(tuple(x for x in left if x in group))
         left = [x for x in left if x not in group]
-    return Found(tuple(found))
+    return SearchResult(tuple(found))
 
 
-def smallest(
+def find_minimal(
     elements: Sequence[str], test: Test, ahead: Ahead = lambda sets: None, jobs: int = 1
 ) -> Elements:
-    """A subset that fails, of which no element can be left out. All together they fail."""
+    """Return a minimal failing subset of elements that fail together."""
     kept: list[str] = []
     candidates = list(elements)
     while not test(frozenset(kept)):
         if not candidates:
-            # Together with others what was kept failed; alone it does not.
+            # The fixed elements failed together with others; they do not fail alone.
             return ddmin(elements, test)
-        # The prefix of length `low` does not fail, that of length `high` does.
+        # The prefix of length `low` passes, the one of length `high` fails.
         low, high = 0, len(candidates)
         while high - low > 1:
             parts = min(jobs, high - low - 1) + 1
             cuts = [low + (high - low) * part // parts for part in range(1, parts)]
             if jobs > 1:
                 ahead([frozenset(kept + candidates[:cut]) for cut in cuts])
-            # The first cut that fails, and the last one before it that does not.
+            # The first cut that fails, and the last cut before it that passes.
             for cut in cuts:
                 if test(frozenset(kept + candidates[:cut])):
                     high = cut
@@ -108,7 +108,7 @@ def smallest(
 
 
 def ddmin(elements: Sequence[str], test: Test) -> Elements:
-    """The same in the general case, with up to O(n squared) tests."""
+    """Reduce a failing set without assuming monotonicity, with up to O(n^2) tests."""
     current = list(elements)
     parts = 2
     while len(current) > 1:

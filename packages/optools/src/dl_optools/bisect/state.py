@@ -1,4 +1,4 @@
-"""What a bisection knows, in a file that is whole after every run."""
+"""State of a bisection, in a file that is complete after every run."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ FORMAT = 1
 
 
 class StateError(ValueError):
-    """A file is no state of a bisection, or that of another program."""
+    """The file is not the state of a bisection, or belongs to another program."""
 
 
 @dataclass
 class Run:
     """One run of the program.
 
-    :ivar on_device: operators that did not fall back, by their places in the list of all; None:
-        the program as it is.
-    :ivar complaint: what was wrong; empty if nothing was.
-    :ivar log: its output, a file beside the state.
+    :ivar on_device: operators that did not fall back, as indices into the list of operators; None:
+        the unchanged program.
+    :ivar complaint: description of the failure; empty if the run was right.
+    :ivar log: file of its output, next to the state.
     :ivar died_in: the operator in which the run died or hung, with its arguments; empty if it did
-        not, or the operator is not known.
+        not, or the operator is unknown.
     """
 
     on_device: list[int] | None
@@ -41,11 +41,11 @@ class Run:
 
 @dataclass
 class State:
-    """See :mod:`.bisect.state`.
+    """State of a search; see :mod:`.bisect.state`.
 
-    :ivar operators: that the program uses, in the order of their first calls.
-    :ivar verdict: groups of guilty operators, empty if none is to blame; None while the search goes
-        on.
+    :ivar operators: operators that the program uses, in the order of their first calls.
+    :ivar verdict: groups of guilty operators, empty if none is to blame; None while the search is
+        running.
     """
 
     command: list[str]
@@ -58,12 +58,12 @@ class State:
     verdict: list[list[str]] | None = None
 
     def find(self, on_device: Sequence[int] | None) -> Run | None:
-        """The run with these operators on the device, if there was one."""
+        """Return the run with these operators on the device, or None."""
         wanted = None if on_device is None else sorted(on_device)
         return next((run for run in self.runs if run.on_device == wanted), None)
 
     def save(self, path: Path) -> None:
-        """Replace the file at once: a kill leaves the old one or the new one."""
+        """Replace the file atomically: after a kill it holds the old or the new state."""
         path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"format": FORMAT, **asdict(self)}, indent=1, allow_nan=True)
         temporary = path.with_name(path.name + ".new")
@@ -75,10 +75,10 @@ class State:
 
     @classmethod
     def load(cls, path: Path) -> State:
-        """Read a file that :meth:`save` wrote.
+        """Read a file written by :meth:`save`.
 
-        :raises StateError: it is something else.
-        :raises OSError: it cannot be read.
+        :raises StateError: the content is not a state.
+        :raises OSError: the file cannot be read.
         """
         try:
             document = read_regular_json(path, DOCUMENT_BYTES)

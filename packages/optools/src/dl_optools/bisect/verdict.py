@@ -1,4 +1,4 @@
-"""When a run of a program counts as wrong."""
+"""Criteria by which a run of a program counts as wrong."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _SHOWN = 12
 
 
 class CriterionError(ValueError):
-    """An expression or a number of the command line does not fit."""
+    """An expression or a number on the command line is invalid."""
 
 
 @dataclass(frozen=True)
 class Criteria:
-    """What is wrong besides an exit status that is not 0.
+    """Criteria in addition to a nonzero exit status.
 
-    :ivar expect: a regular expression that the output has to contain.
-    :ivar metric: one before, or with a group around, a number; the last one printed counts, and nan
-        and inf are wrong.
-    :ivar tolerance: how far, relative to the run in which everything fell back, it may be off.
-    :ivar finite: nan or inf as a word anywhere in the output is wrong.
-    :ivar tensor: an expression for tensors of the step that the program records: the one that is
-        farthest from the run in which everything fell back counts, by its distance relative to the
-        largest value there.
+    :ivar expect: regular expression that the output must match.
+    :ivar metric: regular expression before a number, or with a group around one; the last printed
+        number counts, and nan and inf are wrong.
+    :ivar tolerance: allowed distance relative to the run in which every operator fell back.
+    :ivar finite: the words nan and inf anywhere in the output are wrong.
+    :ivar tensor: regular expression for tensors of the step that the program records: the one
+        farthest from the run in which every operator fell back counts, by its distance relative
+        to the largest value there.
     """
 
     expect: str | None = None
@@ -42,7 +42,7 @@ class Criteria:
 
     def __post_init__(self) -> None:
         if self.tensor is not None and self.metric is not None:
-            raise CriterionError("--tensor and --metric both say what is measured; name one")
+            raise CriterionError("--tensor and --metric exclude each other; name one")
         for pattern in filter(None, (self.expect, self.metric, self.tensor)):
             try:
                 groups = re.compile(pattern).groups
@@ -51,7 +51,7 @@ class Criteria:
             if pattern == self.metric and groups > 1:
                 raise CriterionError(f"--metric {pattern!r}: write one group, around the number")
         if not 0 <= self.tolerance < math.inf:
-            raise CriterionError(f"--tolerance {self.tolerance}: a finite number >= 0")
+            raise CriterionError(f"--tolerance {self.tolerance}: must be a finite number >= 0")
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -61,7 +61,7 @@ class Criteria:
         return cls(**document)
 
     def number(self, output: str) -> float | None:
-        """The metric; None if it was not printed."""
+        """Return the metric; None if it was not printed."""
         if self.metric is None:
             return None
         pattern = re.compile(self.metric)
@@ -77,23 +77,23 @@ class Criteria:
                 ) from None
         return found
 
-    def never_printed(self, output: str) -> CriterionError:
-        """What to raise where a program that ends well printed no metric: it has another name."""
+    def missing_metric_error(self, output: str) -> CriterionError:
+        """Return the error for a program that ends normally without printing the metric."""
         names = list(dict.fromkeys(match[1] for match in _NAMED.finditer(output)))
         seen = (
-            f"it printed numbers behind {', '.join(names[:_SHOWN])}"
+            f"it printed numbers after {', '.join(names[:_SHOWN])}"
             + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
             if names
-            else "it printed no number behind a word"
+            else "it printed no number after a word"
         )
         return CriterionError(f"--metric {self.metric!r}: the program never printed it; {seen}")
 
     def complaint(self, status: int, output: str, reference: float | None) -> str:
-        """What is wrong with a run; empty if nothing is.
+        """Describe what is wrong with a run; empty if nothing is.
 
-        :param status: the exit status.
-        :param output: all that it printed.
-        :param reference: the metric of the run in which everything fell back; None in that run.
+        :param status: exit status.
+        :param output: everything that it printed.
+        :param reference: metric of the run in which every operator fell back; None in that run.
         """
         if status:
             return describe_status(status)
@@ -110,8 +110,8 @@ class Criteria:
             return f"the metric is {number}"
         return self.distance(number, reference)
 
-    def measured(self, number: float | None, reference: float | None) -> str:
-        """How far a metric that is right is off, and how far it might be; empty without one."""
+    def describe_margin(self, number: float | None, reference: float | None) -> str:
+        """Describe the distance of a correct metric and the tolerance; empty without a metric."""
         if self.tensor is not None and number is not None:
             return (
                 f"; the tensors are within a relative distance of {number:.3g} of those on the "
@@ -127,9 +127,9 @@ class Criteria:
         )
 
     def distance(self, number: float | None, reference: float | None) -> str:
-        """Where a metric is too far from the reference; empty if it is not, or one is missing."""
+        """Describe a metric that is too far from the reference; empty if it is near or missing."""
         if self.tensor is not None:
-            # Of tensors the number is a distance already.
+            # For tensors the number already is a distance.
             wrong = number is not None and not number <= self.tolerance
             return f"tensors are {number:.3g} apart, allowed {self.tolerance:g}" if wrong else ""
         if number is None or reference is None:

@@ -15,7 +15,7 @@ from typing_extensions import Self
 from diopi_proto.text import printable
 from dl_optools.breadcrumbs.crumb_file import RAISED, Crumb, crumbs_of, running
 from dl_optools.breadcrumbs.names import FATAL_SUFFIX, FOLDER_VARIABLE
-from dl_optools.launching.launch import TIMED_OUT, describe_status, unended
+from dl_optools.launching.launch import TIMED_OUT, describe_status, unfinished_processes
 
 DEFAULT_HANG = 600.0
 """Seconds after which an operator that still runs counts as hung."""
@@ -85,7 +85,7 @@ class Trail:
         """
         if status == TIMED_OUT:
             return next(self._stuck(), None)
-        lost = set(unended(notes))
+        lost = set(unfinished_processes(notes))
         crashed: list[DeadOperator] = []
         ended: list[DeadOperator] = []
         for crumb in running(self._folder):
@@ -96,7 +96,7 @@ class Trail:
                     crashed.append(DeadOperator(crumb, self._how(crumb.process, status)))
             elif crumb.process in lost and status not in _FROM_OUTSIDE:
                 ended.append(DeadOperator(crumb, _ended(status)))
-        # A launcher kills the other ranks after one of them has crashed.
+        # A launcher kills the other ranks after one rank has crashed.
         found = crashed or ended
         names = {each.name for each in found}
         return found[0] if len(names) == 1 else None

@@ -1,6 +1,6 @@
-"""One captured call of an operator as files; docs/bundle.md has the format.
+"""Bundles: one captured operator call as files; docs/bundle.md describes the format.
 
-Importing it imports no torch: commands that leave the reading to a child do without.
+Importing it does not import torch, for commands that let a child process read bundles.
 """
 
 from __future__ import annotations

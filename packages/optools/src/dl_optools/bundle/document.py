@@ -1,7 +1,7 @@
-"""What a bundle's JSON says, field by field; docs/bundle.md has the format.
+"""The JSON document of a bundle, field by field; docs/bundle.md describes the format.
 
-Reading checks every field, and that every tensor lies inside its storage. It imports nothing by
-name and makes no tensor.
+Reading checks every field, and that every tensor stays inside its storage. It imports nothing by
+name and creates no tensor.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Result:
     """A tensor after the call.
 
     :ivar tensor: index into the table.
-    :ivar same: position among the inputs of the argument that it is; None if it is none of them.
-    :ivar shares: position of the first input whose memory it shares.
+    :ivar same: index of the input that this tensor is; None if it is not an input.
+    :ivar shares: index of the first input whose memory it shares.
     """
 
     tensor: int
@@ -41,10 +41,10 @@ class Result:
 
 @dataclass(frozen=True)
 class GradientsRecord:
-    """Of one backward: None where nothing came.
+    """Gradients of one backward pass; None where no gradient arrived.
 
     :ivar outputs: in the order of the document's results.
-    :ivar inputs: in that of its inputs.
+    :ivar inputs: in the order of the document's inputs.
     """
 
     outputs: tuple[int | None, ...]
@@ -58,16 +58,17 @@ class GradientsRecord:
 class Document:
     """One call.
 
-    :ivar arguments: positional ones, and those by name, as :mod:`.overflow.values` writes them.
-    :ivar inputs: the tensors among the arguments, each once; indices into the table.
+    :ivar arguments: positional and keyword arguments, as :mod:`.values` writes them.
+    :ivar inputs: the distinct tensors among the arguments; indices into the table.
     :ivar result: what the call returned, as JSON; its tensors are entries of the table too.
-    :ivar results: the tensors of the result, each once, then the inputs that were written to.
+    :ivar results: the distinct tensors of the result, then the inputs that were written to.
     :ivar returned: how many of ``results`` the result holds.
     :ivar rng: states of the default generators that the call drew from, by device.
     :ivar context: ``grad``, ``default_dtype`` and for each device under autocast its dtype.
     :ivar error: the exception that the call raised.
     :ivar program: ``module``, ``parent``, ``backward``, ``stack``, ``call`` (its number).
-    :ivar content_hash: of all of it, payloads included by their hashes; "" before it is written.
+    :ivar content_hash: hash of the document, which covers payloads by their hashes; "" before it
+        is written.
     """
 
     operator: str
@@ -116,7 +117,10 @@ class Document:
         }
 
     def text(self) -> str:
-        """The file: one line for each field. The hash is that of the text with zeros for it."""
+        """Return the file's content, one line per field.
+
+        The hash is that of the text with zeros in its place.
+        """
         lines = (f"{json.dumps(key)}: {json.dumps(x)}" for key, x in self.as_json().items())
         text = "{\n" + ",\n".join(lines) + "\n}\n"
         digest = hashlib.sha256(text.encode()).hexdigest()
@@ -124,9 +128,9 @@ class Document:
 
 
 def read_document(text: str) -> Document:
-    """Check a bundle's JSON and understand it.
+    """Check and parse the JSON of a bundle.
 
-    :raises BundleError: it is damaged, of another version, or says what no call can be.
+    :raises BundleError: it is damaged, of another version, or describes an impossible call.
     """
     fields = Fields(parse(text), "the bundle")
     if fields.anything("format") != FORMAT:
@@ -192,7 +196,7 @@ def _check_tensors(tensors: tuple[TensorRecord, ...], storages: tuple[StorageRec
         if tensor.stride is None:
             indices = [below(len(tensors))(index, where) for index in tensor.parts.values()]
             if any(tensors[index].stride is None for index in indices):
-                raise BundleError(f"{where}: a part of it is not a dense tensor")
+                raise BundleError(f"{where}: a part is not a dense tensor")
             continue
         storage = storages[below(len(storages))(tensor.storage, where)]
         if len(tensor.stride) != len(tensor.shape):

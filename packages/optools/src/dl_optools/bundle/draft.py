@@ -1,4 +1,4 @@
-"""A bundle that is being captured: what is known of the call so far, and what is to be written."""
+"""Bundle that is being captured: what is known of the call, and what remains to be written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dl_optools.bundle.snapshot import HostStorage, Snapshot
 
 @dataclass
 class Addition:
-    """What one moment of a call adds to its bundle.
+    """Fields and tensors that one moment of a call adds to its bundle.
 
     :ivar changes: fields of the document, by name.
     """
@@ -26,13 +26,13 @@ class Addition:
 
     @property
     def nbytes(self) -> int:
-        """Host memory that it holds."""
+        """Return the host memory that it holds, in bytes."""
         return sum(host.data.nbytes for one in self.storages for host in one.pieces)
 
     def add(self, snapshot: Snapshot, wanted: Sequence[int]) -> int:
-        """Take some of a snapshot's tensors in.
+        """Add some of a snapshot's tensors.
 
-        :returns: the table's index of the first; the others follow in their order.
+        :returns: table index of the first; the others follow in order.
         """
         draft = self.draft
         start = draft.tensor_count
@@ -57,12 +57,12 @@ class Addition:
 
 @dataclass(eq=False)
 class Draft:
-    """One call's bundle; the program's threads count, the writer's thread fills the document.
+    """Bundle of one call; the program's threads count, the writer's thread fills the document.
 
-    :ivar directory: where it is written.
-    :ivar dropped: nothing more of it is written.
-    :ivar length: of the file that stands there now.
-    :ivar has_gradients: those of one backward have been handed in.
+    :ivar directory: directory where it is written.
+    :ivar dropped: True if nothing more of it is written.
+    :ivar length: length of the file on disk.
+    :ivar has_gradients: gradients of one backward pass have been added.
     """
 
     directory: Path
@@ -74,7 +74,7 @@ class Draft:
     has_gradients: bool = False
 
     def with_addition(self, addition: Addition, records: Iterable[StorageRecord]) -> Document:
-        """The document with what an addition brings, whose storages have been hashed."""
+        """Return the document with an addition whose storages have been hashed."""
         return replace(
             self.document,
             tensors=(*self.document.tensors, *addition.tensors),

@@ -1,4 +1,4 @@
-"""Reading JSON strictly: every field is there, of its type, and nothing else is."""
+"""Strict reader of JSON: every field exists, has its type, and no other field exists."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def _refuse_constant(text: str) -> NoReturn:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise BundleError("an object of it has a key twice")
+        raise BundleError("an object in it has a duplicate key")
     return found
 
 
 def parse(text: str) -> Any:
-    """JSON without duplicate keys, nan and infinities.
+    """Parse JSON without duplicate keys, nan and infinities.
 
-    :raises BundleError: it is none, or nests so deep that no call made it.
+    :raises BundleError: the text is not such JSON, or is nested too deeply.
     """
     try:
         return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique)
     except RecursionError:
-        raise BundleError("its JSON nests too deep") from None
+        raise BundleError("its JSON is nested too deeply") from None
     except BundleError:
         raise
     except ValueError as error:
@@ -38,9 +38,9 @@ def parse(text: str) -> Any:
 
 
 class Fields:
-    """One JSON object; each field is taken once, :meth:`done` says that none is left.
+    """One JSON object; each field is taken once, and :meth:`done` checks that none is left.
 
-    :param where: how errors call it.
+    :param where: name of the object in errors.
     """
 
     def __init__(self, value: Any, where: str) -> None:
@@ -50,7 +50,7 @@ class Fields:
         self.where = where
 
     def take(self, name: str, kind: type[T]) -> T:
-        """A field of exactly this type: True is no int."""
+        """Return a field of exactly this type: True is not an int."""
         if name not in self._left:
             raise BundleError(f"{self.where} has no {name!r}")
         value = self._left.pop(name)
@@ -61,25 +61,25 @@ class Fields:
         return value
 
     def optional(self, name: str, kind: type[T]) -> T | None:
-        """The same, or null."""
+        """Return a field of exactly this type, or None for null."""
         if name in self._left and self._left[name] is None:
             del self._left[name]
             return None
         return self.take(name, kind)
 
     def anything(self, name: str) -> Any:
-        """A field that is checked elsewhere."""
+        """Return a field without a check of its type."""
         if name not in self._left:
             raise BundleError(f"{self.where} has no {name!r}")
         return self._left.pop(name)
 
     def items(self, name: str, check: Callable[[Any, str], T]) -> tuple[T, ...]:
-        """A list whose items ``check`` reads."""
+        """Return a list whose items ``check`` reads."""
         values = self.take(name, list)
         return tuple(check(x, f"{name}[{at}] of {self.where}") for at, x in enumerate(values))
 
     def texts(self, name: str) -> dict[str, str]:
-        """An object whose values are strings."""
+        """Return an object whose values are strings."""
         found = self.take(name, dict)
         for key, value in found.items():
             if type(value) is not str:
@@ -87,15 +87,15 @@ class Fields:
         return found
 
     def done(self) -> None:
-        """Nothing else may be there."""
+        """Check that no other field exists."""
         if self._left:
             raise BundleError(f"{self.where} has an unknown field {min(self._left)!r}")
 
 
 def count(value: Any, where: str) -> int:
-    """A number that counts or measures: an int from 0 to 2**62.
+    """Return an int from 0 to 2**62 that counts or measures something.
 
-    :raises BundleError: anything else.
+    :raises BundleError: the value is anything else.
     """
     if type(value) is not int or not 0 <= value <= 1 << 62:
         raise BundleError(f"{where} is {_short(value)}, not a number from 0 to 2**62")
@@ -103,7 +103,7 @@ def count(value: Any, where: str) -> int:
 
 
 def below(limit: int) -> Callable[[Any, str], int]:
-    """Reads an index into something of ``limit`` entries."""
+    """Return a check for indices into ``limit`` entries."""
 
     def check(value: Any, where: str) -> int:
         if count(value, where) >= limit:
@@ -114,7 +114,7 @@ def below(limit: int) -> Callable[[Any, str], int]:
 
 
 def below_or_none(limit: int) -> Callable[[Any, str], int | None]:
-    """The same, or null."""
+    """Return a check for indices into ``limit`` entries, or null."""
     check = below(limit)
 
     def or_none(value: Any, where: str) -> int | None:

@@ -1,4 +1,4 @@
-"""From the pieces of a bundle back to memory, and to tensors in it."""
+"""Reconstruction of storages and tensors from the pieces of a bundle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ITEMS = {
 
 
 def assemble(nbytes: int, pieces: Iterable[tuple[Piece, torch.Tensor]]) -> torch.Tensor:
-    """A storage's bytes, flat; what no piece covers is 0.
+    """Return the flat bytes of a storage; bytes outside of all pieces are 0.
 
     :param pieces: each with its bytes: uint8, contiguous.
     """
@@ -33,7 +33,7 @@ def assemble(nbytes: int, pieces: Iterable[tuple[Piece, torch.Tensor]]) -> torch
 
 
 def view_of(flat: torch.Tensor, record: TensorRecord) -> torch.Tensor:
-    """A strided tensor in its storage's bytes, without conjugate and negative marks."""
+    """Return a strided view of a storage's bytes, without conjugate and negative bits."""
     assert record.stride is not None
     dtype = dtype_of(record.dtype, "the tensor")
     return typed(flat, dtype).as_strided(record.shape, record.stride, record.offset)

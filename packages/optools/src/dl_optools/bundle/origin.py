@@ -1,4 +1,4 @@
-"""Where a bundle's call comes from: operator, settings of its thread, program, versions."""
+"""Origin of a bundle's call: operator, thread settings, program, versions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dl_optools.stacks import Frame
 
 
 def schema_of(function: Callable[..., Any]) -> str | None:
-    """An overload's schema as text."""
+    """Return the schema of an overload as text."""
     schema = getattr(function, "_schema", None)
     return None if schema is None else str(schema)
 
 
 def context_of(device: str, level: Level) -> dict[str, Any]:
-    """The settings of this thread that operators of the API depend on."""
+    """Return the settings of this thread that affect operators of the API."""
     api = level is Level.API
     return {
         "grad": api and torch.is_grad_enabled(),
@@ -38,7 +38,7 @@ def context_of(device: str, level: Level) -> dict[str, Any]:
 def program_of(
     number: int, module: str, parent: str | None, backward: bool, stack: Sequence[Frame]
 ) -> dict[str, Any]:
-    """The place of a call in its program."""
+    """Return the location of a call in its program."""
     return {
         "call": number,
         "module": module,
@@ -50,7 +50,7 @@ def program_of(
 
 @functools.cache
 def software() -> dict[str, str]:
-    """Versions of Python, torch and our packages."""
+    """Return the versions of Python, torch and our packages."""
     ours = {
         str(found.name): found.version
         for found in importlib.metadata.distributions()

@@ -1,8 +1,8 @@
-"""The payload files of bundles: bytes by their hash, each in a safetensors file of its own.
+"""Payload files of bundles, named by the hash of their bytes, each a safetensors file.
 
-A file holds one tensor named ``bytes`` of dtype U8. It stands in ``store/<xx>/<hash>.safetensors``
+A file holds one tensor named ``bytes`` of dtype U8. Its path is ``store/<xx>/<hash>.safetensors``
 next to the bundle, or in a directory above it: all bundles of a capture share one store, and equal
-bytes are there once.
+bytes are stored once.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dl_optools.bundle.errors import BundleError
 
 STORE = "store"
 _LEVELS_UP = 3
-"""How far above a bundle its store may stand."""
+"""Number of directories above a bundle that are searched for its store."""
 _CHUNK = 1 << 22
 
 
 def header(nbytes: int) -> bytes:
-    """What stands before the bytes in the file."""
+    """Return the header that precedes the bytes in the file."""
     entry = {"dtype": "U8", "shape": [nbytes], "data_offsets": [0, nbytes]}
     text = json.dumps({"bytes": entry}, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
@@ -35,9 +35,9 @@ def path_of(store: Path, digest: str) -> Path:
 
 
 def write(store: Path, digest: str, data: memoryview) -> int:
-    """Store bytes whose hash is known; nothing is left half written.
+    """Store bytes whose hash is known, atomically.
 
-    :returns: the file's length; 0 if it was there.
+    :returns: the file's length; 0 if it already existed.
     """
     path = path_of(store, digest)
     if path.exists():
@@ -53,7 +53,7 @@ def write(store: Path, digest: str, data: memoryview) -> int:
 
 
 def stores(bundle: Path) -> Iterator[Path]:
-    """Where the payloads of a bundle in this directory may stand."""
+    """Yield the directories that may hold the payloads of a bundle."""
     directory = bundle.resolve()
     for _ in range(1 + _LEVELS_UP):
         if (directory / STORE).is_dir():
@@ -62,19 +62,19 @@ def stores(bundle: Path) -> Iterator[Path]:
 
 
 def read(bundle: Path, digest: str, nbytes: int) -> bytearray:
-    """The bytes with this hash.
+    """Return the bytes with this hash.
 
-    :raises BundleError: the file is missing, is no plain file, or is not exactly what was written.
+    :raises BundleError: the file is missing, not a regular file, or not exactly what was written.
     """
     start = header(nbytes)
     for store in stores(bundle):
         path = path_of(store, digest)
         try:
-            # A symbolic link may lead anywhere.
+            # A symbolic link could point anywhere.
             with open_regular(path, follow_links=False) as file:
                 size = os.fstat(file.fileno()).st_size
                 if size != len(start) + nbytes or file.read(len(start)) != start:
-                    raise BundleError(f"the payload {path} is damaged: {nbytes} bytes belong there")
+                    raise BundleError(f"the payload {path} is damaged: it must have {nbytes} bytes")
                 data = bytearray(nbytes)
                 view, known = memoryview(data), hashlib.sha256()
                 while view and (length := file.readinto(view[:_CHUNK])):

@@ -1,4 +1,4 @@
-"""A bundle's tensors and arguments on a device of this machine."""
+"""Placement of a bundle's tensors and arguments on a device of this machine."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dl_optools.bundle.values import DeviceRef, GeneratorRef, TensorRef, dtype_o
 
 
 class Placement:
-    """New memory with the bundle's content. What shared memory shares it again.
+    """New memory with the bundle's content. Tensors that shared memory share it again.
 
-    :param device: takes the place of the device that the bundle was captured on.
-    :param gradients: inputs that required gradients do so again.
+    :param device: replaces the device that the bundle was captured on.
+    :param gradients: inputs that required gradients require them again.
     :raises BundleError: an argument names a device that is neither the captured one nor the CPU.
     """
 
@@ -34,32 +34,32 @@ class Placement:
         self._tensors: dict[int, torch.Tensor] = {}
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What the operator is called with."""
+        """Return the positional and keyword arguments of the call."""
         document = self.bundle.document
         args, kwargs = self.tree((document.args, document.kwargs))
         return args, kwargs
 
     def tree(self, tree: Any) -> Any:
-        """A decoded tree with what its references stand for here."""
+        """Return a decoded tree with its references replaced."""
         return substitute(tree, self._leaf)
 
     def tensor(self, index: int) -> torch.Tensor:
-        """One of the table, always the same object."""
+        """Return a tensor of the table, always the same object."""
         found = self._tensors.get(index)
         if found is None:
             found = self._tensors[index] = self._with_gradient(index)
         return found
 
     def device(self, name: str) -> torch.device:
-        """What a device of the capture is here."""
+        """Return the device that replaces a captured one."""
         ref = DeviceRef(name)
         if ref.type == self.bundle.document.device:
             return self.target
         if ref.type in ("cpu", "meta"):
             return torch.device(ref.type)
         raise BundleError(
-            f"[bundle] {self.bundle.path}: it uses the device {name!r} besides "
-            f"{self.bundle.document.device!r}; it can be replayed only where that exists"
+            f"[bundle] {self.bundle.path}: it uses the device {name!r} in addition to "
+            f"{self.bundle.document.device!r}; replay it on a machine that has both"
         )
 
     def _with_gradient(self, index: int) -> torch.Tensor:
@@ -102,7 +102,7 @@ class Placement:
         return generator(device, ref.device.type, ref.seed, self.state(ref.state))
 
     def state(self, index: int) -> torch.Tensor:
-        """A generator's state: bytes on the CPU."""
+        """Return a generator's state: bytes on the CPU."""
         record = self.bundle.document.tensors[index]
         if record.dtype != "uint8" or record.stride is None or len(record.shape) != 1:
             raise BundleError(

@@ -1,4 +1,4 @@
-"""Reading bundles, strictly: what is damaged or hostile is refused before anything is done."""
+"""Strict reader of bundles: damaged or hostile ones are refused before anything is done."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dl_optools.bundle.location import FILE
 from dl_optools.bundle.memory import assemble
 from dl_optools.bundle.records import Piece, StorageRecord
 from dl_optools.bundle.sizes import Use, largest_tensor, memory_needed
-from dl_optools.bundle.unsafe_calls import why_unsafe
+from dl_optools.bundle.unsafe_calls import find_risk
 from dl_optools.isolation.limits import default_memory
 from dl_optools.operators import UnknownOperatorError, operator
 from dl_optools.options import nbytes_text
@@ -29,9 +29,9 @@ LARGEST_DOCUMENT = 1 << 26
 class Bundle:
     """One call of an operator, verified and in memory.
 
-    :ivar path: of its directory.
-    :ivar function: what was called.
-    :ivar storages: the bytes of its storages: flat, uint8, on the CPU.
+    :ivar path: path of its directory.
+    :ivar function: the function or overload that was called.
+    :ivar storages: bytes of its storages: flat, uint8, on the CPU.
     """
 
     path: Path
@@ -45,10 +45,10 @@ def read(
 ) -> Bundle:
     """Read and verify one bundle: its directory, or the ``bundle.json`` in it.
 
-    :param limit: bytes of memory that it may need; None: half of what is free.
-    :param use: what for; the more is done with its tensors, the more memory they need.
-    :param trusted: the call may be one that leaves out torch's checks.
-    :raises BundleError: it is missing, damaged, hostile, or its operator is not known here.
+    :param limit: maximum memory in bytes; None: half of what is free.
+    :param use: purpose; it determines how much memory the tensors need.
+    :param trusted: also accept a call that bypasses torch's checks.
+    :raises BundleError: it is missing, damaged, hostile, or its operator is unknown.
     """
     path = Path(path)
     directory = path.parent if path.name == FILE else path
@@ -61,7 +61,7 @@ def read(
 def _read(directory: Path, limit: int, use: Use, trusted: bool) -> Bundle:
     file = directory / FILE
     try:
-        # A symbolic link may lead anywhere.
+        # A symbolic link could point anywhere.
         text = read_regular(file, LARGEST_DOCUMENT, follow_links=False).decode("ascii")
     except FileNotFoundError:
         raise BundleError(f"there is no {FILE}") from None
@@ -74,11 +74,11 @@ def _read(directory: Path, limit: int, use: Use, trusted: bool) -> Bundle:
         function = operator(document.operator, document.level)
     except UnknownOperatorError as error:
         raise BundleError(str(error)) from None
-    unsafe = why_unsafe(function, document.operator, document.args, document.kwargs)
+    unsafe = find_risk(function, document.operator, document.args, document.kwargs)
     if unsafe and not trusted:
         raise BundleError(
-            f"{unsafe}: it may read and write memory that is not its own; --trusted runs it all "
-            "the same"
+            f"{unsafe}: it may read and write memory outside of its tensors; --trusted runs it "
+            "nevertheless"
         )
     _check_sizes(document, limit, use)
     storages = tuple(_storage(directory, record) for record in document.storages)
@@ -86,7 +86,7 @@ def _read(directory: Path, limit: int, use: Use, trusted: bool) -> Bundle:
 
 
 def _check_sizes(document: Document, limit: int, use: Use) -> None:
-    """Before any memory is taken."""
+    """Check sizes before any memory is allocated."""
     at, largest = largest_tensor(document)
     if largest > limit:
         raise BundleError(
@@ -106,7 +106,7 @@ def _storage(directory: Path, record: StorageRecord) -> torch.Tensor:
 
 
 def _payloads(directory: Path, record: StorageRecord) -> Iterator[tuple[Piece, torch.Tensor]]:
-    """One at a time: no more is in memory than the storage and one piece of it."""
+    """Yield one payload at a time: memory holds no more than the storage and one piece."""
     for piece in record.pieces:
         data = payload.read(directory, piece.hash, piece.nbytes)
         yield piece, torch.frombuffer(data, dtype=torch.uint8) if data else torch.empty(0).byte()

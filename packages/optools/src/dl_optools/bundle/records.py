@@ -1,4 +1,4 @@
-"""The tensors of a bundle, as its JSON describes them: storages, pieces of storages, tensors."""
+"""Records of tensors in a bundle's JSON: storages, pieces of storages, tensors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sizes(value: Any, where: str) -> tuple[int, ...]:
 
 
 def span(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
-    """Elements from the first to behind the last that a strided tensor reaches."""
+    """Return the number of elements from the first to the last that a strided tensor reaches."""
     if 0 in shape:
         return 0
     return 1 + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
@@ -37,10 +37,10 @@ def span(shape: tuple[int, ...], stride: tuple[int, ...]) -> int:
 
 @dataclass(frozen=True)
 class Piece:
-    """Part of a storage: a strided region whose bytes stand, contiguous, in a payload file.
+    """Part of a storage: a strided region whose bytes are stored, contiguous, in a payload file.
 
-    :ivar hash: SHA-256 of the bytes, and the payload's name.
-    :ivar itemsize: of the elements that shape, stride and offset count.
+    :ivar hash: SHA-256 of the bytes, and name of the payload.
+    :ivar itemsize: size of the elements that shape, stride and offset count.
     """
 
     hash: str
@@ -86,8 +86,10 @@ def hash_of(text: str, where: str) -> str:
 
 @dataclass(frozen=True)
 class StorageRecord:
-    """Memory that tensors share, to the end of its last piece. Bytes that no piece covers are 0: no
-    tensor reaches them."""
+    """Memory that tensors share, up to the end of its last piece.
+
+    Bytes outside of all pieces are 0: no tensor reaches them.
+    """
 
     nbytes: int
     pieces: tuple[Piece, ...]
@@ -114,10 +116,10 @@ class StorageRecord:
 
 @dataclass(frozen=True)
 class TensorRecord:
-    """One tensor. Strided ones lie in a storage; sparse ones consist of other tensors.
+    """One tensor. Strided tensors are views of a storage; sparse ones consist of other tensors.
 
-    :ivar stride: in elements, as ``offset``; None for sparse tensors.
-    :ivar leaf: of autograd's graph. Others may be written to in place.
+    :ivar stride: in elements, like ``offset``; None for sparse tensors.
+    :ivar leaf: a leaf of autograd's graph. Other tensors may be written to in place.
     :ivar parts: the tensors of a sparse one: indices into the table.
     """
 

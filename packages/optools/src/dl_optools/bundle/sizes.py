@@ -1,4 +1,4 @@
-"""How much memory a bundle needs, counted from its document: nothing is read or made for it."""
+"""Memory that a bundle needs, computed from its document without reading or creating tensors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dl_optools.bundle.records import TensorRecord
 from dl_optools.bundle.values import dtype_of
 
 _WIDE_COPIES = 3
-"""Of all tensors as float64, that a verdict holds at a time: references, and what it compares."""
+"""Copies of all tensors in float64 that a check holds at a time: references and results."""
 
 
 class Use(enum.Enum):
-    """What a bundle is read for."""
+    """Purpose of reading a bundle."""
 
     READ = "read"
     RUN = "run"
@@ -23,10 +23,10 @@ class Use(enum.Enum):
 
 
 def memory_needed(document: Document, use: Use) -> int:
-    """Bytes at most, of the tensors that the document tells of.
+    """Return an upper bound in bytes for the tensors that the document describes.
 
-    What an operator takes for itself, and results that are larger than the recorded ones, are for
-    the limit of the process.
+    Memory that an operator allocates internally, and results larger than the recorded ones, are
+    subject to the limit of the process.
     """
     held = sum(record.nbytes for record in document.storages)
     payload = max((x.nbytes for record in document.storages for x in record.pieces), default=0)
@@ -36,7 +36,7 @@ def memory_needed(document: Document, use: Use) -> int:
     made = [result.tensor for result in document.results]
     if gradients is not None:
         made += [x for x in (*gradients.outputs, *gradients.inputs) if x is not None]
-    # Copies of the storages for the call; what it returns and sends back.
+    # Copies of the storages for the call, its results and its gradients.
     need = 2 * held + _nbytes([document.tensors[index] for index in made])
     if use is Use.CHECK:
         need += _WIDE_COPIES * _nbytes(document.tensors, wide=True)
@@ -44,7 +44,7 @@ def memory_needed(document: Document, use: Use) -> int:
 
 
 def largest_tensor(document: Document) -> tuple[int, int]:
-    """The tensor with the most bytes and how many: expanded ones are larger than their storage."""
+    """Return index and bytes of the largest tensor: expanded ones exceed their storage."""
     sizes = [_nbytes([tensor]) for tensor in document.tensors]
     most = max(sizes, default=0)
     return (sizes.index(most) if sizes else 0), most

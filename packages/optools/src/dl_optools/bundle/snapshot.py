@@ -1,6 +1,6 @@
-"""Copies of tensors' memory on the host, as it was at one moment.
+"""Copies of tensors' memory on the host at one moment.
 
-Of a storage only what the tensors reach is copied, once however many of them reach it.
+Only the part of a storage that the tensors reach is copied, once even if several tensors reach it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from dl_optools.relocation import _plain
 from dl_optools.tensors import grad_fn_of
 
 ALIGNMENT = 16
-"""Storages begin at a multiple of it, so that views of every dtype begin at whole elements."""
+"""Alignment of storages, so that views of every dtype begin at whole elements."""
 _GAPS = 0.75
-"""Where tensors cover less than this of what lies between them, they are stored one by one."""
+"""If tensors cover less than this share of the range between them, they are stored separately."""
 _SPARSE = {
     torch.sparse_coo: ("_indices", "_values"),
     torch.sparse_csr: ("crow_indices", "col_indices", "values"),
@@ -33,7 +33,7 @@ _SPARSE = {
 
 @dataclass
 class HostPiece:
-    """A piece of a storage and its bytes, not hashed yet."""
+    """A piece of a storage and its bytes, before hashing."""
 
     piece: Piece
     data: torch.Tensor
@@ -41,13 +41,13 @@ class HostPiece:
 
 @dataclass
 class HostStorage:
-    """A storage as a bundle keeps it, before it is hashed."""
+    """A storage as it will be written to a bundle, before hashing."""
 
     nbytes: int
     pieces: list[HostPiece]
 
     def equals(self, other: HostStorage) -> bool:
-        """The same bytes at the same places."""
+        """Return True if both have the same bytes at the same offsets."""
         return (
             self.nbytes == other.nbytes
             and len(self.pieces) == len(other.pieces)
@@ -66,7 +66,7 @@ class HostStorage:
 
 @dataclass(frozen=True)
 class _Region:
-    """What one tensor reaches, in elements of its size; sizes of 1 and steps of 0 are left out."""
+    """Region that one tensor reaches, in elements; sizes of 1 and strides of 0 are left out."""
 
     itemsize: int
     shape: tuple[int, ...]
@@ -111,12 +111,12 @@ def _device(tensor: torch.Tensor) -> str:
 
 
 class Snapshot:
-    """The memory of some tensors, now.
+    """The current memory of some tensors.
 
-    :param tensors: each once.
+    :param tensors: without duplicates.
     :ivar records: one for each tensor, then those of the parts of sparse ones, which are strided.
-    :ivar storages: what the records' ``storage`` counts.
-    :raises NotStorableError: a tensor of a kind that no bundle keeps.
+    :ivar storages: the storages that the records refer to by index.
+    :raises NotStorableError: a bundle cannot store a tensor of this kind.
     """
 
     def __init__(self, tensors: Sequence[torch.Tensor]) -> None:
@@ -146,11 +146,11 @@ class Snapshot:
 
     @property
     def nbytes(self) -> int:
-        """On the host."""
+        """Return the size on the host in bytes."""
         return sum(host.data.nbytes for one in self.storages for host in one.pieces)
 
     def same(self, at: int, other: Snapshot, other_at: int) -> bool:
-        """Whether a tensor has the same shape, strides and bytes as one of another snapshot."""
+        """Return True if a tensor has the shape, strides and bytes of one in another snapshot."""
         one, two = self.records[at], other.records[other_at]
         if (one.shape, one.stride, one.dtype) != (two.shape, two.stride, two.dtype):
             return False
@@ -162,7 +162,7 @@ class Snapshot:
         return _bytes(mine, one).equal(_bytes(theirs, two))
 
     def _copy(self, tensors: list[torch.Tensor]) -> dict[int, tuple[int, int]]:
-        """Copy all storages; for each its number and where, in bytes, its copy begins."""
+        """Copy all storages; return for each its index and the byte offset of its copy."""
         groups: dict[int, list[torch.Tensor]] = {}
         for plain in tensors:
             groups.setdefault(_key(plain), []).append(plain)
@@ -174,7 +174,7 @@ class Snapshot:
             first -= first % ALIGNMENT
             last = max((region.last for region in reached), default=first)
             numbers[key] = (len(self.storages), first)
-            # Rows that overlap count more than once, and are not worth being told apart.
+            # Rows that overlap count more than once; distinguishing them is not worth the effort.
             if sum(region.nbytes for region in reached) >= _GAPS * (last - first):
                 reached = _whole(reached)
             pieces = [_fetch(region, windows, group, first) for region in reached]
@@ -216,7 +216,7 @@ def _require_plain_kind(tensor: torch.Tensor) -> None:
     if tensor.dim() > DIMENSIONS or any(
         not isinstance(n, int) for n in (*tensor.size(), *_steps(tensor))
     ):
-        raise NotStorableError("an argument has sizes that are not known")
+        raise NotStorableError("an argument has unknown sizes")
 
 
 def _steps(tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -237,7 +237,7 @@ def _sparse(tensor: torch.Tensor, parts: dict[str, int]) -> TensorRecord:
 
 
 def _whole(regions: list[_Region]) -> list[_Region]:
-    """One region from the first to the last byte, in the smallest elements of all."""
+    """Return one region from the first to the last byte, in the smallest element size."""
     if not regions:
         return []
     size = min(region.itemsize for region in regions)
@@ -268,6 +268,6 @@ def _fetch(
 
 
 def _bytes(storage: HostStorage, record: TensorRecord) -> torch.Tensor:
-    """A tensor's bytes as they were copied."""
+    """Return the copied bytes of a tensor."""
     flat = assemble(storage.nbytes, ((host.piece, host.data) for host in storage.pieces))
     return view_of(flat, record).contiguous().reshape(-1).view(torch.uint8)

@@ -1,11 +1,11 @@
-"""A captured call of an operator, run again with nothing but torch and safetensors.
+"""A captured call of an operator, run again with torch and safetensors only.
 
 ``python THIS_FILE`` runs it on the device that it was captured on, ``python THIS_FILE DEVICE`` on
-another one. Exit status: 0 the call is right there, 1 it is wrong, 2 that device is not here. Judge
-is the bound of ``dl replay --check`` where dl-optools is installed, else a comparison with the CPU
-within the square root of the dtype's epsilon.
+another one. Exit status: 0 if the call is right there, 1 if it is wrong, 2 if that device is not
+available. The call is judged by the bound of ``dl replay --check`` if dl-optools is installed, else
+by a comparison with the CPU within the square root of the dtype's epsilon.
 
-The text of this file is part of exported scripts; what follows it there is the call itself.
+The text of this file is part of exported scripts, where the call itself follows it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from torch.autograd.graph import get_gradient_edge
 
 
 class Arrive(torch.autograd.Function):
-    """Makes a tensor one that autograd computed: it may be written to in place, as it could."""
+    """Makes a tensor a result of autograd, so that in-place operators accept it."""
 
     @staticmethod
     def forward(ctx: Any, anchor: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
-        # The same memory, and no view of anything for autograd.
+        # The same memory, but not a view for autograd.
         return tensor.data
 
     @staticmethod
@@ -39,7 +39,7 @@ class Arrive(torch.autograd.Function):
 
 
 def with_gradient(tensor: torch.Tensor, leaf: bool) -> torch.Tensor:
-    """The tensor as one that requires gradients; a leaf of the graph or not."""
+    """Return the tensor with requires_grad set, as a leaf of the graph or not."""
     if leaf:
         return tensor.requires_grad_()
     with torch.enable_grad():
@@ -49,19 +49,19 @@ def with_gradient(tensor: torch.Tensor, leaf: bool) -> torch.Tensor:
 
 
 def typed(flat: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Bytes as elements of a dtype; bytes that make no whole element are left out."""
+    """Reinterpret bytes as elements of a dtype; trailing bytes are dropped."""
     return flat[: flat.numel() - flat.numel() % dtype.itemsize].view(dtype)
 
 
 def marked(plain: torch.Tensor, conj: bool, neg: bool) -> torch.Tensor:
-    """The tensor with its conjugate and negative marks."""
+    """Return the tensor with its conjugate and negative bits."""
     if neg:
         plain = torch._neg_view(plain)
     return plain.conj() if conj else plain
 
 
 def sparse(layout: str, parts: list[torch.Tensor], shape: Any, coalesced: bool) -> torch.Tensor:
-    """A sparse tensor of its parts, in the order in which their names stand in its layout."""
+    """Build a sparse tensor from its parts, in the order of the names in its layout."""
     if layout == "sparse_coo":
         return torch.sparse_coo_tensor(
             parts[0], parts[1], shape, check_invariants=True, is_coalesced=coalesced
@@ -74,7 +74,7 @@ def sparse(layout: str, parts: list[torch.Tensor], shape: Any, coalesced: bool) 
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
-    """The tensors of a result, each once."""
+    """Return the distinct tensors of a result."""
     if isinstance(value, torch.Tensor):
         return [value]
     if not isinstance(value, (list, tuple, dict)):
@@ -84,7 +84,7 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 
 
 def waiter(device: torch.device) -> Callable[[], None]:
-    """Waits until the device has done what it was given."""
+    """Return a function that waits until the device has finished its work."""
     if device.type == "cpu":
         return lambda: None
     module = torch.get_device_module(device)
@@ -93,9 +93,9 @@ def waiter(device: torch.device) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def random_state(device: torch.device, kind: str, state: torch.Tensor) -> Iterator[None]:
-    """The device's default generator in a captured state, and afterwards as it was.
+    """Set the device's default generator to a captured state, and restore it afterwards.
 
-    On devices of another kind than the captured one a seed made of the state takes its place.
+    On another kind of device a seed derived from the state is used instead.
     """
     module: Any = torch if device.type == "cpu" else torch.get_device_module(device)
     place = () if device.type == "cpu" else (device,)
@@ -112,7 +112,7 @@ def random_state(device: torch.device, kind: str, state: torch.Tensor) -> Iterat
 
 @contextlib.contextmanager
 def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    """The dtype of what is made of Python's numbers."""
+    """Set the default dtype of tensors created from Python numbers."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -122,16 +122,16 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
 
 
 def generator(device: torch.device, kind: str, seed: int, state: torch.Tensor) -> torch.Generator:
-    """A generator in a captured state, or with its seed where states are of another kind."""
+    """Return a generator in a captured state, or with its seed if states are incompatible."""
     made = torch.Generator(device).manual_seed(seed)
     return made.set_state(state) if device.type == kind else made
 
 
 @dataclass
 class Call:
-    """What a script knows of its call; tensors are numbered as in the bundle.
+    """Description of the call; tensors have the indices of the bundle.
 
-    :ivar arguments: makes the positional ones and those by name, of a :class:`Tensors`.
+    :ivar arguments: builds the positional and keyword arguments from a :class:`Tensors`.
     """
 
     operator: Callable[..., Any]
@@ -150,7 +150,7 @@ class Call:
 
 
 class Tensors:
-    """New copies of a call's tensors on a device; what shared memory shares it again."""
+    """New copies of a call's tensors on a device; tensors that shared memory share it again."""
 
     def __init__(self, call: Call, memory: dict[str, torch.Tensor], device: torch.device) -> None:
         self.call, self.memory, self.target = call, memory, device
@@ -188,7 +188,7 @@ class Tensors:
 
 @dataclass
 class Run:
-    """Results, gradients of the inputs, and seconds."""
+    """Results, gradients of the inputs, and duration in seconds."""
 
     results: list[torch.Tensor]
     gradients: list[torch.Tensor | None]
@@ -197,7 +197,7 @@ class Run:
 
 
 def run(call: Call, memory: dict[str, torch.Tensor], device: torch.device) -> Run:
-    """Call the operator once with new arguments, and send the captured gradients back."""
+    """Call the operator once with new arguments, and run the captured gradients backward."""
     tensors = Tensors(call, memory, device)
     args, kwargs = call.arguments(tensors)
     inputs = [tensors(index) for index in call.inputs]
@@ -237,7 +237,7 @@ def run(call: Call, memory: dict[str, torch.Tensor], device: torch.device) -> Ru
 
 
 def difference(got: torch.Tensor, want: torch.Tensor) -> str:
-    """How far two tensors are apart, in words."""
+    """Describe the difference of two tensors."""
     kinds = [f"{x.dtype} {tuple(x.shape)}" for x in (got, want)]
     if kinds[0] != kinds[1]:
         return f"{kinds[0]} here, {kinds[1]} recorded"
@@ -254,9 +254,9 @@ def difference(got: torch.Tensor, want: torch.Tensor) -> str:
 
 
 def far_off(got: torch.Tensor, want: torch.Tensor) -> bool:
-    """Whether a result is further off than any order of sums explains, judged without dl-optools.
+    """Return True if a result is further off than rounding explains, without dl-optools.
 
-    Numbers may be off by the square root of their dtype's epsilon, relative to the largest one.
+    Values may be off by the square root of their dtype's epsilon, relative to the largest one.
     """
     if (got.dtype, got.shape) != (want.dtype, want.shape):
         return True
@@ -276,14 +276,14 @@ def far_off(got: torch.Tensor, want: torch.Tensor) -> bool:
 def plain_verdict(
     call: Call, memory: dict[str, torch.Tensor], first: Run, device: torch.device
 ) -> tuple[list[str], str]:
-    """What is wrong, and what that was held against: the CPU, or what was recorded.
+    """Return what is wrong, and what it was compared with: the CPU, or the recording.
 
-    What draws random numbers is held against the record, and what was captured on the CPU there.
+    Random operators, and calls captured on the CPU that run there, are compared with the recording.
     """
     recorded = Tensors(call, memory, torch.device("cpu"))
     want = Run([recorded(at) for at in call.results], [], 0.0, 0.0)
     want.gradients = [None if at is None else recorded(at) for at in call.gradients]
-    against = "what was recorded"
+    against = "the recording"
     if not call.rng and {device.type, call.captured_on} != {"cpu"}:
         want, against = run(call, memory, torch.device("cpu")), "the CPU"
     wrong = [
@@ -297,29 +297,29 @@ def plain_verdict(
         if x is not None and y is not None and far_off(x, y)
     ]
     return [
-        f"{name}: not that of {against}" for name in wrong
+        f"{name}: differs from {against}" for name in wrong
     ], f"a plain comparison with {against}"
 
 
 def verdict(
     call: Call, memory: dict[str, torch.Tensor], first: Run, device: torch.device, tensors: Path
 ) -> tuple[list[str], str]:
-    """What is wrong on this device, and who says so: dl-optools where it is installed."""
+    """Return what is wrong on this device, and the judge: dl-optools if it is installed."""
     try:
-        from dl_optools.replay.scripts import wrong_here
+        from dl_optools.replay.scripts import find_errors
     except ImportError:
         return plain_verdict(call, memory, first, device)
-    return wrong_here(tensors, device), "the rounding bound of dl replay --check"
+    return find_errors(tensors, device), "the rounding bound of dl replay --check"
 
 
 def main(call: Call, script: str, bench: bool) -> None:
-    """What an exported script does.
+    """Run an exported script.
 
-    :raises SystemExit: with 1 where the call is wrong, with 2 where the device is not here.
+    :raises SystemExit: with 1 if the call is wrong, with 2 if the device is not available.
     """
     parser = argparse.ArgumentParser(
         description="Run a captured call of an operator again.",
-        epilog="Exit status: 0 right, 1 wrong, 2 the device is not here. Without dl-optools a call "
+        epilog="Exit status: 0 right, 1 wrong, 2 device not available. Without dl-optools a call "
         "is compared with the CPU, within the square root of the dtype's epsilon.",
     )
     parser.add_argument("device", nargs="?", default=call.captured_on, help="default: %(default)s")
@@ -330,7 +330,7 @@ def main(call: Call, script: str, bench: bool) -> None:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).partition("\n")[0]
-        parser.error(f"{arguments.device} is not here, name another device: {reason}")
+        parser.error(f"{arguments.device} is not available, name another device: {reason}")
     tensors = Path(script).with_suffix(".safetensors")
     if not tensors.is_file():
         parser.error(f"{tensors} is not a file; it belongs to this script")
@@ -342,7 +342,7 @@ def main(call: Call, script: str, bench: bool) -> None:
             times = [getattr(x, name) * 1e6 for x in runs]
             if times[0] == times[0]:
                 middle, least = statistics.median(times), min(times)
-                sys.stdout.write(f"{name}: median {middle:.1f} us, least {least:.1f} us\n")
+                sys.stdout.write(f"{name}: median {middle:.1f} us, minimum {least:.1f} us\n")
         return
     recorded = Tensors(call, memory, torch.device("cpu"))
     for at, (got, index) in enumerate(zip(first.results, call.results, strict=False)):

@@ -1,8 +1,8 @@
-"""Calls that are refused where nobody vouches for the bundle: those that leave out torch's checks.
+"""Refusal of calls in untrusted bundles that bypass torch's argument checks.
 
-The rule goes over the operator's schema, so that it holds for operators that are added later. It
-cannot see which operators trust what they take for their own work, such as the indices that a
-pooling hands to its backward; a child with limits is for these, see :mod:`.isolation`.
+The rule inspects the operator's schema, so that it also covers operators that are added later. It
+cannot detect operators that trust their inputs to be results of their own, such as the indices that
+pooling passes to its backward; a child process with limits is for these, see :mod:`.isolation`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 UNSAFE_FLAGS = {"unsafe": True, "check_invariants": False}
-"""Arguments that switch checks off, by the value that does."""
+"""Arguments that disable checks, with the value that does so."""
 HARMLESS_FLAGS = frozenset(["check_errors", "check_pinning", "mask_check"])
-"""What they leave unchecked makes results wrong at most: no memory is at stake."""
+"""Arguments whose unchecked values can only make results wrong, without memory errors."""
 CHOICES = frozenset(
     [
         *(
@@ -35,32 +35,32 @@ CHOICES = frozenset(
         *("unary_post_op_algorithm", "UPLO"),
     ]
 )
-"""Texts that choose among a few ways to compute."""
+"""String arguments that choose among a few algorithms."""
 _DATA = frozenset(
     [
         *("Tensor", "int", "float", "bool", "number", "str", "Device", "Generator"),
         *("Optional", "List"),
     ]
 )
-"""Of these are the types of what a bundle holds. Others are storages, streams and objects."""
+"""Types of the values that a bundle holds. Other types are storages, streams and objects."""
 _WORD = re.compile(r"[\w.]+", re.ASCII)
 _UNCHECKED = re.compile(r"\w+_unsafe|(\w+_)?data_ptr")
-"""Names of operators that make tensors of parts that nobody checks, or tell addresses. Those whose
-names begin with ``unsafe`` are safe for memory: what is left out concerns autograd."""
+"""Names of operators that build tensors from unchecked parts, or reveal addresses. Operators whose
+names begin with ``unsafe`` are memory-safe: they leave out checks of autograd only."""
 
 
-def why_unsafe(
+def find_risk(
     function: Callable[..., Any], name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> str:
-    """Why a call is refused; empty where it is not.
+    """Return the reason why a call is refused; empty if it is accepted.
 
-    :param name: of the operator, at its level.
+    :param name: name of the operator, at its level.
     :param args: decoded, with references for tensors.
     """
     for schema in _schemas(function, name):
         own = schema.name.partition("::")[2]
         if _UNCHECKED.fullmatch(own):
-            return f"{name} does without torch's checks"
+            return f"{name} bypasses torch's checks"
         for argument in schema.arguments:
             kind = str(argument.type)
             if not _DATA.issuperset(_WORD.findall(kind)):
@@ -70,16 +70,16 @@ def why_unsafe(
         given = {**dict(zip((x.name for x in schema.arguments), args, strict=False)), **kwargs}
         for flag, value in UNSAFE_FLAGS.items():
             if flag in given and bool(given[flag]) is value and given[flag] is not None:
-                return f"{flag}={given[flag]} makes {name} do without torch's checks"
+                return f"{flag}={given[flag]} makes {name} bypass torch's checks"
     return ""
 
 
 def _schemas(function: Callable[..., Any], name: str) -> list[Any]:
-    """That of an overload, or those of all that a function of Python's interface may lead to."""
+    """Return the schemas of an overload, or of all overloads that a Python function may call."""
     if isinstance(function, torch._ops.OpOverload):
         return [function._schema]
     found = torch._C._jit_get_schemas_for_operator(f"aten::{name.rpartition('.')[2]}")
-    # TorchScript has more under these names: for lists, texts and dictionaries.
+    # TorchScript has more under these names: for lists, strings and dictionaries.
     known = _dispatched()
     return [x for x in found if ".".join(filter(None, [x.name, x.overload_name])) in known]
 

@@ -8,7 +8,7 @@ one key: ``{"tuple": [...]}``, ``{"dict": [[key, value], ...]}``, ``{"size": [..
 ``{"generator": {...}}``, ``{"tensor": 3}`` (of the bundle's table) and, for results and named
 tuples, ``{"named": [type, items]}``.
 
-What depends on the machine is decoded as a reference; :func:`substitute` puts values there.
+Values that depend on the machine are decoded as references, which :func:`substitute` replaces.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dl_optools.bundle.errors import BundleError, NotStorableError
 from dl_optools.bundle.fields import Fields, below, count
 
 DEPTH = 32
-"""Arguments do not nest deeper."""
+"""Maximum nesting depth of arguments."""
 _LARGEST = 1 << 128
 _DEVICE = re.compile(r"[a-z][a-z0-9_]{0,31}(:\d{1,4})?", re.ASCII)
 _NAME = re.compile(r"\w+", re.ASCII)
@@ -47,7 +47,7 @@ class TensorRef:
 
 @dataclass(frozen=True)
 class DeviceRef:
-    """A device of the machine that captured: ``dl:0``."""
+    """A device of the machine that captured the call: ``dl:0``."""
 
     name: str
 
@@ -67,7 +67,7 @@ class GeneratorRef:
 
 @dataclass(frozen=True)
 class Named:
-    """A named tuple or a ``torch.return_types`` structure; only its name is kept of its type."""
+    """A named tuple or a ``torch.return_types`` structure, without its type but with its name."""
 
     name: str
     items: tuple[Any, ...]
@@ -77,10 +77,10 @@ class Named:
 
 
 class Table:
-    """Gives each tensor of some trees an index, in the order of the trees, once.
+    """Assigns an index to each distinct tensor of some trees, in the order of the trees.
 
-    :param start: the first one's.
-    :ivar tensors: all, states of generators too; ``own`` without these.
+    :param start: index of the first one.
+    :ivar tensors: all tensors, including states of generators; ``own`` excludes these.
     """
 
     def __init__(self, start: int = 0) -> None:
@@ -102,14 +102,14 @@ class Table:
         return self.start + len(self.tensors) - 1
 
     def position(self, tensor: torch.Tensor) -> int | None:
-        """Where it stands in ``tensors``."""
+        """Return the index of a tensor in ``tensors``."""
         return self._positions.get(id(tensor))
 
 
 def encode(value: Any, table: Table, depth: int = 0) -> Any:
-    """An argument as JSON; its tensors enter the table.
+    """Encode an argument as JSON; its tensors are added to the table.
 
-    :raises NotStorableError: something of a type that no bundle keeps.
+    :raises NotStorableError: a bundle cannot store a value of this type.
     """
     if depth > DEPTH:
         raise NotStorableError(f"arguments nest deeper than {DEPTH}")
@@ -151,7 +151,7 @@ def encode(value: Any, table: Table, depth: int = 0) -> Any:
         state = table.add_state(value.get_state())
         seed = value.initial_seed()
         return {"generator": {"device": str(value.device), "seed": seed, "state": state}}
-    # Numbers of numpy count as Python's for torch.
+    # torch treats NumPy scalars as Python numbers.
     if type(value).__module__ == "numpy" and hasattr(value, "item") and value.ndim == 0:
         return encode(value.item(), table, depth + 1)
     raise NotStorableError(f"an argument is of type {type(value).__qualname__}")
@@ -171,10 +171,10 @@ def _encode_float(value: float) -> Any:
 
 
 def decode(value: Any, tensors: int, where: str, depth: int = 0) -> Any:
-    """What :func:`encode` wrote, with references for tensors, devices and generators.
+    """Decode what :func:`encode` wrote, with references for tensors, devices and generators.
 
     :param tensors: length of the bundle's table.
-    :raises BundleError: anything that ``encode`` does not write.
+    :raises BundleError: the value was not written by ``encode``.
     """
     if depth > DEPTH:
         raise BundleError(f"{where} nests deeper than {DEPTH}")
@@ -244,7 +244,7 @@ def _decode_object(kind: str, content: Any, tensors: int, where: str, depth: int
 
 def _list(value: Any, where: str) -> list[Any]:
     if type(value) is not list:
-        raise BundleError(f"{where} holds something that is not the list it should be")
+        raise BundleError(f"{where} holds something other than the expected list")
     return value
 
 
@@ -256,7 +256,7 @@ def _decode_dict(pairs: list[list[Any]], where: str) -> dict[Any, Any]:
 
 
 def _torch_constant(kind: str, name: Any, where: str) -> Any:
-    """Only what is a dtype, layout ... of torch by that name: nothing else is reached."""
+    """Return the dtype, layout or other constant of torch by that name, and nothing else."""
     found = vars(torch).get(name) if isinstance(name, str) and _NAME.fullmatch(name) else None
     if not isinstance(found, _TORCH[kind]):
         raise BundleError(f"{where}: torch has no {kind} {name!r}")
@@ -264,26 +264,26 @@ def _torch_constant(kind: str, name: Any, where: str) -> Any:
 
 
 def device_ref(name: Any, where: str) -> DeviceRef:
-    """A device's name, as text: the device need not exist here.
+    """Return a reference to a device by its name: the device need not exist here.
 
-    :raises BundleError: no name of a device.
+    :raises BundleError: the name is not the name of a device.
     """
     if not isinstance(name, str) or not _DEVICE.fullmatch(name):
-        raise BundleError(f"{where}: {name!r} names no device")
+        raise BundleError(f"{where}: {name!r} does not name a device")
     return DeviceRef(name)
 
 
 def dtype_of(name: str, where: str) -> torch.dtype:
-    """A dtype by its name without ``torch.``.
+    """Return a dtype by its name without ``torch.``.
 
-    :raises BundleError: torch has none of that name.
+    :raises BundleError: torch has no such dtype.
     """
     found: torch.dtype = _torch_constant("dtype", name, where)
     return found
 
 
 def substitute(tree: Any, leaf: Callable[[Any], Any]) -> Any:
-    """The tree with ``leaf(value)`` in place of everything that is no container."""
+    """Return the tree with ``leaf(value)`` in place of every value that is not a container."""
 
     def inner(value: Any) -> Any:
         return substitute(value, leaf)

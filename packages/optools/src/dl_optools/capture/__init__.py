@@ -1,1 +1,1 @@
-"""Calls of operators written as bundles, beside the program."""
+"""Capture of operator calls as bundles while the program runs."""

@@ -24,12 +24,12 @@ from dl_optools.bundle.snapshot import Snapshot
 from dl_optools.bundle.values import Table, encode
 from dl_optools.call import OpCall
 from dl_optools.capture.limits import Limits, limits_of
-from dl_optools.capture.writer import BundleWriter, Written
+from dl_optools.capture.writer import BundleWriter, WriterStatistics
 from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
-from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.outputs import results_directory, run_stamp, unused_path
 from dl_optools.stacks import program_stack
 from dl_optools.tool import Tool, ToolOptions
 
@@ -37,19 +37,19 @@ from dl_optools.tool import Tool, ToolOptions
 class OpCapture(Tool):
     """Writes each call of the selected operators as a bundle, which ``dl replay`` runs anywhere.
 
-    The directory is ``op_tools_results/op_capture_results/pid<pid>_<time>``; in it stand
-    ``<operator>/<number of the call>/bundle.json`` and, in ``store``, the tensors, each content
-    once. At the API level gradients of all results and inputs are captured with the call, of the
-    first backward that passes it while the tool runs.
+    The directory is ``op_tools_results/op_capture_results/pid<pid>_<time>``. It contains
+    ``<operator>/<number of the call>/bundle.json`` and, in ``store``, the tensors, each distinct
+    content once. At the API level the gradients of all results and inputs are captured with the
+    call, from the first backward pass through it while the tool runs.
 
     Variables: ``OP_CAPTURE_LIST``, ``OP_CAPTURE_DISABLE_LIST``; ``OP_CAPTURE_MEMORY`` and
     ``OP_CAPTURE_DISK`` (bytes, also ``500M``, ``2G``), ``OP_CAPTURE_WHEN_FULL`` (``wait`` or
     ``drop``).
 
-    :param directory: where to write instead; one that no other capture has used.
-    :param limits: instead of what the variables say.
-    :param stream: where it says at its end what it wrote and what it dropped; default stderr.
-    :param options: those of :class:`Tool`.
+    :param directory: output directory, which no other capture has used (default: as above).
+    :param limits: limits that override the variables.
+    :param stream: receives the final summary of what was written and dropped (default: stderr).
+    :param options: options of :class:`Tool`.
     """
 
     variable = "CAPTURE"
@@ -70,8 +70,8 @@ class OpCapture(Tool):
         self._writer: BundleWriter | None = None
         self._watches: weakref.WeakSet[GradientWatch] = weakref.WeakSet()
         self._attribution = Attribution(device=None)
-        self.results: Written | None = None
-        """What was written: complete once the tool has stopped."""
+        self.results: WriterStatistics | None = None
+        """Summary of what was written: complete once the tool has stopped."""
 
     def wants(self, name: str, function: Callable[..., Any]) -> bool:
         return super().wants(name, function) and is_known(name, self.level)
@@ -79,7 +79,7 @@ class OpCapture(Tool):
     def opened(self) -> None:
         directory = results_directory("op_capture_results", self._directory)
         if self._directory is None:
-            directory = unused(directory / run_stamp())
+            directory = unused_path(directory / run_stamp())
         self._writer = BundleWriter(directory, self._limits)
         self.results = self._writer.written
         MODULE_PATH.open()
@@ -99,7 +99,7 @@ class OpCapture(Tool):
         if writer is not None:
             writer.close()
             self.losses += writer.losses
-            self.left_out += writer.left_out
+            self.left_out += writer.omissions
             (self._stream or sys.stderr).write(f"[OpCapture] {writer.written}\n")
 
     def flush(self) -> None:
@@ -119,7 +119,7 @@ class OpCapture(Tool):
         try:
             result = call.proceed()
         except Exception as error:
-            # Activation checkpointing ends a recomputation early: no failure of the operator.
+            # Activation checkpointing ends a recomputation early: not a failure of the operator.
             if not isinstance(error, _StopRecomputationError):
                 taken.failed(error)
             raise
@@ -134,14 +134,14 @@ class OpCapture(Tool):
 
 
 class _Call:
-    """One call on its way.
+    """One call while it is captured.
 
-    :raises NotStorableError: it is no operator that bundles name, or an argument fits in none.
+    :raises NotStorableError: bundles cannot name the operator, or cannot store an argument.
     """
 
     def __init__(self, tool: OpCapture, writer: BundleWriter, call: OpCall) -> None:
         if not is_known(call.name, call.level):
-            raise NotStorableError("no operator that bundles name")
+            raise NotStorableError("bundles cannot name this operator")
         assert tool.device is not None
         self.writer, self.device = writer, tool.device
         table = self.table = Table()
@@ -172,21 +172,21 @@ class _Call:
         self.addition = Addition(self.draft)
         self.addition.add(self.before, range(len(table.tensors)))
         self.states = _random_states(tool.device)
-        # Below autograd there are no gradients: its backward is calls of its own.
+        # Below autograd there are no gradients: the backward pass consists of separate calls.
         self.watch = (
-            GradientWatch(table.own, functools.partial(_backward_passed, writer, self.draft))
+            GradientWatch(table.own, functools.partial(_submit_gradients, writer, self.draft))
             if call.level is Level.API
             else None
         )
 
     def failed(self, error: Exception) -> None:
-        """The call raised: a bundle of the arguments."""
+        """Submit a bundle of the arguments of a call that raised."""
         text = f"{type(error).__name__}: {error}"
-        self.addition.changes = {"error": text, "rng": self._drawn_from()}
+        self.addition.changes = {"error": text, "rng": self._find_advanced_generators()}
         self.writer.submit(self.addition)
 
     def returned(self, result: Any) -> GradientWatch | None:
-        """The call is over: hand it in. Returns what watches its backward."""
+        """Submit the completed call; return the watch of its backward pass."""
         inputs, addition = self.table.own, self.addition
         after = Table(self.draft.tensor_count)
         described = encode(result, after)
@@ -207,14 +207,14 @@ class _Call:
             "result": described,
             "results": tuple(_result(start + at, x, inputs) for at, x in enumerate(tensors)),
             "returned": returned,
-            "rng": self._drawn_from(),
+            "rng": self._find_advanced_generators(),
         }
         if not self.writer.submit(addition) or self.watch is None:
             return None
         return self.watch if self.watch.attach(tensors) else None
 
-    def _drawn_from(self) -> dict[str, int]:
-        """The states before the call of the generators that it moved on; indices by device."""
+    def _find_advanced_generators(self) -> dict[str, int]:
+        """Return table indices of the states of the generators that the call advanced."""
         now = _random_states(self.device)
         moved = [name for name, state in self.states.items() if not now[name].equal(state)]
         with torch.no_grad():
@@ -236,8 +236,8 @@ def _storage_of(tensor: torch.Tensor) -> int | None:
     return tensor.untyped_storage()._cdata if tensor.layout == torch.strided else None
 
 
-def _backward_passed(writer: BundleWriter, draft: Draft, gradients: Gradients) -> None:
-    """Hand in the gradients of the first backward."""
+def _submit_gradients(writer: BundleWriter, draft: Draft, gradients: Gradients) -> None:
+    """Submit the gradients of the first backward pass."""
     if draft.has_gradients or draft.dropped:
         return
     draft.has_gradients = True
@@ -259,7 +259,7 @@ def _backward_passed(writer: BundleWriter, draft: Draft, gradients: Gradients) -
 
 
 def _random_states(device: str) -> dict[str, torch.Tensor]:
-    """States of the default generators, by device."""
+    """Return the states of the default generators, by device."""
     states = {"cpu": torch.get_rng_state()}
     module = None if device == "cpu" else torch.get_device_module(device)
     if module is not None and hasattr(module, "get_rng_state"):

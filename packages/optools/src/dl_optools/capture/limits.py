@@ -1,4 +1,4 @@
-"""How much a capture may hold in memory and write to disk."""
+"""Limits on the memory and the disk space of a capture."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dl_optools.options import SIZES, nbytes, read
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a writer may hold and write.
+    """Limits of a writer.
 
-    :ivar queue: calls that wait.
-    :ivar memory: bytes of tensors that wait; a single larger call waits alone.
-    :ivar disk: bytes of all files together.
-    :ivar wait: let the program wait where queue or memory are full; else calls are dropped.
+    :ivar queue: maximum number of waiting calls.
+    :ivar memory: maximum bytes of waiting tensors; a single larger call waits alone.
+    :ivar disk: maximum bytes of all files together.
+    :ivar wait: block the program when queue or memory are full; otherwise calls are dropped.
     """
 
     queue: int = 256
@@ -25,9 +25,9 @@ class Limits:
 
 
 def limits_of(environ: Mapping[str, str]) -> Limits:
-    """``OP_CAPTURE_MEMORY``, ``OP_CAPTURE_DISK`` and ``OP_CAPTURE_WHEN_FULL``.
+    """Read ``OP_CAPTURE_MEMORY``, ``OP_CAPTURE_DISK`` and ``OP_CAPTURE_WHEN_FULL``.
 
-    :raises OptionError: a value does not fit.
+    :raises OptionError: a value is invalid.
     """
     usual = Limits()
     return Limits(

@@ -1,6 +1,6 @@
-"""Writing bundles beside the program: one thread, a bounded queue, limits to memory and disk.
+"""Writer of bundles: a background thread with a bounded queue and limits on memory and disk.
 
-Nothing is lost silently: what could not be written is counted by its reason.
+Nothing is lost silently: whatever could not be written is counted by its reason.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from dl_optools.capture.limits import Limits
 
 SUMMARY = "capture.json"
 QUOTA = "disk quota"
-"""The reason why what is beyond :attr:`.Limits.disk` is not written."""
+"""Reason for not writing data beyond :attr:`.Limits.disk`."""
 
 
 @dataclass
-class Written:
-    """What a writer did.
+class WriterStatistics:
+    """Statistics of a writer.
 
-    :ivar calls: bundles on disk; ``gradients``: those of them with gradients.
-    :ivar nbytes: of all files.
-    :ivar payloads: files that hold tensors.
-    :ivar repeated: bytes of tensors that were there already and not written again.
+    :ivar calls: bundles on disk; ``gradients``: how many of them have gradients.
+    :ivar nbytes: size of all files.
+    :ivar payloads: number of files that hold tensors.
+    :ivar repeated: bytes of tensors that were already stored and not written again.
     :ivar dropped: how many calls, or gradients of calls, were not written, by reason.
     """
 
@@ -56,9 +56,9 @@ class Written:
 
 
 class BundleWriter:
-    """Writes bundles into one directory, in a thread of its own, in the order they are handed in.
+    """Writes bundles into one directory, in a thread of its own, in the order of submission.
 
-    :param directory: is made; its ``store`` holds the payloads of all bundles.
+    :param directory: is created; its ``store`` holds the payloads of all bundles.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class BundleWriter:
     ) -> None:
         self.directory = directory
         self.limits = limits or Limits()
-        self.written = Written(directory)
+        self.written = WriterStatistics(directory)
         self._changed = threading.Condition()
         self._queue: deque[Addition] = deque()
         self._held = 0
@@ -81,18 +81,18 @@ class BundleWriter:
             atexit.register(self.close)
 
     def drop(self, reason: str) -> None:
-        """Count something that is not written."""
+        """Count an item that is not written."""
         with self._changed:
             self.written.dropped[reason] += 1
 
     def submit(self, addition: Addition) -> bool:
-        """Hand in one addition; False if it is dropped, and all that follows of its call with it.
+        """Queue one addition; return False if it, and all later additions to its call, are dropped.
 
-        Waits where the limits say so.
+        Blocks if the limits say so.
         """
         draft = addition.draft
         if os.getpid() != self._process:
-            # A forked process has no thread; what it counts, nobody reads.
+            # A forked process has no writer thread, and its counts are never read.
             return False
         with self._changed:
             if draft.dropped:
@@ -109,7 +109,7 @@ class BundleWriter:
             return True
 
     def flush(self) -> None:
-        """Wait until all that was handed in is written or dropped."""
+        """Wait until everything submitted is written or dropped."""
         with self._changed:
             while (self._queue or self._held) and self._failure is None:
                 self._changed.wait()
@@ -134,16 +134,16 @@ class BundleWriter:
 
     @property
     def losses(self) -> list[str]:
-        """What could not be written though the limits allow it, in words."""
+        """Describe what could not be written although the limits allow it."""
         return [
             f"{self.directory}: {reason} ({count} x)" for reason, count in self._failures.items()
         ]
 
     @property
-    def left_out(self) -> list[str]:
-        """What is missing that a limit of this run could have let in, in words.
+    def omissions(self) -> list[str]:
+        """Describe what is missing because of a limit of this run.
 
-        What is dropped rather than waited for is as it was asked for, unless nothing is left.
+        Dropping was requested by ``when_full``, so it is reported only if nothing else is left.
         """
         dropped = self.written.dropped
         quota = {reason: n for reason, n in dropped.items() if reason.endswith(QUOTA)}
@@ -164,13 +164,13 @@ class BundleWriter:
         return len(self._queue) >= self.limits.queue or too_large
 
     def _drop(self, addition: Addition, reason: str) -> None:
-        """With the lock held."""
+        """Count a dropped addition; the lock is held."""
         draft = addition.draft
         draft.dropped = True
-        # Where the call itself is on disk, its gradients are what is lost.
+        # If the call itself is on disk, only its gradients are lost.
         self.written.dropped[f"gradients: {reason}" if draft.length else reason] += 1
 
-    # In the writer's thread
+    # Methods of the writer's thread
 
     def _work(self) -> None:
         try:

@@ -1,1 +1,1 @@
-"""What dl-optools adds to the command ``dl``; these modules import no torch."""
+"""Subcommands of ``dl`` that dl-optools adds; these modules import no torch."""

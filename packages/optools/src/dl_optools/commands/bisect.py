@@ -1,4 +1,4 @@
-"""``dl bisect``: the operators that make a program wrong."""
+"""``dl bisect``: find the operators that make a program wrong."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dl_core.commands import Command
 from dl_core.files import add_force
 from dl_optools.breadcrumbs.trail import DEFAULT_HANG
 from dl_optools.environment import environment
-from dl_optools.launching.launch import exact, program_of
+from dl_optools.launching.launch import exact_patterns, program_of
 from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
 from dl_optools.option_types import count, seconds, tolerance
 from dl_optools.outputs import results_root, run_stamp
 
 if TYPE_CHECKING:
     from dl_optools.bisect.bisection import Bisection
-    from dl_optools.bisect.search import Found
+    from dl_optools.bisect.search import SearchResult
     from dl_optools.bisect.state import State
 
 WRONG_USE = 2
@@ -30,55 +30,55 @@ WRONG_USE = 2
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl bisect [options] -- PROGRAM [arguments]"
     parser.epilog = (
-        "A run is wrong if its exit status is not 0, or by what --expect, --metric, --finite and "
-        "--tensor say. Exit code: 0 if operators were found, 1 if none are to blame, 2 if the runs "
-        "do not tell or arguments are wrong."
+        "A run is wrong if its exit status is not 0, or according to --expect, --metric, --finite "
+        "and --tensor. Exit code: 0 if operators were found, 1 if none are to blame, 2 if the runs "
+        "are inconclusive or arguments are invalid."
     )
-    parser.add_argument("--expect", metavar="REGEX", help="the output has to contain it")
+    parser.add_argument("--expect", metavar="REGEX", help="pattern that the output must match")
     parser.add_argument(
         "--metric",
         metavar="REGEX",
-        help="before or around a number that is compared with the run on the CPU, e.g. 'loss'",
+        help="pattern before or around a number that is compared with the CPU run, e.g. 'loss'",
     )
     parser.add_argument(
         "--tensor",
         metavar="REGEX",
-        help="tensors of the step that the program records by OneIter, e.g. 'weight gradient'",
+        help="pattern of tensors in the step recorded by OneIter, e.g. 'weight gradient'",
     )
     parser.add_argument(
-        "--tolerance", type=tolerance, default=1e-3, metavar="X", help="relative; default: 0.001"
+        "--tolerance", type=tolerance, default=1e-3, metavar="X", help="relative (default: 0.001)"
     )
-    parser.add_argument("--finite", action="store_true", help="printing nan or inf is wrong")
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="longer is wrong, too")
+    parser.add_argument("--finite", action="store_true", help="count printed nan or inf as wrong")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="maximum time of a run")
     parser.add_argument(
         "--hang",
         type=seconds,
         default=DEFAULT_HANG,
         metavar="SECONDS",
-        help="longest time that one operator may run (default: 600)",
+        help="maximum time of a single operator (default: 600)",
     )
     parser.add_argument(
         "--level",
         choices=("api", "dispatch"),
         default="dispatch",
-        help="operators are functions of torch, with their backward, or overloads (default)",
+        help="search functions of torch, with their backward, or overloads (default)",
     )
-    parser.add_argument("--device", metavar="TYPE", help="whose operators; default: accelerator")
-    parser.add_argument("--resume", type=Path, metavar="FILE", help="go on with a search's state")
-    parser.add_argument("--state", type=Path, metavar="FILE", help="where the state is kept")
+    parser.add_argument("--device", metavar="TYPE", help="device type (default: the accelerator)")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="state of a search to continue")
+    parser.add_argument("--state", type=Path, metavar="FILE", help="path of the state file")
     add_force(parser)
     parser.add_argument(
-        "--jobs", type=count, default=1, metavar="N", help="runs at a time; default: 1"
+        "--jobs", type=count, default=1, metavar="N", help="number of concurrent runs (default: 1)"
     )
     parser.add_argument(
-        "--no-fork", action="store_true", help="import torch anew in each run of a Python program"
+        "--no-fork", action="store_true", help="start a new Python process for each run"
     )
     parser.add_argument("--no-capture", action="store_true", help="write no bundles at the end")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from dl_optools.bisect.acquittal import acquitted, told
+    from dl_optools.bisect.accuracy import calls_are_right, format_message
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
     from dl_optools.bisect.runs import BisectError, BlamelessError, StuckError
@@ -92,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except (StateError, CriterionError) as error:
         return _refuse(str(error))
     if not state.command:
-        return _refuse("which program? `dl bisect -- python train.py`")
+        return _refuse("no program given, as in `dl bisect -- python train.py`")
     runner = ProgramRunner(
         *(state.command, state.level, state.device, environment(), arguments.timeout),
         hang=arguments.hang,
@@ -126,10 +126,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if (
         bundles is not None
         and bisection.is_numerical()
-        and acquitted(bundles, state.device, environment())
+        and calls_are_right(bundles, state.device, environment())
     ):
         bisection.acquit()
-        write_error(f"dl bisect: {told(' and '.join(found.elements), bundles)}\n")
+        write_error(f"dl bisect: {format_message(' and '.join(found.elements), bundles)}\n")
         return 1
     write_output(verdict(bisection, found, bundles))
     return 0
@@ -141,14 +141,14 @@ def _state(arguments: argparse.Namespace) -> tuple[State, Path]:
 
     options, command = program_of(arguments.rest)
     if options:
-        raise StateError(f"options stand before the program: {shlex.join(options)}")
+        raise StateError(f"options must come before the program: {shlex.join(options)}")
     if arguments.resume is not None:
         state = State.load(arguments.resume)
         reason = why_untrusted(arguments.resume.absolute())
         if reason is not None and not command:
             raise StateError(
-                f"{arguments.resume} says which program to run, and others could have written it: "
-                f"{reason}. Give the program behind `--`, too"
+                f"{arguments.resume} names the program to run, and others could have written it: "
+                f"{reason}. Give the program after `--` as well"
             )
         if command and command != state.command:
             raise StateError(
@@ -159,7 +159,7 @@ def _state(arguments: argparse.Namespace) -> tuple[State, Path]:
     path = (arguments.state or folder / "state.json").resolve()
     if path.exists() and not arguments.force:
         raise StateError(
-            f"{path} is there; go on with `--resume {path}`; --force replaces it, or name another "
+            f"{path} exists; continue with `--resume {path}`; --force replaces it, or name another "
             "file"
         )
     criteria = Criteria(
@@ -178,8 +178,8 @@ def _state(arguments: argparse.Namespace) -> tuple[State, Path]:
     )
 
 
-def verdict(bisection: Bisection, found: Found, bundles: Path | None) -> str:
-    """What was found, in words."""
+def verdict(bisection: Bisection, found: SearchResult, bundles: Path | None) -> str:
+    """Format the result of a search."""
     state = bisection.state
     count = len(found.elements)
     lines = [
@@ -190,16 +190,16 @@ def verdict(bisection: Bisection, found: Found, bundles: Path | None) -> str:
         how = "on the device alone" if len(group) == 1 else "on the device together, not apart"
         lines.append(f"  {number}. {' and '.join(group)}: {how}: {bisection.why(group)}")
     if found.left:
-        lines.append("  There are more: with all of these on the CPU it is wrong still.")
+        lines.append("  There are more: with these operators on the CPU it is still wrong.")
     else:
         lines.append("With these on the CPU and all others on the device nothing is wrong:")
     device = f" --device {state.device}" if state.device else ""
     lines.append(
         f"  dl tool fallback --level {state.level}{device} "
-        f"--list {shlex.quote(exact(found.elements))} -- {shlex.join(state.command)}"
+        f"--list {shlex.quote(exact_patterns(found.elements))} -- {shlex.join(state.command)}"
     )
     if bundles is not None:
-        lines.append("Their calls are bundles; this tells which of them are wrong:")
+        lines.append("Their calls are bundles; this checks which of them are wrong:")
         lines.append(f"  dl replay {shlex.quote(os.fspath(bundles))} --check")
     lines.append(f"All runs: {bisection.path}")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""``dl bundle``."""
+"""``dl bundle``: show and export captured calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dl_optools.isolation.worker import UnusableError
 def _configure(parser: argparse.ArgumentParser) -> None:
     parsers = parser.add_subparsers(metavar="what", required=True)
     for name, text, target in (
-        ("show", "say what a bundle holds; it is verified first", ""),
+        ("show", "verify a bundle and show its content", ""),
         ("to-repro", "write a stand-alone script that runs the call", "SCRIPT"),
         ("to-bench", "write a stand-alone script that times the call", "SCRIPT"),
         ("pack", "copy one bundle into a directory of its own", "DIRECTORY"),
@@ -40,7 +40,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     found = find(arguments.bundle)
     if not found:
-        return refuse(f"{arguments.bundle}: there is no bundle there")
+        return refuse(f"{arguments.bundle}: no bundle found")
     try:
         return int(arguments.run_bundle(arguments, found))
     except UnusableError as error:
@@ -65,7 +65,7 @@ def _show_one(answer: Answer) -> int:
 
 def _export(arguments: argparse.Namespace, found: list[Path]) -> int:
     if len(found) > 1:
-        return refuse(f"{arguments.bundle} holds {len(found)} bundles; name one of them")
+        return refuse(f"{arguments.bundle} holds {len(found)} bundles; name a single one")
     worker = worker_of(arguments, name="dl bundle", writes=True)
     try:
         answer = worker.ask(
@@ -81,4 +81,4 @@ def _export(arguments: argparse.Namespace, found: list[Path]) -> int:
     return show_texts(answer)
 
 
-BUNDLE = Command("bundle", "look at captured operator calls, export them", _configure, _run)
+BUNDLE = Command("bundle", "show or export captured operator calls", _configure, _run)

@@ -1,4 +1,4 @@
-"""``dl diagnose``: which operator of a program is wrong, and how to go on without it."""
+"""``dl diagnose``: find the wrong operator of a program, and how to go on without it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dl_optools.environment import environment
 from dl_optools.launching.launch import DEVICE_VARIABLE, NOT_FOUND, program_of
 from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
 from dl_optools.option_types import seconds, tolerance
-from dl_optools.outputs import ResultsError, results_directory, results_root, run_stamp, unused
+from dl_optools.outputs import ResultsError, results_directory, results_root, run_stamp, unused_path
 
 if TYPE_CHECKING:
     from dl_optools.bisect.verdict import Criteria
@@ -27,9 +27,9 @@ FOUND, UNABLE = 1, 2
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl diagnose [options] -- PROGRAM [arguments]"
     parser.epilog = (
-        "Exit code: 0 if nothing was found, 1 if an operator is wrong, 2 if nothing can be said: "
-        "no tool ran, nothing was compared, --metric was never printed, or the program failed by "
-        "itself; 127 if there is no such program, 130 and 143 if it was stopped by Ctrl-C or "
+        "Exit code: 0 if nothing was found, 1 if an operator is wrong, 2 if there is no verdict: "
+        "no tool ran, nothing was compared, --metric was never printed, or the program itself "
+        "failed; 127 if the program does not exist, 130 and 143 if it was stopped by Ctrl-C or "
         "SIGTERM, with the verdict so far."
     )
     _add_options(parser)
@@ -37,45 +37,45 @@ def _configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", metavar="TYPE", help="to look at; default: the accelerator")
-    parser.add_argument("--output", metavar="FOLDER", help="where results go")
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="longer runs are killed")
+    parser.add_argument("--device", metavar="TYPE", help="device type (default: the accelerator)")
+    parser.add_argument("--output", metavar="FOLDER", help="folder for the results")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="maximum time of a run")
     parser.add_argument(
         "--hang",
         type=seconds,
         default=DEFAULT_HANG,
         metavar="SECONDS",
-        help="longest time that one operator may run (default: 600)",
+        help="maximum time of a single operator (default: 600)",
     )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="sampled calls only, and every call of what these show to be wrong",
+        help="check sampled calls only, then every call of the operators found to be wrong",
     )
     parser.add_argument(
-        "--metric", metavar="REGEX", help="as in dl bisect: tried where no operator was found"
+        "--metric", metavar="REGEX", help="metric of dl bisect, used if no operator was found"
     )
     parser.add_argument(
-        "--tolerance", type=tolerance, metavar="X", help="of --metric, relative; default: 0.001"
+        "--tolerance", type=tolerance, metavar="X", help="relative, for --metric (default: 0.001)"
     )
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from dl_optools.bisect.verdict import CriterionError
     from dl_optools.diagnosis.diagnosis import diagnose
+    from dl_optools.diagnosis.report import html, text
     from dl_optools.diagnosis.runs import Runner
-    from dl_optools.diagnosis.telling import html, text
 
     given, program = program_of(arguments.rest)
     again = argparse.ArgumentParser(prog="dl diagnose", add_help=False)
     _add_options(again)
     again.parse_args(given, arguments)
     if not program:
-        return _refuse("which program? `dl diagnose -- python train.py`")
+        return _refuse("no program given, as in `dl diagnose -- python train.py`")
     if arguments.tolerance is not None and arguments.metric is None:
-        return _refuse("--tolerance is how far --metric may be off: name that, too")
+        return _refuse("--tolerance applies to --metric: name that, too")
     if shutil.which(program[0]) is None:
-        return _refuse(f"{program[0]}: there is no such program", NOT_FOUND)
+        return _refuse(f"{program[0]}: program not found", NOT_FOUND)
     environ = environment()
     root = results_root(environ) if arguments.output is None else Path(arguments.output)
     try:
@@ -83,7 +83,7 @@ def _run(arguments: argparse.Namespace) -> int:
         places = results_directory("diagnosis", root.resolve() / "diagnosis")
     except (CriterionError, ResultsError) as error:
         return _refuse(str(error))
-    folder = unused(places / run_stamp())
+    folder = unused_path(places / run_stamp())
     variables = (
         {**environ}
         if arguments.device is None
@@ -128,8 +128,8 @@ def _criteria(arguments: argparse.Namespace) -> Criteria | None:
 
 
 def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Criteria) -> None:
-    """What no comparison shows, such as operators that only move values to the wrong place."""
-    from dl_optools.bisect.acquittal import acquitted, told
+    """Search for faults that no comparison shows, such as values moved to the wrong position."""
+    from dl_optools.bisect.accuracy import calls_are_right, format_message
     from dl_optools.bisect.bisection import Bisection
     from dl_optools.bisect.program_runner import ProgramRunner
     from dl_optools.bisect.runs import BisectError
@@ -161,11 +161,11 @@ def _bisect(found: Diagnosis, runner: Runner, device: str | None, criteria: Crit
     if (
         bundles is not None
         and bisection.is_numerical()
-        and acquitted(bundles, device, runner.environ)
+        and calls_are_right(bundles, device, runner.environ)
     ):
         bisection.acquit()
         names = " and ".join(name for group in groups for name in group)
-        found.notes.append(f"bisection: {told(names, bundles)}")
+        found.notes.append(f"bisection: {format_message(names, bundles)}")
         return
     for group in groups:
         why = bisection.why(group)

@@ -1,4 +1,4 @@
-"""``dl one-iter``: steps that :class:`.one_iter.recording.OneIter` recorded."""
+"""``dl one-iter``: show and compare steps recorded by :class:`.one_iter.recording.OneIter`."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parsers = parser.add_subparsers(metavar="what", required=True)
     text = "compare two recorded steps; exit code 1 if they differ"
     one = parsers.add_parser("compare", help=text, description=text)
-    one.add_argument("trusted", type=Path, help="folder of the step that is right")
+    one.add_argument("trusted", type=Path, help="folder of the trusted step")
     one.add_argument("tested", type=Path, help="folder of the step under test")
     one.add_argument(
         "--tolerance",
         type=tolerance,
         metavar="X",
-        help="relative, where the rounding bound does not tell; default: half of the digits",
+        help="relative, where no rounding bound applies (default: sqrt of the dtype's epsilon)",
     )
-    one.add_argument("--all", action="store_true", help="show layers that agree, too")
-    one.add_argument("--json", type=Path, metavar="FILE", help="write all of it to a file")
+    one.add_argument("--all", action="store_true", help="also show layers that agree")
+    one.add_argument("--json", type=Path, metavar="FILE", help="write the full result to a file")
     add_force(one)
     one.set_defaults(work=_compare)
-    text = "list what a recorded step holds, in the order of execution"
+    text = "list the content of a recorded step in execution order"
     one = parsers.add_parser("show", help=text, description=text)
     one.add_argument("folder", type=Path, help="folder of a recorded step")
     one.set_defaults(work=_show)
@@ -74,13 +74,13 @@ def _show(arguments: argparse.Namespace) -> int:
         facts = ", ".join(f"{key} {value}" for key, value in reader.facts.items())
         write_output(f"{name}: {facts}\n")
         if reader.broken_by:
-            write_output("  incomplete: the step was broken off, and may be recorded again\n")
+            write_output("  incomplete: the step raised an exception, and may be recorded again\n")
         rows = [
             (
                 str(at),
                 printable(str(record)),
                 "random" if record.random else "",
-                ", ".join(_described(reader, x) for x in record.outputs.values()),
+                ", ".join(_describe(reader, x) for x in record.outputs.values()),
             )
             for at, record in enumerate(reader.records)
         ]
@@ -88,7 +88,7 @@ def _show(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _described(reader: Reader, name: str) -> str:
+def _describe(reader: Reader, name: str) -> str:
     tensor = reader.tensor(name)
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 

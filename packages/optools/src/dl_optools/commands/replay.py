@@ -1,4 +1,4 @@
-"""``dl replay``."""
+"""``dl replay``: run captured calls again."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dl_optools.option_types import count
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", type=Path, help="a bundle, or a directory with bundles in it")
-    parser.add_argument("--device", help="where to run; default: the accelerator, or the CPU")
+    parser.add_argument("bundle", type=Path, help="a bundle, or a directory that contains bundles")
+    parser.add_argument("--device", help="device to run on (default: the accelerator, or the CPU)")
     parser.add_argument(
         "--check", action="store_true", help="compare with the recorded results and with float64"
     )
     parser.add_argument("--time", action="store_true", help="measure forward and backward")
-    parser.add_argument("--repeat", type=count, default=10, metavar="N", help="runs to time")
-    parser.add_argument("--forward-only", action="store_true", help="leave the backward out")
+    parser.add_argument("--repeat", type=count, default=10, metavar="N", help="timed runs")
+    parser.add_argument("--forward-only", action="store_true", help="skip the backward pass")
     add_limits(parser)
 
 
@@ -48,16 +48,16 @@ def replay_all(
 ) -> int:
     """Replay every bundle at or below ``arguments.bundle`` and print a table.
 
-    :param arguments: those of :func:`.isolation.options.add_limits`, too.
+    :param arguments: parsed arguments, including those of :func:`.isolation.options.add_limits`.
     :param device: ``""``: the accelerator, or else the CPU.
-    :param repeat: runs to time; 0: none.
+    :param repeat: number of timed runs; 0: none.
     :returns: 0; 1 if a result is wrong, a call raises or ends its process; 2 if one is refused.
     """
     path: Path = arguments.bundle
     found = find(path)
     if not found:
-        return refuse(f"{path}: there is no bundle there")
-    places = _places(found, path)
+        return refuse(f"{path}: no bundle found")
+    places = _labels(found, path)
     options: dict[str, Any] = {
         "device": device,
         "checked": check,
@@ -68,7 +68,7 @@ def replay_all(
     }
     imports = ["dl_optools.replay.one"]
     if check:
-        # Some of torch's functions import it at their first call, and it wants to write.
+        # Some torch functions import it at their first call, and it needs to write files.
         imports.append("torch._dynamo")
     worker = worker_of(arguments, device=device, name="dl replay", imports=imports)
     try:
@@ -90,8 +90,8 @@ def replay_all(
     return max([show_texts(answer) for answer in answers])
 
 
-def _places(found: list[Path], path: Path) -> dict[Path, str]:
-    """What tells bundles apart: numbers of calls, or where several runs share a folder, paths."""
+def _labels(found: list[Path], path: Path) -> dict[Path, str]:
+    """Return a distinct label for each bundle: the call's number, or else a path."""
     if len({each.name for each in found}) == len(found):
         return {each: each.name for each in found}
     return {each: str(each.relative_to(path)) for each in found}

@@ -1,4 +1,4 @@
-"""``dl monitor`` and ``dl roofline``."""
+"""``dl monitor`` and ``dl roofline``: memory over time, and peak rates of a device."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def _monitor(arguments: argparse.Namespace) -> int:
 
 
 def _configure_roofline(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", help="type of the device; default: the accelerator, or cpu")
-    parser.add_argument("--dtypes", default="float32,bfloat16", help="of the products")
+    parser.add_argument("--device", help="device type (default: the accelerator, or cpu)")
+    parser.add_argument("--dtypes", default="float32,bfloat16", help="dtypes of the products")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -61,6 +61,4 @@ def _roofline(arguments: argparse.Namespace) -> int:
 MONITOR = Command(
     "monitor", "memory of a process and of the devices over time", _configure_monitor, _monitor
 )
-ROOFLINE = Command(
-    "roofline", "what a device can do at best, measured", _configure_roofline, _roofline
-)
+ROOFLINE = Command("roofline", "measured peak rates of a device", _configure_roofline, _roofline)

@@ -1,4 +1,4 @@
-"""``dl tool``: a program with tools on, without a change to it."""
+"""``dl tool``: run a program with tools on, without changing it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from diopi_proto.text import printable, write_error
 from dl_core.commands import Command
 from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
-from dl_optools.compare.compare_page import compare_page, merged
+from dl_optools.compare.compare_page import compare_page, merge_ranks
 from dl_optools.environment import environment
 from dl_optools.launching.baseline import (
     BaselineError,
     Document,
     document_of,
-    regressions,
-    slower,
+    find_regressions,
+    find_slowdowns,
 )
 from dl_optools.launching.baseline import read as read_baseline
 from dl_optools.launching.launch import (
@@ -35,7 +35,7 @@ from dl_optools.launching.launch import (
     ToolName,
     UnknownToolError,
     complaints,
-    lost,
+    describe_lost,
     program_of,
     run_program,
     tools_of,
@@ -43,21 +43,21 @@ from dl_optools.launching.launch import (
 from dl_optools.launching.lifetime import stopped_by_sigterm
 from dl_optools.launching.merging import (
     compare_text,
+    format_stayed,
     overflow_text,
     seconds_of,
-    stayed_texts,
     time_text,
-    working,
+    working_reports,
 )
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
 from dl_optools.launching.plugin_tools import PluginTools
 from dl_optools.launching.reports import reports_of
-from dl_optools.launching.unmet import unmet_of
+from dl_optools.launching.unmatched import unmatched_of
 from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
-from dl_optools.launching.variables import misspelled
+from dl_optools.launching.variables import explain_misspelling
 from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
-from dl_optools.outputs import results_root, run_stamp, unused
+from dl_optools.outputs import results_root, run_stamp, unused_path
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Option:
     """An option that becomes a variable of the program.
 
     :ivar variable: its name; ``{}`` stands for the variable part of the tool's name.
-    :ivar tools: that it belongs to; empty: all.
+    :ivar tools: tools that it applies to; empty: all.
     :ivar switch: it has no value; the variable becomes 1.
     """
 
@@ -81,7 +81,7 @@ class _Option:
         return self.flag.removeprefix("--").replace("-", "_")
 
     def variables(self, tools: list[ToolName]) -> list[str]:
-        # The tools of plugins have variables of their own, for --set.
+        # Tools of plugins have variables of their own, set with --set.
         known = [x for x in tools if x.home or self.variable == OUTPUT_VARIABLE]
         fitting = [x for x in known if not self.tools or x.name in self.tools]
         return list(dict.fromkeys(self.variable.format(x.variable) for x in fitting))
@@ -91,14 +91,14 @@ _OPTIONS = (
     _Option("--list", "OPS", "OP_{}_LIST", "names or regular expressions of operators"),
     _Option("--exclude", "OPS", "OP_{}_DISABLE_LIST", "operators to leave out"),
     _Option("--level", "LEVEL", LEVEL_VARIABLE, "api: torch's functions; dispatch: overloads"),
-    _Option("--device", "TYPE", DEVICE_VARIABLE, "type of the device to look at"),
-    _Option("--output", "FOLDER", OUTPUT_VARIABLE, "where results go"),
-    _Option("--every", "N", "OP_{}_EVERY", "look at every n-th step", ("time", "observe")),
+    _Option("--device", "TYPE", DEVICE_VARIABLE, "device type (default: the accelerator)"),
+    _Option("--output", "FOLDER", OUTPUT_VARIABLE, "folder for the results"),
+    _Option("--every", "N", "OP_{}_EVERY", "examine every n-th step", ("time", "observe")),
     _Option(
         "--budget",
         "PERCENT",
         "OP_{}_BUDGET",
-        "of step time to take; off: look at all steps",
+        "maximum share of step time in percent; off: examine all steps",
         ("time", "observe", "compare"),
     ),
     _Option("--sample", "N", "AUTOCOMPARE_EVERY", "check every n-th call", ("compare",)),
@@ -106,44 +106,44 @@ _OPTIONS = (
         "--tolerance",
         "ATOL,RTOL",
         "AUTOCOMPARE_ERROR_TOLERANCE",
-        "instead of the rounding bound",
+        "tolerance that replaces the rounding bound",
         ("compare",),
     ),
     _Option(
         "--bundles",
         "N",
         "AUTOCOMPARE_BUNDLES",
-        "of as many operators keep the first wrong call",
+        "number of operators whose first wrong call is kept",
         ("compare",),
     ),
     _Option(
         "--trace", "", "OP_TIME_MEASURE_TRACE", "write a timeline for Perfetto", ("time",), True
     ),
-    _Option("--memory", "BYTES", "OP_CAPTURE_MEMORY", "that may wait", ("capture",)),
-    _Option("--disk", "BYTES", "OP_CAPTURE_DISK", "to write at most", ("capture", "compare")),
+    _Option("--memory", "BYTES", "OP_CAPTURE_MEMORY", "maximum size of the queue", ("capture",)),
+    _Option("--disk", "BYTES", "OP_CAPTURE_DISK", "maximum size of files", ("capture", "compare")),
     _Option("--when-full", "WHAT", "OP_CAPTURE_WHEN_FULL", "wait or drop", ("capture",)),
     _Option(
         "--dtypes",
         "FROM->TO,...",
         "OP_DTYPE_CAST_DICT",
-        "which dtype is computed in which",
+        "dtypes to compute in",
         ("cast", "compare"),
     ),
 )
 
 
 FOUND_WRONG = 1
-"""Exit status where the program ended well and ``compare`` found something wrong."""
+"""Exit status if the program ended normally and ``compare`` found something wrong."""
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--baseline",
         metavar="FILE",
-        help="exit code 1 where an operator is worse than in an earlier run (compare, time)",
+        help="exit code 1 if an operator is worse than in an earlier run (compare, time)",
     )
     parser.add_argument(
-        "--save-baseline", type=Path, metavar="FILE", help="write one (compare, time)"
+        "--save-baseline", type=Path, metavar="FILE", help="write a baseline (compare, time)"
     )
     add_force(parser)
     for option in _OPTIONS:
@@ -169,11 +169,11 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = "dl tool NAME[,NAME...] [options] -- PROGRAM [arguments]"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     tools = (*TOOL_NAMES, *PluginTools().names())
-    # argparse would fill in the one field that it knows here.
+    # argparse would expand %(prog) in the help texts of plugins.
     parser.epilog = "tools:\n" + "\n".join(
         f"  {x.name:<9} {printable(x.help)}".replace("%(prog)", "(prog)") for x in tools
     )
-    parser.add_argument("name", help="of a tool, or several with commas")
+    parser.add_argument("name", help="name of a tool, or several separated by commas")
     _add_options(parser)
     parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
@@ -191,7 +191,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except UnknownToolError as error:
         return _refuse(str(error))
     if not program:
-        return _refuse("which program? `dl tool capture -- python train.py`")
+        return _refuse("no program given, as in `dl tool capture -- python train.py`")
     try:
         variables = variables_of(arguments, tools)
     except ValueError as error:
@@ -205,10 +205,10 @@ def _run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class Gate:
-    """What ``compare`` or ``time`` is held to.
+    """Baseline that ``compare`` or ``time`` has to meet.
 
-    :ivar before: what the baseline has of each tool; empty: there is none.
-    :ivar keep: where to write what is found as a baseline; None: nowhere.
+    :ivar before: the baseline's document by tool; empty: no baseline.
+    :ivar keep: path for the results as a new baseline; None: not written.
     """
 
     before: Document = field(default_factory=dict)
@@ -217,10 +217,10 @@ class Gate:
 
 
 def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
-    """What the command line asks of ``compare`` and ``time``.
+    """Return the gate that the command line requests for ``compare`` and ``time``.
 
-    :raises BaselineError: the file is none, or neither of them runs, or not the file's one.
-    :raises OutputError: a file is there already.
+    :raises BaselineError: the file is not a baseline, or its tool does not run.
+    :raises OutputError: the output file already exists.
     """
     given = arguments.baseline or arguments.save_baseline
     names = {x.name for x in tools}
@@ -228,7 +228,7 @@ def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
         raise BaselineError("--baseline and --save-baseline are for compare and time")
     if arguments.save_baseline:
         check_free([arguments.save_baseline], arguments.force)
-        _try(arguments.save_baseline)
+        _check_writable(arguments.save_baseline)
     before = {} if arguments.baseline is None else read_baseline(Path(arguments.baseline))
     if before and not names & before.keys():
         raise BaselineError(
@@ -238,8 +238,8 @@ def gate_of(arguments: argparse.Namespace, tools: list[ToolName]) -> Gate:
     return Gate(before, arguments.save_baseline, arguments.force)
 
 
-def _try(path: Path) -> None:
-    """Write a file where another one is to be when the program has ended: that may be late.
+def _check_writable(path: Path) -> None:
+    """Check that a file can be written now, rather than fail when the program has ended.
 
     :raises OutputError: it cannot be written.
     """
@@ -252,9 +252,9 @@ def _try(path: Path) -> None:
 
 
 def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[str, str]:
-    """What the command line says, as variables of the program.
+    """Return the command line as variables of the program.
 
-    :raises ValueError: an option fits none of the tools.
+    :raises ValueError: an option applies to none of the tools.
     """
     found = {TOOLS_VARIABLE: ",".join(tool.name for tool in tools)}
     for option in _OPTIONS:
@@ -270,8 +270,8 @@ def variables_of(arguments: argparse.Namespace, tools: list[ToolName]) -> dict[s
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise ValueError(f"--set {pair}: write NAME=VALUE")
-        # The tools of plugins have variables that nobody knows here.
-        if all(x.home for x in tools) and (problem := misspelled(name)):
+        # The variables of plugins' tools are unknown here.
+        if all(x.home for x in tools) and (problem := explain_misspelling(name)):
             raise ValueError(f"--set {pair}: {problem}")
         found[name] = value
     return found
@@ -283,15 +283,15 @@ def launch(
     say: Callable[[str], object],
     gate: Gate | None = None,
 ) -> int:
-    """Run a program with the tools of its environment, and say which ran and where results are.
+    """Run a program with the tools of its environment, and report which ran and their results.
 
-    :returns: the program's exit status; where that is 0, :data:`WRONG_USE` if a tool did not run,
-        met no operator of its list, compared nothing, or could not make what it names fall back;
-        else :data:`FOUND_WRONG` where ``compare`` found a wrong operator or, with a baseline, one
-        that is worse than it was.
+    :returns: the program's exit status; if that is 0, :data:`WRONG_USE` if a tool did not run, saw
+        no operator of its list, compared nothing, or could not make a named operator fall back;
+        else :data:`FOUND_WRONG` if ``compare`` found a wrong operator or, with a baseline, one
+        that is worse than before.
     """
     root = results_root(environ).resolve()
-    # The program may change its directory; results stay together.
+    # The program may change its directory; results stay in one folder.
     environ = {**environ, OUTPUT_VARIABLE: str(root)}
     before = _files(root)
     try:
@@ -304,28 +304,30 @@ def launch(
                 return _refuse(f"{program[0]}: {error.strerror or error}", NOT_FOUND)
             lines = notes.lines()
     except OSError as error:
-        return _refuse(f"tools have no place for their notes: {error}")
+        return _refuse(f"the tools' notes cannot be stored: {error}")
     wrong = not lines
     for line in complaints(lines):
         wrong = True
         say(f"dl tool: {line}\n")
-    if gone := lost(lines):
+    if losses := describe_lost(lines):
         wrong = True
-        say(f"dl tool: {gone}\n")
+        say(f"dl tool: {losses}\n")
     for blind in unseen_of(lines):
         say(f"dl tool: {blind.text()}\n")
-    for found in unmet_of(lines):
+    for found in unmatched_of(lines):
         wrong |= found.everything
         for line in found.texts():
             say(f"dl tool: {line}\n")
-    for line in stayed_texts({n for x in reports_of(lines, "fallback") for n in x.found["stayed"]}):
+    for line in format_stayed(
+        {n for x in reports_of(lines, "fallback") for n in x.found["stayed"]}
+    ):
         wrong = True
         say(f"dl tool: {line}\n")
     if DEVICE_VARIABLE not in environ and any(
-        x.found["device"] == "cpu" for x in working(reports_of(lines, "compare"))
+        x.found["device"] == "cpu" for x in working_reports(reports_of(lines, "compare"))
     ):
-        say("dl tool: there is no accelerator: compare looked at the CPU; --device names another\n")
-    judged = _say_reports(lines, root, say, gate or Gate())
+        say("dl tool: no accelerator found: compare examined the CPU; --device names another\n")
+    judged = _report_results(lines, root, say, gate or Gate())
     wrong |= judged == WRONG_USE
     if not lines:
         say(f"dl tool: no tool ran. {WHY_NONE}\n")
@@ -334,39 +336,46 @@ def launch(
     return status or (WRONG_USE if wrong else judged)
 
 
-def _say_reports(lines: list[str], root: Path, say: Callable[[str], object], gate: Gate) -> int:
-    """What all processes found together; the exit status that it asks for."""
+def _report_results(lines: list[str], root: Path, say: Callable[[str], object], gate: Gate) -> int:
+    """Report what all processes found together; return the exit status for it."""
     for tool, text in (("time", time_text), ("overflow", overflow_text)):
         say(text(reports_of(lines, tool)))
-    timed = seconds_of(working(reports_of(lines, "time")))
+    timed = seconds_of(working_reports(reports_of(lines, "time")))
     status = 0
     if timed and "time" in gate.before:
-        status = _say_worse(slower(gate.before["time"], timed), len(gate.before["time"]), say)
+        status = _report_regressions(
+            find_slowdowns(gate.before["time"], timed), len(gate.before["time"]), say
+        )
     reports = reports_of(lines, "compare")
     if not reports:
-        return status if _keep(gate, {"time": timed} if timed else {}, say) else WRONG_USE
+        return status if _write_baseline(gate, {"time": timed} if timed else {}, say) else WRONG_USE
     say(compare_text(reports))
-    known = working(reports)
+    known = working_reports(reports)
     if len(known) > 1:
-        path = unused(root / "op_autocompare_result" / f"op_autocompare_ranks_{run_stamp()}.html")
+        path = unused_path(
+            root / "op_autocompare_result" / f"op_autocompare_ranks_{run_stamp()}.html"
+        )
         path.write_text(compare_page([(x.label, x.found) for x in known]), encoding="utf-8")
-    operators = merged([(x.label, x.found) for x in reports])
+    operators = merge_ranks([(x.label, x.found) for x in reports])
     if not operators:
         return WRONG_USE
-    if not _keep(gate, {"compare": operators, **({"time": timed} if timed else {})}, say):
+    if not _write_baseline(gate, {"compare": operators, **({"time": timed} if timed else {})}, say):
         return WRONG_USE
     if "compare" not in gate.before:
         if any(x["failed"] for x in operators.values()):
             return FOUND_WRONG
-        # Nothing is clear where most of the program was not looked at.
+        # Without a look at most of the program nothing is certain.
         blind = unseen_calls(lines, "compare") > sum(x.found["calls"] for x in known)
         return WRONG_USE if blind else status
     known_before = gate.before["compare"]
-    return max(status, _say_worse(regressions(known_before, operators), len(known_before), say))
+    return max(
+        status,
+        _report_regressions(find_regressions(known_before, operators), len(known_before), say),
+    )
 
 
-def _keep(gate: Gate, found: Document, say: Callable[[str], object]) -> bool:
-    """Write the baseline that is asked for; False where there is nothing to write, or no room."""
+def _write_baseline(gate: Gate, found: Document, say: Callable[[str], object]) -> bool:
+    """Write the requested baseline; return False if there is nothing to write, or it fails."""
     if gate.keep is None:
         return True
     if not found:
@@ -380,7 +389,7 @@ def _keep(gate: Gate, found: Document, say: Callable[[str], object]) -> bool:
     return True
 
 
-def _say_worse(worse: list[str], count: int, say: Callable[[str], object]) -> int:
+def _report_regressions(worse: list[str], count: int, say: Callable[[str], object]) -> int:
     for line in worse:
         say(f"dl tool: worse than the baseline: {line}\n")
     if not worse:

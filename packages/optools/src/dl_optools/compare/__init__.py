@@ -1,1 +1,1 @@
-"""Every operator against a reference: what is run again, how results are judged, what is said."""
+"""Comparison of operators with a reference: replay on the CPU, tolerances, reports."""

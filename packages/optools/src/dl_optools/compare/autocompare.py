@@ -1,4 +1,4 @@
-"""Every operator against the CPU's float64, in units of the rounding bound, beside the program."""
+"""Comparison of every operator with the CPU's float64 in units of the rounding bound."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dl_optools.compare.call_comparison import CallComparison, CheckedCall
 from dl_optools.compare.compare_page import compare_page
 from dl_optools.compare.failure_bundles import FailureBundles
 from dl_optools.compare.judging import judge
-from dl_optools.compare.looks import Looks
+from dl_optools.compare.overhead_budget import OverheadBudget
 from dl_optools.compare.results import COLUMNS, AutoCompareResults, csv_rows
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.compare.tolerance_options import ComparisonOptions
@@ -35,7 +35,7 @@ from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.operators import is_known
 from dl_optools.options import CALLS, OPERATORS, ROWS, at_least, read
-from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.outputs import results_directory, run_stamp, unused_path
 from dl_optools.sampling import SampledTool
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import ToolOptions
@@ -45,46 +45,46 @@ OnFailure = Callable[[CheckedCall, CallComparison], None]
 GIGABYTE = 1 << 30
 DEFAULT_BUNDLES = 16
 DEFAULT_BUDGET = 15.0
-LOOKS = 0.03
-"""Share of the program's time for calls that are compared because there is time."""
+EXTRA_SHARE = 0.03
+"""Share of the program's time for additional comparisons."""
 _OWN_DATA = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
 class OpAutoCompare(SampledTool):
-    """Compares what operators compute on the device with the CPU's float64.
+    """Compares the results of operators on the device with the CPU's float64.
 
     At the dispatcher's level, the default, every overload of forward and backward is one operator,
-    with what it writes in place. At the level of the Python interface it is a function, with the
-    gradients of all its inputs. The program's thread only copies arguments and results; references
-    run in threads of the tool.
+    including its in-place writes. At the level of the Python interface it is a function, including
+    the gradients of all its inputs. The program's thread only copies arguments and results;
+    references run in background threads.
 
-    Not looked at are views, random operators, and memory that nobody has initialised.
+    Views, random operators, and uninitialised memory are not compared.
 
-    In programs with steps (see :mod:`dl_optools.steps`) it is absent from as many of them as its
-    budget asks for; the first one is always watched.
+    In programs with steps (see :mod:`dl_optools.steps`) the tool skips as many of them as its
+    budget requires; the first one is always checked.
 
     :param every: 1: all calls. n: the first call of each signature (operator, shapes, strides,
         dtypes, flags), then every n-th one, and some with values of a new kind in between. None:
         the variable ``AUTOCOMPARE_EVERY``, else 100.
-    :param budget: percent of the program's time that watching may take, or ``"off"`` to watch all
+    :param budget: percent of the program's time that checking may take, or ``"off"`` to check all
         steps. None: the variable ``OP_AUTOCOMPARE_BUDGET``, else 15, or ``"off"`` with ``every=1``.
-    :param threads: how many references are computed at a time; None: half of the processors.
-    :param places: calls that may wait to be judged.
-    :param memory: bytes that these may hold; and as much again for arguments that wait for their
-        function's backward. First calls of a signature, and all with ``every=1``, wait for room;
-        others are dropped, and counted.
-    :param clock: seconds, never going back.
+    :param threads: number of references computed concurrently; None: half of the processors.
+    :param places: maximum number of calls that wait to be judged.
+    :param memory: maximum bytes that these hold; and the same again for arguments that wait for
+        their function's backward. First calls of a signature, and all with ``every=1``, wait until
+        memory is free; others are dropped and counted.
+    :param clock: monotonic clock in seconds.
     :param on_failure: called for each wrong call, in a thread of the tool.
-    :param attribute: find out the module and the Python function of overloads; costs a little for
-        every function that is called.
-    :param stream: where the report goes when the tool stops, and the first failure of an operator
-        at once; None: nowhere. :attr:`results` has everything.
+    :param attribute: determine the module and the Python function of overloads, at a small cost
+        for every function that is called.
+    :param stream: receives the report when the tool stops, and the first failure of an operator
+        at once; None: no output. :attr:`results` has everything.
     :param csv: write a table of all comparisons into the directory of results.
-    :param bundles: for so many operators the first wrong call is written as a bundle, which
-        ``dl replay --check`` judges again; 0: none. None: the variable ``AUTOCOMPARE_BUNDLES``,
-        else 16. ``OP_CAPTURE_DISK`` bounds their bytes.
-    :param options: those of :class:`Tool`.
-    :raises OptionError: a variable's value does not fit.
+    :param bundles: maximum number of operators whose first wrong call is written as a bundle, for
+        ``dl replay --check``; 0: none. None: the variable ``AUTOCOMPARE_BUNDLES``, else 16.
+        ``OP_CAPTURE_DISK`` limits their size.
+    :param options: options of :class:`Tool`.
+    :raises OptionError: a variable has an invalid value.
     """
 
     variable = "AUTOCOMPARE"
@@ -110,7 +110,7 @@ class OpAutoCompare(SampledTool):
         environ = environment()
         if every is None:
             every = read(environ, "AUTOCOMPARE_EVERY", at_least(1), DEFAULT_EVERY, CALLS)
-        # Who wants every call wants those of every step.
+        # If every call is requested, no step is skipped.
         self.default_budget = None if every == 1 else DEFAULT_BUDGET
         super().__init__(every=1, budget=budget, clock=clock, **options)
         if bundles is None:
@@ -130,21 +130,23 @@ class OpAutoCompare(SampledTool):
         self.results = AutoCompareResults()
         self._known_names: dict[tuple[str, str], bool] = {}
 
-    # Life
+    # Lifetime
 
     def opened(self) -> None:
         self.results = AutoCompareResults(self.device or "")
         self._file = None
         if self.csv:
             name = f"op_autocompare_info_{run_stamp()}.csv"
-            path = unused(results_directory("op_autocompare_result") / name)
+            path = unused_path(results_directory("op_autocompare_result") / name)
             self._file = CsvFile(path, COLUMNS, self.batch)
         self._background: Background[CheckedCall] = Background(
             self._judge, threads=self.threads, places=self.places, memory=self.memory
         )
         bounded = self.budget.percent is not None
-        self._looks = Looks(LOOKS, self._background.idle, self._clock) if bounded else None
-        self.sampler = SignatureSampler(self.sampler.every, self._looks)
+        self._extra_budget = (
+            OverheadBudget(EXTRA_SHARE, self._background.idle, self._clock) if bounded else None
+        )
+        self.sampler = SignatureSampler(self.sampler.every, self._extra_budget)
         assert self.device is not None
         self._checks = CallChecks(
             self.device,
@@ -190,19 +192,19 @@ class OpAutoCompare(SampledTool):
         return {**self.results.as_json(), "text": self.results.text()}
 
     def _write_report(self) -> None:
-        """The page for the browser, beside the table of all comparisons."""
+        """Write the HTML page next to the table of all comparisons."""
         if not self.csv or not self.results.checked:
             return
         name = f"op_autocompare_report_{run_stamp()}.html"
-        path = unused(results_directory("op_autocompare_result") / name)
+        path = unused_path(results_directory("op_autocompare_result") / name)
         with self.writing(path):
             path.write_text(compare_page([("", self.results.as_json())]), encoding="utf-8")
 
-    # Which calls
+    # Selection of calls
 
     def wants(self, name: str, function: Callable[..., Any]) -> bool:
         if isinstance(function, torch._ops.OpOverload):
-            # Names of lists may be those of Python functions around it.
+            # Lists may name the Python function around the overload.
             return is_known(name, Level.DISPATCH) and may_compute(function)
         if self.level is Level.DISPATCH:
             return False
@@ -253,16 +255,16 @@ class OpAutoCompare(SampledTool):
         finally:
             if not submitted:
                 self._background.release(size)
-        if self._looks is not None and checked.extra:
-            self._looks.spend(self._clock() - begun)
+        if self._extra_budget is not None and checked.extra:
+            self._extra_budget.spend(self._clock() - begun)
         return result
 
     def _judge(self, checked: CheckedCall) -> None:
-        """In a thread of the tool."""
+        """Judge a call; runs in a thread of the tool."""
         begun = time.thread_time()
         found = judge(checked, self.options)
-        if self._looks is not None and checked.extra:
-            self._looks.spend(time.thread_time() - begun)
+        if self._extra_budget is not None and checked.extra:
+            self._extra_budget.spend(time.thread_time() - begun)
         first = self.results.add(found)
         if self._file is not None:
             self._file.add(csv_rows(found))
@@ -277,7 +279,7 @@ class OpAutoCompare(SampledTool):
     def _write_bundle(self, checked: CheckedCall) -> None:
         try:
             path = self._bundles.write(checked)
-        except Exception as error:  # noqa: BLE001 - the finding counts, with a bundle or without
+        except Exception as error:  # noqa: BLE001 - the result counts, with or without a bundle
             self.results.no_bundle[checked.name] = str(error) or type(error).__name__
         else:
             if path is not None:
@@ -286,7 +288,7 @@ class OpAutoCompare(SampledTool):
     def _tell(self, listener: OnFailure, checked: CheckedCall, found: CallComparison) -> None:
         try:
             listener(checked, found)
-        except Exception as error:  # noqa: BLE001 - it is the program's; the tool goes on
+        except Exception as error:  # noqa: BLE001 - an error of the program; the tool goes on
             reason = f"on_failure raised {type(error).__name__}: {error}"
             self.results.count_not_comparable(checked.name, reason)
 

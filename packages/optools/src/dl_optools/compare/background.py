@@ -1,4 +1,4 @@
-"""Work that runs beside the program, within limits: a number of waiting jobs and their memory."""
+"""Background threads with limits on the number of waiting jobs and on their memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """Threads that do jobs in the order in which they came, each on one processor.
+    """Threads that process jobs in the order of submission, each on one processor.
 
-    Memory is reserved before a job exists, so that the limit holds for what jobs are made of.
+    Memory is reserved before a job is created, so that the limit includes the data of the job.
 
-    :param work: does one job. It must not raise.
-    :param threads: how many jobs are done at a time.
-    :param places: jobs that may wait.
-    :param memory: bytes that waiting and running jobs may hold together.
+    :param work: processes one job. It must not raise.
+    :param threads: number of concurrent jobs.
+    :param places: maximum number of waiting jobs.
+    :param memory: maximum bytes that waiting and running jobs hold together.
     """
 
     def __init__(
@@ -43,14 +43,14 @@ class Background(Generic[T]):
         for thread in self._threads:
             thread.start()
         self._alone.wait()
-        # Theirs is also what threads of the program get that begin later.
+        # Threads of the program that start later inherit this number.
         torch.set_num_threads(usual)
 
     def reserve(self, size: int, *, wait: bool) -> bool:
-        """Ask for room for one job.
+        """Reserve memory for one job.
 
         :param size: its bytes.
-        :param wait: until there is room; False only where the job alone exceeds the limit.
+        :param wait: block until memory is free; False: the job alone exceeds the limit.
         """
         with self._change:
             if size > self._memory:
@@ -64,30 +64,30 @@ class Background(Generic[T]):
             return True
 
     def release(self, size: int) -> None:
-        """Give room back that no job was made for."""
+        """Return a reservation for which no job was created."""
         with self._change:
             self._jobs -= 1
             self._reserved -= size
             self._change.notify_all()
 
     def submit(self, job: T, size: int) -> None:
-        """Hand over a job whose room was reserved."""
+        """Submit a job whose memory was reserved."""
         with self._change:
             self._waiting.append((job, size))
             self._change.notify_all()
 
     def idle(self) -> bool:
-        """Whether no job waits or runs."""
+        """Return True if no job waits or runs."""
         return self._jobs == 0
 
     def drain(self) -> None:
-        """Wait until all jobs that were submitted are done."""
+        """Wait until all submitted jobs are done."""
         with self._change:
             while self._waiting or self._running:
                 self._change.wait()
 
     def close(self) -> None:
-        """Do what waits, then end the threads."""
+        """Process the waiting jobs, then end the threads."""
         with self._change:
             self._closed = True
             self._change.notify_all()
@@ -97,12 +97,12 @@ class Background(Generic[T]):
     _running = 0
 
     def _compute_alone(self) -> None:
-        """Use no threads of OpenMP's from this one.
+        """Use no OpenMP threads from this thread.
 
-        With more of them than processors, in teams of several threads, OpenMP's library lets none
-        spin any more: then each operator of the program waits for its team to be woken.
+        If several threads have teams, with more members than processors, the OpenMP runtime stops
+        spinning: then each operator of the program waits for its team to be woken.
         """
-        # Asked first, because a thread takes over the program's number when it is first asked.
+        # Read it first, because a thread inherits the program's number at the first read.
         torch.get_num_threads()
         torch.set_num_threads(1)
         self._alone.wait()

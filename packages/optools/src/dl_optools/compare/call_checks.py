@@ -1,4 +1,4 @@
-"""Runs single calls and copies what autocompare judges of them: answers, and gradients later."""
+"""Execution of single calls for autocompare, which copies their results and later gradients."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
 from dl_optools.compare.background import Background
 from dl_optools.compare.call_comparison import CheckedCall
-from dl_optools.compare.host_copies import HostArguments, copied
-from dl_optools.compare.overwritten import overwritten
+from dl_optools.compare.host_copies import HostArguments, copy_to_host
+from dl_optools.compare.overwritten import find_overwritten
 from dl_optools.compare.results import AutoCompareResults
 from dl_optools.compare.subjects import (
     FunctionSubject,
@@ -33,12 +33,12 @@ from dl_optools.tensors import versions
 
 
 class CallChecks:
-    """Makes a :class:`.CheckedCall` of a call while it runs.
+    """Creates a :class:`.CheckedCall` of a call while it runs.
 
-    :param background: gets the gradients of functions, which come when the call is long over.
-    :param kept: what arguments may hold that wait for their function's backward.
-    :param patient: gradients wait for room; else they are dropped where there is none.
-    :param recorded: calls get what a bundle of them needs.
+    :param background: receives the gradients of functions, which arrive long after the call.
+    :param kept: limit for arguments that wait for their function's backward.
+    :param patient: gradients wait for memory; otherwise they are dropped if there is none.
+    :param recorded: record what a bundle of the call needs.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class CallChecks:
         self._watches = Watches()
 
     def detach(self) -> None:
-        """Wait for no gradients any more."""
+        """Stop waiting for gradients."""
         self._watches.detach()
 
     def overload(
@@ -68,7 +68,7 @@ class CallChecks:
     ) -> tuple[Any, CheckedCall]:
         """Run an overload.
 
-        :param first: of its signature: arguments that it may not write to are compared, too.
+        :param first: first call of its signature: read-only arguments are compared, too.
         """
         host = HostArguments(call, self.device, self._recorded)
         result = call.proceed()
@@ -76,15 +76,15 @@ class CallChecks:
         found = answers_of(signature(overload), result, call.args, call.kwargs)
         checked = self._checked(call, OverloadSubject(overload), host, result, found, tensors)
         if first:
-            checked.overwritten = overwritten(overload, (call.args, call.kwargs), host.tree)
+            checked.overwritten = find_overwritten(overload, (call.args, call.kwargs), host.tree)
         return result, checked
 
     def function(
         self, call: OpCall, tensors: list[torch.Tensor], size: int
     ) -> tuple[Any, CheckedCall]:
-        """Run a function of Python, and watch for its backward.
+        """Run a Python function, and watch for its backward.
 
-        :param size: bytes to count for what waits for backward.
+        :param size: bytes to count for the data that waits for backward.
         """
         host = HostArguments(call, self.device, self._recorded)
         before = versions(tensors)
@@ -103,7 +103,7 @@ class CallChecks:
         written = [
             at
             for at, (old, new) in enumerate(zip(before, versions(tensors), strict=True))
-            # Where torch does not count, the tensor may have been written to.
+            # Without a version counter, the tensor may have been written to.
             if old < 0 or old != new
         ]
         subject = FunctionSubject(call.function, written, autocast)
@@ -129,8 +129,10 @@ class CallChecks:
             if not self._background.reserve(size, wait=self._patient):
                 self._results.count_dropped(f"{name} (gradients)")
                 return
-            incoming = [copied(x) for x in gradients.outputs]
-            answers = [(f"gradient of input {at}", copied(gradients.inputs[at])) for at in wanted]
+            incoming = [copy_to_host(x) for x in gradients.outputs]
+            answers = [
+                (f"gradient of input {at}", copy_to_host(gradients.inputs[at])) for at in wanted
+            ]
             subject = GradientSubject(function, waiting.written, waiting.autocast, wanted)
             args, kwargs = waiting.tree
             tree = (args, kwargs, incoming)
@@ -158,7 +160,7 @@ class CallChecks:
         answers: Answers,
         tensors: list[torch.Tensor],
     ) -> CheckedCall:
-        copies, record = host.answered(result, answers, tensors)
+        copies, record = host.copy_answers(result, answers, tensors)
         return CheckedCall(
             call.number,
             call.name,

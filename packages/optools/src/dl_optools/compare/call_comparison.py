@@ -1,4 +1,4 @@
-"""One call that is to be compared, and what became of it."""
+"""One call that is to be compared, and the outcome of its comparison."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class CheckedCall:
     """One call that was run on the device, with everything a reference needs, on the CPU.
 
     :ivar number: the call's :attr:`~.call.OpCall.number`.
-    :ivar parent: the Python function around an overload; empty where not known.
-    :ivar tree: ``(args, kwargs)`` as they were before the call; for gradients a third part, what
-        came into the outputs.
+    :ivar parent: the Python function around an overload; empty if unknown.
+    :ivar tree: ``(args, kwargs)`` as they were before the call; for gradients a third part, the
+        gradients of the outputs.
     :ivar answers: what the device returned and wrote.
     :ivar stack: the program's Python stack, innermost line first; empty in backward.
-    :ivar record: what a bundle of the call needs besides; None where nobody asked for one.
+    :ivar record: additional data for a bundle of the call; None if it was not requested.
     :ivar extra: its signature was compared before.
-    :ivar overwritten: arguments that it changed, and may not.
+    :ivar overwritten: read-only arguments that it changed.
     """
 
     number: int
@@ -49,7 +49,7 @@ class CallComparison:
 
     :ivar parts: one for each result, written argument or gradient.
     :ivar reason: why it could not be compared; empty if it was.
-    :ivar unjudged: results of a compared call that have no reference: what they are.
+    :ivar unjudged: descriptions of results of a compared call that have no reference.
     """
 
     number: int
@@ -65,12 +65,12 @@ class CallComparison:
 
     @property
     def ok(self) -> bool:
-        """Nothing is wrong, as far as there was something to compare."""
+        """Return True if nothing that could be compared is wrong."""
         return all(part.ok for part in self.parts)
 
     @property
     def units(self) -> float:
-        """The worst of all parts; nan without parts."""
+        """Return the largest error of all parts; nan without parts."""
         return max((part.units for part in self.parts), key=nan_first, default=math.nan)
 
     @property
@@ -83,15 +83,15 @@ class CallComparison:
 
     @property
     def cosine(self) -> float:
-        """The smallest of all parts that have one; nan if none has."""
+        """Return the smallest cosine of all parts that have one; nan if none has."""
         return min((x.cosine for x in self.parts if not math.isnan(x.cosine)), default=math.nan)
 
     @property
     def detail(self) -> str:
-        """What is wrong, in words."""
+        """Describe what is wrong."""
         return "\n".join(part.detail for part in self.parts if not part.ok)
 
 
 def nan_first(value: float) -> float:
-    """Key for ``max``: an undefined value never hides another."""
+    """Return a key for ``max`` that orders nan first, so that it never hides another value."""
     return -math.inf if math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""What autocompare found, as a page for the browser and as a table over ranks. Imports no torch."""
+"""Results of autocompare as an HTML page, and merged over ranks. Imports no torch."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dl_core.pages.page import Cell
 
 Found = Mapping[str, Any]
 Labelled = Sequence[tuple[str, Found]]
-"""What :meth:`.AutoCompareResults.as_json` has of each process, with a name such as ``rank 1``."""
+"""Label, such as ``rank 1``, and :meth:`.AutoCompareResults.as_json` of each process."""
 
 
-def number(value: Any) -> float:
-    """Of a field that may be null or a word: nan and inf."""
+def to_float(value: Any) -> float:
+    """Return a field that may be null or a word as a float: nan and inf."""
     return float("nan" if value is None else value)
 
 
-def merged(ranks: Labelled) -> dict[str, dict[str, Any]]:
-    """Operators of all ranks: counts, the worst units, and on which ranks they were wrong."""
+def merge_ranks(ranks: Labelled) -> dict[str, dict[str, Any]]:
+    """Merge the operators of all ranks: counts, largest error, and the ranks with failures."""
     found: dict[str, dict[str, Any]] = {}
     for label, each in ranks:
         for name, one in each["operators"].items():
@@ -27,7 +27,7 @@ def merged(ranks: Labelled) -> dict[str, dict[str, Any]]:
             all_of_it = found.setdefault(name, empty)
             all_of_it["checked"] += one["checked"]
             all_of_it["failed"] += one["failed"]
-            known, here = number(all_of_it["units"]), number(one["units"])
+            known, here = to_float(all_of_it["units"]), to_float(one["units"])
             if not here <= known:
                 all_of_it["units"] = one["units"] if here == here else all_of_it["units"]
             if one["failed"]:
@@ -36,12 +36,12 @@ def merged(ranks: Labelled) -> dict[str, dict[str, Any]]:
 
 
 def compare_page(ranks: Labelled) -> str:
-    """The text of the page."""
-    operators = merged(ranks)
+    """Return the HTML of the page."""
+    operators = merge_ranks(ranks)
     totals = {key: sum(each[key] for _, each in ranks) for key in ("calls", "checked", "failed")}
     wrong = [name for name, each in operators.items() if each["failed"]]
     devices = sorted({str(x["device"]) for _, x in ranks if x.get("device")})
-    notes = [f"looked at: operators on {', '.join(devices)}"] if devices else []
+    notes = [f"examined: operators on {', '.join(devices)}"] if devices else []
     notes += [f"{label}: {x['failed']} of {x['checked']} wrong" for label, x in ranks if label]
     notes += [f"{label}: {x['coverage']}".removeprefix(": ") for label, x in ranks if x["coverage"]]
     sections = [
@@ -58,15 +58,15 @@ def compare_page(ranks: Labelled) -> str:
         ),
     ]
     for name in wrong:
-        told = next(x["failures"][name] for _, x in ranks if name in x["failures"])
-        sections.append(page.section(name, "The first wrong call.", page.preformatted(told)))
+        failure = next(x["failures"][name] for _, x in ranks if name in x["failures"])
+        sections.append(page.section(name, "The first wrong call.", page.preformatted(failure)))
     several = len(ranks) > 1
     rows: list[list[Cell]] = [
         [
             name,
             (str(each["checked"]), each["checked"]),
             (str(each["failed"]), each["failed"]),
-            (f"{number(each['units']):.3g}", number(each["units"])),
+            (f"{to_float(each['units']):.3g}", to_float(each["units"])),
             *([", ".join(each["ranks"])] if several else []),
         ]
         for name, each in sorted(operators.items(), key=lambda x: (-x[1]["failed"], x[0]))

@@ -1,7 +1,7 @@
-"""Definitions of results that another operator reads later, where the CPU cannot be the reference.
+"""Definitions of saved results, which another operator reads, where the CPU is not a reference.
 
-The CPU leaves parts of them as memory was, or has another format for them. A definition gives the
-right value, and says for which elements there is one.
+The CPU leaves parts of them uninitialised, or uses another format. A definition computes the right
+value, and the elements for which it exists.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import torch
 Tensor = torch.Tensor
 Bound = Mapping[str, Any]
 Defined = tuple[Tensor, Tensor]
-"""The values, and which of them are defined."""
+"""The values, and a mask of the defined ones."""
 
 SUM, MEAN, MAX = 0, 1, 2
 
 
-def defined(name: str, bound: Bound, at: int, got: Tensor, want: Any) -> Defined | None:
-    """Return what a result has to hold; None: no definition differs from the reference.
+def find_definition(name: str, bound: Bound, at: int, got: Tensor, want: Any) -> Defined | None:
+    """Return the defined values of a result; None: no definition replaces the reference.
 
-    :param name: of the operator.
+    :param name: name of the operator.
     :param bound: the call's arguments by name, with defaults.
-    :param at: which of its results it is.
-    :param want: the reference's answer.
+    :param at: index of the result.
+    :param want: the result of the reference.
     """
     definition = DEFINITIONS.get((name, at))
     return None if definition is None else definition({**bound, "at": at}, got, want)
@@ -41,7 +41,7 @@ def _nowhere(got: Tensor) -> Defined:
 
 
 def _bags(bound: Bound) -> tuple[Tensor, Tensor, int]:
-    """The bag of each index, which indices count, and the number of bags."""
+    """Return the bag of each index, which indices count, and the number of bags."""
     indices, offsets = bound["indices"].long().flatten(), bound["offsets"].long()
     count = offsets.numel() - bool(bound.get("include_last_offset"))
     place = torch.arange(indices.numel())
@@ -50,13 +50,13 @@ def _bags(bound: Bound) -> tuple[Tensor, Tensor, int]:
 
 
 def _bag_of_index(bound: Bound, got: Tensor, want: Any) -> Defined | None:
-    """Empty where the device's gradient finds the bags again."""
+    """Return the bag of each index; empty if the device's gradient recomputes the bags."""
     bag, _, _ = _bags(bound)
     return _everywhere(bag.to(got.dtype)) if got.numel() else _nowhere(got)
 
 
 def _bag_sizes(bound: Bound, got: Tensor, want: Any) -> Defined | None:
-    """Return the sizes that gradients of means and maxima read; those of sums do not."""
+    """Return the sizes that gradients of mean and max read; sum does not read them."""
     bag, counts, count = _bags(bound)
     sizes = torch.zeros(count, dtype=torch.long).index_add(0, bag, counts.long())
     read = int(bound.get("mode", SUM)) in (MEAN, MAX)
@@ -66,7 +66,7 @@ def _bag_sizes(bound: Bound, got: Tensor, want: Any) -> Defined | None:
 
 
 def _winners(bound: Bound, got: Tensor, want: Any) -> Defined | None:
-    """The row of the table that each maximum came from: among equal ones any."""
+    """Return the table row of each maximum: any row among equal ones."""
     if int(bound.get("mode", SUM)) != MAX:
         return _nowhere(got)
     table = bound["weight"].double()
@@ -87,7 +87,7 @@ def _winners(bound: Bound, got: Tensor, want: Any) -> Defined | None:
 
 
 def _log_alpha(bound: Bound, got: Tensor, want: Any) -> Defined | None:
-    """Log of the forward variables, up to each sequence's input and target length.
+    """Return the log of the forward variables, up to each sequence's input and target length.
 
     Source: Graves et al., Connectionist Temporal Classification (2006), section 4.1.
     """
@@ -101,9 +101,9 @@ def _log_alpha(bound: Bound, got: Tensor, want: Any) -> Defined | None:
 
 
 def _log_sum(bound: Bound, got: Tensor, want: Any) -> Defined | None:
-    """Return the log of the sum of exponentials of each row; rows that see no key have none.
+    """Return the log of the sum of exponentials of each row; fully masked rows have none.
 
-    Devices may round the number of rows up; no gradient reads those behind the last one.
+    Devices may round the number of rows up; no gradient reads the padding.
     """
     if not isinstance(want, Tensor) or got.shape[:-1] != want.shape[:-1]:
         return None
@@ -117,7 +117,7 @@ def _log_sum(bound: Bound, got: Tensor, want: Any) -> Defined | None:
 
 
 def _sees_a_key(bound: Bound) -> Tensor:
-    """Return which rows of queries see a key, to be broadcast to [N, H, L]."""
+    """Return a mask of the query rows that see a key, broadcastable to [N, H, L]."""
     mask = bound.get("attn_bias") if bound.get("attn_mask") is None else bound.get("attn_mask")
     if mask is None:
         return torch.ones((), dtype=torch.bool)
@@ -135,9 +135,9 @@ ROUNDED_AWAY = 1 / 16
 def _gradient(bound: Bound, got: Tensor, want: Any) -> Defined | None:
     """Return a gradient of attention, without rows whose weights the scores do not determine.
 
-    The weights are ``exp(score - sum)`` of numbers that were rounded: where their last digit is a
-    large part of 1, any weights are as right as others. Gradients of queries have rows of their
-    own; those of keys, values and masks add up over the rows of a head.
+    The weights are ``exp(score - sum)`` of rounded values: if the last digit of a score is a large
+    part of 1, any weights are equally right. Gradients of queries are independent per row; those
+    of keys, values and masks are sums over the rows of a head.
     """
     query, key = bound["query"], bound["key"]
     if not isinstance(want, Tensor) or got.shape != want.shape or query.dim() != 4:
@@ -157,13 +157,13 @@ def _gradient(bound: Bound, got: Tensor, want: Any) -> Defined | None:
 
 
 def _workspace(bound: Bound, got: Tensor, want: Any) -> Defined | None:
-    """Activated gates of a recurrent cell, in the format of torch's own devices."""
+    """Return the activated gates of a recurrent cell, in the format of torch's own devices."""
     same = isinstance(want, Tensor) and got.shape == want.shape
     return _everywhere(want) if same else None
 
 
 def _buffer(bound: Bound, got: Tensor, want: Any) -> Defined | None:
-    """``exp(-|x|)`` of ``log_sigmoid``; devices that compute it again leave it empty."""
+    """Return ``exp(-|x|)`` of ``log_sigmoid``; devices that recompute it leave it empty."""
     if not got.numel():
         return _nowhere(got)
     return None
@@ -187,4 +187,4 @@ DEFINITIONS: dict[tuple[str, int], Callable[[Bound, Tensor, Any], Defined | None
         for at, definition in enumerate((_bag_of_index, _bag_sizes, _winners), 1)
     },
 }
-"""By the operator's name and the position of the result."""
+"""Definitions by the operator's name and the index of the result."""

@@ -1,6 +1,6 @@
-"""What overloads compute that only devices have, written with operators that the CPU has, too.
+"""Device-only overloads, expressed with operators that the CPU also has.
 
-They serve as references. Results that are a device's private matter are None.
+They serve as references. Results whose format is up to the device are None.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _scores(query: Tensor, key: Tensor, bias: Tensor | None, causal: bool, scale
 
 
 def _for_heads(tensor: Tensor, query: Tensor) -> Tensor:
-    """Repeat heads of keys or values, of which a group of heads of queries shares one."""
+    """Repeat heads of keys or values that a group of query heads shares."""
     return tensor.repeat_interleave(query.size(1) // max(tensor.size(1), 1), 1)
 
 
@@ -44,7 +44,7 @@ def attention(
 ) -> tuple[Any, ...]:
     """Scaled dot-product attention of shapes [N, H, L, E], [N, H, S, E], [N, H, S, V]."""
     scores = _scores(query, key, attn_bias, is_causal, scale)
-    # Rows without any key are zero in torch's fused forms.
+    # Rows without any key are zero in torch's fused kernels.
     weights = torch.softmax(scores, -1).nan_to_num(0.0)
     logsumexp = torch.logsumexp(scores, -1)
     output = weights @ _for_heads(value, query)
@@ -63,7 +63,7 @@ def attention_backward(
     *rest: Any,
     scale: float | None = None,
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of query, key, value and bias from the forward's ``out`` and ``logsumexp``.
+    """Return gradients of query, key, value and bias from the forward's ``out`` and ``logsumexp``.
 
     Source: Dao et al., FlashAttention (2022), algorithm 4.
     """
@@ -93,7 +93,7 @@ def attention_backward(
 
 
 def _group_sum(gradient: Tensor, like: Tensor) -> Tensor:
-    """Add the gradients of the heads of queries that share one of keys or values."""
+    """Sum the gradients of the query heads that share a head of keys or values."""
     shared: Tensor = gradient.unflatten(1, (like.size(1), -1)).sum(2)
     return shared
 
@@ -109,9 +109,9 @@ def lstm_cell(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """New hidden and cell state [N, H] from gates [N, 4H] in torch's order i, f, g, o.
+    """Return hidden and cell state [N, H] from gates [N, 4H] in torch's order i, f, g, o.
 
-    The third result is what the gradient reads: the activated gates.
+    The third result is saved for the gradient: the activated gates.
 
     Source: Hochreiter and Schmidhuber, Long Short-Term Memory (1997).
     """
@@ -130,7 +130,7 @@ def lstm_cell_backward(
     workspace: Tensor,
     has_bias: bool,
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of gates, cell state and bias; ``workspace`` has the activated gates [N, 4H]."""
+    """Return gradients of gates, cell state and bias from the activated gates [N, 4H]."""
     if grad_hy is None and grad_cy is None:
         return (None, None, None)
     i, f, g, o = workspace.chunk(4, 1)
@@ -158,13 +158,13 @@ def gru_cell(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """New hidden state [N, H] from gates [N, 3H] in torch's order: reset, update, new.
+    """Return the hidden state [N, H] from gates [N, 3H] in torch's order: reset, update, new.
 
-    The second result is what the gradient reads, [N, 5H]: the gates, the state before, and the
+    The second result is saved for the gradient, [N, 5H]: the gates, the previous state, and the
     hidden part of the new gate.
 
     Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014), in torch's
-    variant, which resets behind the hidden product.
+    variant, which applies the reset gate after the hidden product.
     """
     ours = _with_bias(input_gates, input_bias).chunk(3, 1)
     theirs = _with_bias(hidden_gates, hidden_bias).chunk(3, 1)
@@ -177,16 +177,16 @@ def gru_cell(
 def gru_cell_backward(
     grad_hy: Tensor, workspace: Tensor, has_bias: bool
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of both gates, hidden state and both biases.
+    """Return gradients of both gates, hidden state and both biases.
 
-    :param workspace: [N, 5H], as torch's own devices leave it: reset, update and new gate, the
-        state before, the hidden part of the new gate.
-    :raises ValueError: it holds what such gates cannot be; its layout is a device's private matter.
+    :param workspace: [N, 5H], as torch's own devices return it: reset, update and new gate, the
+        previous state, the hidden part of the new gate.
+    :raises ValueError: it has values that such gates cannot have, so the device's layout differs.
     """
     if workspace.dim() != 2 or workspace.size(1) != 5 * grad_hy.size(1):
         raise ValueError(f"the workspace of this device has the shape {tuple(workspace.shape)}")
     reset, update, fresh, hx, hidden = workspace.chunk(5, 1)
-    # A gate of another layout lies between its limits by chance only, all of them never.
+    # Values in another layout are within the gates' range only by chance, and never all at once.
     if bool(
         (torch.cat([reset, update], 1) < 0).any() or (workspace[:, : 3 * hx.size(1)] > 1).any()
     ):
@@ -209,4 +209,4 @@ EQUIVALENTS: dict[str, Callable[..., Any]] = {
     "_thnn_fused_lstm_cell": lstm_cell,
     "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
 }
-"""By the names of their schemas."""
+"""Equivalents by the names of their schemas."""

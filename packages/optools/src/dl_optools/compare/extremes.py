@@ -1,9 +1,10 @@
-"""Where the CPU's answer to nan and infinity is no reference, and another one is as right.
+"""Results for nan and infinity where the CPU's answer is not the only correct one.
 
-- It may depend on the place of an element: the CPU's vector code and its code for the elements that
-  are left over differ for nan in some operators. Then each of its answers is right.
-- It may be nan as an accident of a formula: gelu(-inf) as -inf times 0. Where the function tends to
-  a limit, that is right, too. What IEEE 754 defines (products, sums, comparisons) has no accidents.
+- It may depend on the position of an element: in some operators the CPU's vectorized code and its
+  code for the remaining elements differ for nan. Then each of its answers is right.
+- It may be nan as an artifact of a formula: gelu(-inf) as -inf times 0. If the function tends to
+  a limit, that is right, too. Operations defined by IEEE 754 (products, sums, comparisons) have no
+  such artifacts.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ Tree = Any
 Run = Callable[[Tree], Sequence[Any]]
 
 FAR = (1e4, 1e50)
-"""Stand for infinity: a function that has a limit is there at both, and their cubes are finite."""
+"""Substitutes for infinity: a function with a limit is there at both; their cubes are finite."""
 MOST = 1 << 14
-"""Elements that are looked at; where more are in question, something else is wrong."""
+"""Maximum number of examined elements; if more are in question, something else is wrong."""
 LANES = 64
-"""Neighbours of one value: more than a vector has."""
+"""Copies of one value side by side: more than a vector holds."""
 
 
-def settled(
+def settle(
     runs: Sequence[Run],
     tree: Tree,
     at: int,
@@ -40,10 +41,10 @@ def settled(
     want: torch.Tensor,
     rule: Rule,
 ) -> torch.Tensor | None:
-    """A result with the reference's value in place of each that is as right; None: there is none.
+    """Return a result with the reference's value in each equally right element; None: no such.
 
-    :param runs: each gives the reference's answers to a tree of arguments, in dtypes of its own.
-    :param at: which of the answers it is.
+    :param runs: each returns the reference's answers to a tree of arguments, in its own dtypes.
+    :param at: index of the answer.
     """
     if got.shape != want.shape or not got.is_floating_point() or not want.is_floating_point():
         return None
@@ -51,13 +52,13 @@ def settled(
     off = ~same_elements(got, rounded)
     right = torch.zeros(got.shape, dtype=torch.bool)
     for run in runs:
-        # What the CPU refuses leaves the reference as it is.
+        # If the CPU raises, the reference is kept as it is.
         with contextlib.suppress(Exception):
-            right |= _as_right(run, tree, at, got, off & ~right, rounded, rule)
+            right |= _find_equally_right(run, tree, at, got, off & ~right, rounded, rule)
     return torch.where(right, rounded, got) if bool(right.any()) else None
 
 
-def _as_right(
+def _find_equally_right(
     run: Run,
     tree: Tree,
     at: int,
@@ -76,7 +77,7 @@ def _as_right(
 
 
 def _is_limit(run: Run, tree: Tree, at: int, got: torch.Tensor) -> torch.Tensor:
-    """Where a result is what the reference tends to as its infinite arguments grow."""
+    """Return a mask of elements equal to the limit of the reference as infinite arguments grow."""
     nothing = torch.zeros(got.shape, dtype=torch.bool)
     if not any(bool(x.isinf().any()) for x in _floats(tree)):
         return nothing
@@ -88,7 +89,7 @@ def _is_limit(run: Run, tree: Tree, at: int, got: torch.Tensor) -> torch.Tensor:
             wide = value.detach().double()
             return wide.nan_to_num(math.nan, far, -far).requires_grad_(value.requires_grad)
 
-        found = run(_mapped(leaf, tree))[at]
+        found = run(_map_tensors(leaf, tree))[at]
         fits = isinstance(found, torch.Tensor) and found.shape == got.shape
         return found.detach().double() if fits else None
 
@@ -107,10 +108,10 @@ def _is_limit(run: Run, tree: Tree, at: int, got: torch.Tensor) -> torch.Tensor:
 def _is_elsewhere(
     run: Run, tree: Tree, at: int, got: torch.Tensor, unclear: torch.Tensor
 ) -> torch.Tensor:
-    """Where a result is what the CPU has for the same arguments at another place.
+    """Return a mask of elements equal to the CPU's result for the same arguments elsewhere.
 
-    Tried for what is computed element by element from arguments of the result's shape, and of these
-    for elements with an argument that is not finite.
+    Applies to elementwise functions of arguments with the result's shape, and to their elements
+    with a non-finite argument.
     """
     nothing = torch.zeros(got.shape, dtype=torch.bool)
     given = _floats(tree)
@@ -130,7 +131,7 @@ def _is_elsewhere(
             flat = value.detach().expand(got.shape).flatten()[places]
             return lay_out(flat).requires_grad_(value.requires_grad)
 
-        return _mapped(leaf, tree)
+        return _map_tensors(leaf, tree)
 
     have = got.flatten()[places]
     found = torch.zeros(places.shape, dtype=torch.bool)
@@ -157,7 +158,7 @@ def _floats(tree: Tree) -> list[torch.Tensor]:
 
 
 def _spread(tensor: torch.Tensor, like: torch.Tensor) -> torch.Size | None:
-    """The shape of a result that has an element for each of this argument's; None: it has not."""
+    """Return the shape of a result with an element for each of this argument's, or None."""
     try:
         shape = torch.broadcast_shapes(tensor.shape, like.shape)
     except RuntimeError:
@@ -165,8 +166,8 @@ def _spread(tensor: torch.Tensor, like: torch.Tensor) -> torch.Size | None:
     return shape if shape == like.shape else None
 
 
-def _mapped(leaf: Callable[[Any], Any], tree: Tree) -> Tree:
-    """A tree with new tensors; one that stands in it twice does so again."""
+def _map_tensors(leaf: Callable[[Any], Any], tree: Tree) -> Tree:
+    """Return a tree with new tensors; a tensor that occurs twice does so again."""
     known: dict[int, Any] = {}
 
     def once(value: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Factorisations, which are right if their factors are what the definition asks for.
+"""Check of matrix factorisations by multiplying the factors.
 
-Vectors have a sign or a phase of their own, and of two nearly equal pivots either will do: so the
+Vectors have an arbitrary sign or phase, and of two nearly equal pivots either is right: so the
 factors are multiplied again. The allowed residual is :data:`MULTIPLE` n eps of the matrix's norm,
-as LAPACK's own tests have it (LAPACK Working Note 41, section 7).
+as in LAPACK's own tests (LAPACK Working Note 41, section 7).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ MULTIPLE = 30.0
 
 
 def residual_units(name: str, bound: Bound, answers: Sequence[Any], at: int) -> float | None:
-    """Return the residual of one result in units of what is allowed; None: it is not a factor.
+    """Return the residual of one result in units of the allowed one; None: it is not a factor.
 
-    :param name: of the operator.
+    :param name: name of the operator.
     :param bound: the call's arguments by name.
     :param answers: all of the device's results, on the CPU.
-    :param at: the result in question.
+    :param at: index of the result in question.
     """
     check = FACTORS.get(name)
     if check is None or at not in check[1] or not isinstance(answers[at], Tensor):
@@ -40,7 +40,7 @@ def residual_units(name: str, bound: Bound, answers: Sequence[Any], at: int) -> 
     try:
         pairs = check[0](matrix.to(dtype), bound, results)
     except RuntimeError:
-        # These do not make a matrix: a pivot is not the number of a row.
+        # The factors are malformed: a pivot is not a row index.
         return float("inf")
     for found, want in pairs:
         if found.shape != want.shape:
@@ -77,7 +77,7 @@ def _eigh(matrix: Tensor, bound: Bound, results: Sequence[Any]) -> Pairs:
 
 
 def _eig(matrix: Tensor, bound: Bound, results: Sequence[Any]) -> Pairs:
-    """A V = V W with columns of length 1, compared with the norm of A on both sides."""
+    """Return A V and V W with columns of length 1, compared with the norm of A on both sides."""
     values, vectors = (x.to(torch.complex128) for x in results[:2])
     wide = matrix.to(torch.complex128)
     lengths = vectors.abs().square().sum(-2)
@@ -102,7 +102,7 @@ def _qr(matrix: Tensor, bound: Bound, results: Sequence[Any]) -> Pairs:
 
 
 def _lu(first: int) -> Callable[[Tensor, Bound, Sequence[Any]], Pairs]:
-    """LU and pivots behind other results, of the matrix or of its transpose."""
+    """Return a check of LU and pivots at a result index, of the matrix or of its transpose."""
 
     def check(matrix: Tensor, bound: Bound, results: Sequence[Any]) -> Pairs:
         p, lower, upper = torch.lu_unpack(results[first], results[first + 1])
@@ -136,4 +136,4 @@ FACTORS: dict[str, tuple[Callable[[Tensor, Bound, Sequence[Any]], Pairs], frozen
     "linalg_lu_factor_ex": (_lu(0), frozenset({0, 1})),
     "linalg_qr": (_qr, frozenset({0, 1})),
 }
-"""By the names of the operators: what multiplies the factors, and which results it decides."""
+"""By operator name: the check that multiplies the factors, and the results that it judges."""

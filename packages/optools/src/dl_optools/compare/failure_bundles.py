@@ -20,18 +20,18 @@ from dl_optools.bundle.values import Table, encode
 from dl_optools.capture.limits import Limits
 from dl_optools.capture.writer import BundleWriter
 from dl_optools.compare.call_comparison import CheckedCall
-from dl_optools.compare.host_copies import CallRecord, Place
+from dl_optools.compare.host_copies import CallRecord, TensorOrigin
 from dl_optools.compare.subjects import GradientSubject, outputs_of
 from dl_optools.operators import UnknownOperatorError, operator
-from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.outputs import results_directory, run_stamp, unused_path
 from dl_optools.tensors import tensors_of
 
 
 class FailureBundles:
-    """Writes them into ``op_autocompare_result/pid<pid>_<time>``, which is made with the first one.
+    """Writes them into ``op_autocompare_result/pid<pid>_<time>``, created with the first bundle.
 
-    :param most: as many operators.
-    :param device: type of the device under test, on which a bundle says that it was captured.
+    :param most: maximum number of operators.
+    :param device: type of the device under test, recorded as the device of the capture.
     """
 
     def __init__(self, most: int, device: str, limits: Limits) -> None:
@@ -43,10 +43,10 @@ class FailureBundles:
         self._lock = threading.Lock()
 
     def write(self, call: CheckedCall) -> Path | None:
-        """Write a call's bundle and wait until it is there; called by threads of the tool.
+        """Write a call's bundle and wait for its completion; called by threads of the tool.
 
-        :returns: its directory; None where the operator has one, or enough operators have.
-        :raises NotStorableError: a bundle cannot keep it, or the quota does not allow it.
+        :returns: its directory; None if the operator already has one, or the maximum is reached.
+        :raises NotStorableError: a bundle cannot store it, or the quota does not allow it.
         """
         with self._lock:
             if call.record is None or call.name in self._operators:
@@ -55,8 +55,8 @@ class FailureBundles:
                 return None
             self._operators.add(call.name)
             if self._writer is None:
-                directory = unused(results_directory("op_autocompare_result") / run_stamp())
-                # It ends with the tool, which has calls to judge when the program has ended.
+                directory = unused_path(results_directory("op_autocompare_result") / run_stamp())
+                # It is closed with the tool, which still judges calls after the program's end.
                 self._writer = BundleWriter(directory, self.limits, at_exit=False)
             writer = self._writer
         addition = _addition(call, call.record, self.device, writer.directory)
@@ -67,7 +67,7 @@ class FailureBundles:
         return addition.draft.directory
 
     def close(self) -> list[str]:
-        """Finish what was begun; returns what could not be written, in words."""
+        """Finish pending writes; return descriptions of what could not be written."""
         if self._writer is None:
             return []
         self._writer.close()
@@ -79,12 +79,12 @@ def _addition(call: CheckedCall, record: CallRecord, device: str, directory: Pat
         function = operator(call.name, call.level)
     except UnknownOperatorError as error:
         raise NotStorableError(str(error)) from None
-    places: dict[int, Place] = {}
+    places: dict[int, TensorOrigin] = {}
     leaves = iter(record.leaves)
 
     def leaf(value: Any) -> Any:
         given = next(leaves)
-        if not isinstance(given, Place):
+        if not isinstance(given, TensorOrigin):
             return given
         places[id(value)] = given
         return value
@@ -123,11 +123,11 @@ def _addition(call: CheckedCall, record: CallRecord, device: str, directory: Pat
     returned = len(after.tensors)
     for copy in record.after.values():
         after.add(copy)
-    outcome = {x: Place(where, True) for x, where in record.devices.items()}
+    outcome = {x: TensorOrigin(where, True) for x, where in record.devices.items()}
     _add(addition, after, outcome)
     addition.changes = {
         "result": described,
-        # Copies of results share no memory with copies of arguments: whose it was is not known.
+        # Copies of results share no memory with copies of arguments: the sharing is unknown.
         "results": tuple(
             Result(after.start + at, same.get(id(x)), same.get(id(x)))
             for at, x in enumerate(after.tensors)
@@ -162,7 +162,7 @@ def _gradients(
         tuple(_index(table, gradients.get(id(x))) for x in owners)
         for owners, gradients in ((after.tensors, arrived), (before.own, sent))
     ]
-    _add(addition, table, {id(x): Place(device, True) for x in table.tensors})
+    _add(addition, table, {id(x): TensorOrigin(device, True) for x in table.tensors})
     return GradientsRecord(*sides)
 
 
@@ -170,8 +170,8 @@ def _index(table: Table, gradient: torch.Tensor | None) -> int | None:
     return None if gradient is None else table.add(gradient)
 
 
-def _add(addition: Addition, table: Table, places: Mapping[int, Place]) -> None:
-    """Take in the tensors of a table, as those of the devices that they were copied from."""
+def _add(addition: Addition, table: Table, places: Mapping[int, TensorOrigin]) -> None:
+    """Add the tensors of a table, as tensors of the devices that they were copied from."""
     snapshot = Snapshot(table.tensors)
     names = [places.get(id(x)) for x in table.tensors]
     records = list(snapshot.records)

@@ -1,4 +1,4 @@
-"""A call's arguments and answers on the CPU, and what else a bundle of it says."""
+"""Copies of a call's arguments and answers on the CPU, and the other data of its bundle."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from dl_optools.tensors import grad_fn_of, map_leaves
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a tensor of the arguments was; whether it was a leaf of autograd's graph."""
+class TensorOrigin:
+    """Device of an argument tensor, and whether it was a leaf of autograd's graph."""
 
     device: str
     leaf: bool
@@ -27,15 +27,15 @@ class Place:
 
 @dataclass(frozen=True)
 class CallRecord:
-    """What the copies of a call do not tell.
+    """Data of a call that its copies do not contain.
 
-    :ivar leaves: of ``(args, kwargs)`` before the call, in order: a :class:`Place` for each tensor,
-        everything else as it was given.
+    :ivar leaves: leaves of ``(args, kwargs)`` before the call, in order: a :class:`TensorOrigin`
+        for each tensor, everything else unchanged.
     :ivar context: see :func:`.bundle.origin.context_of`.
-    :ivar result: what was returned, with copies of its tensors.
-    :ivar after: arguments that were written or returned, by their positions among the tensors of
-        the arguments: copies of what the call left there.
-    :ivar devices: where the copies in ``result`` and ``after`` come from, by their ids.
+    :ivar result: the returned value, with copies of its tensors.
+    :ivar after: copies of arguments that were written or returned, after the call, by their index
+        among the tensors of the arguments.
+    :ivar devices: original devices of the copies in ``result`` and ``after``, by id.
     """
 
     leaves: Sequence[Any]
@@ -46,10 +46,10 @@ class CallRecord:
 
 
 class HostArguments:
-    """The arguments on the CPU, as they are now, with devices among them named so.
+    """The arguments on the CPU, as they are now, with device arguments replaced by the CPU.
 
-    :param device: type of the device whose name gives way.
-    :param recorded: :meth:`answered` makes a record.
+    :param device: type of the device that is replaced.
+    :param recorded: :meth:`copy_answers` creates a record.
     :ivar tree: ``(args, kwargs)``.
     """
 
@@ -57,7 +57,7 @@ class HostArguments:
         given = (call.args, dict(call.kwargs))
         self._recorded = recorded
         if recorded:
-            self._leaves = [_given(x) for x in tree_leaves(given)]
+            self._leaves = [_convert_leaf(x) for x in tree_leaves(given)]
             self._context = context_of(device, call.level)
 
         def leaf(value: Any) -> Any:
@@ -72,12 +72,12 @@ class HostArguments:
         }
         self.tree = tree_map(leaf, (args, kwargs))
 
-    def answered(
+    def copy_answers(
         self, result: Any, answers: Answers, tensors: Sequence[torch.Tensor]
     ) -> tuple[Answers, CallRecord | None]:
-        """Copies of the answers, and the record.
+        """Return copies of the answers, and the record.
 
-        :param tensors: of the arguments, as the program has them.
+        :param tensors: tensors among the arguments, as the program has them.
         """
         copies: dict[int, torch.Tensor] = {}
         devices: dict[int, str] = {}
@@ -87,7 +87,7 @@ class HostArguments:
                 return value
             copy = copies.get(id(value))
             if copy is None:
-                copy = copies[id(value)] = copied(value)
+                copy = copies[id(value)] = copy_to_host(value)
                 devices[id(copy)] = str(value.device)
             return copy
 
@@ -99,15 +99,15 @@ class HostArguments:
         return found, CallRecord(self._leaves, self._context, returned, after, devices)
 
 
-def _given(value: Any) -> Any:
+def _convert_leaf(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return Place(str(value.device), grad_fn_of(value) is None)
-    # Sets may hold tensors of the program; no bundle keeps them.
+        return TensorOrigin(str(value.device), grad_fn_of(value) is None)
+    # Sets may hold tensors of the program; bundles cannot store sets.
     return type(value) if isinstance(value, (set, frozenset)) else value
 
 
-def copied(value: Any) -> Any:
-    """A tensor's values now, on the CPU; anything else as it is."""
+def copy_to_host(value: Any) -> Any:
+    """Return a tensor's current values on the CPU; anything else unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
     return to_host(value.detach().to("cpu", copy=True))

@@ -1,11 +1,12 @@
-"""Whether one call's results are right: what is cheap is tried first.
+"""Judgement of one call's results, cheapest test first.
 
-1. Where an operator rounds once or not at all, the CPU's result in the same dtype: bit for bit the
-   same is right.
-2. The float64 reference with the rounding bound, sums of products with their magnitude.
-3. The CPU's own error in that dtype on top.
-4. The magnitude that changed arguments show (:mod:`dl_core.torch_backend.judging.conditioning`),
-   for results that cancel.
+1. If an operator rounds once or not at all, compare with the CPU's result in the same dtype: a
+   bitwise equal result is right.
+2. Compare with the float64 reference and the rounding bound, using the magnitude for sums of
+   products.
+3. Add the CPU's own error in that dtype.
+4. Use the magnitude found by perturbing the arguments
+   (:mod:`dl_core.torch_backend.judging.conditioning`), for results with cancellation.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ from dl_core.torch_backend.judging.conditioning import Slopes
 from dl_core.torch_backend.judging.op_classes import Rule
 from dl_core.torch_backend.judging.op_names import UNDEFINED_OUTPUTS
 from dl_optools.compare.call_comparison import CallComparison, CheckedCall
-from dl_optools.compare.definitions import defined
-from dl_optools.compare.extremes import settled
+from dl_optools.compare.definitions import find_definition
+from dl_optools.compare.extremes import settle
 from dl_optools.compare.factors import residual_units
 from dl_optools.compare.references import References
 from dl_optools.compare.screening import Screening, screen, within_bound
@@ -47,14 +48,14 @@ from dl_optools.compare.subjects import (
     OverloadSubject,
 )
 from dl_optools.compare.tolerance_options import ComparisonOptions
-from dl_optools.compare.undetermined import undetermined
+from dl_optools.compare.undetermined import find_undetermined
 from dl_optools.tensors import tensors_of
 
 _SIMPLE = (OpClass.EXACT, OpClass.ROUNDING)
 
 
 def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
-    """Compare one call with its reference. What fails on the way is the reason of no verdict."""
+    """Compare one call with its reference. If that raises, the reason replaces the verdict."""
     parts: Sequence[OutputComparison] = ()
     reason = ""
     judgement = _Judgement(call, options)
@@ -65,8 +66,8 @@ def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
     except Exception as error:  # noqa: BLE001 - a tool that observes never stops the program
         reason = f"{type(error).__name__}: {error}"
     if call.overwritten:
-        # That needs no reference.
-        parts, reason = [*parts, *map(_overwritten, call.overwritten)], ""
+        # This check needs no reference.
+        parts, reason = [*parts, *map(_describe_overwritten, call.overwritten)], ""
     return CallComparison(
         call.number,
         call.name,
@@ -81,15 +82,15 @@ def judge(call: CheckedCall, options: ComparisonOptions) -> CallComparison:
     )
 
 
-def _overwritten(name: str) -> OutputComparison:
+def _describe_overwritten(name: str) -> OutputComparison:
     detail = f"argument {name}: the call changed it, and the operator does not write to it"
     return OutputComparison(f"argument {name}", False, math.inf, detail=detail)
 
 
 class _Judgement(References):
-    """The verdicts on the results of one call.
+    """Verdicts on the results of one call.
 
-    :ivar unjudged: results, or parts of them, that have no one right value here.
+    :ivar unjudged: results, or parts of results, without a unique right value.
     """
 
     def __init__(self, call: CheckedCall, options: ComparisonOptions) -> None:
@@ -113,7 +114,7 @@ class _Judgement(References):
     # The verdict
 
     def _is_simple(self) -> bool:
-        """Whether the CPU's result in the same dtype is likely to be the device's."""
+        """Return True if the CPU's result in the same dtype likely equals the device's."""
         if not isinstance(self.subject, OverloadSubject) or self.subject.is_substitute:
             return False
         tensors = [x for x in self.values if isinstance(x, torch.Tensor)]
@@ -136,7 +137,7 @@ class _Judgement(References):
         return found if found.ok else None
 
     def _part(self, at: int) -> OutputComparison | None:
-        """None for what has no one right value, or is a device's private matter."""
+        """Compare one result; None if it has no unique right value or a device-specific format."""
         label, got = self.call.answers[at]
         want = self.reference[at]
         rule = self.rules[at]
@@ -152,12 +153,12 @@ class _Judgement(References):
         want = want.detach().resolve_conj().resolve_neg()
         if want.layout != torch.strided:
             want = want.to_dense()
-        found = self._compared(at, label, got, want, rule)
+        found = self._compare(at, label, got, want, rule)
         if not found.ok and self._is_factor(at):
             return OutputComparison(label, True, 0.0)
         return self._with_signs(at, found)
 
-    def _compared(
+    def _compare(
         self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
     ) -> OutputComparison:
         problem = self._dtype_problem(at, got)
@@ -169,9 +170,9 @@ class _Judgement(References):
         found = self._within_bound(at, label, got, want, rule)
         if not found.ok:
             runs = [functools.partial(self.run_on, dtypes) for dtypes in (self.dtypes, {})]
-            other = settled(runs, self.call.tree, at, got, want, rule)
+            other = settle(runs, self.call.tree, at, got, want, rule)
             if other is None:
-                other = self._determined(at, label, got, want, rule)
+                other = self._replace_undetermined(at, label, got, want, rule)
             if other is not None:
                 honest, got = found, other
                 found = self._within_bound(at, label, got, want, rule)
@@ -182,18 +183,18 @@ class _Judgement(References):
         if isinstance(self.subject, GradientSubject) or same_values(got.to(low).to(got.dtype), got):
             # It was computed in the narrower dtype, whatever it was converted to at the end.
             return self._within_bound(at, label, got.to(low), want, rule)
-        if isinstance(self.subject, FunctionSubject) and self.subject.keeps(low, self.call.tree):
+        if isinstance(self.subject, FunctionSubject) and self.subject.may_keep(low, self.call.tree):
             narrow = math.ceil(torch.finfo(low).eps / _eps(got))
             inner = replace(rule, roundings=max(rule.roundings, 1) * narrow)
             return self._within_bound(at, label, got, want, inner)
         return found
 
-    def _determined(
+    def _replace_undetermined(
         self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
     ) -> torch.Tensor | None:
-        """The result with the reference's value where its dtype determines none; None: it does."""
+        """Return the result with the reference's undetermined elements; None: there are none."""
         peer, sums = self._peer_of(at, got), self._sums(at)
-        free = undetermined(self.subject.run, self.call.tree, at, got, want, peer, rule, sums)
+        free = find_undetermined(self.subject.run, self.call.tree, at, got, want, peer, rule, sums)
         count = int(free.sum())
         if not count:
             return None
@@ -203,13 +204,13 @@ class _Judgement(References):
         return torch.where(free, want.to(got.dtype), got)
 
     def _by_definition(self, at: int, got: torch.Tensor, want: Any) -> OutputComparison | None:
-        """Judge a result that the operator's gradient reads; None: the reference decides."""
+        """Judge a result that the operator's gradient reads; None: use the reference."""
         label, name, bound = self.call.answers[at][0], self.operator, self.bound
         units = residual_units(name, bound, self.values, at) if not self.rules[at].judged else None
         if units is not None:
             detail = f"{label}: the factors are {units:.3g} x the allowed residual off"
             return OutputComparison(label, units <= 1, units, detail="" if units <= 1 else detail)
-        own = defined(name, bound, at, got, want)
+        own = find_definition(name, bound, at, got, want)
         if own is None:
             return None
         value, known = own
@@ -218,18 +219,18 @@ class _Judgement(References):
         if not bool(known.any()):
             return OutputComparison(label, True, 0.0)
         if value.shape == got.shape:
-            # Elsewhere there is memory as it was found, on the CPU, too.
+            # Elements without a definition are uninitialised, on the CPU as well.
             self._known[at] = known
             got, value = (torch.where(known, x, torch.zeros_like(x)) for x in (got, value))
         rule = self.rules[at] if self.rules[at].judged else self.rules[0]
         if not (got.is_floating_point() or got.is_complex()):
             rule = Rule(OpClass.EXACT)
-        return self._compared(at, label, got, value.detach(), rule)
+        return self._compare(at, label, got, value.detach(), rule)
 
     def _leave(self, at: int, label: str, got: Any) -> None:
         """Note a result that has no reference, unless it is empty."""
-        said = isinstance(got, torch.Tensor) and got.numel() > 0
-        if said and isinstance(self.subject, OverloadSubject):
+        has_elements = isinstance(got, torch.Tensor) and got.numel() > 0
+        if has_elements and isinstance(self.subject, OverloadSubject):
             returns = self.subject.overload._schema.returns
             name = returns[at].name if at < len(returns) else None
             mask = self.bound.get("output_mask") or self.bound.get("grad_input_mask")
@@ -248,7 +249,7 @@ class _Judgement(References):
         return units is not None and units <= 1
 
     def _with_signs(self, at: int, found: OutputComparison) -> OutputComparison:
-        """The same, or what it says of zeros whose sign is lost."""
+        """Return the comparison, or a failure if zeros have lost their sign."""
         got = self.values[at]
         if not found.ok or not isinstance(self.subject, OverloadSubject):
             return found
@@ -263,9 +264,9 @@ class _Judgement(References):
         return replace(found, ok=False, units=math.inf, detail=f"{found.output}: {lost}")
 
     def _dtype_problem(self, at: int, got: torch.Tensor) -> str | None:
-        """Of the first result; statistics and the like may be of a device's own dtype."""
+        """Check the dtype of the first result; statistics may have a dtype of the device."""
         if self.autocast is not None:
-            # Which functions autocast computes in which dtype is a device's own matter.
+            # Autocast chooses the dtype of each function by device.
             return None
         given = {x.dtype for x in tensors_of(self.call.tree) if x.is_floating_point()}
         if at > 0 or given == {got.dtype} or self.peer is None:
@@ -279,19 +280,21 @@ class _Judgement(References):
         self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
     ) -> OutputComparison:
         if rule.op_class is OpClass.EXACT:
-            return within_bound(label, got, want, rule) or self._slowly(at, label, got, want, rule)
+            return within_bound(label, got, want, rule) or self._compare_completely(
+                at, label, got, want, rule
+            )
         screening = screen(label, got, want, rule)
         if screening is None:
-            return self._slowly(at, label, got, want, rule)
+            return self._compare_completely(at, label, got, want, rule)
         return (
             screening.outcome
             or self._by_magnitude(at, screening)
             or self._by_peer(at, screening, got, want, rule)
             or self._by_change(at, screening)
-            or self._slowly(at, label, got, want, rule)
+            or self._compare_completely(at, label, got, want, rule)
         )
 
-    # The quick ways to see that a result is right
+    # Quick checks that a result is right
 
     def _by_magnitude(self, at: int, screening: Screening) -> OutputComparison | None:
         sums = self._sums(at)
@@ -320,7 +323,7 @@ class _Judgement(References):
                 return found
         return None
 
-    # What they go by
+    # Data of the checks
 
     def _sums(self, at: int) -> torch.Tensor | None:
         return self.linear[at] if self.rules[at].linear and at < len(self.linear) else None
@@ -335,14 +338,14 @@ class _Judgement(References):
         return to_host(peer)
 
     def _has_own_bound(self, at: int, peer: torch.Tensor, want: torch.Tensor, rule: Rule) -> bool:
-        """Where the magnitude is exact and the CPU obeys the bound, nobody needs more."""
+        """Return True if the magnitude is exact and the CPU obeys the bound."""
         sums = self._sums(at)
         return sums is not None and compare_tensors("", peer, want, rule, sums).ok
 
-    def _slowly(
+    def _compare_completely(
         self, at: int, label: str, got: torch.Tensor, want: torch.Tensor, rule: Rule
     ) -> OutputComparison:
-        """The whole comparison, which decides."""
+        """Run the complete comparison, which decides."""
         sums, peer = self._sums(at), self._peer_of(at, got)
         found = compare_tensors(label, got, want, rule, sums)
         if found.ok or (peer is not None and self._has_own_bound(at, peer, want, rule)):
@@ -357,6 +360,6 @@ class _Judgement(References):
 
 
 def _eps(tensor: torch.Tensor) -> float:
-    """Of the dtype; 1 of integers, of which none is wider."""
+    """Return the epsilon of the dtype; 1 for integers, which have no wider dtype."""
     numbers = tensor.is_floating_point() or tensor.is_complex()
     return torch.finfo(tensor.dtype).eps if numbers else 1.0

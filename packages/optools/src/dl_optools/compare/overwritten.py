@@ -1,4 +1,4 @@
-"""Arguments that a call has changed though its schema does not say so."""
+"""Detection of arguments that a call changed although its schema marks them read-only."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
 SCRATCH = frozenset({"dropout_state", "reserve", "reserveSpace", "weight_buf", "workspace"})
-"""Arguments that only the operator's own library reads: a gradient may use them up."""
+"""Arguments that only the operator's own library reads: a gradient may consume them."""
 
 Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 
-def overwritten(
+def find_overwritten(
     overload: Overload[Any, Any], given: Arguments, before: Arguments
 ) -> tuple[str, ...]:
-    """Return the names of arguments that hold other values than before, and may not.
+    """Return the names of read-only arguments whose values changed.
 
-    Left out is what shares memory with an argument that the operator writes to, or with a result
-    that is a view of it though the schema does not say so (``_unsafe_view``).
+    Arguments that share memory with a written argument are left out, as are those that share it
+    with a result that is a view although the schema does not say so (``_unsafe_view``).
 
     :param given: the arguments after the call.
-    :param before: copies of them from before the call.
+    :param before: copies of the arguments from before the call.
     """
     if base_name(overload).removeprefix("_").startswith("unsafe"):
         return ()

@@ -1,4 +1,4 @@
-"""References of one call on the CPU, and magnitudes of its results, computed on first use."""
+"""References of one call on the CPU, and magnitudes of its results, computed lazily."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SHORT = 0.99
 
 
 class References:
-    """The references of one call.
+    """References of one call.
 
     :ivar values: the device's answers.
-    :ivar dtypes: in which references are computed.
+    :ivar dtypes: dtypes in which references are computed.
     """
 
     def __init__(self, call: CheckedCall, options: ComparisonOptions) -> None:
@@ -37,7 +37,7 @@ class References:
             return self.run(self.dtypes)
         except NotComparableError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever the CPU refuses has no such reference
+        except Exception as error:  # noqa: BLE001 - any error on the CPU means: no reference
             if self.peer is not None:
                 return self.peer
             text = str(error).splitlines()[0] if str(error) else ""
@@ -45,14 +45,14 @@ class References:
 
     @functools.cached_property
     def peer(self) -> list[Any] | None:
-        """The CPU's answers in the same dtype; None where it has none."""
+        """Return the CPU's answers in the same dtype; None if it does not support the dtype."""
         try:
             if self.subject.writes:
                 return self.run({})
             return self.subject.run(self.call.tree)
         except NotComparableError:
             raise
-        except Exception:  # noqa: BLE001 - as above; float64 may still be there
+        except Exception:  # noqa: BLE001 - as above; float64 may still work
             return None
 
     def run(self, dtypes: dict[torch.dtype, torch.dtype]) -> list[Any]:
@@ -63,10 +63,10 @@ class References:
 
     @functools.cached_property
     def linear(self) -> Slopes:
-        """Magnitudes of sums that are linear in each argument."""
+        """Return magnitudes of sums that are linear in each argument."""
         try:
             found = linear_magnitudes(self.subject.run, self.call.tree)
-        except Exception:  # noqa: BLE001 - then the reference's modulus has to do
+        except Exception:  # noqa: BLE001 - then the reference's absolute value is used
             return [None] * len(self.values)
         return [None if x is None else x.double().mul_(SHORT) for x in found]
 
@@ -76,7 +76,7 @@ class References:
 
     @functools.cached_property
     def perturbed_once(self) -> Slopes:
-        """The same from a third of the work; never larger."""
+        """Return a smaller or equal magnitude from a third of the work."""
         return self._measured(1)
 
     def _measured(self, trials: int) -> Slopes:
@@ -96,7 +96,7 @@ class References:
 
     @property
     def autocast(self) -> torch.dtype | None:
-        """The dtype that autocast computed in; None without autocast."""
+        """Return the dtype that autocast computed in; None without autocast."""
         return self.subject.autocast if isinstance(self.subject, FunctionSubject) else None
 
     @functools.cached_property
@@ -106,7 +106,7 @@ class References:
 
     @functools.cached_property
     def bound(self) -> dict[str, Any]:
-        """The arguments of an overload by name, with defaults."""
+        """Return the arguments of an overload by name, with defaults."""
         assert isinstance(self.subject, OverloadSubject)
         args, kwargs = self.call.tree
         own = {x.name: x.default_value for x in self.subject.overload._schema.arguments}

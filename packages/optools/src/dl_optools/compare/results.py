@@ -1,4 +1,4 @@
-"""What autocompare found: failures, and a line for each operator."""
+"""Results of autocompare: failures, and a summary for each operator."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dl_optools.budget import Spending
 from dl_optools.compare.call_comparison import CallComparison, nan_first
 
 KEPT_FAILURES = 1000
-"""Failures kept as objects; further ones are counted, and stand in the CSV file."""
+"""Maximum number of failures kept as objects; more are counted, and written to the CSV file."""
 
 _REASONS = {
     "new": "as the first of their signature",
-    "again": "by turns",
+    "again": "as periodic samples",
     "values": "for values of a new kind",
     "time": "because there was time",
 }
-"""By :class:`.Pick`."""
+"""Reasons by :class:`.Pick`."""
 
 COLUMNS = (
     "forward_id",
@@ -42,12 +42,12 @@ COLUMNS = (
     "module",
     "stack",
 )
-"""Of the CSV file; ``atol`` and ``rtol`` are empty where the rounding bound counts."""
+"""Columns of the CSV file; ``atol`` and ``rtol`` are empty if the rounding bound applies."""
 
 
 @dataclass
 class OperatorSummary:
-    """All checked calls of one operator together; worst values over all of them."""
+    """Totals of all checked calls of one operator, with the largest errors."""
 
     name: str
     checked: int = 0
@@ -68,22 +68,23 @@ class OperatorSummary:
 
 
 class AutoCompareResults:
-    """Filled by several threads; read it after the tool has stopped, or any time for an overview.
+    """Results of a tool, filled by several threads; complete after the tool has stopped.
 
-    :ivar device: type of the device that was looked at; empty: the tool has not started.
+    :ivar device: type of the examined device; empty: the tool has not started.
     :ivar calls: calls of operators that have a reference.
-    :ivar seen: the same by operator.
+    :ivar seen: number of these calls by operator.
     :ivar checked: comparisons: of a call, or of the gradients of one.
-    :ivar signatures: different operators, shapes, strides, dtypes and flags among the calls.
-    :ivar picks: how many calls were compared for which reason, and skipped; see :class:`.Pick`.
-    :ivar spending: what watching cost, and how many steps were; None: the tool runs still.
-    :ivar dropped: calls whose turn had come, but for which there was no room.
-    :ivar not_comparable: ``(operator, reason)`` and how often.
-    :ivar unjudged: ``(operator, what)`` and how often: results of compared calls without reference.
+    :ivar signatures: distinct operators, shapes, strides, dtypes and flags among the calls.
+    :ivar picks: number of calls by the reason why they were compared or skipped; see
+        :class:`.Pick`.
+    :ivar spending: cost of checking, and number of steps; None: the tool is still running.
+    :ivar dropped: sampled calls that were dropped because memory was full.
+    :ivar not_comparable: ``(operator, reason)`` and count.
+    :ivar unjudged: ``(operator, what)`` and count: results of compared calls without reference.
     :ivar partly: by operator, compared calls with such a result.
-    :ivar failures: wrong calls, in the order of being found.
-    :ivar bundles: of the first wrong call, by operator.
-    :ivar no_bundle: why there is none, by operator.
+    :ivar failures: wrong calls, in the order of detection.
+    :ivar bundles: path of the first wrong call's bundle, by operator.
+    :ivar no_bundle: reason for a missing bundle, by operator.
     """
 
     def __init__(self, device: str = "") -> None:
@@ -106,7 +107,7 @@ class AutoCompareResults:
         self._lock = threading.Lock()
 
     def add(self, found: CallComparison) -> bool:
-        """Count one outcome; True for the first failure of its operator."""
+        """Count one outcome; return True for the first failure of its operator."""
         with self._lock:
             if found.reason:
                 self.not_comparable[found.name, found.reason] += 1
@@ -134,11 +135,11 @@ class AutoCompareResults:
 
     @property
     def guilty(self) -> list[str]:
-        """Names of the operators that were wrong, the first one found first."""
+        """Names of the operators that were wrong, in the order of detection."""
         return list(dict.fromkeys(failure.name for failure in self.failures))
 
     def text(self) -> str:
-        """The overview: counts, operators with failures first, the first failure of each."""
+        """Format a summary: counts, failed operators first, the first failure of each."""
         where = f" on {self.device}" if self.device else ""
         counts = f"({self.calls} calls of {self.signatures} signatures{where})"
         lines = [
@@ -146,16 +147,16 @@ class AutoCompareResults:
             + counts
             if self.checked
             else f"autocompare: nothing was compared {counts}: no operator with a reference ran on "
-            "the device that is looked at"
+            "the examined device"
         ]
         lines += [f"  {self.coverage()}"] if self.picks else []
         if self.dropped:
-            lines.append(f"  {self.dropped.total()} calls were not checked for want of room")
+            lines.append(f"  {self.dropped.total()} calls were not checked because memory was full")
         for (name, reason), count in self.not_comparable.most_common(10):
             lines.append(f"  {name}: {count} without a reference: {reason}")
         for (name, what), count in self.unjudged.most_common(10):
-            lines.append(f"  {name}: {count} checked but for a part: {what}")
-        # Those that are right would hide those that are not.
+            lines.append(f"  {name}: {count} partly checked: {what}")
+        # Correct operators would hide the others.
         shown = [x for x in self.operators.values() if x.failed] or [*self.operators.values()]
         rows = [
             [
@@ -174,28 +175,28 @@ class AutoCompareResults:
             lines.append(table(heads, rows))
         if len(self.operators) > len(rows):
             lines.append(
-                f"  {len(self.operators) - len(rows)} other operators were right: in the files"
+                f"  {len(self.operators) - len(rows)} other operators were right: see the files"
             )
-        told: set[str] = set()
+        described: set[str] = set()
         for failure in self.failures:
-            if failure.name not in told:
-                told.add(failure.name)
+            if failure.name not in described:
+                described.add(failure.name)
                 lines.append(self.describe(failure))
         return "\n".join(lines) + "\n"
 
     def coverage(self) -> str:
-        """Which calls were looked at, and why, in a sentence."""
+        """Describe which calls were compared, and why, in a sentence."""
         total = sum(self.picks.values())
         parts = [f"{n} {_REASONS[why]}" for why, n in self.picks.items() if why in _REASONS and n]
         looked = total - self.picks.get("skip", 0)
-        text = f"looked at {looked} of {total} calls: {', '.join(parts)}"
+        text = f"compared {looked} of {total} calls: {', '.join(parts)}"
         spending = self.spending
         if spending is not None and spending.measured < spending.steps:
-            text += f"; in {spending}; the other steps were not looked at"
+            text += f"; in {spending}; the other steps were skipped"
         return text
 
     def as_json(self) -> dict[str, Any]:
-        """Counts, operators, and the first failure of each; numbers that are none are null."""
+        """Return counts, operators, and the first failure of each; missing numbers are null."""
         first: dict[str, CallComparison] = {}
         for failure in self.failures:
             first.setdefault(failure.name, failure)
@@ -226,8 +227,8 @@ class AutoCompareResults:
         }
 
     def describe(self, found: CallComparison) -> str:
-        """One wrong call: which, where in the program, what is wrong, and its operator's bundle."""
-        lines = [_described(found)]
+        """Describe a wrong call: where in the program, what is wrong, and its operator's bundle."""
+        lines = [_describe_call(found)]
         if found.name in self.bundles:
             lines.append(f"    dl replay {self.bundles[found.name]} --check")
         elif found.name in self.no_bundle:
@@ -239,7 +240,7 @@ def _number(value: float) -> float | str | None:
     return None if math.isnan(value) else str(value) if math.isinf(value) else value
 
 
-def _described(found: CallComparison) -> str:
+def _describe_call(found: CallComparison) -> str:
     place = f" of {found.parent}" if found.parent else ""
     place += f" in {found.module}" if found.module else ""
     direction = "backward" if found.backward else "forward"
@@ -250,7 +251,7 @@ def _described(found: CallComparison) -> str:
 
 
 def csv_rows(found: CallComparison) -> Iterator[list[Any]]:
-    """A row for each part of a call, see :data:`COLUMNS`."""
+    """Yield a row for each part of a call, see :data:`COLUMNS`."""
     for part in found.parts:
         atol, rtol = ("", "") if part.tolerance is None else part.tolerance
         yield [

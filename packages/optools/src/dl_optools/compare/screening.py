@@ -1,7 +1,8 @@
-"""A quick look at results that are right: torch's arithmetic, piece by piece, in float64.
+"""Fast check of correct results with torch arithmetic in float64, chunk by chunk.
 
-It never clears an element that :func:`.comparison.compare_tensors` would not: the spacing of
-numbers is taken at the lower power of two. What it does not clear is left to that.
+It is conservative: it never accepts an element that :func:`.comparison.compare_tensors` would
+reject, because it takes the spacing of floats at the lower power of two. Elements that it does not
+accept are left to that function.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from dl_core.torch_backend.judging.comparison import (
 from dl_core.torch_backend.judging.op_classes import Rule
 
 PIECE = 1 << 15
-"""Elements looked at together: they stay in the cache, and torch starts no threads for them."""
+"""Elements per chunk: they stay in the cache, and torch starts no threads for them."""
 
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 _EXPONENT = 0x7FF0000000000000
-"""Bits of a float64 that hold its exponent: with the others 0 it is a power of two."""
+"""Exponent bits of a float64: with all other bits 0 it is a power of two."""
 
 
 def within_bound(
     output: str, got: torch.Tensor, reference: torch.Tensor, rule: Rule
 ) -> OutputComparison | None:
-    """A right result's comparison; None where the bound is not obeyed, or it takes more to tell."""
+    """Return the comparison of a correct result; None if it is wrong or not certain."""
     if rule.op_class is OpClass.EXACT:
         fits = got.shape == reference.shape and reference.is_floating_point()
         return equal_to_peer(output, got, reference.to(got.dtype)) if fits else None
@@ -43,7 +44,7 @@ def within_bound(
 
 
 def screen(output: str, got: torch.Tensor, reference: torch.Tensor, rule: Rule) -> Screening | None:
-    """Begin to look; None where there is no quick way: complex and float64 results, exact ones."""
+    """Start the check; None for complex, float64 and exact results, which have no fast check."""
     comparable = reference.dtype == torch.float64 and got.shape == reference.shape
     if not comparable or got.dtype not in _DTYPES or rule.op_class is OpClass.EXACT:
         return None
@@ -51,7 +52,7 @@ def screen(output: str, got: torch.Tensor, reference: torch.Tensor, rule: Rule) 
 
 
 class Screening:
-    """The elements of one result that may be outside of the bound.
+    """Elements of one result that may be outside of the bound.
 
     :ivar suspects: their indices in the flat result.
     """
@@ -61,7 +62,7 @@ class Screening:
         self._limit = _Limit(got.dtype, rule)
         self._got, self._want = got.detach().reshape(-1), reference.detach().reshape(-1)
         self._units = 0.0
-        # Largest errors, and the products behind the cosine.
+        # Largest errors, and the products for the cosine.
         self._errors = torch.zeros(2, dtype=torch.float64)
         self._products = torch.zeros(3, dtype=torch.float64)
         found = [self._piece(start) for start in range(0, self._got.numel(), PIECE)]
@@ -74,7 +75,7 @@ class Screening:
         error = (have - want).abs_()
         ratio = error / self._limit.at(size, size)
         worst = float(ratio.amax())
-        # 0 / 0, where both are 0, is no error.
+        # 0 / 0, where both are 0, is not an error.
         relative = (error / size).nan_to_num_(0.0, math.inf)
         if math.isfinite(worst):
             largest = torch.stack([error.amax(), relative.amax()])
@@ -95,7 +96,7 @@ class Screening:
 
     @property
     def outcome(self) -> OutputComparison | None:
-        """The comparison, once no element is suspect."""
+        """Return the comparison, or None while an element is suspect."""
         if self.suspects.numel():
             return None
         if not self._got.numel():
@@ -107,7 +108,7 @@ class Screening:
         return OutputComparison(self._output, True, self._units, largest, relative, cosine)
 
     def clear_equal(self, peer: torch.Tensor) -> OutputComparison | None:
-        """Clear what is the CPU's own result bit for bit."""
+        """Accept elements that equal the CPU's own result bitwise."""
         flat = peer.reshape(-1)
         same = same_elements(self._got[self.suspects], flat[self.suspects])
         self.suspects = self.suspects[~same]
@@ -116,7 +117,7 @@ class Screening:
     def clear(
         self, magnitude: torch.Tensor | None = None, peer: torch.Tensor | None = None
     ) -> OutputComparison | None:
-        """Clear what the bound with this magnitude, and twice the peer's error, allows."""
+        """Accept elements within the bound for this magnitude plus twice the peer's error."""
         sizes = self._want.abs()
         if magnitude is not None:
             sizes = torch.maximum(sizes, scale_of(magnitude, self._rule).reshape(-1))
@@ -141,7 +142,7 @@ class Screening:
 
 
 class _Limit:
-    """The allowed error, a little too small."""
+    """Allowed error, rounded down slightly."""
 
     def __init__(self, dtype: torch.dtype, rule: Rule) -> None:
         bound = Bound.of(dtype_name(dtype), rule.op_class, roundings=rule.roundings)
@@ -157,7 +158,7 @@ class _Limit:
         self.share += rule.roundings * own.unit_roundoff
 
     def at(self, size: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
-        """For elements of these moduli and magnitudes."""
+        """Return the limit for elements of these absolute values and magnitudes."""
         power = (size.view(torch.int64) & _EXPONENT).view(torch.float64)
         allowed = power.mul(self.final).clamp_min_(self.least)
         if self.spacings:

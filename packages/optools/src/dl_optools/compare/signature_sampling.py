@@ -1,12 +1,12 @@
-"""Which calls are looked at: every new signature, then some of its later calls.
+"""Sampling of calls: every new signature, then some of its later calls.
 
 A signature is an operator with the shapes, strides and dtypes of its tensors and the arguments
-that choose what it does (dimensions, flags, names). Numbers that it computes with, such as a
-learning rate, do not belong to it.
+that select its behaviour (dimensions, flags, names). Scalars that it computes with, such as a
+learning rate, are excluded.
 
-Every n-th call of a signature is looked at again. Where there is time for more, further calls are
-drawn at random, first often, then ever more seldom: a call with values of a new kind is compared,
-and so is one in a few of the others.
+Every n-th call of a signature is compared again. If time is left, further calls are drawn at
+random, with decreasing frequency: a call with values of a new kind is compared, as are a few of the
+others.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from typing import Any
 import torch
 
 from dl_optools.call import OpCall
-from dl_optools.compare.looks import Looks
+from dl_optools.compare.overhead_budget import OverheadBudget
 from dl_optools.compare.value_classes import value_class
 from dl_optools.tensors import tensors_of
 
 DEFAULT_EVERY = 100
 COMPARED = 4
-"""One in so many looks is a comparison, whatever the values are."""
+"""One in this many examined calls is compared, whatever its values are."""
 
 
 class Pick(enum.Enum):
-    """What becomes of a call."""
+    """Decision about a call."""
 
     NEW = "new"
-    """Its signature was never seen."""
+    """First call of its signature."""
     AGAIN = "again"
-    """Its signature's turn has come again."""
+    """Periodic sample of its signature."""
     VALUES = "values"
-    """Its values are of another kind than those of its signature that were looked at."""
+    """Its values are of another kind than those examined before for this signature."""
     TIME = "time"
     """There was time for one more."""
     SKIP = "skip"
@@ -46,7 +46,7 @@ class Pick(enum.Enum):
 
 @functools.cache
 def _numbers(function: Any) -> frozenset[int | str]:
-    """Positions and names of an overload's arguments that it computes with."""
+    """Return positions and names of an overload's arguments that it computes with."""
     if not isinstance(function, torch._ops.OpOverload):
         return frozenset()
     found: set[int | str] = set()
@@ -74,7 +74,7 @@ _PLAIN = (int, str, torch.dtype, torch.device, torch.memory_format, torch.layout
 
 
 def signature_of(call: OpCall) -> Hashable:
-    """The call's signature."""
+    """Return the call's signature."""
     numbers = _numbers(call.function)
     parts: list[Any] = [call.function]
     for at, value in enumerate(call.args):
@@ -84,35 +84,35 @@ def signature_of(call: OpCall) -> Hashable:
     return tuple(parts)
 
 
-class _Seen:
-    """What is known of a signature: its calls, the next one to look at, and kinds of values."""
+class _SignatureState:
+    """State of a signature: its calls, the next one to examine, and kinds of values."""
 
-    __slots__ = ("calls", "looks", "next", "values")
+    __slots__ = ("calls", "examined", "next", "values")
 
     def __init__(self) -> None:
         self.calls = 1
-        self.looks = 0
+        self.examined = 0
         self.next = 1
         self.values: set[Hashable] = set()
 
 
 class SignatureSampler:
-    """Picks calls; shared by threads.
+    """Selects calls; shared by threads.
 
-    :param every: 1 looks at all calls, n at the first of each signature and every n-th after it.
-    :param looks: time for further calls; None: there is none.
-    :ivar picks: how often each reason was given.
+    :param every: 1 selects all calls, n the first of each signature and every n-th after it.
+    :param budget: time budget for further calls; None: no further calls.
+    :ivar picks: how often each decision was made.
     :raises ValueError: ``every`` is below 1.
     """
 
-    def __init__(self, every: int, looks: Looks | None = None) -> None:
+    def __init__(self, every: int, budget: OverheadBudget | None = None) -> None:
         if every < 1:
-            raise ValueError(f"every={every} is not a number of calls: 1 looks at all of them")
+            raise ValueError(f"every={every} is not a number of calls: 1 selects all calls")
         self.every = every
         self.picks: Counter[Pick] = Counter()
-        self._looks = looks
-        self._seen: dict[Hashable, _Seen] = {}
-        # The same calls in each run of a program that takes the same time.
+        self._extra_budget = budget
+        self._seen: dict[Hashable, _SignatureState] = {}
+        # A fixed seed: the same calls in each run of a program that takes the same time.
         self._random = random.Random(0)
 
     @property
@@ -120,7 +120,7 @@ class SignatureSampler:
         return len(self._seen)
 
     def pick(self, call: OpCall) -> Pick:
-        """What to do with a call."""
+        """Decide about a call."""
         found = self._pick(call)
         self.picks[found] += 1
         return found
@@ -129,8 +129,8 @@ class SignatureSampler:
         key = signature_of(call)
         seen = self._seen.get(key)
         if seen is None:
-            seen = self._seen[key] = _Seen()
-            if self._looks is not None and self.every > 1:
+            seen = self._seen[key] = _SignatureState()
+            if self._extra_budget is not None and self.every > 1:
                 seen.values.add(value_class(tensors_of(call.args, call.kwargs)))
             return Pick.NEW
         if self.every == 1:
@@ -139,17 +139,17 @@ class SignatureSampler:
         seen.calls = count + 1
         if count % self.every == 0:
             return Pick.AGAIN
-        if self._looks is not None and count >= seen.next and self._looks.afforded():
-            return self._look(call, seen, self._looks)
+        if self._extra_budget is not None and count >= seen.next and self._extra_budget.has_time():
+            return self._examine(call, seen, self._extra_budget)
         return Pick.SKIP
 
-    def _look(self, call: OpCall, seen: _Seen, looks: Looks) -> Pick:
-        begun = looks.clock()
+    def _examine(self, call: OpCall, seen: _SignatureState, budget: OverheadBudget) -> Pick:
+        begun = budget.clock()
         kind = value_class(tensors_of(call.args, call.kwargs))
-        looks.spend(looks.clock() - begun)
-        seen.looks += 1
-        seen.next = seen.calls + self._random.randrange(min(2**seen.looks, self.every))
+        budget.spend(budget.clock() - begun)
+        seen.examined += 1
+        seen.next = seen.calls + self._random.randrange(min(2**seen.examined, self.every))
         if kind not in seen.values:
             seen.values.add(kind)
             return Pick.VALUES
-        return Pick.TIME if seen.looks % COMPARED == 0 else Pick.SKIP
+        return Pick.TIME if seen.examined % COMPARED == 0 else Pick.SKIP

@@ -1,7 +1,7 @@
 """Signs of zeros, where moves, constants, IEEE 754 or Annex F of the C standard define them.
 
-Elsewhere the sign of a zero is an accident of the algorithm: of which equal number ``max`` returns,
-how a sum begins, how a product underflows in the middle of a formula.
+Elsewhere the sign of a zero depends on the algorithm: which of two equal values ``max`` returns,
+the initial value of a sum, an underflow in the middle of a formula.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ MOVES = frozenset(
         "where",
     }
 )
-"""They keep, set or flip the sign of what they move or round to an integer."""
+"""Operators that keep, set or flip the sign of values that they move or round to an integer."""
 ARITHMETIC = frozenset({"add", "div", "mul", "reciprocal", "rsub", "sqrt", "sub"})
 """Operations of IEEE 754, section 6.3."""
 ODD = frozenset(
     {"asin", "asinh", "atan", "atanh", "erf", "expm1", "log1p", "sin", "sinh", "tan", "tanh"}
 )
-"""Functions that are a signed zero at a signed zero (ISO/IEC 9899, F.10)."""
+"""Functions that return a signed zero for a signed zero (ISO/IEC 9899, F.10)."""
 
 CONSTANT = {
     "clamp": "self",
@@ -75,19 +75,19 @@ CONSTANT = {
     "tril": "self",
     "triu": "self",
 }
-"""They put a constant in place of elements of this argument: where those are not zero themselves,
+"""Operators that replace elements of this argument by a constant: if those are not zero themselves,
 zeros have the sign of the constant."""
 
 
 def is_signed(name: str) -> bool:
-    """Return True if an operator's zeros have signs that it decides."""
+    """Return True if an operator defines the signs of its zeros."""
     return name in MOVES or name in ARITHMETIC or name in ODD or name in CONSTANT
 
 
 def lost_signs(name: str, bound: Mapping[str, Any], got: torch.Tensor, peer: torch.Tensor) -> str:
-    """Describe zeros whose sign is not the one of the CPU's result; empty if there are none.
+    """Describe zeros whose sign differs from the CPU's result; empty if there are none.
 
-    :param name: of the operator, without a trailing underscore.
+    :param name: name of the operator, without a trailing underscore.
     :param bound: the call's arguments by name.
     """
     if not got.is_floating_point() or (got.dtype, got.shape) != (peer.dtype, peer.shape):

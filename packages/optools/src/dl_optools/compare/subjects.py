@@ -1,7 +1,7 @@
-"""What autocompare runs again on the CPU: an overload, a function of Python, or its gradients.
+"""Subjects that autocompare runs on the CPU: an overload, a Python function, or its gradients.
 
-A subject is run on a tree of arguments and answers with a flat list: what was returned, then what
-was written. The same list is taken from the device's call.
+A subject runs on a tree of arguments and returns a flat list: the returned tensors, then the
+written ones. The same list is taken from the device's call.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Tree = Any
 
 
 class NotComparableError(Exception):
-    """A call has no reference; the text says why."""
+    """A call has no reference; the message says why."""
 
 
 class Subject(Protocol):
-    """Something with a reference.
+    """Operation with a reference.
 
     :ivar writes: :meth:`run` may write to the arguments.
     """
@@ -45,28 +45,28 @@ class Subject(Protocol):
     writes: bool
 
     def run(self, tree: Tree) -> list[Any]:
-        """The answers for these arguments, which it may write to.
+        """Return the answers for these arguments, which it may write to.
 
         :raises NotComparableError: they depend on random numbers, or on uninitialised memory.
         """
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
-        """How each answer is judged; best asked after the first :meth:`run`."""
+        """Return the rule by which each answer is judged; call :meth:`run` first."""
 
     def settles(self, tree: Tree, answers: Sequence[Any], at: int) -> bool:
-        """Whether an answer is right in another way than by its values."""
+        """Return True if an answer is right by another criterion than its values."""
 
 
 @functools.cache
 def _substitute(overload: Overload[Any, Any]) -> Callable[..., Any] | None:
-    """What the CPU runs in place of an overload that only devices have; None: the overload."""
+    """Return the CPU equivalent of a device-only overload; None: the overload itself runs."""
     if has_host_kernel(overload):
         return None
     return EQUIVALENTS.get(base_name(overload)) or decomposition_table.get(overload)
 
 
 class OverloadSubject:
-    """An overload of the dispatcher."""
+    """Overload of the dispatcher."""
 
     def __init__(self, overload: Overload[Any, Any]) -> None:
         self.overload = overload
@@ -77,7 +77,7 @@ class OverloadSubject:
 
     @property
     def is_substitute(self) -> bool:
-        """Whether the CPU runs something else in its place."""
+        """Return True if the CPU runs an equivalent in its place."""
         return self._own_function is not None
 
     def run(self, tree: Tree) -> list[Any]:
@@ -113,9 +113,9 @@ class OverloadSubject:
 
 
 class FunctionSubject:
-    """A function of torch's Python interface.
+    """Function of torch's Python interface.
 
-    :param written: positions, among the tensors of the arguments, of those it wrote to.
+    :param written: indices, among the tensors of the arguments, of those it wrote to.
     :param autocast: the dtype that autocast computed in on the device, if it was on.
     """
 
@@ -132,12 +132,12 @@ class FunctionSubject:
     def run(self, tree: Tree) -> list[Any]:
         args, kwargs = tree
         tensors = tensors_of(args, kwargs)
-        with torch.no_grad(), self._traced(tree):
+        with torch.no_grad(), self._trace_call(tree):
             result = self.function(*args, **kwargs)
         return [value for _, value in function_answers(result, tensors, self.written)]
 
     @contextlib.contextmanager
-    def _traced(self, tree: Tree) -> Iterator[None]:
+    def _trace_call(self, tree: Tree) -> Iterator[None]:
         try:
             with Trace() as trace, _cast_as(self.autocast, tree):
                 yield
@@ -148,11 +148,11 @@ class FunctionSubject:
         self._rule = combined(trace.rules, casts=0 if self.autocast is None else 3)
         self._steps = sum(rule.op_class is not OpClass.EXACT for rule in trace.rules)
 
-    def keeps(self, low: torch.dtype, tree: Tree) -> bool:
-        """Whether autocast may have left a part of it in the dtype of narrow arguments.
+    def may_keep(self, low: torch.dtype, tree: Tree) -> bool:
+        """Return True if autocast may have left a part in the dtype of narrow arguments.
 
-        What autocast casts as a whole is one step to it. Of what it does not know it sees the parts
-        and casts some: cross_entropy's last one to float32, but not the one before.
+        Functions on autocast's lists are cast as a whole. In other functions autocast sees parts
+        and casts some: for cross_entropy the last part to float32, but not the one before.
         """
         eps = torch.finfo(low).eps
         given = (x for x in tensors_of(tree) if x.is_floating_point())
@@ -162,16 +162,16 @@ class FunctionSubject:
         return name not in _cast_as_a_whole()
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
-        return [self._rule or _longest(tree)] * len(answers)
+        return [self._rule or _default_rule(tree)] * len(answers)
 
     def settles(self, tree: Tree, answers: Sequence[Any], at: int) -> bool:
         return False
 
 
 class GradientSubject(FunctionSubject):
-    """The gradients of a function's inputs; the tree's third part is what came into its outputs.
+    """Gradients of a function's inputs; the tree's third part holds the gradients of its outputs.
 
-    :param wanted: positions, among the tensors of the arguments, whose gradients are compared.
+    :param wanted: indices, among the tensors of the arguments, whose gradients are compared.
     """
 
     def __init__(
@@ -193,7 +193,7 @@ class GradientSubject(FunctionSubject):
 
         def used(value: Any) -> Any:
             leaf = leaves.get(id(value))
-            # A leaf must not be written to; what is computed from one may.
+            # In-place operators reject a leaf, but accept a result computed from one.
             return value if leaf is None else leaf.clone()
 
         clones: dict[int, Any] = {}
@@ -203,7 +203,7 @@ class GradientSubject(FunctionSubject):
                 return value
             return clones.setdefault(id(value), used(value))
 
-        with torch.enable_grad(), self._traced(tree):
+        with torch.enable_grad(), self._trace_call(tree):
             new_args, new_kwargs = tree_map(once, (args, kwargs))
             result = self.function(*new_args, **new_kwargs)
             outputs = outputs_of(result, tensors_of(new_args, new_kwargs), self.written)
@@ -223,22 +223,22 @@ class GradientSubject(FunctionSubject):
         return list(found)
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
-        rule = self._rule or _longest(tree)
-        # What arrives along all paths is summed up, and much of it may cancel on the way.
+        rule = self._rule or _default_rule(tree)
+        # Contributions of all paths are summed up, and may cancel on the way.
         return [Rule(rule.op_class, rule.terms, rule.roundings, normwise=True)] * len(answers)
 
 
 def outputs_of(
     result: Any, tensors: Sequence[torch.Tensor], written: Sequence[int]
 ) -> list[torch.Tensor]:
-    """The tensors that a function of Python made: returned ones, else those it wrote."""
+    """Return the tensors that a Python function created: returned ones, else those it wrote."""
     return tensors_of(result) or [tensors[at] for at in written]
 
 
 def function_answers(
     result: Any, tensors: Sequence[torch.Tensor], written: Sequence[int]
 ) -> Answers:
-    """What a function of Python returned, but for arguments that it wrote, and these."""
+    """Return the results of a Python function except written arguments, then those arguments."""
     changed = {id(tensors[at]) for at in written}
     leaves = [leaf for leaf in tree_leaves(result) if id(leaf) not in changed]
     found: Answers = [(f"output {at}", leaf) for at, leaf in enumerate(leaves)]
@@ -247,19 +247,19 @@ def function_answers(
 
 @functools.cache
 def _cast_as_a_whole() -> frozenset[str]:
-    """The operators on autocast's lists, which accelerators share, by their schemas' names."""
+    """Return the operators on autocast's lists, shared by accelerators, by schema name."""
     registered = torch._C._dispatch_get_registrations_for_dispatch_key("AutocastCUDA")
     return frozenset(name.partition(".")[0] for name in registered)
 
 
-def _longest(tree: Tree) -> Rule:
-    """Of a function that the CPU never ran: no sum is longer than its largest argument."""
+def _default_rule(tree: Tree) -> Rule:
+    """Return the rule of a function that never ran on the CPU: sums up to its largest argument."""
     return Rule(OpClass.REDUCTION, max((x.numel() for x in tensors_of(tree)), default=1))
 
 
 @contextlib.contextmanager
 def _cast_as(dtype: torch.dtype | None, tree: Tree) -> Iterator[None]:
-    """The device's autocast on the CPU; float64 arguments show that a reference is computed."""
+    """Apply the device's autocast on the CPU; float64 arguments indicate a reference run."""
     wide = any(x.dtype == torch.float64 for x in tensors_of(tree))
     if dtype is None or wide:
         yield

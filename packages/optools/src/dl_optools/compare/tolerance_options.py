@@ -1,8 +1,8 @@
-"""The variables that put a tolerance, or another reference, in place of the rounding bound.
+"""Variables that replace the rounding bound by a tolerance, or the float64 reference by another.
 
 ``AUTOCOMPARE_ERROR_TOLERANCE``, ``AUTOCOMPARE_ERROR_TOLERANCE_FLOAT16`` and
 ``LINEAR_AUTOCOMPARE_ERROR_TOLERANCE_FLOAT16`` are ``atol,rtol``; the most specific one counts.
-``OP_DTYPE_CAST_DICT`` and ``LINEAR_OP_DTYPE_CAST_DICT`` say in which dtype references are computed:
+``OP_DTYPE_CAST_DICT`` and ``LINEAR_OP_DTYPE_CAST_DICT`` set the dtype of references:
 ``torch.float16->torch.float32,torch.bfloat16->torch.float64``.
 """
 
@@ -23,7 +23,7 @@ Tolerance = tuple[float, float]
 
 
 def parse_tolerance(text: str) -> Tolerance:
-    """``1e-3,1e-2``: atol and rtol.
+    """Parse ``1e-3,1e-2``: atol and rtol.
 
     :raises ValueError: not two numbers, a negative one, nan or inf.
     """
@@ -36,7 +36,7 @@ def parse_tolerance(text: str) -> Tolerance:
 class ComparisonOptions:
     """All such variables of an environment, read once.
 
-    :raises OptionError: a value does not fit.
+    :raises OptionError: a value is invalid.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
@@ -50,7 +50,7 @@ class ComparisonOptions:
                 self._tolerances[name] = read(environ, name, parse_tolerance, (0.0, 0.0), allowed)
 
     def tolerance(self, operator: str, dtype: torch.dtype) -> Tolerance | None:
-        """What counts for results of this dtype in place of the bound; None: the bound."""
+        """Return the tolerance that replaces the bound for this dtype; None: the bound."""
         if not self._tolerances:
             return None
         own = str(dtype).removeprefix("torch.").upper()
@@ -66,5 +66,5 @@ class ComparisonOptions:
         return None
 
     def casts(self, operator: str) -> Mapping[torch.dtype, torch.dtype]:
-        """Dtypes that references are computed in; for others it is :data:`.relocation.WIDER`."""
+        """Return the dtypes of references (default: :data:`.relocation.WIDER`)."""
         return self._casts.of(short_name(operator))

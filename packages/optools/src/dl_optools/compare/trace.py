@@ -1,4 +1,4 @@
-"""What an overload answers, and which rules hold for what a function runs inside."""
+"""Answers of an overload, and the rules for the overloads that a function runs inside."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Answers = list[tuple[str, Any]]
 def answers_of(
     facts: Signature, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Answers:
-    """What an overload returned, but for arguments that it returns again, and what it wrote."""
+    """Return the results of an overload, without arguments it returns again, and what it wrote."""
     parts = [result] if len(facts.returned) == 1 else list(result or ())
     found: Answers = []
     for at, (part, owner) in enumerate(zip(parts, facts.returned, strict=False)):
@@ -37,13 +37,13 @@ def answers_of(
 
 
 class RandomCallError(Exception):
-    """What runs inside would draw random numbers."""
+    """An overload inside would draw random numbers."""
 
 
 class Trace(WithMode):
-    """What the dispatcher computes inside: the rule of each overload.
+    """Mode that records the rule of each overload that runs inside.
 
-    Random overloads raise :class:`RandomCallError` instead: the numbers are the program's.
+    Random overloads raise :class:`RandomCallError` instead: the numbers belong to the program.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Trace(WithMode):
                 rule_for(func, args, kwargs, value, at)
                 for at, (_, value) in enumerate(answers_of(facts, result, args, kwargs))
             ]
-            # A call counts once, with the longest of its sums.
+            # A call counts once, with its longest sum.
             judged = [rule for rule in rules if rule.judged]
             if judged:
                 self.rules.append(max(judged, key=lambda rule: rule.terms))

@@ -1,13 +1,13 @@
-"""Elements that the arithmetic of a dtype does not determine: no right device can be accused there.
+"""Elements that the arithmetic of a dtype does not determine, and that accuse no device.
 
 - The CPU's own result in the same dtype is nan or infinity where the reference is finite: sums or
   products on the way exceed the dtype's range.
-- The absolute values of what is added up exceed the range, and the result is nan or infinity.
+- The absolute values of the summands exceed the range, and the result is nan or infinity.
 - The CPU has no correct digit there, and squares of the arguments leave the range: another order
-  of the same operations may give nan, infinity, zero or the right number.
-- Arguments that move by one rounding move the reference further than the device is off, or to nan
-  or infinity (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 1.5): exp of
-  a difference of numbers whose last digit is above 1.
+  of the same operations may give nan, infinity, zero or the right value.
+- Perturbing the arguments by one rounding changes the reference by more than the device's error,
+  or to nan or infinity (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section
+  1.5): exp of a difference of values whose last digit is above 1.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Tree = Any
 Run = Callable[[Tree], Sequence[Any]]
 
 PATTERNS = 8
-"""Ways in which all elements move at once; of each element both directions are among them."""
+"""Perturbation patterns of all elements; each element moves in both directions among them."""
 MULTIPLE = 4.0
-"""The movements of the arguments that a device's error may be worth."""
+"""Number of perturbation steps that a device's error may correspond to."""
 
 
-def undetermined(
+def find_undetermined(
     run: Run,
     tree: Tree,
     at: int,
@@ -43,12 +43,12 @@ def undetermined(
     rule: Rule,
     sums: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Return which elements of a result have no one right value in its dtype.
+    """Return a mask of the elements of a result without a unique right value in its dtype.
 
-    :param run: gives the reference's answers; it may write to the arguments.
-    :param at: which of the answers it is.
-    :param peer: the CPU's result in the same dtype; None: it has none.
-    :param sums: of the absolute values of what is added up, where it is known.
+    :param run: returns the reference's answers; it may write to the arguments.
+    :param at: index of the answer.
+    :param peer: the CPU's result in the same dtype; None: there is none.
+    :param sums: sums of the absolute values of the summands, if known.
     """
     nothing = torch.zeros(got.shape, dtype=torch.bool)
     computed = rule.op_class not in (OpClass.EXACT, OpClass.ROUNDING)
@@ -66,7 +66,7 @@ def undetermined(
             found |= ~known & ~want.isnan() & ~peer.isfinite() & ~got.isfinite()
     off = known & ~found & ~(got.double() == want)
     if bool(off.any()):
-        # An error of the CPU leaves the reference as it is.
+        # If the CPU raises, the reference is kept as it is.
         with contextlib.suppress(Exception):
             found |= off & _reached_by_rounding(run, tree, at, got, want)
     return found
@@ -77,7 +77,7 @@ def _floats(tree: Tree) -> list[torch.Tensor]:
 
 
 def _leaves_range(tree: Tree, dtype: torch.dtype) -> bool:
-    """Return True if sums of products of the arguments may exceed the range, or vanish."""
+    """Return True if sums of products of the arguments may overflow or underflow."""
     given = [float(x.detach().double().nan_to_num(0, 0, 0).abs().max()) for x in _floats(tree)]
     if not given:
         return False
@@ -89,7 +89,7 @@ def _leaves_range(tree: Tree, dtype: torch.dtype) -> bool:
 def _reached_by_rounding(
     run: Run, tree: Tree, at: int, got: torch.Tensor, want: torch.Tensor
 ) -> torch.Tensor:
-    """Return where moved arguments move the reference at least a part of the way to the result."""
+    """Return a mask of elements where perturbed arguments move the reference towards the result."""
     step = torch.finfo(torch.float64 if got.dtype is torch.float64 else torch.float32).eps
     reach = torch.zeros(got.shape, dtype=torch.float64)
     lost = torch.zeros(got.shape, dtype=torch.bool)
@@ -104,7 +104,7 @@ def _reached_by_rounding(
 
 
 def _move_arguments(tree: Tree, step: float, pattern: int) -> Tree:
-    """Return a wider copy of the arguments, each element off by one step or the other way."""
+    """Return a wider copy of the arguments with each element moved up or down by one step."""
     generator = torch.Generator().manual_seed(pattern // 2)
     way = step * (1 - pattern % 2 * 2)
 
@@ -124,7 +124,7 @@ def _move_arguments(tree: Tree, step: float, pattern: int) -> Tree:
             step == 0 and size > 1 for step, size in zip(value.stride(), value.shape, strict=True)
         ):
             return value
-        # One number of memory that stands for many elements moves them all alike: they cancel.
+        # An element that is expanded moves all its copies alike: the movements cancel.
         return move(value.detach().contiguous()).requires_grad_(value.requires_grad)
 
     return tree_map(leaf, copy.tree)

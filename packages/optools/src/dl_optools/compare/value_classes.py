@@ -1,7 +1,7 @@
-"""What kind of values a call got: a call whose values are of a new kind is worth a comparison.
+"""Classes of argument values: a call whose values are of a new class is worth a comparison.
 
-Faults that depend on values (a branch for large arguments, a nan that is swallowed) show at the
-first value of their kind.
+Faults that depend on values (a branch for large arguments, a swallowed nan) appear at the first
+value of their class.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Hashable, Sequence
 import torch
 
 TENSORS = 4
-"""So many of a call's tensors are looked at: lists of parameters have hundreds."""
+"""Maximum number of examined tensors of a call: lists of parameters have hundreds."""
 _OCTAVES = 2
-"""Powers of two that are one kind of size."""
+"""Powers of two that form one size class."""
 
 
 def value_class(tensors: Sequence[torch.Tensor]) -> Hashable:
-    """Of each tensor the size and sign of its least and its largest value, or that it holds nan.
+    """Return size and sign of each tensor's smallest and largest value, or that it has nan.
 
-    Reads two numbers of each from its device.
+    Transfers two scalars per tensor from its device.
     """
     return tuple([_of(each.detach()) for each in tensors[:TENSORS]])
 
@@ -32,7 +32,7 @@ def _of(tensor: torch.Tensor) -> Hashable:
     try:
         least, largest = torch.stack(tensor.aminmax()).tolist()
     except RuntimeError:
-        # Devices and dtypes without this operator: all values are one kind.
+        # Devices and dtypes without this operator: all values are of one class.
         return None
     return _size(float(least)), _size(float(largest))
 

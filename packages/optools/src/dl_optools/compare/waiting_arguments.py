@@ -1,4 +1,4 @@
-"""Arguments of functions that wait, on the CPU, for their backward."""
+"""Copies of function arguments on the CPU that wait for the backward pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dl_optools.tensors import tensors_of
 
 
 class Allowance:
-    """Bytes that may be held at a time."""
+    """Limit on the bytes held at a time."""
 
     def __init__(self, limit: int) -> None:
         self._left = limit
@@ -32,7 +32,7 @@ class Allowance:
 
 
 class WaitingArguments:
-    """The arguments of a function whose backward has not come; gone with autograd's graph."""
+    """Arguments of a function whose backward has not run; freed with autograd's graph."""
 
     def __init__(self, tree: Any) -> None:
         self.tree = tree

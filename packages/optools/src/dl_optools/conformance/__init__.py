@@ -1,1 +1,1 @@
-"""Captured calls as calls of the contract's operators, for the conformance suite."""
+"""Conversion of captured calls to cases of the conformance suite."""

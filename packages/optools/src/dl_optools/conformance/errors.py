@@ -1,7 +1,7 @@
-"""Why a call is no case."""
+"""Error for calls that cannot become a conformance case."""
 
 from __future__ import annotations
 
 
 class NotServedError(Exception):
-    """No one operator of the contract computes what the call does; the text says why."""
+    """No single contract operator computes the call; the message says why."""

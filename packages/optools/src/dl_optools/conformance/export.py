@@ -1,4 +1,4 @@
-"""A bundle as a file of cases for the conformance suite."""
+"""Export of a bundle as a file of cases for the conformance suite."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.placement import Placement
 from dl_optools.bundle.reader import Bundle
 from dl_optools.conformance.recording import Found, Recording
-from dl_optools.conformance.tensors import stored
+from dl_optools.conformance.tensors import to_stored
 from dl_optools.replay.run import Outcome, run
 
 _CPU = torch.device("cpu")
 
 
 def to_conformance(bundle: Bundle, output: Path, *, force: bool = False) -> list[str]:
-    """Write the calls of the contract that a call comes to, and return what is to be said.
+    """Write the contract calls behind a captured call, and return messages for the user.
 
-    The call runs on the CPU, forward and, where its gradients were captured, backward. What it
-    calls there is looked up in dl-core's table.
+    The call runs on the CPU, forward and, if its gradients were captured, backward. The overloads
+    that it calls are looked up in dl-core's table.
 
-    :param force: replace what is there.
-    :raises BundleError: nothing of it is a call of the contract.
-    :raises OutputError: there is a file, or it cannot be written.
+    :param force: replace an existing file.
+    :raises BundleError: no part of the call is served by a contract operator.
+    :raises OutputError: the file exists, or cannot be written.
     """
     check_free([output], force)
     document = bundle.document
@@ -44,22 +44,23 @@ def to_conformance(bundle: Bundle, output: Path, *, force: bool = False) -> list
     lines = []
     for found in recording.found:
         lines.append(f"{found.overload} is served by {found.call.operator} {found.note}".rstrip())
-        lines += _recorded(bundle, outcome, found)
+        lines += _check_device_results(bundle, outcome, found)
     return [*lines, *left]
 
 
-def _recorded(bundle: Bundle, outcome: Outcome, found: Found) -> list[str]:
-    """What is wrong with the results that the device gave, where they are those of this call."""
+def _check_device_results(bundle: Bundle, outcome: Outcome, found: Found) -> list[str]:
+    """Describe errors in the device's results, if they are the results of this call."""
     placed = Placement(bundle, _CPU, gradients=False)
     got = {}
     for name, tensor in found.results.items():
         for mine, record in zip(outcome.results, bundle.document.results, strict=False):
             if mine.data_ptr() == tensor.data_ptr() and mine.numel() == tensor.numel():
-                got[name] = stored(placed.tensor(record.tensor).reshape(tensor.shape))
+                got[name] = to_stored(placed.tensor(record.tensor).reshape(tensor.shape))
     if not got:
         return []
     faults, _ = judge(case_of(found.call), got)
     device = bundle.document.device
     if not faults:
-        return [f"  what {device} gave is right"]
-    return [f"  what {device} gave is wrong:", *(f"    {x}" for y in faults for x in y.split("\n"))]
+        return [f"  the results of {device} are right"]
+    lines = (f"    {x}" for y in faults for x in y.split("\n"))
+    return [f"  the results of {device} are wrong:", *lines]

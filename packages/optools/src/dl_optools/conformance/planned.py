@@ -1,6 +1,6 @@
-"""What the plans of dl-core's table work out for a call: ``plan.dim`` and the others.
+"""Values that the plans of dl-core's table compute for a call: ``plan.dim`` and the others.
 
-The C++ of ``packages/core/csrc/aten/plans`` says what each of them is.
+The C++ in ``packages/core/csrc/aten/plans`` defines them.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Bound = Mapping[str, Any]
 Plan = tuple[str, list[Any]]
 
 
-def planned(name: str, plan: Plan, bound: Bound) -> Any:
-    """A value that the plan works out.
+def compute_plan_value(name: str, plan: Plan, bound: Bound) -> Any:
+    """Return a value that the plan computes.
 
     :param plan: its name and values, as in the table.
     :param bound: the arguments of the overload by name.
-    :raises NotServedError: nothing is known of it here.
+    :raises NotServedError: the value is not implemented here.
     """
     if name not in _VALUES:
-        raise NotServedError(f"what dl-core's plan {plan[0]!r} calls {name!r} is not known here")
+        raise NotServedError(f"the value {name!r} of dl-core's plan {plan[0]!r} is unknown here")
     return _VALUES[name](plan, bound)
 
 
@@ -38,7 +38,7 @@ def _dim(plan: Plan, bound: Bound) -> int | None:
 def _ndim(bound: Bound) -> int:
     if "input_sizes" in bound:
         return len(bound["input_sizes"])
-    # cat skips empty tensors of one dimension.
+    # cat skips empty one-dimensional tensors.
     several: list[torch.Tensor] = bound.get("tensors", [])
     one = [x for x in bound.values() if isinstance(x, torch.Tensor)]
     return max(x.dim() for x in several or one[:1])
@@ -54,7 +54,7 @@ def _dims(plan: Plan, bound: Bound) -> list[int] | None:
 
 
 def _windows(argument: str, otherwise: str = "") -> Callable[[Plan, Bound], list[int]]:
-    """Sizes of a window, of which one may stand for all."""
+    """Return a function for the sizes of a window; one size may stand for all dimensions."""
 
     def values(plan: Plan, bound: Bound) -> list[int]:
         found = bound[argument] or bound[otherwise]

@@ -1,4 +1,4 @@
-"""A call run again on the CPU, and the calls of the contract that it comes to."""
+"""Recording of a call on the CPU, with the contract calls that it consists of."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from torch.utils._pytree import tree_map
 from diopi_proto.schema import load
 from dl_conformance.captured import Captured, CaseFileError, case_of
 from dl_conformance.execute import judge
-from dl_optools.conformance.by_hand import Served
 from dl_optools.conformance.errors import NotServedError
-from dl_optools.conformance.served import served
-from dl_optools.conformance.tensors import argument, stored, written
+from dl_optools.conformance.handwritten import ContractCall
+from dl_optools.conformance.lookup import find_contract_call
+from dl_optools.conformance.tensors import to_argument, to_output, to_stored
 from dl_optools.names import overload_name
 
 _MAKING = ("aten.empty", "aten.new_empty", "aten.detach", "aten.lift", "aten.alias", "aten._local")
-"""What makes or names memory and computes nothing."""
+"""Overloads that allocate or alias memory and compute nothing."""
 
 
 @dataclass(frozen=True)
 class Found:
     """A call that is a case.
 
-    :ivar overload: of ATen.
-    :ivar results: by output of the contract, what torch gave on the CPU.
+    :ivar overload: overload of ATen.
+    :ivar results: by output of the contract, the result of torch on the CPU.
     """
 
     overload: str
@@ -41,11 +41,11 @@ class Found:
 
 @dataclass
 class Recording(TorchDispatchMode):
-    """Every overload that is called, as a call of the contract where it is one.
+    """Mode that converts every called overload to a contract call where possible.
 
-    :ivar source: where the calls come from, in words.
-    :ivar found: those that are cases.
-    :ivar left: how often overloads were called that are none, with the reason.
+    :ivar source: description of where the calls come from.
+    :ivar found: calls that are cases.
+    :ivar left: number of calls of overloads that are not cases, with the reason.
     """
 
     source: str
@@ -62,9 +62,9 @@ class Recording(TorchDispatchMode):
         if func.is_view or name.startswith(_MAKING):
             return func(*args, **kwargs)
         try:
-            # Before the call, which may write to what it is given.
-            serving = served(func, args, kwargs)
-            arguments = {n: argument(x) for n, x in serving.arguments.items()}
+            # Before the call, which may write to its arguments.
+            serving = find_contract_call(func, args, kwargs)
+            arguments = {n: to_argument(x) for n, x in serving.arguments.items()}
         except NotServedError as error:
             self.left[f"{name}: {error}"] += 1
             return func(*args, **kwargs)
@@ -79,26 +79,26 @@ class Recording(TorchDispatchMode):
     def _keep(
         self,
         name: str,
-        serving: Served,
+        serving: ContractCall,
         arguments: dict[str, Any],
         result: Any,
         exactly: Callable[[], Any] | None,
     ) -> None:
-        """Note the call, if the reference of its operator gives what torch has given.
+        """Record the call if the reference of its operator agrees with torch.
 
-        :param exactly: gives the result once more, in float64: where torch's own kernels are too
-            far off, that tells a call of this operator from one of another. None: it cannot.
-        :raises NotServedError: it does not.
-        :raises CaseFileError: it is no call of the operator.
+        :param exactly: computes the result again in float64: if torch's own kernels are too
+            inaccurate, it confirms that the operator is the right one. None: not possible.
+        :raises NotServedError: the reference disagrees.
+        :raises CaseFileError: the call is not a call of the operator.
         """
         results = _results(serving, result)
-        outputs = {n: None if x is None else written(x) for n, x in results.items()}
+        outputs = {n: None if x is None else to_output(x) for n, x in results.items()}
         call = Captured(serving.operator, arguments, outputs, f"{name}, {self.source}")
         given = {n: x for n, x in results.items() if x is not None}
         changed = [p.name for p in load()[serving.operator].params if p.direction == "inout"]
         for at, parameter in enumerate(changed):
             tensor = serving.arguments[parameter]
-            # A form that is not in place has a copy changed, which it returns.
+            # Out-of-place forms change a copy and return it.
             copied = exactly is not None and not serving.outputs and at == 0
             if isinstance(tensor, torch.Tensor):
                 given[parameter] = result if copied else tensor
@@ -110,14 +110,12 @@ class Recording(TorchDispatchMode):
                 note = f"{note}; torch's own result on the CPU is outside of the bound".lstrip("; ")
                 faults = []
         if faults:
-            raise NotServedError(
-                f"the reference does not give what torch gives on the CPU: {faults[0]}"
-            )
+            raise NotServedError(f"the reference disagrees with torch on the CPU: {faults[0]}")
         self.found.append(Found(name, call, given, note))
 
 
 def _in_float64(func: Any, args: Any, kwargs: Any) -> Any:
-    """What the call returns with floating-point tensors as float64, complex ones as complex128."""
+    """Call with floating-point tensors as float64 and complex ones as complex128."""
 
     def wide(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
@@ -130,8 +128,8 @@ def _in_float64(func: Any, args: Any, kwargs: Any) -> Any:
     return func(*args, **kwargs)
 
 
-def _results(serving: Served, result: Any) -> dict[str, torch.Tensor | None]:
-    """The results by output; one without elements that may be left out is."""
+def _results(serving: ContractCall, result: Any) -> dict[str, torch.Tensor | None]:
+    """Return the results by output, without empty results that may be left out."""
     parts: Sequence[Any] = result if isinstance(result, (tuple, list)) else (result,)
     found: dict[str, torch.Tensor | None] = {}
     for name, place in serving.outputs.items():
@@ -144,14 +142,14 @@ def _results(serving: Served, result: Any) -> dict[str, torch.Tensor | None]:
 
 
 def _faults(call: Captured, results: dict[str, torch.Tensor]) -> list[str]:
-    """What torch has given and the reference does not.
+    """Return the differences between torch's results and the reference.
 
-    :raises CaseFileError: it is no call of the operator.
+    :raises CaseFileError: the call is not a call of the operator.
     """
     case = case_of(call)
     try:
-        return judge(case, {name: stored(tensor) for name, tensor in results.items()})[0]
-    except Exception as error:  # noqa: BLE001 - a reference says in its own way what it cannot take
+        return judge(case, {name: to_stored(tensor) for name, tensor in results.items()})[0]
+    except Exception as error:  # noqa: BLE001 - references raise errors of their own
         raise NotServedError(
             f"its arguments do not fit the operator: {type(error).__name__}: {error}"
         ) from None

@@ -1,4 +1,4 @@
-"""Tensors of torch as a file of cases has them."""
+"""Conversion of torch tensors to the tensors of a case file."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ from dl_conformance.tensor_file import CODES, Stored
 from dl_optools.conformance.errors import NotServedError
 
 _ALIGNMENT = 64
-"""Bytes; where a tensor begins between two such places is kept."""
+"""Alignment in bytes; an offset relative to it is preserved."""
 
 
 def dtype_name(tensor: torch.Tensor) -> str:
-    """The contract's name of a tensor's dtype.
+    """Return the contract's name of a tensor's dtype.
 
-    :raises NotServedError: a case has no such tensor.
+    :raises NotServedError: a case cannot hold such a tensor.
     """
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in CODES or tensor.layout != torch.strided or tensor.is_quantized:
-        raise NotServedError(f"a {name} tensor of layout {tensor.layout} is in no case")
+        raise NotServedError(f"a case cannot hold a {name} tensor of layout {tensor.layout}")
     return name
 
 
 def elements(tensor: torch.Tensor) -> Array:
-    """The elements as their dtype stores them."""
+    """Return the elements as stored by their dtype."""
     plain = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
     if plain.dtype == torch.bfloat16:
         return np.array(plain.view(torch.int16).numpy()).view(np.uint16)
     return np.array(plain.numpy())
 
 
-def stored(tensor: torch.Tensor) -> Stored:
+def to_stored(tensor: torch.Tensor) -> Stored:
     return Stored(dtype_name(tensor), elements(tensor))
 
 
-def placed(tensor: torch.Tensor) -> Placed:
-    """The elements and where they lie."""
+def to_placed(tensor: torch.Tensor) -> Placed:
+    """Return the elements and their memory layout."""
     name = dtype_name(tensor)
     offset = int(tensor.storage_offset()) % (_ALIGNMENT // tensor.element_size())
     return Placed(name, elements(tensor), tuple(tensor.stride()), offset)
 
 
-def argument(value: Any) -> Any:
-    """An argument of a call of the contract, as a file has it.
+def to_argument(value: Any) -> Any:
+    """Convert an argument of a contract call for a case file.
 
-    :raises NotServedError: a case cannot have it.
+    :raises NotServedError: a case cannot hold it.
     """
     if isinstance(value, torch.Tensor):
-        return placed(value)
+        return to_placed(value)
     if isinstance(value, (list, tuple)):
-        return [argument(x) for x in value]
+        return [to_argument(x) for x in value]
     if isinstance(value, complex):
-        raise NotServedError("a complex number is in no case")
+        raise NotServedError("a case cannot hold a complex number")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise NotServedError(f"{type(value).__name__} {value!r} is in no case")
+    raise NotServedError(f"a case cannot hold {type(value).__name__} {value!r}")
 
 
-def written(tensor: torch.Tensor) -> Written:
-    """An output, whose elements the call has to find."""
+def to_output(tensor: torch.Tensor) -> Written:
+    """Describe an output, whose elements the call has to compute."""
     return Written(dtype_name(tensor), tuple(tensor.shape), tuple(tensor.stride()))

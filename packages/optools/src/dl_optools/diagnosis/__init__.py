@@ -1,1 +1,1 @@
-"""One command that says which operator is wrong, how that was seen, and how to go on without it."""
+"""``dl diagnose``: the wrong operators of a program, with evidence and a workaround."""

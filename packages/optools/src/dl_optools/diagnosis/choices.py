@@ -1,23 +1,25 @@
-"""The law of ``multinomial``: rows of categories, drawn with or without replacement."""
+"""Distribution of ``multinomial``: rows of categories, drawn with or without replacement."""
 
 from __future__ import annotations
 
 import torch
 
-from dl_optools.diagnosis.laws import Law
+from dl_optools.diagnosis.distributions import Distribution
 
 Tensor = torch.Tensor
 MOST = 1 << 22
-"""Weights that are read for a call without replacement: each draw reads its row again."""
+"""Maximum number of weights read for a call without replacement: each draw reads its row again."""
 
 
 class Categories:
-    """Samples of rows of weights; see :class:`~.laws.Law`. The draws are ``[rows, samples]``.
+    """Samples of rows of weights; see :class:`~.distributions.Distribution`.
 
-    Without replacement each draw follows the weights of the categories that are left, from left to
+    The draws are ``[rows, samples]``.
+
+    Without replacement each draw follows the weights of the remaining categories, from left to
     right, as torch documents it.
 
-    :param weights: ``[rows, categories]``, not negative.
+    :param weights: ``[rows, categories]``, nonnegative.
     """
 
     def __init__(self, weights: Tensor, replacement: bool) -> None:
@@ -37,8 +39,8 @@ class Categories:
     def varies(self) -> bool:
         return bool(((self.weights > 0).sum(-1) > 1).any())
 
-    def first(self, rows: int) -> Law:
-        # Draws from a single row of weights have no dimension of rows.
+    def first(self, rows: int) -> Distribution:
+        # Draws from a single row of weights have no row dimension.
         return (
             self if self.weights.size(0) == 1 else Categories(self.weights[:rows], self.replacement)
         )
@@ -81,7 +83,7 @@ class Categories:
         count = shape[-1] if shape else 1
         own = -torch.log2(self.weights.square().sum(-1, keepdim=True))
         if not self.replacement:
-            # Later draws may be certain.
+            # Later draws may have only one category left.
             own = own / max(count, 1)
         return own.expand(own.size(0), count).reshape(shape)
 

@@ -1,8 +1,9 @@
 """Checked and unchecked calls of a program. Imports no torch.
 
-A call counts as checked where each of its results was: what it returns, what it writes, and that it
-leaves its other arguments alone. A result is checked by a comparison with the CPU's float64 within
-the rounding bound, by its definition, or, if it is drawn, by the tests of :mod:`.draws`.
+A call counts as checked if each of its results was: its return values, its in-place writes, and
+that it leaves its other arguments unchanged. A result is checked by a comparison with the CPU's
+float64 within the rounding bound, by its definition, or, if it is random, by the tests of
+:mod:`.draws`.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from dl_optools.launching.unseen_notes import unseen_calls, unseen_of
 class Coverage:
     """Calls of a program, and which of them were checked.
 
-    :ivar calls: of overloads that compute on the device, by name.
-    :ivar checked: of these, calls that were compared, or whose draws were tested.
-    :ivar partly: of the checked ones, those with a result that has no reference.
+    :ivar calls: number of calls of overloads that compute on the device, by name.
+    :ivar checked: number of those that were compared, or whose draws were tested.
+    :ivar partly: number of checked calls with a result that has no reference.
     :ivar dtypes: dtypes of the calls' first tensors, by name.
     :ivar signatures: operators with shapes, strides, dtypes and flags.
-    :ivar unseen: calls on the device in forked processes, where no tool looked.
+    :ivar unseen: calls on the device in forked processes, where no tool ran.
     :ivar gaps: reasons why something was not checked, a line each.
     """
 
@@ -38,34 +39,34 @@ class Coverage:
 
     @property
     def total(self) -> int:
-        """Calls of the program on the device."""
+        """Number of the program's calls on the device."""
         return sum(self.calls.values()) + self.unseen
 
     def complete(self, name: str) -> int:
-        """Return how many calls of an operator were checked in all of their results."""
+        """Return the number of calls of an operator whose results were all checked."""
         checked = min(self.checked.get(name, 0), self.calls.get(name, 0))
         return max(checked - self.partly.get(name, 0), 0)
 
     @property
     def done(self) -> int:
-        """Calls that were checked in all of their results."""
+        """Number of calls whose results were all checked."""
         return sum(map(self.complete, self.calls))
 
     @property
     def share(self) -> float:
-        """Share of the calls that were checked in all of their results, from 0 to 1."""
+        """Share of the calls whose results were all checked, from 0 to 1."""
         return self.done / self.total if self.total else 0.0
 
     @property
     def missed(self) -> dict[str, int]:
-        """By operator, calls that were not checked in all of their results, the most first."""
+        """Number of calls with an unchecked result by operator, largest first."""
         found = {name: count - self.complete(name) for name, count in self.calls.items()}
         ordered = sorted(found.items(), key=lambda each: -each[1])
         return {name: count for name, count in ordered if count}
 
 
 def coverage_of(runs: list[Run]) -> Coverage:
-    """Return what the runs checked together: the most complete run of each operator."""
+    """Return the combined coverage of the runs: the most complete run of each operator."""
     found = Coverage()
     first = runs[0]
     probes, compares = first.reports(PROBE), first.reports("compare")
@@ -94,8 +95,8 @@ def _gaps(runs: list[Run], found: Coverage) -> list[str]:
     gaps = [x.text() for x in unseen_of(first.notes)]
     unknown = merged_counts(first.reports(PROBE), "unknown")
     for name, count in unknown.items():
-        gaps.append(f"{name}: {count} calls draw from a distribution that is not known here")
-    # A run that was stopped has none.
+        gaps.append(f"{name}: {count} calls draw from an unknown distribution")
+    # A run that was stopped has no report.
     last = runs[-1].reports("compare") or first.reports("compare")
     reasons: Counter[tuple[str, str]] = Counter()
     parts: Counter[tuple[str, str]] = Counter()
@@ -107,9 +108,9 @@ def _gaps(runs: list[Run], found: Coverage) -> list[str]:
     for (name, reason), count in reasons.items():
         gaps.append(f"{name}: {count} calls without a reference: {reason}")
     for (name, what), count in parts.items():
-        gaps.append(f"{name}: {count} calls checked but for a part: {what}")
+        gaps.append(f"{name}: {count} calls partly checked: {what}")
     for name, count in merged_counts(last, "dropped").items():
-        gaps.append(f"{name}: {count} calls not checked for want of room")
+        gaps.append(f"{name}: {count} calls not checked because memory was full")
     known = {*found.checked, *unknown, *(name for name, _ in reasons)}
     rest = [name for name in found.calls if name not in known]
     if rest:

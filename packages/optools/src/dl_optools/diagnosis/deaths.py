@@ -8,17 +8,17 @@ from dataclasses import replace
 from dl_optools.breadcrumbs.names import SYNCHRONOUS_VARIABLE
 from dl_optools.breadcrumbs.trail import DeadOperator
 from dl_optools.diagnosis.runs import Run, Runner
-from dl_optools.launching.launch import LEVEL_VARIABLE, exact
+from dl_optools.launching.launch import LEVEL_VARIABLE, exact_patterns
 
 MOST = 3
-"""Operators in which a program dies, one after the other, before the search ends."""
+"""Maximum number of operators in which a program dies, one after the other."""
 
 
-def aside(tools: str, operators: Sequence[str]) -> tuple[str, dict[str, str]]:
+def move_to_host(tools: str, operators: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return tools and variables of a run in which operators are on the CPU."""
     if not operators:
         return tools, {}
-    variables = {"OP_FALLBACK_LIST": exact(operators), LEVEL_VARIABLE: "dispatch"}
+    variables = {"OP_FALLBACK_LIST": exact_patterns(operators), LEVEL_VARIABLE: "dispatch"}
     return ",".join(filter(None, ("fallback", tools))), variables
 
 
@@ -36,16 +36,16 @@ def confirm(
     operator: a device that computes in the background fails while another operator runs.
 
     :param run: the first run that died; its :attr:`.Run.dead` is set.
-    :param operators: that are on the CPU.
-    :param tools: those without which the run would not have died.
+    :param operators: operators that run on the CPU.
+    :param tools: tools without which the run would not have died.
     :param repeat: runs the program as in the first run, for operators that die only after more
-        calls than the program makes by itself: tools call some twice.
+        calls than the program makes: tools call some twice.
     """
     assert run.dead is not None
     deaths = [run.dead]
     for _ in range(2):
         say(f"the program was {run.dead.text()}; one more run without other tools\n")
-        names, variables = aside(tools, operators)
+        names, variables = move_to_host(tools, operators)
         run = runner.run(names, **variables, **{SYNCHRONOUS_VARIABLE: "1"})
         if runner.stopped:
             break
@@ -60,5 +60,5 @@ def confirm(
         run = repeat()
         if run.dead is not None and run.dead.name == deaths[0].name:
             return run.dead, []
-    told = "; ".join(each.text() for each in deaths)
-    return None, [f"no two runs died in the same operator: {told}"]
+    descriptions = "; ".join(each.text() for each in deaths)
+    return None, [f"no two runs died in the same operator: {descriptions}"]

@@ -1,12 +1,12 @@
-"""Which operators of a program are wrong: what is run, in which order, and what follows from it.
+"""Search for the wrong operators of a program: a sequence of runs, and conclusions from them.
 
-1. Everything, sampled: each operator against the CPU's float64, each called twice, the draws of
-   random ones against their distribution.
-2. Every call of every operator: what the first run shows may be the consequence of another fault,
-   and convicts nobody else by itself. ``quick``: of what was suspected only.
-3. Where the program printed nan or inf: which operator made the first of finite values.
-4. The first wrong call of each guilty operator by itself, from its bundle.
-5. Where the program is wrong and no operator was found so: a bisection.
+1. All operators, sampled: each is compared with the CPU's float64 and called twice, and the draws
+   of random ones are tested against their distribution.
+2. Every call of every operator: the findings of the first run may be consequences of another
+   fault, and accuse no other operator by themselves. ``quick``: only the suspected operators.
+3. If the program printed nan or inf: the operator that first made one of finite values.
+4. The first wrong call of each guilty operator, replayed alone from its bundle.
+5. If the program is wrong and no operator was found: a bisection.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from functools import partial
 from pathlib import Path
 
 from dl_optools.bisect.verdict import Criteria
-from dl_optools.compare.compare_page import merged, number
+from dl_optools.compare.compare_page import merge_ranks, to_float
 from dl_optools.diagnosis.coverage import Coverage, coverage_of
-from dl_optools.diagnosis.deaths import MOST, aside, confirm
+from dl_optools.diagnosis.deaths import MOST, confirm, move_to_host
 from dl_optools.diagnosis.graphs import check_graphs
 from dl_optools.diagnosis.inside import base, causes
 from dl_optools.diagnosis.names import EVERY_VARIABLE, INSIDE_VARIABLE, PROBE
 from dl_optools.diagnosis.runs import Run, Runner
-from dl_optools.launching.launch import DEVICE_VARIABLE, TIMED_OUT, describe_status, exact
+from dl_optools.launching.launch import DEVICE_VARIABLE, TIMED_OUT, describe_status, exact_patterns
 from dl_optools.launching.unseen_notes import unseen_of
 
 LAST_LINES = 12
-"""Of a program that fails, shown."""
+"""Number of last lines shown of a program that fails."""
 _NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w.])", re.IGNORECASE)
 
 
@@ -37,10 +37,10 @@ _NOT_FINITE = re.compile(r"(?<![\w.])[-+]?(?:nan|inf|infinity)(?![\w.])", re.IGN
 class Guilty:
     """An operator that is wrong.
 
-    :ivar evidence: sentences, the most telling one first.
-    :ivar bundle: of its first wrong call; None: there is none.
-    :ivar alone: whether that call is wrong by itself, too; None: not tried.
-    :ivar script: that reproduces it; None: there is none.
+    :ivar evidence: sentences, the most informative one first.
+    :ivar bundle: bundle of its first wrong call; None: there is none.
+    :ivar alone: True if that call is also wrong when replayed alone; None: not tried.
+    :ivar script: script that reproduces it; None: there is none.
     :ivar returns: False: the program dies or hangs in it.
     """
 
@@ -54,21 +54,21 @@ class Guilty:
 
 @dataclass
 class Diagnosis:
-    """What was found.
+    """Result of a diagnosis.
 
-    :ivar status: the program's own exit status under the tools; where it is not 0,
-        :ivar ending: the last lines of its output, and :ivar log: the file with all of it.
-    :ivar devices: types of the devices whose operators were looked at.
-    :ivar accelerated: one of them is no CPU, or was asked for.
+    :ivar status: the program's own exit status under the tools; if it is not 0,
+        :ivar ending: the last lines of its output, and :ivar log: the file with all of its output.
+    :ivar devices: types of the devices whose operators were checked.
+    :ivar accelerated: one device is not a CPU, or was requested.
     :ivar only_on_device: operators that the CPU cannot compute instead.
     :ivar affected: operators that are wrong because they run a guilty one inside.
-    :ivar notes: facts beside the verdict: what is not reproducible bit by bit, nan and inf.
-    :ivar unable: why nothing can be said; empty where something can.
-    :ivar ranks: processes that called operators.
-    :ivar sampled: of operators that the first run did not accuse only samples were looked at.
+    :ivar notes: facts outside of the verdict: bitwise irreproducible operators, nan and inf.
+    :ivar unable: why there is no verdict; empty if there is one.
+    :ivar ranks: number of processes that called operators.
+    :ivar sampled: only samples were checked of operators that the first run did not accuse.
     :ivar compiled: operators and graphs that are wrong in compiled graphs only.
     :ivar unchecked: what was left out, for the verdict; empty if nothing was.
-    :ivar stopped: somebody stopped it before all was looked at.
+    :ivar stopped: the user stopped it before everything was checked.
     """
 
     command: list[str]
@@ -98,17 +98,17 @@ def diagnose(
     quick: bool = False,
     criteria: Criteria | None = None,
 ) -> Diagnosis:
-    """Find out; see the module.
+    """Run the diagnosis that the module describes.
 
-    :param quick: in step 2 look at those operators only that step 1 found wrong, and leave it out
-        where there are none.
-    :param criteria: whose metric the program has to print, if it ends well.
-    :raises CriterionError: it did not.
+    :param quick: in step 2 check only operators that step 1 found wrong, and skip the step if there
+        are none.
+    :param criteria: criteria whose metric a program that ends normally has to print.
+    :raises CriterionError: it did not print the metric.
     :raises OSError: the program cannot be run.
     """
     found = Diagnosis(runner.command, runner.folder, sampled=quick)
     say("run 1: every operator, sampled\n")
-    # What a user waits for anyway: all steps are looked at.
+    # The user waits for the result anyway, so all steps are checked.
     watching = {"OP_AUTOCOMPARE_BUDGET": "off"}
     first, on_host = _first(runner, found, watching, say)
     found.status = first.status
@@ -116,12 +116,12 @@ def diagnose(
         found.log = first.log
         found.ending = _ending(first.output)
     elif criteria is not None and criteria.number(first.output) is None:
-        raise criteria.never_printed(first.output)
+        raise criteria.missing_metric_error(first.output)
     probes = first.reports(PROBE)
     found.devices = sorted({x.found["device"] for x in probes})
     found.accelerated = DEVICE_VARIABLE in runner.environ or found.devices != ["cpu"]
     found.only_on_device |= {name for x in probes for name in x.found["only_on_device"]}
-    accused, suspected = _accused(first), _unequal(first)
+    accused, suspected = _collect_accusations(first), _collect_unequal(first)
     runs = [first]
     if runner.stopped:
         found.unable, found.stopped = "it was stopped in its first run", True
@@ -137,8 +137,11 @@ def diagnose(
         say(f"run 2: every call of {', '.join(suspects) if quick else 'all operators'}\n")
         variables = {**watching, "AUTOCOMPARE_EVERY": "1", EVERY_VARIABLE: "1"}
         if quick:
-            variables |= {"OP_AUTOCOMPARE_LIST": exact(suspects), "OP_PROBE_LIST": exact(suspects)}
-        tools, more = aside(f"compare,{PROBE}", on_host)
+            variables |= {
+                "OP_AUTOCOMPARE_LIST": exact_patterns(suspects),
+                "OP_PROBE_LIST": exact_patterns(suspects),
+            }
+        tools, more = move_to_host(f"compare,{PROBE}", on_host)
         second = partial(runner.run, tools, **variables, **more)
         runs.append(second())
         if runs[-1].dead is not None and not runner.stopped:
@@ -148,21 +151,21 @@ def diagnose(
     found.notes += graphs.notes
     found.stopped = bool(runner.stopped)
     for run in runs:
-        for name, evidence in _accused(run).items():
+        for name, evidence in _collect_accusations(run).items():
             one = next((x for x in found.guilty if x.name == name), None)
             if one is None:
                 one = Guilty(name)
                 found.guilty.append(one)
-            # What every call shows counts more than what a sample showed.
+            # The complete check is more reliable than the sample.
             one.evidence = evidence
             one.bundle = one.bundle or _bundle(run, name)
-    # Operators that are wrong by themselves are so in graphs, too.
+    # Operators that are wrong by themselves are also wrong in graphs.
     if not found.guilty:
         found.guilty = [Guilty(name, [problem]) for name, problem in graphs.wrong.items()]
         found.compiled = set(graphs.wrong)
     if graphs.dead is not None and all(x.name != graphs.dead.name for x in found.guilty):
-        told = f"the program was {graphs.dead.text()}, and so in another run"
-        found.guilty.append(Guilty(graphs.dead.name, [told], returns=False))
+        death = f"in two runs the program was {graphs.dead.text()}"
+        found.guilty.append(Guilty(graphs.dead.name, [death], returns=False))
         found.compiled.add(graphs.dead.name)
     _find_causes(runner, found, say)
     found.ranks = len(first.reports("compare"))
@@ -177,27 +180,27 @@ def diagnose(
         if run.status != first.status
     ]
     if any(_NOT_FINITE.search(run.output) for run in runs[:1]):
-        say("one more run: where nan and inf come from\n")
+        say("one more run: find the source of nan and inf\n")
         found.notes += _overflow(runner.run("overflow"))
     for each in found.guilty:
-        _alone(runner, each)
+        _replay_alone(runner, each)
     return found
 
 
 def _first(
     runner: Runner, found: Diagnosis, variables: dict[str, str], say: Callable[[str], object]
 ) -> tuple[Run, list[str]]:
-    """Run the program with all tools, with operators on the CPU in which it dies.
+    """Run the program with all tools, moving operators in which it dies to the CPU.
 
     :returns: the last of these runs, and the operators on the CPU.
     """
     on_host: list[str] = []
     while True:
-        tools, more = aside(f"compare,{PROBE}", on_host)
+        tools, more = move_to_host(f"compare,{PROBE}", on_host)
         again = partial(runner.run, tools, **variables, **more)
         run = again()
         if on_host and not run.status:
-            found.guilty[-1].evidence.append("with it on the CPU the program ends well")
+            found.guilty[-1].evidence.append("with it on the CPU the program ends normally")
         if run.dead is None or runner.stopped or len(found.guilty) == MOST:
             return run, on_host
         name = _add_dead(runner, found, run, on_host, say, again)
@@ -215,13 +218,13 @@ def _add_dead(
     say: Callable[[str], object],
     repeat: Callable[[], Run],
 ) -> str | None:
-    """Name the operator in which a run died; None where it cannot be named."""
+    """Name the operator in which a run died; None if it cannot be named."""
     dead, notes = confirm(runner, run, on_host, say, repeat=repeat)
     found.notes += notes
     if dead is None or any(x.name == dead.name for x in found.guilty):
         return None
-    told = [f"the program was {dead.text()} (call {dead.crumb.number}), and so in another run"]
-    found.guilty.append(Guilty(dead.name, told, returns=False))
+    evidence = [f"in two runs the program was {dead.text()} (call {dead.crumb.number})"]
+    found.guilty.append(Guilty(dead.name, evidence, returns=False))
     if dead.crumb.only_on_device:
         found.only_on_device.add(dead.name)
     return dead.name
@@ -232,8 +235,8 @@ def _find_causes(runner: Runner, found: Diagnosis, say: Callable[[str], object])
     wrong = [x.name for x in found.guilty if x.returns and x.name not in found.compiled]
     if len(wrong) < 2 or runner.stopped:
         return
-    say("one more run: which of the wrong operators run another one inside\n")
-    run = runner.run(PROBE, **{"OP_PROBE_LIST": exact(wrong), INSIDE_VARIABLE: "1"})
+    say("one more run: find wrong operators that run another wrong one inside\n")
+    run = runner.run(PROBE, **{"OP_PROBE_LIST": exact_patterns(wrong), INSIDE_VARIABLE: "1"})
     inside: dict[str, set[str]] = {}
     for each in run.reports(PROBE):
         for name, names in each.found["inside"].items():
@@ -246,7 +249,7 @@ def _find_causes(runner: Runner, found: Diagnosis, say: Callable[[str], object])
 
 
 def _ending(output: str) -> list[str]:
-    """The last lines of an output, without the frames that are there because it is a fork."""
+    """Return the last lines of an output, without stack frames of the fork server."""
     lines, ours = [], False
     for line in output.splitlines():
         if line.startswith('  File "'):
@@ -270,28 +273,28 @@ def _is_blind(run: Run, found: Diagnosis) -> bool:
         )
     elif not reports and run.lost:
         found.unable = run.lost
-    elif not any(x.found["checked"] for x in reports) and not _accused(run):
+    elif not any(x.found["checked"] for x in reports) and not _collect_accusations(run):
         blind = "; ".join(x.text() for x in unseen_of(run.notes))
         found.unable = blind or (
             "no operator with a reference ran on the device; does the program use it? "
-            "--device names another one"
+            "--device names another device"
         )
     return bool(found.unable)
 
 
-def _accused(run: Run) -> dict[str, list[str]]:
-    """Operators that are wrong, with the evidence of this run."""
+def _collect_accusations(run: Run) -> dict[str, list[str]]:
+    """Return the wrong operators with the evidence of this run."""
     found: dict[str, list[str]] = {}
     reports = run.reports("compare")
-    for name, each in merged([(x.label, x.found) for x in reports]).items():
+    for name, each in merge_ranks([(x.label, x.found) for x in reports]).items():
         if not each["failed"]:
             continue
-        told = next(x.found["failures"][name] for x in reports if name in x.found["failures"])
+        evidence = next(x.found["failures"][name] for x in reports if name in x.found["failures"])
         ranks = f", on {', '.join(each['ranks'])}" if 0 < len(each["ranks"]) < len(reports) else ""
         found[name] = [
             f"{each['failed']} of {each['checked']} comparisons with the CPU's float64 are wrong, "
-            f"by up to {number(each['units']):.3g} x the rounding bound{ranks}",
-            told,
+            f"by up to {to_float(each['units']):.3g} x the rounding bound{ranks}",
+            evidence,
         ]
     for each_report in run.reports(PROBE):
         for name, problem in each_report.found["wrong"].items():
@@ -299,7 +302,7 @@ def _accused(run: Run) -> dict[str, list[str]]:
     return found
 
 
-def _unequal(run: Run) -> list[str]:
+def _collect_unequal(run: Run) -> list[str]:
     return [name for x in run.reports(PROBE) for name in x.found["unequal"]]
 
 
@@ -316,22 +319,22 @@ def _notes(runs: list[Run]) -> list[str]:
         for each in run.reports(PROBE):
             for name, one in each.found["unequal"].items():
                 lines[name] = (
-                    f"{name}: called twice with the same arguments it gives other bits in "
-                    f"{one['calls']} calls, {one['units']:.3g} eps of the largest value apart: "
-                    "runs will not be equal bit by bit"
+                    f"{name}: repeated with the same arguments, {one['calls']} calls differ, by up "
+                    f"to {one['units']:.3g} eps of the largest value: "
+                    "runs are not bitwise reproducible"
                 )
     return list(lines.values())
 
 
 def _overflow(run: Run) -> list[str]:
-    told = [x.found["told"] for x in run.reports("overflow") if x.found["told"]]
-    if told:
-        return [f"nan or inf was first made here: {told[0]}"]
-    return ["the program printed nan or inf, but no operator made some of finite values"]
+    evidence = [x.found["description"] for x in run.reports("overflow") if x.found["description"]]
+    if evidence:
+        return [f"nan or inf first appeared here: {evidence[0]}"]
+    return ["the program printed nan or inf, but no operator made one from finite values"]
 
 
 def _wrong_here(table: str) -> bool:
-    """Whether the run of a replay was wrong, and not only what the bundle has recorded."""
+    """Return True if the replay's result was wrong, not only the recorded one."""
     row = next((x.split() for x in table.splitlines() if " WRONG " in f" {x} "), [])
     if "WRONG" not in row:
         return True
@@ -342,8 +345,8 @@ def _wrong_here(table: str) -> bool:
         return True
 
 
-def _alone(runner: Runner, each: Guilty) -> None:
-    """Replay the first wrong call, and write a script of it."""
+def _replay_alone(runner: Runner, each: Guilty) -> None:
+    """Replay the first wrong call, and export a script for it."""
     if each.bundle is None:
         return
     done = runner.dl("replay", str(each.bundle), "--check")

@@ -12,16 +12,16 @@ from dl_optools.diagnosis.independence import CERTAIN_BITS, FEWEST, SIGMAS
 Tensor = torch.Tensor
 BINS = 64
 FALSE_ALARM = 1e-12
-"""Probability that the draws of a right operator fail the test of their distribution."""
+"""Probability that the draws of a correct operator fail the test of their distribution."""
 SPREAD = 0.8
 """Variance of ``s * s`` for scores s of uniform numbers: 144 / 80 - 1."""
 
 
 class DrawHistory:
-    """Sums over the scores of calls, and which draws came from which state of the generator.
+    """Sums over the scores of calls, and the generator state that each draw came from.
 
-    Calls that begin where no call ended begin the sums again: a program that sets its seed draws
-    the same numbers twice, which is not a sample of twice the size.
+    A call that starts at a state where no call ended restarts the sums: a program that sets its
+    seed draws the same numbers twice, which is not a sample of twice the size.
     """
 
     def __init__(self) -> None:
@@ -31,15 +31,17 @@ class DrawHistory:
         self.restart()
 
     def restart(self) -> None:
-        """Begin the sums again."""
+        """Restart the sums."""
         self._count = 0
         self._mean = self._spread = self._slack = 0.0
         self._bins = torch.zeros(BINS, dtype=torch.float64)
 
-    def again(self, values: Tensor, entropy: Tensor, state: bytes, number: int) -> str:
+    def describe_repetition(
+        self, values: Tensor, entropy: Tensor, state: bytes, number: int
+    ) -> str:
         """Describe earlier calls that drew the same from other states of the generator.
 
-        Few values may be the same by chance, but not at every call.
+        Small draws may be equal by chance, but not at every call.
         """
         bits = float(entropy.sum())
         kind = f"{values.dtype} {tuple(values.shape)}"
@@ -51,14 +53,14 @@ class DrawHistory:
         self._runs[kind] = (drawn, state, run)
         if bits < 2 * CERTAIN_BITS:
             few = run < 2 * CERTAIN_BITS
-            return "" if few else "call after call draws the same, from other generator states"
+            return "" if few else "every call draws the same, from different generator states"
         before, first = self._seen.setdefault(drawn, (state, number))
         if before == state:
             return ""
         return f"call {first} drew the same numbers from another state of the generator"
 
-    def alike(self, scores: Tensor, state: bytes, number: int) -> str:
-        """Return True if the draws depend on those of the operator's previous call."""
+    def describe_dependence(self, scores: Tensor, state: bytes, number: int) -> str:
+        """Describe a dependence of the draws on those of the operator's previous call."""
         last, self._last = self._last, (state, number, scores.flatten())
         if last is None or last[0] == state:
             return ""
@@ -72,9 +74,9 @@ class DrawHistory:
         return f"draws depend on those of call {last[1]}: their correlation is {share:.3g}"
 
     def add(self, uniforms: Tensor, slack: float) -> str:
-        """Add a call's transformed draws, and test all that there are.
+        """Add a call's transformed draws, and test all draws so far.
 
-        :param slack: what the rounding of the draws may move the distribution.
+        :param slack: how far the rounding of the draws may shift the distribution.
         """
         u = uniforms.flatten()
         scores = (u - 0.5) * math.sqrt(12)
@@ -83,17 +85,17 @@ class DrawHistory:
         self._spread += float((scores.square() - 1).sum())
         self._slack += slack * u.numel()
         self._bins += torch.histc(u, BINS, 0.0, 1.0)
-        return misfit(self._count, self._mean, self._spread, self._slack, self._bins)
+        return describe_misfit(self._count, self._mean, self._spread, self._slack, self._bins)
 
 
-def misfit(count: int, mean: float, spread: float, slack: float, bins: Tensor) -> str:
-    """Test whether transformed draws are not uniform: their mean, spread and distribution function.
+def describe_misfit(count: int, mean: float, spread: float, slack: float, bins: Tensor) -> str:
+    """Describe how transformed draws deviate from a uniform distribution: mean, spread, CDF.
 
     The distribution function by the Dvoretzky-Kiefer-Wolfowitz inequality (Massart, The tight
     constant in the Dvoretzky-Kiefer-Wolfowitz inequality, Annals of Probability 18, 1990).
 
     :param mean: sum of the scores, :param spread: of their squares less 1, :param slack: of the
-        calls' slacks, :param bins: how many uniforms are in each of equal bins.
+        calls' slacks, :param bins: number of uniforms in each of equal bins.
     """
     if count < FEWEST:
         return ""

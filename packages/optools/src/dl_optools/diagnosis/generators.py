@@ -1,4 +1,4 @@
-"""The state of the random generator that a call draws from."""
+"""State of the random generator that a call draws from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 
 class GeneratorState:
-    """Reads and writes one generator: the argument of a call, or the default one of its device."""
+    """Reads and writes one generator: the argument of a call, or its device's default generator."""
 
     def __init__(self, bound: Mapping[str, Any], device: torch.device) -> None:
         self._given: torch.Generator | None = bound.get("generator")

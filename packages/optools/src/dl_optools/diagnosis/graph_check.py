@@ -1,7 +1,7 @@
 """Check of compiled graphs: their operators one by one, and each graph as a whole.
 
-Where a tool sees single operators, ``torch.compile`` does not compile. This tool sees none, so that
-the program runs as it is.
+While a tool observes single operators, ``torch.compile`` does not compile. This tool observes none,
+so that the program runs unchanged.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.breadcrumbs.crumb_file import FINISHED, RAISED, CrumbWriter
 from dl_optools.breadcrumbs.names import FOLDER_VARIABLE
 from dl_optools.breadcrumbs.recorder import describe
-from dl_optools.diagnosis.twice import apart, differing
+from dl_optools.diagnosis.repeated_calls import find_difference, max_distance
 from dl_optools.environment import environment
 from dl_optools.names import Level, overload_name
 from dl_optools.tool import Tool
 
 T = TypeVar("T")
 OPERATOR_UNITS = 64.0
-"""Units of epsilon, of the largest value, that one operator may differ by in and out of a graph: a
-graph may run it block by block."""
+"""Allowed difference of one operator in and out of a graph, in units of epsilon of the largest
+value: a graph may compute it blockwise."""
 GRAPH_UNITS = 4096.0
-"""Units that a whole graph may differ by, in which operators are fused and errors add up."""
+"""Allowed difference of a whole graph, in which operators are fused and errors accumulate."""
 
 
 class GraphCheck(Tool):
     """Compares compiled graphs with their operators, run one by one.
 
-    Each operator of a graph runs on the device as it is, and compiled alone, with the same
-    arguments. Which of the two is right the comparison of operators with the CPU says; what a graph
-    does beyond its operators, such as fusion, shows in its results.
+    Each operator of a graph runs eagerly on the device, and compiled alone, with the same
+    arguments. Which of the two is right follows from the comparison of operators with the CPU;
+    faults of a graph beyond its operators, such as in fusion, show in its results.
     """
 
     variable = "GRAPHS"
@@ -91,11 +91,11 @@ class GraphCheck(Tool):
         return any(isinstance(x, torch.Tensor) and x.device.type == self.device for x in leaves)
 
     def accuse(self, name: str, problem: str) -> None:
-        """Note what is wrong with an operator or a graph, the first time."""
+        """Record the first problem of an operator or a graph."""
         self.wrong.setdefault(name, problem)
 
     def recorded(self, text: str, work: Callable[[], T]) -> T:
-        """Run something under a record that survives the process."""
+        """Run a function while a breadcrumb that survives the process names it."""
         if self._crumbs is None or self._slot is None:
             return work()
         self._crumbs.begin(self._slot.at, text)
@@ -111,7 +111,7 @@ class GraphCheck(Tool):
 
 
 class _CheckedGraph:
-    """Stands in for a compiled graph."""
+    """Wrapper of a compiled graph."""
 
     # AOTAutograd passes the arguments as one list.
     _boxed_call = True
@@ -153,18 +153,18 @@ class _CheckedGraph:
             if not (isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor)):
                 continue
             left, right = to_host(one), to_host(two)
-            if same_values(left, right) or (units := apart(right, left)) <= GRAPH_UNITS:
+            if same_values(left, right) or (units := max_distance(right, left)) <= GRAPH_UNITS:
                 continue
             self.check.accuse(
                 self.name,
-                f"value {at} is {units:.3g} eps from that of its operators run one by one, each of "
-                "which is right alone",
+                f"value {at} differs by {units:.3g} eps from that of its operators run one by one, "
+                "each of which is right alone",
             )
 
     def run_alone(
         self, node: Node, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> None:
-        """Compare one operator with what it computes as a compiled graph of its own."""
+        """Compare one operator with the result of a compiled graph that contains only it."""
         overload = node.target
         assert isinstance(overload, Overload)
         name = overload_name(overload)
@@ -174,22 +174,22 @@ class _CheckedGraph:
         text = describe(name, args, kwargs)
 
         def run() -> list[Any]:
-            # A result of another call would be noticed only if that call's was another one.
+            # A result of another call would go unnoticed if that call computed the same values.
             with contextlib.suppress(RuntimeError):
-                part([_other(x) for x in tensors])
+                part([_with_other_values(x) for x in tensors])
             return list(part(list(copies)))
 
         found = self.check.recorded(f"{text} in a compiled graph", run)
         several = isinstance(result, (tuple, list))
-        again = _like(result, found) if several else found[0]
-        pair = differing(overload, args, kwargs, result, again)
+        again = _replace_tensors(result, found) if several else found[0]
+        pair = find_difference(overload, args, kwargs, result, again)
         if pair is None:
             pair = _other_zeros(result, again)
-        if pair is not None and (units := apart(*pair)) > OPERATOR_UNITS:
+        if pair is not None and (units := max_distance(*pair)) > OPERATOR_UNITS:
             self.check.accuse(
                 name,
-                f"in a compiled graph its result is {units:.3g} eps from that of the same call "
-                f"outside of one: {text}",
+                f"in a compiled graph its result differs by {units:.3g} eps from that of the same "
+                f"call outside of one: {text}",
             )
         for one, two in zip(copies, tensors, strict=True):
             if not same_values(to_host(one), to_host(two)):
@@ -211,7 +211,7 @@ class _CheckedGraph:
 
 
 class _OneByOne(Interpreter):
-    """Runs a graph eagerly, and each operator as a graph of its own besides."""
+    """Runs a graph eagerly, and additionally each operator as a graph of its own."""
 
     def __init__(self, graph: _CheckedGraph) -> None:
         super().__init__(graph._module)
@@ -261,8 +261,8 @@ def _graph_of(
     return GraphModule({}, graph)
 
 
-def _like(result: Sequence[Any], found: list[Any]) -> tuple[Any, ...]:
-    """Put tensors where a result has some."""
+def _replace_tensors(result: Sequence[Any], found: list[Any]) -> tuple[Any, ...]:
+    """Return the structure of a result with its tensors replaced."""
     tensors = iter(found)
     return tuple(next(tensors) if isinstance(x, torch.Tensor) else x for x in result)
 
@@ -288,8 +288,8 @@ def _copy(value: Any) -> Any:
     return made.copy_(value.detach())
 
 
-def _other(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor of that layout with other values, as far as these are not indices."""
+def _with_other_values(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a tensor of the same layout with other values, unless they are indices."""
     made: torch.Tensor = _copy(tensor)
     return made.mul_(0.5) if made.is_floating_point() else made
 
@@ -301,7 +301,7 @@ def _share_memory(tensors: Sequence[torch.Tensor]) -> bool:
 
 @contextlib.contextmanager
 def _same_draws(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Have what follows draw the random numbers that were drawn inside."""
+    """Replay the same random numbers in the code that follows the context."""
     devices = {x.device for x in tensors if x.device.type != "cpu"}
     states = [(x, torch.get_device_module(x).get_rng_state(x)) for x in devices]
     host = torch.random.get_rng_state()

@@ -1,6 +1,6 @@
-"""One more run for programs that compile: compiled graphs against their operators.
+"""Additional run for programs that compile: compiled graphs against their operators.
 
-Under tools that see single operators a program does not compile. Imports no torch.
+Under tools that observe single operators a program does not compile. Imports no torch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dl_optools.diagnosis.names import GRAPHS, PROBE
 from dl_optools.diagnosis.runs import Run, Runner
 
 CHECKED = "dl"
-"""The backend whose graphs are checked."""
+"""Backend whose graphs are checked."""
 
 
 @dataclass
@@ -23,7 +23,7 @@ class GraphFindings:
 
     :ivar wrong: operators and graphs that are wrong, with the evidence.
     :ivar dead: the operator in which the program died; None if it did not.
-    :ivar unchecked: what the verdict says was not checked; empty if nothing was left out.
+    :ivar unchecked: what the verdict lists as not checked; empty if nothing was left out.
     """
 
     wrong: dict[str, str] = field(default_factory=dict)
@@ -33,14 +33,14 @@ class GraphFindings:
 
 
 def check_graphs(runner: Runner, first: Run, say: Callable[[str], object]) -> GraphFindings:
-    """Run the program so that it compiles, if it does.
+    """Run the program with compilation, if it compiles.
 
-    :param first: a run that saw single operators.
+    :param first: a run that observed single operators.
     """
     found = GraphFindings()
     used = {name for x in first.reports(PROBE) for name in x.found.get("compilers", ())}
     if others := sorted(used - {CHECKED}):
-        found.unchecked = f"what torch.compile compiles by {' and '.join(others)}"
+        found.unchecked = f"graphs that torch.compile compiles with {' and '.join(others)}"
     if CHECKED not in used or runner.stopped:
         return found
     say("one more run: compiled graphs, each against its operators\n")
@@ -54,7 +54,7 @@ def check_graphs(runner: Runner, first: Run, say: Callable[[str], object]) -> Gr
             f"{text}: {count} calls not checked" for text, count in report.found["skipped"].items()
         ]
     if not reports and found.dead is None:
-        found.unchecked = "what torch.compile compiles by dl: the program compiled nothing"
+        found.unchecked = "graphs of torch.compile with dl: the program compiled nothing"
         if run.status:
-            found.unchecked = f"what torch.compile compiles by dl: see {run.log}"
+            found.unchecked = f"graphs of torch.compile with dl: see {run.log}"
     return found

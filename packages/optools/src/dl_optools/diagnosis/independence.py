@@ -1,4 +1,4 @@
-"""Draws that depend on each other: rows that are the same, neighbours that are correlated."""
+"""Tests for dependent draws: equal rows, correlated neighbours."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import torch
 Tensor = torch.Tensor
 
 SIGMAS = 8.0
-"""A correlation that is further off is wrong: by chance once in 8e14 of the lags looked at."""
+"""Correlation threshold: exceeded by chance once in 8e14 of the examined lags."""
 CERTAIN_BITS = 64.0
-"""Entropy of draws that no chance makes equal."""
+"""Entropy in bits from which equal draws are not due to chance."""
 FEWEST = 64
-"""Least number of values for a correlation."""
+"""Minimum number of values for a correlation."""
 _BLOCKS = tuple(2**power for power in range(5, 15))
-"""Periods that kernels have: threads of a group, elements of a block."""
+"""Typical periods of kernels: threads of a group, elements of a block."""
 
 
 def repetition(values: Tensor, entropy: Tensor) -> str:
-    """Find values that are the same all along a dimension, or in two of the last dimension's rows.
+    """Find values that are constant along a dimension, or two equal rows of the last dimension.
 
     :param entropy: collision entropy of each value, of the values' shape.
     """
@@ -36,7 +36,7 @@ def repetition(values: Tensor, entropy: Tensor) -> str:
 
 
 def _equal_rows(rows: Tensor, entropy: Tensor) -> str:
-    """Two equal rows of a matrix, each of which has enough entropy to be the only one."""
+    """Find two equal rows of a matrix, if each has enough entropy to be unique."""
     enough = entropy.sum(1) >= CERTAIN_BITS + 2 * math.log2(max(rows.size(0), 1))
     places = enough.nonzero().flatten()
     if places.numel() < 2:
@@ -53,7 +53,7 @@ def _equal_rows(rows: Tensor, entropy: Tensor) -> str:
 
 
 def correlation(scores: Tensor) -> str:
-    """Neighbours along a dimension, or values a block apart, that tell of each other.
+    """Find correlated neighbours along a dimension, or correlated values a block apart.
 
     :param scores: of mean 0 and variance 1, in the order of the draws.
     """

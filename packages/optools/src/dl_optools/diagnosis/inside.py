@@ -1,6 +1,6 @@
-"""Operators that run other operators inside, as a dropout runs a product.
+"""Operators that run other operators inside, such as a dropout that runs a product.
 
-A wrong product makes the dropout wrong, too: the product is to blame.
+A wrong product makes the dropout wrong, too: then the product is to blame.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PREFIX = "aten::"
 def run_and_record(run: Callable[[], Any]) -> tuple[Any, set[str]]:
     """Run a call, and return its result with the names of the operators that ran inside.
 
-    Without names where the program is profiled: a process has one profiler.
+    The names are empty while the program is profiled: a process has one profiler.
     """
     from torch._C._autograd import _profiler_enabled
     from torch.autograd.profiler import profile

@@ -1,4 +1,4 @@
-"""Operators that return their input times what they drew: dropout and randomised leaky ReLU."""
+"""Operators that return their input times a random factor: dropout and randomised leaky ReLU."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from dl_core.torch_backend.judging.comparison import to_host
 
 Tensor = torch.Tensor
 DROPOUTS = ("native_dropout", "_fused_dropout")
-"""They return the result and its mask."""
+"""Operators that return the result and its mask."""
 RRELU = ("rrelu_with_noise", "rrelu_with_noise_functional")
 
 
-def kept_share(name: str, bound: Mapping[str, Any]) -> float:
-    """Return the probability to keep an element: ``_fused_dropout`` is given that one."""
+def keep_probability(name: str, bound: Mapping[str, Any]) -> float:
+    """Return the probability to keep an element; ``_fused_dropout`` gets it as an argument."""
     p = float(bound["p"])
     return p if name == "_fused_dropout" else 1 - p
 
 
 def product_problem(name: str, bound: Mapping[str, Any], result: Any) -> str:
-    """Describe elements of the result that are not the input times what was drawn for them."""
+    """Describe elements of the result that are not the input times the drawn factor."""
     if name in DROPOUTS:
         output, mask = result
         source = to_host(bound["self"] if name == "_fused_dropout" else bound["input"])
-        share = kept_share(name, bound)
+        share = keep_probability(name, bound)
         factor = to_host(mask).double() / (share or 1.0)
         return _off(source, factor, to_host(output), "the input / (1 - p) where the mask is set")
     if name in RRELU and result is not bound["self"]:
@@ -36,10 +36,10 @@ def product_problem(name: str, bound: Mapping[str, Any], result: Any) -> str:
 
 
 def _off(given: Tensor, factor: Tensor, output: Tensor, what: str) -> str:
-    """Compare; an input of nan or inf says nothing: 0 x inf is nan, where a kernel multiplies."""
+    """Compare output and product, except where the input is nan or inf (0 x inf is nan)."""
     if output.shape != given.shape or factor.shape != given.shape:
         shapes = ", ".join(str(list(x.shape)) for x in (given, factor, output))
-        return f"the input, what was drawn for it, and the output have the shapes {shapes}"
+        return f"the input, its random factors and the output have the shapes {shapes}"
     source, out, eps = given.double(), output.double(), torch.finfo(output.dtype).eps
     want = source * factor.double()
     known = source.isfinite() & want.isfinite()

@@ -1,4 +1,4 @@
-"""The law of ``randperm``."""
+"""Distribution of ``randperm``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 
 import torch
 
-from dl_optools.diagnosis.laws import Law
+from dl_optools.diagnosis.distributions import Distribution
 
 Tensor = torch.Tensor
 
 
 class Permutation:
-    """The numbers from 0 to ``count - 1`` in random order; see :class:`~.laws.Law`."""
+    """Random order of 0 to ``count - 1``; see :class:`~.distributions.Distribution`."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -20,13 +20,13 @@ class Permutation:
         self.is_defined = True
         self.varies = count > 1
 
-    def first(self, rows: int) -> Law:
+    def first(self, rows: int) -> Distribution:
         return self
 
     def outside(self, values: Tensor) -> str:
         if torch.equal(values.long().sort().values, torch.arange(self.count)):
             return ""
-        return f"{values.numel()} numbers of a permutation are not those from 0, each once"
+        return f"{values.numel()} numbers of a permutation are not the integers from 0, each once"
 
     def uniforms(self, values: Tensor, noise: Tensor) -> Tensor:
         return (values.double() + noise) / max(self.count, 1)

@@ -1,4 +1,4 @@
-"""What comparing with the CPU does not see: calls that change their mind, and draws."""
+"""Checks that complement the comparison with the CPU: nondeterministic calls, and random draws."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dl_optools.diagnosis.draws import DrawChecks
 from dl_optools.diagnosis.inside import run_and_record
 from dl_optools.diagnosis.masked import RRELU
 from dl_optools.diagnosis.names import EVERY_VARIABLE, INSIDE_VARIABLE
-from dl_optools.diagnosis.twice import apart, differing
+from dl_optools.diagnosis.repeated_calls import find_difference, max_distance
 from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.on_host import only_on_device
@@ -25,14 +25,14 @@ from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
 
 GROSS = 1 << 10
-"""Units of the dtype's epsilon, of the largest value, that no order of summation explains."""
+"""Difference, in units of the dtype's epsilon of the largest value, beyond any summation order."""
 
 
 class OpProbe(Tool):
-    """Calls overloads twice, with the same arguments, and looks at what random ones draw.
+    """Calls overloads twice with the same arguments, and tests the draws of random ones.
 
-    The program's random numbers stay what they are: further draws are made from a state that is
-    put back. What is written in place is not called twice.
+    The program's random numbers do not change: the state of the generator is restored after
+    further draws. Calls that write in place are not repeated.
     """
 
     variable = "PROBE"
@@ -89,15 +89,15 @@ class OpProbe(Tool):
             result, self.inside[call.name] = run_and_record(call.proceed)
         return result
 
-    # Twice the same
+    # Repeated calls
 
     def _compare(self, call: OpCall, result: Any, again: Any) -> None:
         self.repeated[call.name] += 1
         overload = cast("Overload[Any, Any]", call.function)
-        found = differing(overload, call.args, call.kwargs, result, again)
+        found = find_difference(overload, call.args, call.kwargs, result, again)
         if found is None:
             return
-        units = apart(*found)
+        units = max_distance(*found)
         with self._lock:
             known = self.unequal.setdefault(call.name, {"calls": 0, "units": 0.0})
             known["calls"] += 1
@@ -105,8 +105,8 @@ class OpProbe(Tool):
             if units > GROSS:
                 self.wrong.setdefault(
                     call.name,
-                    f"called twice with the same arguments it gives results that are "
-                    f"{units:.3g} eps apart (call {call.number})",
+                    f"two calls with the same arguments differ by {units:.3g} eps of the largest "
+                    f"value (call {call.number})",
                 )
 
     # Draws
@@ -131,7 +131,7 @@ class OpProbe(Tool):
         return result
 
     def report(self) -> dict[str, Any]:
-        """All of it, as JSON."""
+        """Return all findings as JSON."""
         return {
             "calls": dict(self.calls),
             "dtypes": {name: sorted(x) for name, x in self.dtypes.items()},

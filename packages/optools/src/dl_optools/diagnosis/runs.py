@@ -1,4 +1,4 @@
-"""Runs of a program under tools, and what its processes said in them. Imports no torch."""
+"""Runs of a program under tools, and the reports of its processes. Imports no torch."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dl_optools.bisect.starting import Starter
+from dl_optools.bisect.starter import Starter
 from dl_optools.breadcrumbs.names import BREADCRUMBS
 from dl_optools.breadcrumbs.trail import DEFAULT_HANG, DeadOperator, Trail
 from dl_optools.diagnosis.names import GRAPHS, PROBE
-from dl_optools.launching.launch import TIMED_OUT, TOOLS_VARIABLE, complaints, lost
+from dl_optools.launching.launch import TIMED_OUT, TOOLS_VARIABLE, complaints, describe_lost
 from dl_optools.launching.lifetime import exit_status
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import Notes
@@ -25,7 +25,7 @@ from dl_optools.outputs import VARIABLE as OUTPUT_VARIABLE
 class Run:
     """One run of the program.
 
-    :ivar problems: what tools said that could not run, or lost results.
+    :ivar problems: messages of tools that could not run, or lost results.
     :ivar dead: the operator in which a process died or hung; None if none did.
     :ivar raised: the last operator that raised an error, with its arguments; empty if none did.
     """
@@ -40,11 +40,11 @@ class Run:
 
     @property
     def lost(self) -> str:
-        """Which processes ended before their tools had a result; empty where none did."""
-        return lost(self.notes)
+        """Describe processes that ended before their tools had a result; empty without any."""
+        return describe_lost(self.notes)
 
     def reports(self, tool: str) -> list[Report]:
-        """What the processes that called operators say of a tool."""
+        """Return a tool's reports from the processes that called operators."""
         found = reports_of(self.notes, tool)
         return [x for x in found if x.found["calls"]]
 
@@ -52,11 +52,11 @@ class Run:
 class Runner:
     """Runs one program, until the user stops it by Ctrl-C or SIGTERM.
 
-    :ivar stopped: the exit status of being stopped: nothing is run any more; 0: it was not.
-    :param folder: of logs and results.
+    :ivar stopped: exit status after the user's stop, after which nothing runs; 0: not stopped.
+    :param folder: folder for logs and results.
     :param timeout: seconds after which a run is killed; None: never.
-    :param hang: seconds after which a run is killed in which one operator still runs.
-    :param starter: of runs, which the caller closes; None: one of its own.
+    :param hang: seconds after which a run is killed if one operator is still running.
+    :param starter: starter of runs, which the caller closes; None: create one.
     """
 
     def __init__(
@@ -79,20 +79,20 @@ class Runner:
         self._starter = starter or Starter(command, environ, timeout)
 
     def run(self, tools: str, **variables: str) -> Run:
-        """Run it to its end, or until it is stopped.
+        """Run the program to its end, or until it is stopped.
 
-        :raises OSError: there is no such program, or no place for its log.
+        :raises OSError: the program does not exist, or its log cannot be written.
         """
         self._count += 1
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / f"run_{self._count}.log"
         with Notes() as notes, Trail(self.hang, self.timeout) as trail:
             environ = {
-                # A starter that runners share has not the variables of each.
+                # A starter that runners share does not have the variables of each.
                 **({} if self._owned else self.environ),
                 **trail.variables,
-                # The check of graphs records by itself: torch compiles nothing where a tool sees
-                # single operators.
+                # The graph check records breadcrumbs itself: torch compiles nothing while a tool
+                # observes single operators.
                 TOOLS_VARIABLE: (
                     tools if tools == GRAPHS else ",".join(filter(None, (tools, BREADCRUMBS)))
                 ),
@@ -115,12 +115,12 @@ class Runner:
         return Run(status, output, log, complaints(lines), lines, dead, raised)
 
     def close(self) -> None:
-        """End what runs start from."""
+        """Close the starter of runs."""
         if self._owned:
             self._starter.close()
 
     def dl(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of ``dl`` with the program's environment."""
+        """Run a ``dl`` command with the program's environment."""
         command = [sys.executable, "-m", "dl_core.cli", *arguments]
         try:
             if not self.stopped:
@@ -133,7 +133,7 @@ class Runner:
 
 
 def merged_counts(reports: Sequence[Report], key: str) -> dict[str, int]:
-    """A dictionary of counts, over processes."""
+    """Return a dictionary of counts, summed over processes."""
     found: dict[str, int] = {}
     for each in reports:
         counts: dict[str, Any] = each.found[key]

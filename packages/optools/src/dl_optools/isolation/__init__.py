@@ -1,1 +1,1 @@
-"""Bundles of unknown origin are read and run in a child: its limits and its end harm nobody."""
+"""Isolation of bundles of unknown origin: a child process with limits reads and runs them."""

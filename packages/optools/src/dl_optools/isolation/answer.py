@@ -1,4 +1,4 @@
-"""What the work on one bundle comes to, as the child says it to its parent. Imports no torch."""
+"""Result of the work on one bundle, sent from the child to its parent. Imports no torch."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 WRONG = 1
-"""Exit code where a result is wrong, a call raises, or its child ends."""
+"""Exit code if a result is wrong, a call raises, or its child ends."""
 REFUSED = 2
-"""Exit code where a bundle cannot be used."""
+"""Exit code if a bundle cannot be used."""
 
 
 @dataclass
 class Answer:
     """Texts for the terminal, and the exit code.
 
-    :ivar rows: of the table.
-    :ivar lines: below the table.
-    :ivar errors: for standard error.
+    :ivar rows: rows of the table.
+    :ivar lines: lines below the table.
+    :ivar errors: lines for standard error.
     """
 
     rows: list[list[str]] = field(default_factory=list)
@@ -35,9 +35,9 @@ class Answer:
 
     @classmethod
     def read(cls, value: Any) -> Answer:
-        """What a child says; it may be in the hands of a bundle.
+        """Parse a child's answer; a bundle may have taken control of the child.
 
-        :raises ValueError: it is no answer.
+        :raises ValueError: it is not an answer.
         """
         if not isinstance(value, dict) or value.keys() != cls().as_json().keys():
             raise ValueError("it has other fields")
@@ -47,5 +47,5 @@ class Answer:
             if not isinstance(texts, list) or not all(isinstance(x, str) for x in texts):
                 raise ValueError("its fields are not lists of texts")
         if type(found.code) is not int or not 0 <= found.code <= REFUSED:
-            raise ValueError("its exit code is none")
+            raise ValueError("its exit code is invalid")
         return found

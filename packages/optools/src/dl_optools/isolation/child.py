@@ -1,4 +1,4 @@
-"""The child's side: one question after the other, within limits."""
+"""Child process that answers one question after the other, within limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKS = {
     "show": "dl_optools.replay.description:show",
     "export": "dl_optools.replay.export:export",
 }
-"""What can be asked, and the function that does it."""
+"""Supported questions, and the functions that answer them."""
 
 
 def work_of(name: str) -> Work:
@@ -28,7 +28,7 @@ def work_of(name: str) -> Work:
 
 
 class Bundles:
-    """Handler of questions about bundles; the first one is None, for why there is no device.
+    """Handler of questions about bundles; None asks why the device is not available.
 
     Its parameters are those of :class:`.worker.Worker`.
     """
@@ -53,19 +53,19 @@ class Bundles:
 
 
 def _ready(device: str | None, name: str) -> str:
-    """Have torch and the device take what they need anyway: it is on no bundle's account.
+    """Let torch and the device allocate their own memory before a bundle's limits apply.
 
     :param device: None: none is used; ``""``: the accelerator, or else the CPU.
-    :returns: why there is no such device here.
+    :returns: why the device is not available.
     """
     import torch
 
-    from dl_optools.tool import check_device, chosen_device
+    from dl_optools.tool import check_device, resolve_device
 
     torch.sparse.check_sparse_tensor_invariants.enable()
     if device is None:
         return ""
-    device = chosen_device(device)
+    device = resolve_device(device)
     try:
         check_device(device.partition(":")[0], name)
         for place in dict.fromkeys(["cpu", device]):

@@ -1,4 +1,4 @@
-"""What a bundle may take of the machine. Imports no torch."""
+"""Resource limits for a bundle. Imports no torch."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from diopi_proto.free_memory import free_memory
 from diopi_proto.worker.limits import lower_limit
 
 SHARE = 0.5
-"""Of the memory that is free, for one bundle unless its user says otherwise."""
+"""Default share of the free memory for one bundle."""
 SECONDS = 600.0
-"""For one bundle, unless its user says otherwise."""
+"""Default time limit for one bundle in seconds."""
 _NO_CORE = 1
-"""At 0 a program that the kernel hands cores to would still get one."""
+"""At 0 the kernel would still pipe a core dump to its handler program."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one bundle may take.
+    """Limits for one bundle.
 
-    :ivar memory: bytes, on top of what torch and the device take without it.
+    :ivar memory: bytes, in addition to what torch and the device use by themselves.
     :ivar seconds: from the question to the answer.
     """
 
@@ -32,15 +32,15 @@ class Limits:
 
 
 def default_memory() -> int:
-    """Half of the memory that is free now, in this control group too."""
+    """Return half of the memory that is free now, also within this control group."""
     return int(SHARE * free_memory())
 
 
 def confine(limits: Limits, *, writes: bool, devices: bool) -> None:
-    """Hold this process to the limits from now on. There is no way back.
+    """Apply the limits to this process, irrevocably.
 
-    :param writes: it may write files, each no longer than the memory it may take.
-    :param devices: it uses one, whose driver may map more address space than there is memory.
+    :param writes: it may write files, each no longer than its memory limit.
+    :param devices: it uses a device, whose driver may map more address space than there is memory.
     """
     lower_limit(resource.RLIMIT_CORE, _NO_CORE, hard=True)
     lower_limit(resource.RLIMIT_FSIZE, limits.memory if writes else 0, hard=True)
@@ -52,8 +52,8 @@ def confine(limits: Limits, *, writes: bool, devices: bool) -> None:
 
 
 def allow_time(limits: Limits) -> None:
-    """So much processor time from now on: ends it where nobody is left to stop it."""
+    """Limit processor time from now on: ends the process even if the parent is gone."""
     used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
-    # Of a fraction of a second the kernel knows nothing.
+    # The kernel counts whole seconds.
     seconds = math.ceil(used + limits.seconds * (os.cpu_count() or 1)) + 1
     lower_limit(resource.RLIMIT_CPU, seconds)

@@ -1,4 +1,4 @@
-"""Options of the commands that read bundles, and what they make. Imports no torch."""
+"""Options of the commands that read bundles, and the workers for them. Imports no torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dl_optools.options import SIZES, nbytes
 
 
 class Asked(Protocol):
-    """What answers questions about bundles."""
+    """Worker that answers questions about bundles."""
 
     def ask(self, work: str, path: str, **arguments: Any) -> Answer: ...
 
@@ -25,9 +25,9 @@ class Asked(Protocol):
 
 
 def add_limits(parser: argparse.ArgumentParser, style: str = "-") -> None:
-    """The options that :func:`worker_of` reads.
+    """Add the options that :func:`worker_of` reads.
 
-    :param style: between the words of a name.
+    :param style: separator between the words of an option.
     """
     group = parser.add_argument_group(
         "bundles of unknown origin",
@@ -38,7 +38,7 @@ def add_limits(parser: argparse.ArgumentParser, style: str = "-") -> None:
         f"--memory{style}limit",
         type=_size,
         metavar="BYTES",
-        help="that one may take, such as 4G; default: half of what is free",
+        help="memory limit per bundle, such as 4G (default: half of what is free)",
     )
     group.add_argument(
         "--timeout", type=seconds, default=SECONDS, metavar="SECONDS", help="default: %(default)g"
@@ -46,7 +46,7 @@ def add_limits(parser: argparse.ArgumentParser, style: str = "-") -> None:
     group.add_argument(
         "--trusted",
         action="store_true",
-        help="they are of known origin: work in this process, and run unsafe calls, too",
+        help="trust the bundles: work in this process, and run unsafe calls, too",
     )
 
 
@@ -65,12 +65,12 @@ def worker_of(
     imports: Sequence[str] = (),
     writes: bool = False,
 ) -> Asked:
-    """A child with the limits that the command line asks for; with ``--trusted`` this process.
+    """Return a child with the limits of the command line; with ``--trusted`` this process.
 
-    :param name: of the command, in errors.
-    :param device: that the works use; ``""``: the accelerator, or else the CPU. None: none.
-    :param imports: modules that the works use.
-    :param writes: the works may write files.
+    :param name: name of the command, for errors.
+    :param device: device that the work uses; ``""``: the accelerator, or else the CPU. None: none.
+    :param imports: modules that the work uses.
+    :param writes: the work may write files.
     """
     memory = arguments.memory_limit or default_memory()
     if arguments.trusted:
@@ -80,7 +80,7 @@ def worker_of(
 
 
 class _Here:
-    """Does the work in this process, where nothing but its count limits memory."""
+    """Does the work in this process, where memory is limited only by the bundle's estimate."""
 
     def __init__(self, memory: int, name: str, device: str | None) -> None:
         self._memory = memory
@@ -88,10 +88,10 @@ class _Here:
 
     def ask(self, work: str, path: str, **arguments: Any) -> Answer:
         if self._device is not None:
-            from dl_optools.tool import check_device, chosen_device
+            from dl_optools.tool import check_device, resolve_device
 
             try:
-                check_device(chosen_device(self._device).partition(":")[0], self._name)
+                check_device(resolve_device(self._device).partition(":")[0], self._name)
             except ValueError as error:
                 raise UnusableError(str(error)) from None
         return work_of(work)(path=path, memory=self._memory, **arguments)
@@ -101,7 +101,7 @@ class _Here:
 
 
 def show_texts(answer: Answer) -> int:
-    """Write what is below a table, and errors.
+    """Write the lines below a table, and errors.
 
     :returns: the exit code.
     """

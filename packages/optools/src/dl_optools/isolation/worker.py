@@ -1,4 +1,4 @@
-"""The parent's side: a child that answers, and what is said where it ends. Imports no torch."""
+"""Parent's side of the isolation: a child process that answers questions. Imports no torch."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from dl_optools.isolation.child import Bundles
 from dl_optools.isolation.limits import Limits
 
 _STARTING = 300.0
-"""Seconds for importing torch and opening the device."""
+"""Timeout in seconds for importing torch and opening the device."""
 _LONGEST = 1 << 26
-"""Bytes of an answer."""
+"""Maximum length of an answer in bytes."""
 _LONGEST_LINE = 1 << 14
 _MOST_SAID = 200
-"""Lines that a child may write to standard error."""
+"""Maximum number of lines that a child may write to standard error."""
 
 
 class UnusableError(Exception):
-    """No child can answer: it does not start, or the device is not there."""
+    """No child can answer: it does not start, or the device is not available."""
 
 
 class Worker:
-    """Answers questions in a child, which is replaced where it ends.
+    """Answers questions in a child process, which is replaced when it ends.
 
-    :param device: that the works use; None: none. ``""``: the accelerator, or else the CPU.
-    :param name: of the command, in errors.
-    :param imports: modules that the works use, which are imported before the limits hold.
-    :param writes: works may write files.
+    :param device: device that the work uses; None: none. ``""``: the accelerator, or else the CPU.
+    :param name: name of the command, for errors.
+    :param imports: modules that the work uses, imported before the limits apply.
+    :param writes: the work may write files.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Worker:
         self.limits = limits
         self._worker = worker.Worker(
             functools.partial(Bundles, limits, device, name, [*imports], writes),
-            # Each arena of malloc takes address space that nobody uses.
+            # Each arena of malloc reserves address space that is never used.
             env={"MALLOC_ARENA_MAX": "2", **environment()},
             path=[place for place in sys.path if place],
             start_seconds=_STARTING,
@@ -61,9 +61,9 @@ class Worker:
         self._line, self._lines = b"", 0
 
     def ask(self, work: str, path: str, **arguments: Any) -> Answer:
-        """Do the work on one bundle in the child. Its end is an answer, too.
+        """Do the work on one bundle in the child. If the child ends, that is the answer.
 
-        :raises UnusableError: there is no child that could.
+        :raises UnusableError: no child can be started.
         """
         self.start()
         try:
@@ -79,7 +79,7 @@ class Worker:
     def start(self) -> None:
         """Start the child, unless it runs.
 
-        :raises UnusableError: it is of no use.
+        :raises UnusableError: it does not start, or the device is not available.
         """
         if self._worker.running:
             return
@@ -88,7 +88,7 @@ class Worker:
             problem = str(self._worker.call(None, _STARTING))
         except worker.WorkerError as error:
             how = self._describe(error)
-            problem = f"the process that is to read bundles is of no use: {how}"
+            problem = f"the process that reads bundles cannot be used: {how}"
         if problem:
             self.close()
             raise UnusableError(problem)
@@ -97,7 +97,7 @@ class Worker:
         self._worker.stop()
 
     def _describe(self, error: worker.WorkerError) -> str:
-        """How the child ended, in words."""
+        """Describe how the child ended."""
         at = printable(error.note or "it starts")[:300]
         if error.failure is Failure.TIMED_OUT:
             return f"it takes longer than {self.limits.seconds:g} s (--timeout), while {at}"
@@ -112,7 +112,7 @@ class Worker:
         return f"it ended with exit status {error.status} while {at}{last}"
 
     def _pass_on(self, data: bytes) -> None:
-        """Show what the child writes, as much as a person reads."""
+        """Forward the child's output, up to a limit."""
         *lines, self._line = (self._line + data).split(b"\n")
         self._line = self._line[-_LONGEST_LINE:]
         for line in lines[: max(0, _MOST_SAID - self._lines)]:

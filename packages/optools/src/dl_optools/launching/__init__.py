@@ -1,1 +1,1 @@
-"""Programs that run with tools on, from their import of torch to their end."""
+"""Execution of programs with tools on, from their import of torch to their end."""

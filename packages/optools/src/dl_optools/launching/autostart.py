@@ -1,4 +1,4 @@
-"""Tools in a program that was started with them: they run from ``import torch`` to its end."""
+"""Automatic start of tools in a program: they run from ``import torch`` to its end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dl_optools.diagnosis.names import GRAPHS, PROBE
 from dl_optools.environment import environment
 from dl_optools.features import make_tool
 from dl_optools.launching.endings import (
-    before_the_end,
+    call_before_exit,
     die_at_sigterm,
     end_by_sigterm,
     unwind_at_sigterm,
@@ -37,7 +37,7 @@ from dl_optools.launching.notes import note
 from dl_optools.launching.plugin_tools import PluginTool, PluginTools
 from dl_optools.launching.program_threads import ProgramThreads
 from dl_optools.launching.reports import note_report
-from dl_optools.launching.unmet import Unmet, note_unmet
+from dl_optools.launching.unmatched import UnmatchedPatterns, note_unmatched
 from dl_optools.launching.unseen import UnseenCalls
 from dl_optools.outputs import ResultsError
 from dl_optools.tool import Tool
@@ -52,12 +52,13 @@ _process = 0
 def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     """Start the tools that ``DL_TOOLS`` names; they stop when the process ends.
 
-    They look at this thread and at those that :mod:`threading` starts later.
+    They observe this thread and those that :mod:`threading` starts later.
 
-    ``DL_TOOLS_LEVEL`` and ``DL_TOOLS_DEVICE`` are the tools' ``level`` and ``device``. A tool that
-    cannot start is said to, and the program runs without it.
+    ``DL_TOOLS_LEVEL`` and ``DL_TOOLS_DEVICE`` are the tools' ``level`` and ``device``. If a tool
+    cannot start, that is reported and the program runs without it.
 
-    :raises SystemExit: a tool cannot start, and a command that can say so started the program.
+    :raises SystemExit: a tool cannot start, and the program was started by a command that can
+        report the reason.
     """
     global _process, _threads
     wanted = environ.get(TOOLS_VARIABLE, "")
@@ -77,10 +78,10 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     inner = 0
     if any(names):
         own = {x.name for x in TOOL_NAMES} | {x.feature for x in TOOL_NAMES}
-        # Other plugins are imported only where one of them is asked for.
+        # Other plugins are imported only if one of their tools is requested.
         others = None if own.issuperset(filter(None, names)) else PluginTools()
         wanted_tools = tools_of(",".join(names), others.names() if others else ())
-        # What changes operators starts first: others meet calls before it does.
+        # Tools that change operators start first: the others see calls before they do.
         inner += sum(each.changes for each in wanted_tools)
         for each in sorted(wanted_tools, key=lambda x: not x.changes):
             if others is not None and not each.home:
@@ -90,13 +91,13 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     if probes:
         from dl_optools.diagnosis.probe import OpProbe
 
-        # What starts later meets calls before it does: what it calls twice, others see once.
+        # A later tool sees calls earlier: a call that it repeats is seen once by the others.
         makers.insert(0, (PROBE, lambda: OpProbe(**options)))
         inner += 1
     if breadcrumbs:
         from dl_optools.breadcrumbs.recorder import OpBreadcrumbs
 
-        # It records operators that fall back, too, and not what observing tools do themselves.
+        # It records operators that fall back, too, but not the work of observing tools.
         device = options["device"]
         makers.insert(inner, (BREADCRUMBS, lambda: OpBreadcrumbs(device=device)))
     if graphs:
@@ -106,14 +107,14 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     for name, make in makers:
         try:
             tool = make()
-            # The command that started the program says it, for all of its processes.
-            tool.says_unmet = False
+            # The command that started the program reports it for all of its processes.
+            tool.says_unmatched = False
             tool.reports = bool(environ.get(NOTES_VARIABLE))
             _names[tool] = name
             _running.append(tool.start())
         except Exception as error:  # noqa: BLE001 - the program has to run
             if name == BREADCRUMBS:
-                # Without it a crash is reported without its operator, and nothing else is lost.
+                # Without it only the name of a crashing operator is missing.
                 continue
             note(environ, f"{name} does not run: {error}")
             if environ.get(NOTES_VARIABLE):
@@ -128,7 +129,7 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
         # Processes of multiprocessing end without atexit.
         util.Finalize(None, end_by_sigterm, exitpriority=-1)
         util.Finalize(None, stop, exitpriority=0)
-    before_the_end(stop)
+    call_before_exit(stop)
     if environ.get(NOTES_VARIABLE):
         unwind_at_sigterm()
     _threads = ProgramThreads(_enter_thread, _tell_unseen)
@@ -150,7 +151,7 @@ def stop() -> None:
         tool = _running.pop()
         try:
             tool.stop()
-        except Exception as error:  # noqa: BLE001 - the others have results, too
+        except Exception as error:  # noqa: BLE001 - the other tools have results, too
             known = isinstance(error, ResultsError)
             text = str(error) if known else f"{type(error).__name__}: {error}"
             note(environment(), f"{_names[tool]} failed at its end: {text}")
@@ -162,17 +163,17 @@ def stop() -> None:
             note_report(environment(), _names[tool], found)
         selection = tool.selection
         if selection.asked:
-            patterns = tool.unmet()
+            patterns = tool.unmatched()
             everything = len(patterns) == len(selection.include)
-            note_unmet(environment(), Unmet(_names[tool], patterns, everything))
+            note_unmatched(environment(), UnmatchedPatterns(_names[tool], patterns, everything))
         else:
-            note_unmet(environment(), Unmet(_names[tool], {}, True, asked=False))
+            note_unmatched(environment(), UnmatchedPatterns(_names[tool], {}, True, asked=False))
     if environment().get(NOTES_VARIABLE):
         note(environment(), f"{ENDED}process {os.getpid()}")
 
 
 def _enter_thread() -> None:
-    """In a thread that the program starts: what may look there does."""
+    """Enable, in a new thread of the program, the tools that can observe it."""
     blind = []
     for tool in list(_running):
         if isinstance(tool, PluginTool):
@@ -185,14 +186,14 @@ def _enter_thread() -> None:
 
 
 def _leave_to_parent() -> None:
-    """A forked child has no threads to write results: tools that only observe let it be."""
+    """Detach observing tools in a forked child, which has no threads to write results."""
     die_at_sigterm()
     if _threads is not None:
         _threads.let_be()
     observing = [x for x in _running if not isinstance(x, PluginTool) and x.observes]
     for tool in observing:
         tool.let_be()
-    # This one goes on in the child.
+    # Tools that change operators continue in the child.
     blind = [x for x in observing if _names[x] != BREADCRUMBS]
     _running.clear()
     _unseen.clear()
@@ -200,7 +201,7 @@ def _leave_to_parent() -> None:
 
 
 def _count_unseen(where: str, blind: list[Tool]) -> None:
-    """Count what these tools do not see from now on, where a command wants to know."""
+    """Count the calls that these tools do not see from now on, if a command reports them."""
     if not blind or not environment().get(NOTES_VARIABLE):
         return
     counter = UnseenCalls(where, [_names[x] for x in blind], device=blind[0].device)

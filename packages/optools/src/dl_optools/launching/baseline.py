@@ -1,4 +1,4 @@
-"""What an earlier run of ``compare`` or ``time`` found, as a file, and what is worse now.
+"""Baseline files with the results of ``compare`` or ``time``, and detection of regressions.
 
 Imports no torch.
 """
@@ -11,32 +11,32 @@ from pathlib import Path
 from typing import Any
 
 from diopi_proto.foreign_file import DOCUMENT_BYTES, read_regular_json
-from dl_optools.compare.compare_page import number
+from dl_optools.compare.compare_page import to_float
 
 FORMAT = 2
 WORSE = 2.0
-"""Errors that grew to so many times what they were are a regression,"""
+"""Factor by which an error has to grow to be a regression."""
 NEAR = 0.5
-"""where they are more than so much of the bound: below that they are noise."""
+"""Share of the bound below which an error is noise."""
 
 
 SLOWER = 1.3
-"""Operators that take so many times as long are a regression,"""
+"""Factor by which an operator's time has to grow to be a regression."""
 SHARE = 0.02
-"""where what they take longer is so much of a step: below that it is noise."""
+"""Share of a step's time below which a slowdown is noise."""
 
 Operators = dict[str, dict[str, Any]]
 Document = dict[str, Operators]
-"""By the tool's name, ``compare`` or ``time``."""
+"""Operators by the tool's name, ``compare`` or ``time``."""
 _KEPT = {"compare": ("checked", "failed", "units"), "time": ("seconds", "share")}
 
 
 class BaselineError(ValueError):
-    """A file is no baseline, or one of something else."""
+    """The file is not a baseline, or belongs to something else."""
 
 
 def document_of(found: Document) -> str:
-    """The text of a baseline."""
+    """Return the text of a baseline."""
     kept = {
         tool: {
             name: {key: each[key] for key in _KEPT[tool]}
@@ -48,45 +48,45 @@ def document_of(found: Document) -> str:
 
 
 def read(path: Path) -> Document:
-    """What a baseline has.
+    """Read a baseline.
 
-    :raises BaselineError: it is none, or cannot be read.
+    :raises BaselineError: the file is not a baseline, or cannot be read.
     """
     try:
         document = read_regular_json(path, DOCUMENT_BYTES)
         if not isinstance(document, dict) or "format" not in document:
-            raise ValueError("it is no object with a format")
+            raise ValueError("it is not an object with a format")
         if document["format"] != FORMAT:
             raise ValueError(f"its format is {document['format']}, want {FORMAT}")
         found: Document = {tool: document[tool] for tool in _KEPT if tool in document}
         if not found:
-            raise ValueError("it has nothing of compare and nothing of time")
+            raise ValueError("it has results of neither compare nor time")
         for tool, operators in found.items():
             if not isinstance(operators, dict):
-                raise ValueError(f"{tool!r} is no object of operators")
+                raise ValueError(f"{tool!r} is not an object of operators")
             for name, each in operators.items():
                 _check(f"{tool}: {name}", each, _KEPT[tool])
     except (OSError, ValueError) as error:
-        raise BaselineError(f"{path} is no baseline of `dl tool`: {error}") from None
+        raise BaselineError(f"{path} is not a baseline of `dl tool`: {error}") from None
     return found
 
 
 def _check(where: str, each: Any, keys: Sequence[str]) -> None:
     if not isinstance(each, dict):
-        raise ValueError(f"{where}: {each!r} is no object")
+        raise ValueError(f"{where}: {each!r} is not an object")
     for key in keys:
         value = each.get(key, "missing")
         try:
-            size = number(value)
+            size = to_float(value)
         except (TypeError, ValueError):
             size = -1.0
-        # What a call without a reference is off is no number.
+        # The error of a call without a reference is not a number.
         if not (size >= 0 or (size != size and key == "units")) or isinstance(value, bool):
             raise ValueError(f"{where}: {key!r} is {value!r}, want a number >= 0")
 
 
-def slower(before: Operators, now: Operators) -> list[str]:
-    """Which operators take longer than they did, a line each."""
+def find_slowdowns(before: Operators, now: Operators) -> list[str]:
+    """Describe operators that became slower, a line each."""
     lines = []
     for name, each in now.items():
         old = before.get(name)
@@ -99,26 +99,26 @@ def slower(before: Operators, now: Operators) -> list[str]:
     return lines
 
 
-def regressions(
+def find_regressions(
     before: Mapping[str, Mapping[str, Any]], now: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """What is worse than it was, a line each.
+    """Describe regressions, a line each.
 
-    Wrong now and not then; an error that grew much and is near the bound; and an operator that was
-    checked and is not any more, about which a run that finds nothing says nothing.
+    A regression is a new failure; an error that grew much and is near the bound; or an operator
+    that was checked before and is not any more, about which a run without findings says nothing.
     """
     lines = []
     for name, each in now.items():
         old = before.get(name)
-        units = number(each["units"])
-        was = number(old["units"]) if old else float("nan")
+        units = to_float(each["units"])
+        was = to_float(old["units"]) if old else float("nan")
         known = f"{was:.3g} x the bound before" if old else "not in the baseline"
         if each["failed"] and not (old and old["failed"]):
             lines.append(f"{name}: wrong in {each['failed']} of {each['checked']} ({known})")
         elif units > NEAR and was == was and units > WORSE * was:
             lines.append(f"{name}: {units:.3g} x the bound, {known}")
     lines += [
-        f"{name}: not checked any more"
+        f"{name}: no longer checked"
         for name, old in before.items()
         if old["checked"] and name not in now
     ]

@@ -1,4 +1,4 @@
-"""Ways out of a process that pass by ``atexit``: what tools found is written on these, too."""
+"""Process exits that bypass ``atexit``: tools write their results on these, too."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from collections.abc import Callable
 from typing import Any
 
 _PASSING_BY = ("_exit", "execv", "execve")
-"""Of module ``os``; its other functions of that kind call these."""
+"""Functions of module ``os``; its other functions of that kind call these."""
 _terminated = False
 
 
-def before_the_end(action: Callable[[], None]) -> None:
+def call_before_exit(action: Callable[[], None]) -> None:
     """Call ``action`` before ``os._exit`` or ``os.exec...`` ends this program.
 
-    :param action: leaves forked children alone, which have these functions, too.
+    :param action: must do nothing in forked children, which have these functions, too.
     """
     for name in _PASSING_BY:
-        setattr(os, name, _preceded(action, getattr(os, name)))
+        setattr(os, name, _call_first(action, getattr(os, name)))
 
 
-def _preceded(action: Callable[[], None], function: Callable[..., Any]) -> Callable[..., Any]:
+def _call_first(action: Callable[[], None], function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def ending(*args: Any, **kwargs: Any) -> Any:
         action()
@@ -33,7 +33,7 @@ def _preceded(action: Callable[[], None], function: Callable[..., Any]) -> Calla
 
 
 def unwind_at_sigterm() -> None:
-    """Have SIGTERM end this process as ``sys.exit`` does, where it would kill it unasked.
+    """Make SIGTERM end this process as ``sys.exit`` does, unless the program handles it.
 
     A program that has a handler of its own, or sets one later, keeps it.
     """
@@ -46,18 +46,18 @@ def unwind_at_sigterm() -> None:
 def _unwind(number: int, _: Any) -> None:
     global _terminated
     _terminated = True
-    # A second one kills.
+    # A second SIGTERM kills.
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(128 + number)
 
 
 def die_at_sigterm() -> None:
-    """Undo :func:`unwind_at_sigterm`, in a forked child: how that dies is its parent's to see."""
+    """Undo :func:`unwind_at_sigterm` in a forked child, whose parent observes how it ends."""
     if signal.getsignal(signal.SIGTERM) is _unwind:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def end_by_sigterm() -> None:
-    """After :func:`unwind_at_sigterm`, at the very end: who waits learns which signal it was."""
+    """Report the signal to the waiting process at the end, after :func:`unwind_at_sigterm`."""
     if _terminated:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Which tools a program is started with, and the variables that tell it. Imports no torch."""
+"""Tools that a program is started with, and the variables that select them. Imports no torch."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ TOOLS_VARIABLE = "DL_TOOLS"
 LEVEL_VARIABLE = "DL_TOOLS_LEVEL"
 DEVICE_VARIABLE = "DL_TOOLS_DEVICE"
 WRONG_USE = 2
-"""Exit status where a command line, or a variable of the tools, does not fit."""
+"""Exit status if a command line, or a variable of the tools, is invalid."""
 TIMED_OUT = 124
-"""Exit status of a run that took too long, as ``timeout`` has it."""
+"""Exit status of a run that took too long, as with ``timeout``."""
 NOT_FOUND = 127
-"""Exit status where there is no such program, as shells have it."""
+"""Exit status if the program does not exist, as in shells."""
 BETWEEN_LOOKS = 1.0
-"""Seconds between two looks at whether a run is stuck."""
+"""Seconds between two checks whether a run is stuck."""
 PATIENCE = 30.0
-"""Seconds that a program which was told to stop has for that."""
+"""Seconds that a program gets to stop before it is killed."""
 
 
 @dataclass(frozen=True)
 class ToolName:
-    """A tool as users call it.
+    """Name of a tool on the command line.
 
-    Class, module and variable have one name, of which the command's is a word.
+    Class, module and variable share one name; the command's name is a word of it.
 
-    :ivar name: of ``dl tool NAME``.
-    :ivar feature: its name for ``apply_feature``, which is ditorch's; a plugin's tool has none.
-    :ivar variable: ``OP_<variable>_LIST`` selects its operators; a plugin's tool has none.
-    :ivar home: module and class, ``module:class``; empty: a plugin's.
+    :ivar name: name in ``dl tool NAME``.
+    :ivar feature: its name for ``apply_feature``, as in ditorch; empty for a plugin's tool.
+    :ivar variable: ``OP_<variable>_LIST`` selects its operators; empty for a plugin's tool.
+    :ivar home: module and class, ``module:class``; empty for a plugin's tool.
     :ivar help: one line.
-    :ivar changes: it changes what operators compute.
+    :ivar changes: it changes the results of operators.
     """
 
     name: str
@@ -106,20 +106,20 @@ TOOL_NAMES = (
         "overflow_check",
         "OVERFLOW_CHECK",
         "dl_optools.overflow.overflow_check:OpOverflowCheck",
-        "look for inf and nan",
+        "find the origin of inf and nan",
     ),
 )
 
 
 class UnknownToolError(ValueError):
-    """No tool has that name, or one is named twice."""
+    """The tool does not exist, or is named twice."""
 
 
 def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
-    """The tools of a list such as ``capture,compare``; feature names are known, too.
+    """Parse a list of tools such as ``capture,compare``; feature names are accepted, too.
 
-    :param others: tools that are not of this package.
-    :raises UnknownToolError: one is no tool, or named twice, or there is none.
+    :param others: tools that are not part of this package.
+    :raises UnknownToolError: a name is unknown or repeated, or the list is empty.
     """
     tools = (*TOOL_NAMES, *others)
     known = {**{x.feature: x for x in TOOL_NAMES}, **{x.name: x for x in tools}}
@@ -137,34 +137,36 @@ def tools_of(text: str, others: Iterable[ToolName] = ()) -> list[ToolName]:
     return list(found)
 
 
-def exact(names: Iterable[str]) -> str:
-    """A list of operators for ``OP_*_LIST`` that matches these names only."""
+def exact_patterns(names: Iterable[str]) -> str:
+    """Return a list of operators for ``OP_*_LIST`` that matches these names only."""
     return ",".join(map(re.escape, names))
 
 
 STARTED = "runs: "
-"""How a note begins that names a tool that runs."""
+"""Prefix of a note that names a tool that runs."""
 ENDED = "ended: "
-"""How a note begins that a process leaves when its tools have said all that they found."""
-UNMET = "unmet: "
-"""How a note begins that has a tool's patterns that no operator of a process matched."""
+"""Prefix of a note that a process writes when its tools have reported everything."""
+UNMATCHED = "unmatched: "
+"""Prefix of a note with a tool's patterns that matched no operator of a process."""
 REPORT = "report: "
-"""How a note begins that has what a tool found in a process."""
+"""Prefix of a note with a tool's results in a process."""
 WHY_NONE = (
     "The program imported no torch, or the Python that ran it has no dl-optools installed, or "
     "TORCH_DEVICE_BACKEND_AUTOLOAD=0 is set."
 )
-"""What it may be that no process left a note."""
+"""Possible reasons for a run without any note."""
 
 
 def complaints(notes: Iterable[str]) -> list[str]:
-    """The notes that say which tools could not run, each once."""
+    """Return the distinct notes about tools that could not run."""
     return [
-        x for x in dict.fromkeys(notes) if not x.startswith((STARTED, ENDED, UNMET, REPORT, UNSEEN))
+        x
+        for x in dict.fromkeys(notes)
+        if not x.startswith((STARTED, ENDED, UNMATCHED, REPORT, UNSEEN))
     ]
 
 
-def _begun(notes: Iterable[str]) -> dict[str, list[str]]:
+def _started_tools(notes: Iterable[str]) -> dict[str, list[str]]:
     """Return the tools that each process started."""
     begun: dict[str, list[str]] = {}
     for line in notes:
@@ -174,16 +176,16 @@ def _begun(notes: Iterable[str]) -> dict[str, list[str]]:
     return begun
 
 
-def unended(notes: Sequence[str]) -> list[int]:
+def unfinished_processes(notes: Sequence[str]) -> list[int]:
     """Return the processes that started tools and ended before these could stop."""
     ended = {x.removeprefix(ENDED) for x in notes if x.startswith(ENDED)}
-    return [int(x.removeprefix("process ")) for x in _begun(notes) if x not in ended]
+    return [int(x.removeprefix("process ")) for x in _started_tools(notes) if x not in ended]
 
 
-def lost(notes: Sequence[str]) -> str:
-    """List processes that ended before their tools could report; empty where none did."""
-    begun = _begun(notes)
-    missing = [f"process {process}" for process in unended(notes)]
+def describe_lost(notes: Sequence[str]) -> str:
+    """Describe processes that ended before their tools could report; empty if there are none."""
+    begun = _started_tools(notes)
+    missing = [f"process {process}" for process in unfinished_processes(notes)]
     if not missing:
         return ""
     found = dict.fromkeys(tool for process in missing for tool in begun[process])
@@ -192,7 +194,7 @@ def lost(notes: Sequence[str]) -> str:
     more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
     return (
         f"what {tools} found in {', '.join(missing[:3])}{more} is lost: it ended by a signal, or "
-        "in native code, before tools could say it"
+        "in native code, before tools could report it"
     )
 
 
@@ -205,18 +207,18 @@ def run_program(
 ) -> int:
     """Run a program to its end and return its exit status, 128 + n after signal n.
 
-    :param output: where its output and errors go; None: where ours go.
+    :param output: file for its output and errors; None: the caller's streams.
     :param timeout: seconds after which it is killed.
-    :param is_stuck: asked once in a while; the program is killed when it returns True.
-    :raises OSError: there is no such program, or it cannot be run.
-    :raises subprocess.TimeoutExpired: it took longer, or was stuck.
+    :param is_stuck: polled; the program is killed when it returns True.
+    :raises OSError: the program does not exist, or cannot be run.
+    :raises subprocess.TimeoutExpired: it took too long, or was stuck.
     """
     process = subprocess.Popen(
         list(command),
         env=dict(environ),
         stdout=output,
         stderr=None if output is None else subprocess.STDOUT,
-        # Launchers end their ranks at SIGTERM; runs whose output is kept have nothing to save.
+        # Launchers end their ranks at SIGTERM; runs with a log have nothing to save.
         preexec_fn=partial(
             end_with_parent, signal.SIGTERM if output is None else signal.SIGKILL, os.getpid()
         ),
@@ -238,10 +240,10 @@ def watch(
     is_stuck: Callable[[], bool] | None,
     too_long: type[Exception],
 ) -> R:
-    """Wait for a run, and ask once in a while whether it is stuck.
+    """Wait for a run, and poll whether it is stuck.
 
-    :param wait: waits for so many seconds; None: for ever.
-    :param too_long: what ``wait`` raises after that time; raised where the run takes longer than
+    :param wait: waits for the given number of seconds; None: for ever.
+    :param too_long: exception that ``wait`` raises after that time; raised if the run exceeds
         ``timeout``, or is stuck.
     """
     if is_stuck is None:
@@ -257,9 +259,9 @@ def watch(
 
 
 def _status_of(process: subprocess.Popen[Any], timeout: float | None, *, saves: bool) -> int:
-    """Wait for it.
+    """Wait for a process and return its exit status.
 
-    :param saves: stopped, it gets the time to save something.
+    :param saves: if stopped, it gets time to save results.
     """
     try:
         return process.wait(timeout)
@@ -268,7 +270,7 @@ def _status_of(process: subprocess.Popen[Any], timeout: float | None, *, saves: 
             raise
         process.terminate()
     except KeyboardInterrupt:
-        # The program got it as well.
+        # The program received the signal as well.
         if not saves:
             raise
     try:
@@ -279,7 +281,7 @@ def _status_of(process: subprocess.Popen[Any], timeout: float | None, *, saves: 
 
 
 def describe_status(status: int) -> str:
-    """``exit status 3``, or the signal behind it."""
+    """Return ``exit status 3``, or the signal behind it."""
     if status > 128:
         try:
             return f"killed by {signal.Signals(status - 128).name}"
@@ -289,7 +291,7 @@ def describe_status(status: int) -> str:
 
 
 def program_of(rest: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Options and the program behind them; ``--`` may be gone where nothing stands before it."""
+    """Split options from the program after them; ``--`` is optional if there are no options."""
     rest = list(rest)
     if rest and not rest[0].startswith("-"):
         return [], rest

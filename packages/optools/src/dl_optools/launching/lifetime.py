@@ -1,4 +1,4 @@
-"""Whose end ends whom: commands that run programs, and these. Imports no torch."""
+"""Lifetime of programs and of the commands that run them: signals and parents. Imports no torch."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM came: what runs is to be stopped, and what was found to be told, as at Ctrl-C."""
+    """SIGTERM arrived: as at Ctrl-C, stop what is running and report what was found."""
 
 
 def exit_status(stopped: KeyboardInterrupt) -> int:
-    """128 + the signal's number, as shells have it."""
+    """Return 128 + the signal's number, as shells do."""
     number = signal.SIGTERM if isinstance(stopped, Terminated) else signal.SIGINT
     return 128 + number
 

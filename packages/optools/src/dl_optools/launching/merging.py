@@ -1,4 +1,4 @@
-"""What ranks found, put together by the command that started them. Imports no torch."""
+"""Merging of the ranks' results by the command that started them. Imports no torch."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from statistics import median
 from typing import Any
 
 from dl_core.tables import table
-from dl_optools.compare.compare_page import merged, number
+from dl_optools.compare.compare_page import merge_ranks, to_float
 from dl_optools.launching.reports import Report
 
 SLOW = 1.1
-"""A rank whose steps take so many times the median is a straggler."""
+"""A rank whose steps take this multiple of the median is a straggler."""
 
 
-def working(reports: Sequence[Report]) -> list[Report]:
-    """Those of processes that called operators; launchers and loaders call none."""
+def working_reports(reports: Sequence[Report]) -> list[Report]:
+    """Return the reports of processes that called operators, unlike launchers and loaders."""
     return [x for x in reports if x.found["calls"]]
 
 
 def compare_text(reports: Sequence[Report]) -> str:
-    """What ``compare`` says of a program: of one process its own text, of several a table."""
-    known = working(reports) or list(reports[:1])
+    """Format the results of ``compare``: the text of a single process, or a table over several."""
+    known = working_reports(reports) or list(reports[:1])
     if len(known) == 1:
         return str(known[0].found["text"])
     failed = sum(x.found["failed"] for x in known)
@@ -39,7 +39,7 @@ def compare_text(reports: Sequence[Report]) -> str:
         ),
     ]
     lines += [f"{x.label}: {x.found['coverage']}" for x in known if x.found["coverage"]]
-    operators = merged([(x.label, x.found) for x in known])
+    operators = merge_ranks([(x.label, x.found) for x in known])
     wrong = {name: each for name, each in operators.items() if each["failed"]}
     if wrong:
         rows = [
@@ -47,7 +47,7 @@ def compare_text(reports: Sequence[Report]) -> str:
                 name,
                 str(each["checked"]),
                 str(each["failed"]),
-                f"{number(each['units']):.3g}",
+                f"{to_float(each['units']):.3g}",
                 "all" if len(each["ranks"]) == len(known) else ", ".join(each["ranks"]),
             ]
             for name, each in wrong.items()
@@ -66,11 +66,11 @@ def compare_text(reports: Sequence[Report]) -> str:
 
 
 def time_text(reports: Sequence[Report]) -> str:
-    """How ranks differ in time; empty where there are no several."""
-    known = working(reports)
+    """Describe how ranks differ in time; empty for a single process."""
+    known = working_reports(reports)
     if len(known) < 2:
         return ""
-    # Ranks that wait for each other take steps of one length: who works longest is waited for.
+    # Steps of ranks that wait for each other are equally long: the one that works longest is slow.
     step_median = median(float(x.found["step"]) for x in known)
     work_median = median(map(_work, known))
     rows = []
@@ -94,13 +94,13 @@ def time_text(reports: Sequence[Report]) -> str:
 
 
 def _work(report: Report) -> float:
-    """Seconds of a step that operators took, without communication, which waits for others."""
+    """Return the seconds per step in operators, without communication, which waits for others."""
     operators: dict[str, float] = report.found["operators"]
     return sum(x for name, x in operators.items() if not name.startswith("c10d."))
 
 
 def seconds_of(reports: Sequence[Report]) -> dict[str, dict[str, Any]]:
-    """By operator its ``seconds`` of a step and their ``share``, on the slowest rank."""
+    """Return ``seconds`` per step and ``share`` of each operator, on the slowest rank."""
     found: dict[str, dict[str, Any]] = {}
     for each in reports:
         step = float(each.found["step"])
@@ -112,8 +112,8 @@ def seconds_of(reports: Sequence[Report]) -> dict[str, dict[str, Any]]:
 
 
 def overflow_text(reports: Sequence[Report]) -> str:
-    """Which ranks have nan or inf; empty where there are no several."""
-    known = working(reports)
+    """List the ranks with nan or inf; empty for a single process."""
+    known = working_reports(reports)
     if len(known) < 2:
         return ""
     rows = [
@@ -123,9 +123,9 @@ def overflow_text(reports: Sequence[Report]) -> str:
     return table(["process", "tensors", "with nan or inf", "first made by"], rows) + "\n"
 
 
-def stayed_texts(names: Iterable[str]) -> list[str]:
-    """A line for each operator that was to fall back and cannot."""
+def format_stayed(names: Iterable[str]) -> list[str]:
+    """Return a line for each operator that was named to fall back and cannot."""
     return [
-        f"fallback: {name} ran on the device all the same: the CPU has nothing that computes it"
+        f"fallback: {name} ran on the device: the CPU has no implementation of it"
         for name in sorted(names)
     ]

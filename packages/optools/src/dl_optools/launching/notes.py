@@ -1,4 +1,4 @@
-"""What the processes of a program tell the command that started it."""
+"""Notes that the processes of a program send to the command that started it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from typing_extensions import Self
 from diopi_proto.text import write_error
 
 VARIABLE = "DL_TOOLS_NOTES"
-"""A pipe to which each process writes which of its tools run, and what is wrong with the others."""
+"""Path of a pipe to which each process writes which of its tools run, and what went wrong."""
 _END = b"\0\n"
 
 
 class Notes:
-    """Takes notes while a program runs; a context manager.
+    """Collects notes while a program runs; a context manager.
 
-    A named pipe, and no file: a full disk, or a limit on the length of files, is among what is to
-    be told.
+    It uses a named pipe rather than a file: a full disk, or a limit on the length of files, are
+    among the problems to report.
 
-    :ivar path: what :data:`VARIABLE` says.
-    :raises OSError: there is no place for a pipe.
+    :ivar path: value of :data:`VARIABLE`.
+    :raises OSError: the pipe cannot be created.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Notes:
         except OSError:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
-        # Open for both, so that it does not end between one process and the next.
+        # Opened for both directions, so that it has no end of file between two processes.
         self._pipe = os.open(self.path, os.O_RDWR)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -52,7 +52,7 @@ class Notes:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def lines(self) -> list[str]:
-        """All that was noted until now; nothing is taken after that."""
+        """Return all notes until now; later ones are not accepted."""
         if self._lines is None:
             os.write(self._pipe, _END)
             self._reader.join()
@@ -66,7 +66,7 @@ class Notes:
 
 
 def note(environ: Mapping[str, str], text: str) -> None:
-    """Tell the command that started the program; where there is none, standard error."""
+    """Send a note to the command that started the program, or write it to standard error."""
     path = environ.get(VARIABLE)
     if not path or not _write(path, f"{text}\n".encode()):
         write_error(f"dl-optools: {text}\n")
@@ -74,13 +74,13 @@ def note(environ: Mapping[str, str], text: str) -> None:
 
 def _write(path: str, line: bytes) -> bool:
     try:
-        # Without a reader this fails, and does not wait for one.
+        # Fails if there is no reader, instead of waiting for one.
         pipe = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
         return False
     try:
         os.set_blocking(pipe, True)
-        # Long lines of several processes would mix.
+        # Long lines of several processes would interleave.
         fcntl.flock(pipe, fcntl.LOCK_EX)
         while line:
             line = line[os.write(pipe, line) :]

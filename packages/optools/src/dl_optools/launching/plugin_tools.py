@@ -1,6 +1,6 @@
 """Tools that plugins of dl add to those of this package, by the hook ``dl_op_tools``.
 
-Imports no torch: that is for the tool itself.
+Imports no torch: the tools themselves do.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class PluginTools:
-    """What the plugins of this process add.
+    """Tools of the plugins in this process.
 
-    :ivar problems: a paragraph for each plugin whose tools are not there.
+    :ivar problems: a paragraph for each plugin whose tools are unavailable.
     """
 
     def __init__(self) -> None:
         manager = PluginManager.of_environment()
         manager.load()
-        # Whoever could not even be imported is told of by `dl` itself.
+        # Plugins that failed to import are reported by `dl` itself.
         before = set(manager.problems)
         own = {x.name for x in TOOL_NAMES} | {x.feature for x in TOOL_NAMES}
         self._found: dict[str, Contribution] = {}
@@ -39,37 +39,37 @@ class PluginTools:
         self.problems = [x for x in manager.problems if x not in before] + taken
 
     def names(self) -> list[ToolName]:
-        """Them, as ``dl tool`` lists them."""
+        """Return their names, as ``dl tool`` lists them."""
         return [ToolName(x.name, "", "", "", str(x.help)) for x in self._found.values()]
 
     def make(self, name: str) -> PluginTool:
-        """Load one of them.
+        """Load a plugin's tool.
 
         :raises LookupError: no plugin of this process has it.
         """
         if name not in self._found:
-            told = "; ".join(self.problems)
-            raise LookupError(f"no plugin of this process adds it{told and ': '}{told}")
+            problems = "; ".join(self.problems)
+            raise LookupError(f"no plugin of this process adds it{problems and ': '}{problems}")
         return PluginTool(self._found[name].load()())
 
 
 class PluginTool:
-    """One of them, while a program runs."""
+    """A plugin's tool while a program runs."""
 
-    says_unmet = False
+    says_unmatched = False
 
     def __init__(self, mode: TorchDispatchMode) -> None:
         from torch.utils._python_dispatch import TorchDispatchMode
 
         if not isinstance(mode, TorchDispatchMode):
-            raise TypeError(f"its plugin made {mode!r}, which is no TorchDispatchMode")
+            raise TypeError(f"its plugin returned {mode!r}, which is not a TorchDispatchMode")
         self._mode = mode
 
     def start(self) -> PluginTool:
-        """Enter it, in this thread."""
+        """Enter the mode in this thread."""
         self._mode.__enter__()
         return self
 
     def stop(self) -> None:
-        """Leave it."""
+        """Exit the mode."""
         self._mode.__exit__(None, None, None)

@@ -1,4 +1,4 @@
-"""Tools in the threads that a program starts by :mod:`threading`: modes are a thread's own."""
+"""Tools in the threads that a program starts by :mod:`threading`: modes are thread-local."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from dl_optools import levels
-from dl_optools.failures import say_failure
+from dl_optools.failures import warn_failure
 
 
 class ProgramThreads:
-    """Has threads that begin from :meth:`follow` on enter tools, until :meth:`dismiss`.
+    """Makes threads that start after :meth:`follow` enter tools, until :meth:`dismiss`.
 
     :param enter: called in each of them before its work.
     :param leave: called in each of them after it.
@@ -35,7 +35,7 @@ class ProgramThreads:
         threading.Thread.start = start  # type: ignore[method-assign,assignment]
 
     def dismiss(self) -> None:
-        """Have tools look away in threads that run still: they are about to end."""
+        """Disable tools in threads that are still running: the tools are about to stop."""
         self._following = False
         with self._lock:
             for modes in self._modes.values():
@@ -43,7 +43,7 @@ class ProgramThreads:
                     mode.chains.change(())
 
     def let_be(self) -> None:
-        """In a forked child: follow no thread. Locks may be held there by threads that are gone."""
+        """Stop in a forked child, where locks may be held by threads that do not exist."""
         self._following = False
         self._lock = threading.Lock()
         self._modes = {}
@@ -55,7 +55,7 @@ class ProgramThreads:
             try:
                 self._enter()
             except Exception as error:  # noqa: BLE001 - the program has to run
-                say_failure("dl tool", "a thread of the program", error)
+                warn_failure("dl tool", "a thread of the program", error)
             key = threading.get_ident()
             with self._lock:
                 self._modes[key] = levels.modes_of_thread()

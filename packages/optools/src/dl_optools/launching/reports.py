@@ -1,6 +1,6 @@
-"""What the tools of a program's processes found, told to the command that started it as JSON.
+"""Reports of the tools in a program's processes, sent as JSON to the command that started it.
 
-The command merges what ranks found; a process that called no operator, such as a launcher, adds
+The command merges the ranks' reports; a process that called no operator, such as a launcher, adds
 nothing. Imports no torch.
 """
 
@@ -18,10 +18,10 @@ from dl_optools.launching.notes import note
 
 @dataclass(frozen=True)
 class Report:
-    """What one tool found in one process.
+    """Results of one tool in one process.
 
-    :ivar rank: of the process, as launchers number them; empty where none did.
-    :ivar found: what the tool says of itself.
+    :ivar rank: rank of the process as set by launchers; empty without one.
+    :ivar found: the tool's own report.
     """
 
     tool: str
@@ -31,18 +31,18 @@ class Report:
 
     @property
     def label(self) -> str:
-        """``rank 3``, or else the process."""
+        """Return ``rank 3``, or else the process."""
         return f"rank {self.rank}" if self.rank else f"process {self.process}"
 
 
 def note_report(environ: Mapping[str, str], tool: str, found: dict[str, Any]) -> None:
-    """Tell the command; to be called where one listens."""
+    """Send a report to the command; to be called if a command is listening."""
     report = Report(tool, os.getpid(), environ.get("RANK", ""), found)
     note(environ, REPORT + json.dumps(asdict(report)))
 
 
 def reports_of(notes: Iterable[str], tool: str) -> list[Report]:
-    """The reports of a tool, by rank."""
+    """Return the reports of a tool, by rank."""
     lines = (x.removeprefix(REPORT) for x in notes if x.startswith(REPORT))
     found = [Report(**json.loads(line)) for line in lines]
     mine = [x for x in found if x.tool == tool]

@@ -1,4 +1,4 @@
-"""Operators that ran on the device where no tool looked: in forked children, and in threads."""
+"""Operators on the device that no tool observed: in forked children, and in threads."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from dl_optools.tool import Tool
 
 
 class UnseenCalls(Tool):
-    """Counts them, and tells the command: at 1, 2, 4, 8, ... calls, and at last; a child may die.
+    """Counts unobserved calls, and reports them at 1, 2, 4, 8, ... calls and at the end.
 
     :param where: ``a forked process`` or ``a thread``.
-    :param tools: names of those that do not look.
+    :param tools: names of the tools that do not observe them.
     """
 
     variable = "UNSEEN"
@@ -44,7 +44,7 @@ class UnseenCalls(Tool):
         return call.proceed()
 
     def tell(self) -> None:
-        """Say how many there were until now."""
+        """Report the number of calls until now."""
         if self._calls > self._told:
             self._told = self._calls
             found = [self._key, self._where, self._tools, self._calls]

@@ -1,4 +1,4 @@
-"""What processes say of operators that no tool saw, put together. Imports no torch."""
+"""Summary of the operators that no tool observed, over all processes. Imports no torch."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 UNSEEN = "unseen: "
-"""How a note begins that counts operators which ran on the device where a tool did not look."""
+"""Prefix of a note that counts operators on the device which a tool did not observe."""
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Calls that one kind of tool did not see.
+    """Calls that one group of tools did not observe.
 
     :ivar where: ``forked process`` or ``thread``.
-    :ivar places: how many of them.
+    :ivar places: number of such processes or threads.
     """
 
     where: str
@@ -26,13 +26,13 @@ class Unseen:
     def text(self) -> str:
         plural = "" if self.places == 1 else "es" if self.where.endswith("s") else "s"
         return (
-            f"{self.places} {self.where}{plural} made {self.calls} calls on the device where "
-            f"{', '.join(self.tools)} did not look"
+            f"{self.places} {self.where}{plural} made {self.calls} calls on the device; "
+            f"{', '.join(self.tools)} did not see them"
         )
 
 
 def unseen_of(notes: Iterable[str]) -> list[Unseen]:
-    """All that was told, by kind."""
+    """Return all notes of unobserved calls, summed by group."""
     last: dict[str, tuple[str, tuple[str, ...], int]] = {}
     for line in notes:
         if line.startswith(UNSEEN):
@@ -45,5 +45,5 @@ def unseen_of(notes: Iterable[str]) -> list[Unseen]:
 
 
 def unseen_calls(notes: Iterable[str], tool: str) -> int:
-    """How many calls a tool did not see."""
+    """Return how many calls a tool did not observe."""
     return sum(x.calls for x in unseen_of(notes) if tool in x.tools)

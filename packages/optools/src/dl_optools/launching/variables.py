@@ -1,4 +1,4 @@
-"""Which variables tools read: one that is misspelled would do nothing. Imports no torch."""
+"""Environment variables of the tools, and detection of misspelled ones. Imports no torch."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _OF_OPERATORS = re.compile(
 )
 
 
-def misspelled(name: str) -> str:
-    """Why no tool reads a variable that looks like one of theirs; empty for all others."""
+def explain_misspelling(name: str) -> str:
+    """Return why no tool reads a variable that looks like one of theirs; empty for all others."""
     if not name.startswith(("OP_", "AUTOCOMPARE_")):
         return ""
     if name in KNOWN or _OF_OPERATORS.fullmatch(name):

@@ -1,4 +1,4 @@
-"""Runs something as soon as the import of a module has finished."""
+"""Callbacks that run as soon as the import of a module has finished."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec
 
 
 class _Watched(ModuleSpec):
-    """A module's spec that notices the end of the import: Python clears ``_initializing`` then."""
+    """A module's spec that detects the end of the import: Python then clears ``_initializing``."""
 
     def __setattr__(self, name: str, value: object) -> None:
         super().__setattr__(name, value)
@@ -19,7 +19,7 @@ class _Watched(ModuleSpec):
 
 
 def when_imported(name: str, action: Callable[[], None]) -> None:
-    """Call ``action`` when the import of a module ends; at once if it has ended."""
+    """Call ``action`` when the import of a module ends, or at once if it has already ended."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
     if type(spec) is ModuleSpec and getattr(spec, "_initializing", False):
         spec.__dict__["_when_imported"] = action

@@ -1,4 +1,4 @@
-"""Memory over time, as a page for the browser."""
+"""HTML page of memory over time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def report(samples: Sequence[Sample], pid: int) -> str:
-    """A page with the host's and the device's memory over time."""
+    """Return a page with the memory of host and device over time."""
     host = [(x.seconds, x.host_rss) for x in samples]
     used = [y for x in samples if (y := _device(x)) is not None]
-    most = [(f"{max((y for _, y in host), default=0):,.0f} MiB", "host memory at most")]
+    most = [(f"{max((y for _, y in host), default=0):,.0f} MiB", "peak host memory")]
     if used:
-        most.append((f"{max(used):,.0f} MiB", "device memory at most"))
+        most.append((f"{max(used):,.0f} MiB", "peak device memory"))
     sections = [
         page.heading(f"Memory of process {pid}", [f"{len(samples)} samples"]),
         page.tiles(most),
@@ -38,7 +38,7 @@ def report(samples: Sequence[Sample], pid: int) -> str:
         sections.append(
             page.section(
                 samples[0].device,
-                "The device's memory.",
+                "Device memory.",
                 page.key(words),
                 svg.over_time(lines, ("seconds", "MiB")),
             )

@@ -2,8 +2,8 @@
 
     python -m dl_optools.monitor.process_monitor --pid 4711 --interval 1
 
-What a process itself holds of a device only the process can tell; of others, the device's memory
-in use is noted, by whomever.
+Only the process itself can report what it holds of a device; for other processes, the memory of the
+device that is in use by all processes is recorded.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from dl_optools.environment import environment
 from dl_optools.monitor.memory_report import report
 from dl_optools.option_types import count, seconds
 from dl_optools.options import ROWS, at_least, read
-from dl_optools.outputs import ResultsError, results_directory, unused
+from dl_optools.outputs import ResultsError, results_directory, unused_path
 
 _MIB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Sample:
-    """One moment; sizes in MiB, None where nobody tells.
+    """One sample; sizes in MiB, None if unknown.
 
-    :ivar seconds: since the monitor began.
-    :ivar host_rss: memory of the host that the process has.
-    :ivar device_allocated: in tensors of this process; ``device_reserved``: with what its allocator
-        keeps.
-    :ivar device_used: of all processes; ``device_total``: what there is.
+    :ivar seconds: time since the monitor started.
+    :ivar host_rss: resident memory of the process on the host.
+    :ivar device_allocated: in tensors of this process; ``device_reserved``: including what its
+        allocator caches.
+    :ivar device_used: by all processes; ``device_total``: capacity of the device.
     """
 
     time: str
@@ -57,22 +57,22 @@ COLUMNS = tuple(field.name for field in fields(Sample))
 
 
 def host_memory(pid: int) -> int | None:
-    """Bytes of the host's memory that a process has (its resident set); None: it is gone."""
+    """Return the bytes of host memory of a process (its resident set); None if it has ended."""
     try:
         text = Path(f"/proc/{pid}/statm").read_text(encoding="ascii")
         state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # A process that has ended and that nobody has waited for.
+    # A process that has ended and whose parent has not waited for it.
     if state == "Z":
         return None
     return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 class DeviceMemory:
-    """Memory of one accelerator, by whatever torch knows of it.
+    """Memory of one accelerator, as far as torch reports it.
 
-    :param own: this process is the one that is looked at.
+    :param own: the monitored process is this one.
     """
 
     def __init__(self, index: int, own: bool) -> None:
@@ -85,7 +85,7 @@ class DeviceMemory:
         self._torch = torch.accelerator
 
     def read(self) -> dict[str, float | None]:
-        """In MiB, by the names of :class:`Sample`."""
+        """Return values in MiB, by the names of :class:`Sample`."""
         values: dict[str, float | None] = {}
         if self._own:
             values["device_allocated"] = self._of(self._torch.memory_allocated)
@@ -114,20 +114,20 @@ def _devices(own: bool) -> list[DeviceMemory]:
 
 
 class ProcessMonitor:
-    """Looks at a process from a thread of its own, until it stops or the process ends.
+    """Monitors a process from a background thread, until it is stopped or the process ends.
 
     Writes ``op_tools_results/process_monitor_result/process_monitor_result_<device>_pid<pid>_
-    <label>_<time>.csv`` and, at the end, a plot beside it. Variables: ``label``, and
-    ``OP_TOOLS_MAX_CACHE_SIZE`` for the lines to keep before they are written (1).
+    <label>_<time>.csv`` and, at the end, a plot next to it. Variables: ``label``, and
+    ``OP_TOOLS_MAX_CACHE_SIZE`` for the number of buffered lines (1).
 
-    :param pid: None: this process.
+    :param pid: process to monitor; None: this process.
     :param interval: seconds between samples.
-    :param devices: look at accelerators, too. Of another process, that makes this one use them.
+    :param devices: monitor accelerators, too. For another process, this process then uses them.
     :param label: part of the files' names; None: the variable.
-    :param directory: where to write instead.
-    :param clock: seconds, never going back.
+    :param directory: output directory (default: as above).
+    :param clock: monotonic clock in seconds.
     :raises ValueError: the interval is not above 0.
-    :raises ProcessLookupError: there is no such process.
+    :raises ProcessLookupError: the process does not exist.
     :raises ResultsError: nothing can be written to the directory.
     """
 
@@ -142,46 +142,46 @@ class ProcessMonitor:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not interval > 0:
-            raise ValueError(f"[ProcessMonitor] interval={interval}: seconds, above 0")
+            raise ValueError(f"[ProcessMonitor] interval={interval}: must be above 0 seconds")
         self.pid = os.getpid() if pid is None else pid
         if host_memory(self.pid) is None:
-            raise ProcessLookupError(f"[ProcessMonitor] there is no process {self.pid}")
+            raise ProcessLookupError(f"[ProcessMonitor] process {self.pid} does not exist")
         self.interval = interval
         self.samples: list[Sample] = []
-        """All of them, the first device's in memory and in the plot."""
+        """Samples, with the first device's memory in memory and in the plot."""
         self._devices = _devices(self.pid == os.getpid()) if devices else []
         self._cache = read(environment(), "OP_TOOLS_MAX_CACHE_SIZE", at_least(1), 1, ROWS)
         self._unwritten: list[Sample] = []
         self._losses: list[str] = []
         self._clock = clock
         self._begun = clock()
-        # In small letters, as its users know it.
+        # In lower case, as in ditorch.
         label = environment().get("label", "") if label is None else label
         kind = self._devices[0].name.partition(":")[0] if self._devices else "host"
         stamp = time.strftime("%Y%m%d_%H%M%S")
         name = f"process_monitor_result_{kind}_pid{self.pid}_{_safe(label)}_{stamp}.csv"
         instead = Path(directory) if directory else None
         where = results_directory("process_monitor_result", instead)
-        self.path = unused(where / name)
+        self.path = unused_path(where / name)
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
     def start(self) -> Self:
-        """Look at once and then after each interval.
+        """Take a sample now and after each interval.
 
-        :raises RuntimeError: it runs already.
+        :raises RuntimeError: it is already running.
         """
         if self._thread is not None:
-            raise RuntimeError("[ProcessMonitor] it runs already; stop it first")
+            raise RuntimeError("[ProcessMonitor] it is already running; stop it first")
         self._stopped.clear()
         self._thread = threading.Thread(target=self._run, name="dl-process-monitor", daemon=True)
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """Look a last time, write what is left, and draw the plot.
+        """Take a last sample, write the remaining lines, and draw the plot.
 
-        :raises ResultsError: not all could be written; ``samples`` has it all the same.
+        :raises ResultsError: not all could be written; ``samples`` is complete nevertheless.
         """
         self._stopped.set()
         if self._thread is not None:
@@ -198,7 +198,7 @@ class ProcessMonitor:
             raise ResultsError(f"[ProcessMonitor] results are lost: {'; '.join(self._losses)}")
 
     def wait(self, seconds: float | None = None) -> None:
-        """Until the process ends, or for so many seconds."""
+        """Wait until the process ends, or for a number of seconds."""
         if self._thread is not None:
             self._thread.join(seconds)
 
@@ -209,7 +209,7 @@ class ProcessMonitor:
         self.stop()
 
     def sample(self) -> bool:
-        """Look once. False: the process is gone."""
+        """Take a sample; return False if the process has ended."""
         rss = host_memory(self.pid)
         if rss is None:
             return False
@@ -234,7 +234,7 @@ class ProcessMonitor:
         try:
             self._write()
         except OSError as error:
-            # The thread goes on: what it sees is in the plot, and may be in later lines.
+            # The thread continues: its samples are in the plot, and may be in later lines.
             self._losses = self._losses or [f"{self.path}: {error.strerror}"]
         self._unwritten.clear()
 
@@ -255,15 +255,15 @@ def _safe(label: str) -> str:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The arguments of ``dl monitor``."""
-    parser.add_argument("--pid", type=count, required=True, help="the process to look at")
+    """Add the arguments of ``dl monitor``."""
+    parser.add_argument("--pid", type=count, required=True, help="process to monitor")
     parser.add_argument("--interval", type=seconds, default=1.0, help="seconds between samples")
-    parser.add_argument("--duration", type=seconds, help="stop after so many seconds")
-    parser.add_argument("--no-devices", action="store_true", help="look at the host only")
+    parser.add_argument("--duration", type=seconds, help="seconds after which to stop")
+    parser.add_argument("--no-devices", action="store_true", help="monitor the host only")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look until the process ends or Ctrl-C is pressed."""
+    """Monitor until the process ends or Ctrl-C is pressed."""
     try:
         monitor = ProcessMonitor(
             arguments.pid, arguments.interval, devices=not arguments.no_devices

@@ -1,1 +1,1 @@
-"""One training step on a trusted device and on one under test, side by side."""
+"""Comparison of one training step on a trusted device with one on the device under test."""

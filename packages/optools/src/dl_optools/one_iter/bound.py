@@ -1,4 +1,4 @@
-"""Recorded calls against the CPU's float64, in units of the rounding bound."""
+"""Comparison of recorded calls with the CPU's float64, in units of the rounding bound."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from dl_optools.operators import UnknownOperatorError, operator
 from dl_optools.tensors import tensors_of
 
 
-def in_units_of_bound(reader: Reader, record: Record) -> dict[str, OutputComparison]:
-    """What a recorded call returned, by place; empty where it has no reference.
+def compare_with_bound(reader: Reader, record: Record) -> dict[str, OutputComparison]:
+    """Compare the results of a recorded call, by name; empty if it has no reference.
 
     :param reader: the step under test.
-    :param record: of an operator, forward or backward.
+    :param record: record of an operator, forward or backward.
     """
     forward = record
     if record.phase == "backward":
@@ -37,7 +37,7 @@ def in_units_of_bound(reader: Reader, record: Record) -> dict[str, OutputCompari
     try:
         checked = _checked(reader, record, forward, forward.replay)
     except (BundleError, UnknownOperatorError, KeyError, TypeError, ValueError):
-        # A file that is not ours, or an operator of a package that is not here.
+        # The file was not written by this tool, or the operator's package is not installed.
         return {}
     found_parts = judge(checked, ComparisonOptions({})).parts
     return {part.output: part for part in found_parts}
@@ -72,7 +72,7 @@ def _checked(
         answers = [(place, reader.tensor(name)) for place, name in record.outputs.items()]
     else:
         at_places = [at for at, x in enumerate(places) if f"gradient of {x}" in record.outputs]
-        # One tensor may be several arguments, as query, key and value of self-attention are.
+        # One tensor may be several arguments, like query, key and value of self-attention.
         given = [id(x) for x in tensors_of(args, kwargs)]
         wanted = [given.index(id(tensors[at])) for at in at_places]
         incoming = [

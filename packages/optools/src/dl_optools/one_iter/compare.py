@@ -1,4 +1,4 @@
-"""Two recorded steps side by side: where the one under test leaves the trusted one first."""
+"""Comparison of two recorded steps: the first divergence of the step under test."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from dl_optools.one_iter.values import BOUND, RELATIVE, Value
 
 @dataclass
 class StepComparison:
-    """The outcome for one rank.
+    """Outcome for one rank.
 
-    :ivar values: all that was compared, in the order of the trusted step.
+    :ivar values: all compared values, in the order of the trusted step.
     :ivar missing: events of the trusted step that the other one lacks, and
     :ivar additional: those that only the other one has.
-    :ivar random: events that draw random numbers: they are not compared.
-    :ivar optimizer: how many operators the optimizer's step took in either.
-    :ivar dtypes: operators that gave another dtype than in the trusted step.
+    :ivar random: number of events that draw random numbers and are not compared.
+    :ivar optimizer: number of operators in the optimizer's step, for both steps.
+    :ivar dtypes: operators with another result dtype than in the trusted step.
     :ivar comparable: all modules and weights of both steps are in the other one. Operators may
         differ: optimizers choose others on other devices.
-    :ivar broken: which of the steps did not come to their end, and why.
+    :ivar broken: descriptions of the steps that did not reach their end.
     """
 
     rank: str
@@ -50,13 +50,13 @@ class StepComparison:
 
     @property
     def first(self) -> Value | None:
-        """The first one that is off, in the order of execution."""
+        """The first value that is off, in execution order."""
         return next((value for value in self.values if not value.ok), None)
 
     def text(self, everything: bool = False) -> str:
-        """The report: the first divergence, then layer by layer.
+        """Format the report: the first divergence, then layer by layer.
 
-        :param everything: layers without one, too.
+        :param everything: include layers without a divergence.
         """
         off = self.divergences
         begun = sum(x.kind in ("weight", "input") for x in off)
@@ -67,7 +67,7 @@ class StepComparison:
         lines += [f"  {line}" for line in self.broken]
         if begun:
             lines.append(
-                f"  the steps do not begin alike: {begun} of the model's weights, buffers and "
+                f"  the steps do not start equal: {begun} of the model's weights, buffers and "
                 "inputs are off before any operator has run"
             )
         if self.first is not None:
@@ -81,18 +81,18 @@ class StepComparison:
         if self.optimizer[0] != self.optimizer[1]:
             lines.append(
                 f"  the optimizer takes {self.optimizer[0]} operators in the trusted step and "
-                f"{self.optimizer[1]} in the one under test: each is judged by itself"
+                f"{self.optimizer[1]} in the one under test: each is judged separately"
             )
         if self.dtypes:
             lines.append(
-                f"  {len(self.dtypes)} operators gave another dtype, as where autocast differs by "
-                f"device; the first: {self.dtypes[0]}"
+                f"  {len(self.dtypes)} operators returned another dtype, as where autocast differs "
+                f"by device; the first: {self.dtypes[0]}"
             )
         inherited = sum(x.inherited for x in self.values)
         if inherited:
             lines.append(
-                f"  {inherited} values are further off because what they are made of differs; no "
-                "operator that made them is to blame"
+                f"  {inherited} values are further off because the inputs behind them differ; no "
+                "operator that computed them is to blame"
             )
         if self.random:
             lines.append(f"  {self.random} events draw random numbers and were not compared")
@@ -115,7 +115,7 @@ class StepComparison:
         return found
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, as JSON has it; errors that are not finite are texts."""
+        """Return the full result for JSON; errors that are not finite are strings."""
         values = [
             {**asdict(x), "ok": x.ok, "error": x.error if math.isfinite(x.error) else str(x.error)}
             for x in self.values
@@ -124,7 +124,7 @@ class StepComparison:
 
 
 def _worst(values: list[Value]) -> str:
-    """The worst value of a column: those that are off first."""
+    """Return the worst value of a column, preferring values that are off."""
     if not values:
         return "-"
     value = max(values, key=lambda x: (not x.ok, x.error / x.limit if x.limit else x.error))
@@ -136,8 +136,8 @@ def _worst(values: list[Value]) -> str:
 def compare(trusted: Path, tested: Path, tolerance: float | None = None) -> list[StepComparison]:
     """Compare all ranks of two folders.
 
-    :param tolerance: relative, where the rounding bound does not tell; None: half of the digits of
-        the dtype, the square root of its epsilon.
+    :param tolerance: relative, where no rounding bound applies; None: the square root of the
+        dtype's epsilon.
     :raises OneIterError: a folder holds no recorded step, none holds an event, or their ranks
         differ.
     """
@@ -155,12 +155,12 @@ def compare_ranks(trusted: Path, tested: Path, tolerance: float | None = None) -
     want, got = Reader(trusted), Reader(tested)
     found = StepComparison(tested.name, bool(got.facts.get("forced")))
     found.broken = [
-        f"the {what} was broken off by {reader.broken_by}"
+        f"the {what} was interrupted by {reader.broken_by}"
         for what, reader in (("trusted step", want), ("step under test", got))
         if reader.broken_by
     ]
-    # Optimizers choose other forms of their operators on other devices: what they do is judged
-    # by itself, and by the weights that it leads to.
+    # Optimizers use other variants of their operators on other devices: these are judged
+    # by themselves, and by the resulting weights.
     steps = [[x for x in side.records if x.phase == "step"] for side in (want, got)]
     found.optimizer = len(steps[0]), len(steps[1])
     known = {record.key for record in want.records}
@@ -190,7 +190,7 @@ def compare_ranks(trusted: Path, tested: Path, tolerance: float | None = None) -
             found.values += [value for step in steps[1] for value in events.of_step(step)]
         if record.random or other.random:
             found.random += record.kind == "operator" or not events.has_operators
-            events.drew(record, other)
+            events.note_random(record, other)
         else:
             found.values += events.values(record, other)
             found.dtypes += _other_dtype(want, got, record, other)
@@ -200,18 +200,18 @@ def compare_ranks(trusted: Path, tested: Path, tolerance: float | None = None) -
 
 
 def _inputs(events: Events, pairs: Sequence[tuple[Record, Record]]) -> list[Value]:
-    """What the model got in its first call, ahead of all that was made of it."""
+    """Return what the model got in its first call, before anything computed from it."""
     of_model = Record("module", "").key
-    return [x for pair in pairs if pair[0].key == of_model for x in events.given(*pair)]
+    return [x for pair in pairs if pair[0].key == of_model for x in events.model_inputs(*pair)]
 
 
 def _other_dtype(want: Reader, got: Reader, record: Record, other: Record) -> list[str]:
-    """An operator that gave another dtype: lists of autocast are a device's own."""
+    """Describe an operator with another result dtype: autocast's lists depend on the device."""
     if record.kind != "operator" or record.phase != "forward":
         return []
     for place, name in record.outputs.items():
         theirs = other.outputs.get(place, name)
         pair = want.dtype(name), got.dtype(theirs)
         if pair[0] != pair[1]:
-            return [f"{record} gave {pair[1]} and not {pair[0]}".replace("torch.", "")]
+            return [f"{record} returned {pair[1]} and not {pair[0]}".replace("torch.", "")]
     return []

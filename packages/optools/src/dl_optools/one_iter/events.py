@@ -1,4 +1,4 @@
-"""How the values of one event are judged, and whether the event itself made them what they are."""
+"""Judgement of the values of one event, and whether the event itself caused a difference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 
 from dl_core.torch_backend.judging.comparison import OutputComparison
-from dl_optools.one_iter.bound import in_units_of_bound
+from dl_optools.one_iter.bound import compare_with_bound
 from dl_optools.one_iter.folder import Reader, Record
 from dl_optools.one_iter.values import BOUND, RELATIVE, Value
 
@@ -19,32 +19,32 @@ class Events:
     """Judges the events of a step under test, in their order.
 
     An operator is held to the rounding bound of the CPU's float64 for the inputs that *it* got:
-    whatever came before, only what it did itself counts. Modules, gradients and weights are what
-    operators made: where these are right, a distance to the trusted step is inherited.
+    errors before it do not count. Modules, gradients and weights are results of operators: if
+    these are right, a distance to the trusted step is inherited.
 
-    :param tolerance: relative; None: half of the digits of the dtype.
-    :ivar drawn: a random event gave other numbers than in the trusted step.
-    :ivar has_operators: operators were recorded, and not modules alone.
+    :param tolerance: relative; None: the square root of the dtype's epsilon.
+    :ivar drew_differently: a random event drew other numbers than in the trusted step.
+    :ivar has_operators: operators were recorded, not only modules.
     """
 
     def __init__(self, want: Reader, got: Reader, tolerance: float | None) -> None:
         self._want, self._got, self._tolerance = want, got, tolerance
-        self.drawn = False
+        self.drew_differently = False
         self.has_operators = any(x.kind == "operator" for x in got.records)
         self._judged: dict[tuple[str, str, str, int, str], dict[str, OutputComparison]] = {}
         self._right: set[str] = set()
         self._weights = {x.name: x.outputs["value"] for x in got.records if x.kind == "weight"}
 
-    def drew(self, record: Record, other: Record) -> None:
-        """A random event went by."""
-        self.drawn |= record.outputs != other.outputs
+    def note_random(self, record: Record, other: Record) -> None:
+        """Process a random event."""
+        self.drew_differently |= record.outputs != other.outputs
 
     def judge(self, record: Record | None, other: Record) -> None:
-        """Hold an operator to its bound, where it gave something else than in the trusted step."""
+        """Compare an operator with its bound, if its results differ from the trusted ones."""
         if not other.outputs:
             return
         if record is None or record.outputs != other.outputs:
-            parts = in_units_of_bound(self._got, other)
+            parts = compare_with_bound(self._got, other)
             found = {place: part for place, part in parts.items() if place in other.outputs}
             self._judged[other.key] = found
             self._right.update(other.outputs[x] for x, part in found.items() if part.ok)
@@ -52,12 +52,12 @@ class Events:
             self._right.update(other.outputs.values())
 
     def of_step(self, other: Record) -> Iterator[Value]:
-        """The values of an operator that has no counterpart: of an optimizer's step."""
+        """Yield the values of an operator of an optimizer's step without a counterpart."""
         for place, part in self._judged.get(other.key, {}).items():
             yield Value(*_common(other), place, _units(part), BOUND, 1.0, _why(part))
 
     def values(self, record: Record, other: Record) -> Iterator[Value]:
-        """All values of an event that both steps have."""
+        """Yield all values of an event that both steps have."""
         bounded = self._judged.get(other.key, {})
         common = _common(record)
         for place, name in record.outputs.items():
@@ -78,8 +78,8 @@ class Events:
                     )
                 yield value
 
-    def given(self, record: Record, other: Record) -> Iterator[Value]:
-        """What the model gets, as far as no operator of the step made it."""
+    def model_inputs(self, record: Record, other: Record) -> Iterator[Value]:
+        """Yield the model's inputs that no operator of the step computed."""
         made = {
             x
             for each in self._got.records
@@ -95,12 +95,12 @@ class Events:
             yield relative(common, place, *pair, self._tolerance)
 
     def _inherits(self, record: Record, other: Record, place: str, name: str) -> bool:
-        if self.drawn:
+        if self.drew_differently:
             return True
-        # Who names a tolerance asks for the distance, whoever is to blame.
+        # A user who sets a tolerance wants the distance, whatever its cause.
         if not self.has_operators or self._tolerance is not None:
             return False
-        # Nothing of the step made the weights that it begins with.
+        # Initial weights were not computed in the step.
         if record.kind == "weight":
             return False
         if name in self._right:
@@ -125,7 +125,7 @@ class Events:
         return False
 
     def _all_right(self, record: Record) -> bool:
-        """Whether no operator within a module, or in an optimizer's step, was wrong."""
+        """Return True if no operator within a module, or in an optimizer's step, was wrong."""
         module = "" if record.kind == "weight after" else record.name
         for (_, inside, _, _, phase), parts in self._judged.items():
             within = not module or inside == module or inside.startswith(module + ".")
@@ -140,14 +140,14 @@ class Events:
         return any(x is None for x in pair) or pair[0].outputs != pair[1].outputs  # type: ignore[union-attr]
 
     def _is_sum(self, weight: str, value: torch.Tensor) -> bool:
-        """Whether a weight's gradient is the sum of those that operators gave for it."""
+        """Return True if a weight's gradient is the sum of the operators' gradients for it."""
         parts: list[tuple[str, torch.Tensor]] = []
         for back in self._got.records:
             if back.kind != "operator" or back.phase != "backward":
                 continue
             forward = self._got.find(Record(back.kind, back.name, back.module, back.call).key)
             inputs = {} if forward is None else forward.inputs
-            # Of arguments that are one tensor each has the whole gradient.
+            # For arguments that are one tensor, each has the whole gradient.
             same = [x for x, name in inputs.items() if name == self._weights.get(weight)]
             names = dict.fromkeys(back.outputs.get(f"gradient of {x}", "") for x in same)
             parts += [(back.module, self._got.tensor(x)) for x in names if x]
@@ -176,14 +176,14 @@ def _units(part: OutputComparison) -> float:
 
 
 def _why(part: OutputComparison) -> str:
-    """Where it is not by how much that a result is wrong, but in shape, or dtype, or finiteness."""
+    """Describe results that are wrong in shape, dtype or finiteness rather than in values."""
     return "" if part.ok or math.isfinite(part.units) else " ".join(part.detail.split())
 
 
 def relative(
     common: Common, place: str, want: torch.Tensor, got: torch.Tensor, tolerance: float | None
 ) -> Value:
-    """The largest distance in units of the trusted tensor's largest value."""
+    """Return the largest distance in units of the trusted tensor's largest value."""
     if want.shape != got.shape:
         detail = f"its shape is {tuple(got.shape)}, want {tuple(want.shape)}"
         return Value(*common, place, math.inf, RELATIVE, 0.0, detail)

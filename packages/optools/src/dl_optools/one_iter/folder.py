@@ -1,7 +1,7 @@
 """The files of one recorded step: ``rank<R>/index.json`` and ``rank<R>/tensors-<n>.safetensors``.
 
-Tensors are named by a hash of their content, so that what one operator returns and the next one
-takes is stored once. ``index.json`` has the records in the order in which they came about.
+Tensors are named by a hash of their content, so that the result of one operator and the equal input
+of the next are stored once. ``index.json`` has the records in the order of the events.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from diopi_proto.foreign_file import DOCUMENT_BYTES, check_regular, read_regular
 
 FORMAT = 1
 SHARD = 256 << 20
-"""Bytes that are kept before they are written."""
+"""Bytes that are buffered before they are written."""
 _RANK = re.compile(r"rank\d{1,9}")
 _HASH = re.compile(r"[0-9a-f]{40}")
 
@@ -37,16 +37,16 @@ class Record:
     """One event of a step.
 
     :ivar kind: ``module``, ``operator``, ``weight``, ``weight gradient`` or ``weight after``.
-    :ivar name: of the module, operator or parameter.
-    :ivar module: that runs around it; of a module itself: its own path.
+    :ivar name: name of the module, operator or parameter.
+    :ivar module: path of the enclosing module; for a module itself: its own path.
     :ivar call: counts the calls of this name in this module, from 0.
-    :ivar phase: ``forward``, ``backward``, or ``step``: of an optimizer.
+    :ivar phase: ``forward``, ``backward``, or ``step`` of an optimizer.
     :ivar random: it drew random numbers.
-    :ivar inputs: hashes of tensors by their places: ``args[0]``, ``kwargs['mask']``; in backward
-        the gradients that came in.
-    :ivar outputs: the same of what it returned, then of arguments that it wrote to; in backward the
+    :ivar inputs: hashes of tensors by name: ``args[0]``, ``kwargs['mask']``; in backward the
+        gradients of the outputs.
+    :ivar outputs: hashes of its results, then of arguments that it wrote to; in backward the
         gradients of the inputs.
-    :ivar replay: what it takes to call the operator again; None where it cannot be stored.
+    :ivar replay: data to call the operator again; None if it cannot be stored.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Record:
 
     @property
     def key(self) -> tuple[str, str, str, int, str]:
-        """The same event in another run of the step."""
+        """Return a key that identifies the event in another run of the step."""
         return self.kind, self.module, self.name, self.call, self.phase
 
     def __str__(self) -> str:
@@ -83,13 +83,13 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 class Writer:
     """Writes the step of one process.
 
-    :param folder: of the rank; it must be new or empty, or have a step that was broken off, which
+    :param folder: folder of the rank; it must be new or empty, or hold an interrupted step, which
         is replaced.
-    :raises OneIterError: there is something in it.
+    :raises OneIterError: the folder is in use.
     """
 
     def __init__(self, folder: Path, facts: Mapping[str, Any]) -> None:
-        if _broken_off(folder):
+        if _is_interrupted(folder):
             shutil.rmtree(folder)
         if folder.exists() and any(folder.iterdir()):
             raise OneIterError(f"[OneIter] {folder} is not empty; name a new folder")
@@ -103,7 +103,7 @@ class Writer:
         self._shards = 0
 
     def add(self, tensor: torch.Tensor) -> str:
-        """Store a tensor as it is now; returns its hash."""
+        """Store the current content of a tensor; return its hash."""
         host = _plain(tensor)
         dtype = str(host.dtype).removeprefix("torch.")
         # safetensors has no dtype of that name.
@@ -111,7 +111,7 @@ class Writer:
         name = _hash(host)
         if name not in self._tensors:
             self._tensors[name] = {"shard": self._shards, "dtype": dtype}
-            # What the program writes later must not change it.
+            # Later writes of the program must not change it.
             self._waiting[name] = stored.clone()
             self._bytes += stored.nbytes
             if self._bytes >= SHARD:
@@ -119,9 +119,9 @@ class Writer:
         return name
 
     def close(self, broken_by: str = "") -> None:
-        """Write what is left, and the index last: a folder without one is no whole step.
+        """Write the rest, and the index last: a folder without an index is incomplete.
 
-        :param broken_by: the error that ended the step before its time.
+        :param broken_by: the error that interrupted the step.
         """
         self._flush()
         if broken_by:
@@ -142,7 +142,7 @@ class Writer:
         self._waiting, self._bytes = {}, 0
 
 
-def _broken_off(folder: Path) -> bool:
+def _is_interrupted(folder: Path) -> bool:
     try:
         return bool(Reader(folder).broken_by)
     except OneIterError:
@@ -150,7 +150,7 @@ def _broken_off(folder: Path) -> bool:
 
 
 def _hash(host: torch.Tensor) -> str:
-    """The name of a tensor: of its dtype, shape and bytes."""
+    """Return the name of a tensor: a hash of its dtype, shape and bytes."""
     dtype = str(host.dtype).removeprefix("torch.")
     digest = hashlib.blake2b(f"{dtype} {tuple(host.shape)} ".encode(), digest_size=20)
     real = torch.view_as_real(host) if host.is_complex() else host
@@ -164,10 +164,10 @@ def _shard(number: int) -> str:
 
 
 class Reader:
-    """Reads the step of one process; tensors when they are asked for.
+    """Reads the step of one process; tensors are loaded on demand.
 
-    :ivar facts: ``device``, ``rank``, ``torch``, ``forced``, and ``broken_by`` where an error did.
-    :raises OneIterError: it is none.
+    :ivar facts: ``device``, ``rank``, ``torch``, ``forced``, and ``broken_by`` after an error.
+    :raises OneIterError: the folder holds no recorded step.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -188,7 +188,7 @@ class Reader:
                 for x in (*record.inputs.values(), *record.outputs.values())
             ]
             if not all(_HASH.fullmatch(x) and x in self._tensors for x in hashes):
-                raise KeyError("a record names a tensor that is not there")
+                raise KeyError("a record names a missing tensor")
             shards = {int(x["shard"]) for x in self._tensors.values()}
             self._dtypes = {k: _dtype(x["dtype"]) for k, x in self._tensors.items()}
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -202,7 +202,7 @@ class Reader:
 
     @staticmethod
     def _check_shard(path: Path) -> None:
-        """Refuse what cannot be mapped: opening a FIFO would wait for another process."""
+        """Refuse files that cannot be mapped: opening a FIFO would wait for another process."""
         try:
             check_regular(path)
         except FileNotFoundError:
@@ -212,21 +212,21 @@ class Reader:
 
     @property
     def broken_by(self) -> str:
-        """The error that ended the step before its time; empty: none did."""
+        """Return the error that interrupted the step; empty if none did."""
         return str(self.facts.get("broken_by", ""))
 
     def find(self, key: tuple[str, str, str, int, str]) -> Record | None:
-        """The record of an event."""
+        """Return the record of an event."""
         return self._by_key.get(key)
 
     def dtype(self, name: str) -> torch.dtype:
-        """The dtype of a tensor, by its hash."""
+        """Return the dtype of a tensor, by its hash."""
         return self._dtypes[name]
 
     def tensor(self, name: str) -> torch.Tensor:
-        """A tensor by its hash, on the CPU.
+        """Return a tensor by its hash, on the CPU.
 
-        :raises OneIterError: the file does not hold it, or something else under its name.
+        :raises OneIterError: the file does not hold it, or holds other content under its name.
         """
         shard = int(self._tensors[name]["shard"])
         try:
@@ -236,7 +236,7 @@ class Reader:
         except (OSError, SafetensorError) as error:
             raise OneIterError(f"{self._folder / _shard(shard)}: {error}") from None
         dtype = self._dtypes[name]
-        # A file with another shape in it may not be complex numbers.
+        # A file with another shape cannot be viewed as complex numbers.
         if dtype.is_complex and found.shape[-1:] == (2,) and found.is_floating_point():
             found = torch.view_as_complex(found)
         if name not in self._verified:
@@ -249,9 +249,9 @@ class Reader:
 
 
 def _record(data: dict[str, Any]) -> Record:
-    """Return a record, whose fields have the types that it declares.
+    """Return a record whose fields have the declared types.
 
-    :raises TypeError: they do not.
+    :raises TypeError: a field has another type.
     """
     record = Record(**data)
     texts = (record.kind, record.name, record.module, record.phase)
@@ -273,7 +273,7 @@ def _dtype(name: str) -> torch.dtype:
 
 
 def ranks(folder: Path) -> dict[str, Path]:
-    """The folders of all ranks.
+    """Return the folders of all ranks.
 
     :raises OneIterError: there are none.
     """

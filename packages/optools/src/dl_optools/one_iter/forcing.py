@@ -1,4 +1,4 @@
-"""Teacher forcing: recorded values in place of those that the device under test computed."""
+"""Teacher forcing: recorded values replace those that the device under test computed."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from dl_optools.tensors import grad_fn_of
 
 
 def _fill(tensor: torch.Tensor, value: torch.Tensor) -> None:
-    """Write into memory that autograd may have saved: it counts no version."""
+    """Write into memory that autograd may have saved, without a change of its version."""
     target = tensor.detach()
     for dim, (size, stride) in enumerate(zip(target.size(), target.stride(), strict=True)):
         if stride == 0 and size > 1:
-            # One element in memory for all of them.
+            # An expanded tensor has one element in memory for all.
             target, value = target.narrow(dim, 0, 1), value.narrow(dim, 0, 1)
     target.data.copy_(value)
 
 
 class Forcing:
-    """Puts values of a recorded step into the step that runs.
+    """Writes values of a recorded step into the current step.
 
-    They are written into the tensors that the program has: identity, aliasing and autograd's graph
-    stay. What does not fit in shape is left alone, and the comparison says so.
+    They are written into the program's tensors: identity, aliasing and autograd's graph do not
+    change. Tensors of another shape are left alone, which the comparison reports.
     """
 
     def __init__(self, trusted: Reader) -> None:
         self._trusted = trusted
 
     def load(self, state: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Give the model the recorded weights and buffers.
+        """Load the recorded weights and buffers into the model.
 
         :raises OneIterError: the recorded model has others.
         """
@@ -49,19 +49,19 @@ class Forcing:
             _fill(tensor, value)
 
     def inputs(self, record: Record, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Replace what a call takes."""
+        """Replace the inputs of a call."""
         known = self._trusted.find(record.key)
         if known is not None:
             self._write(known.inputs, tensors)
 
     def outputs(self, record: Record, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Replace what a call returned."""
+        """Replace the results of a call."""
         known = self._trusted.find(record.key)
         if known is not None:
             self._write(known.outputs, tensors)
 
     def gradients(self, record: Record, outputs: Mapping[str, torch.Tensor]) -> None:
-        """Replace the gradients that will come into a call's outputs."""
+        """Replace the gradients that will arrive at a call's outputs."""
         key = Record(record.kind, record.name, record.module, record.call, "backward").key
         known = self._trusted.find(key)
         for place, x in outputs.items():

@@ -1,4 +1,4 @@
-"""What every function of torch took and returned in one training step, for a :class:`.OneIter`."""
+"""Recording of the inputs and results of every torch function in a step, for :class:`.OneIter`."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from dl_optools.one_iter.recording import OneIter
 
 
-def labelled(tree: Any) -> dict[str, torch.Tensor]:
-    """The tensors of a tree by their places in it."""
+def label_tensors(tree: Any) -> dict[str, torch.Tensor]:
+    """Return the tensors of a tree, named by their position."""
     leaves, _ = tree_flatten_with_path(tree)
     return {keystr(path): x for path, x in leaves if isinstance(x, torch.Tensor)}
 
 
-def labelled_arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, torch.Tensor]:
-    """The tensors of a call by their places in its arguments."""
+def label_arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    """Return the tensors of a call, named by their position in its arguments."""
     return {
-        **{f"args{place}": x for place, x in labelled(tuple(args)).items()},
-        **{f"kwargs{place}": x for place, x in labelled(dict(kwargs)).items()},
+        **{f"args{place}": x for place, x in label_tensors(tuple(args)).items()},
+        **{f"kwargs{place}": x for place, x in label_tensors(dict(kwargs)).items()},
     }
 
 
 class OperatorRecording(Tool):
-    """Records functions of torch; what the owner's ``teacher_forcing`` asks for is done here."""
+    """Records functions of torch, and applies the owner's ``teacher_forcing``."""
 
     variable = "ONE_ITER"
     default_level = Level.API
@@ -48,17 +48,17 @@ class OperatorRecording(Tool):
         return super().wants(name, function) and is_known(name, Level.API)
 
     def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        # On all devices: what is counted must be the same wherever the step runs.
+        # On all devices: call counts must be the same wherever the step runs.
         return True
 
     def handle(self, call: OpCall) -> Any:
         owner = self._owner
         phase = "step" if owner.optimizer else "forward"
         record = owner.new_record("operator", call.name, owner.module, phase)
-        inputs = labelled_arguments(call.args, call.kwargs)
+        inputs = label_arguments(call.args, call.kwargs)
         if owner.forcing is not None:
             owner.forcing.inputs(record, inputs)
-        record.inputs = owner.stored(inputs)
+        record.inputs = owner.store(inputs)
         replay = _replay(call, inputs)
         given = tensors_of(call.args, call.kwargs)
         versions = [_version(x) for x in given]
@@ -72,18 +72,18 @@ class OperatorRecording(Tool):
         ]
         ours = {id(given[at]) for at in written}
         outputs = {
-            f"output{place}": x for place, x in labelled(result).items() if id(x) not in ours
+            f"output{place}": x for place, x in label_tensors(result).items() if id(x) not in ours
         }
         outputs |= {f"argument {at}": given[at] for at in written}
         record.random = differ(states, random_states(given))
         if owner.forcing is not None and record.random:
             owner.forcing.outputs(record, outputs)
-        record.outputs = owner.stored(outputs)
+        record.outputs = owner.store(outputs)
         if replay is not None:
             record.replay = {**replay, "written": written}
         if not record.inputs and not record.outputs:
             return result
-        owner.finished(record)
+        owner.append(record)
         if owner.forcing is not None:
             owner.forcing.gradients(record, outputs)
         if watch.attach(list(outputs.values())):
@@ -92,7 +92,7 @@ class OperatorRecording(Tool):
 
 
 def _replay(call: OpCall, inputs: Mapping[str, torch.Tensor]) -> dict[str, Any] | None:
-    """The arguments as JSON, with the places of tensors; see :mod:`.bundle.values`."""
+    """Return the arguments as JSON, with the names of tensors; see :mod:`.bundle.values`."""
     table = Table()
     try:
         args, kwargs = encode(tuple(call.args), table), encode(dict(call.kwargs), table)
@@ -118,12 +118,12 @@ def _autocast(device: str) -> str | None:
 
 
 def differ(before: Sequence[torch.Tensor], after: Sequence[torch.Tensor]) -> bool:
-    """Whether a generator's state moved on."""
+    """Return True if a generator's state advanced."""
     return any(not x.equal(y) for x, y in zip(before, after, strict=True))
 
 
 def random_states(given: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """States of the generators that a call may draw from."""
+    """Return the states of the generators that a call may draw from."""
     states = [torch.get_rng_state()]
     for device in sorted(
         {x.device for x in given if x.device.type not in ("cpu", "meta")}, key=str

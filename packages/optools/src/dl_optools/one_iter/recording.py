@@ -1,4 +1,4 @@
-"""One training step, written down: what every module and operator took, returned and sent back."""
+"""Recording of one training step: inputs, results and gradients of every module and operator."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ from dl_optools.one_iter.forcing import Forcing
 from dl_optools.one_iter.operators import (
     OperatorRecording,
     differ,
-    labelled,
-    labelled_arguments,
+    label_arguments,
+    label_tensors,
     random_states,
 )
-from dl_optools.one_iter.place import placed
+from dl_optools.one_iter.redirection import redirect_folder
 from dl_optools.tensors import tensors_of
 
 
 class OneIter:
     """Records the step that runs inside ``with``, in a folder for each rank.
 
-    Dump a step on a device that is trusted, run the same step on the device under test with
+    Record a step on a trusted device, run the same step on the device under test with
     ``reference=``, and compare by ``dl one-iter compare TRUSTED TESTED`` or :attr:`comparison`.
 
         >>> with OneIter(model, "trusted"):
         ...     loss(model(batch)).backward()
 
-    Modules that are called several times, and operators, are told apart by counting. Results of the
-    program are those without, unless ``teacher_forcing`` is on.
+    Repeated calls of modules and operators are numbered. The program's results do not change,
+    unless ``teacher_forcing`` is on.
 
-    :param model: whose modules and parameters are recorded.
-    :param folder: where to; ``rank<R>`` in it must be new.
+    :param model: model whose modules and parameters are recorded.
+    :param folder: output folder; ``rank<R>`` in it must be new.
     :param reference: a folder with the trusted step; its weights and buffers are loaded into the
         model first.
     :param teacher_forcing: every operator gets the inputs, and its backward the gradients, that
-        were recorded in ``reference``: errors do not add up. Random operators give what they gave
-        there.
-    :param operators: record functions of torch, too; without them, modules only (their leaves are
-        then what is forced).
+        were recorded in ``reference``, so that errors do not accumulate. Random operators return
+        the recorded results.
+    :param operators: also record torch functions; without them only modules are recorded, and
+        leaf modules are forced.
     :param rank: None: the variable ``RANK``, else 0.
-    :raises OneIterError: the folder is in use, or the reference is none.
+    :raises OneIterError: the folder is in use, or the reference is not a recorded step.
     """
 
     def __init__(
@@ -68,18 +68,18 @@ class OneIter:
         if teacher_forcing and reference is None:
             raise OneIterError("[OneIter] teacher_forcing needs reference=, a recorded step")
         self.model = model
-        self.folder = placed(folder)
+        self.folder = redirect_folder(folder)
         self.rank = int(environment().get("RANK", "0")) if rank is None else rank
         self.reference = None if reference is None else Path(reference)
-        if self.reference is not None and placed(self.reference).exists():
+        if self.reference is not None and redirect_folder(self.reference).exists():
             # The program itself has recorded it.
-            self.reference = placed(self.reference)
+            self.reference = redirect_folder(self.reference)
         self.forcing: Forcing | None = None
         self._forced = teacher_forcing
         self._operators = OperatorRecording(self) if operators else None
         self._lock = threading.RLock()
 
-    # Life
+    # Lifetime
 
     def __enter__(self) -> OneIter:
         name = f"rank{self.rank}"
@@ -128,7 +128,7 @@ class OneIter:
 
     @property
     def comparison(self) -> Any:
-        """This step against the reference: a :class:`.one_iter.compare.StepComparison`.
+        """Comparison of this step with the reference: a :class:`.one_iter.compare.StepComparison`.
 
         :raises OneIterError: there is no reference.
         """
@@ -172,7 +172,7 @@ class OneIter:
                 self._handles.append(hook)
 
     def new_record(self, kind: str, name: str, module: str, phase: str = "forward") -> Record:
-        """A record with the next number of its kind."""
+        """Create a record with the next number of its kind."""
         with self._lock:
             key = (kind, module, name, phase)
             self._calls[key] += 1
@@ -180,21 +180,21 @@ class OneIter:
 
     @property
     def module(self) -> str:
-        """Path of the module that runs; empty in the model itself and outside."""
+        """Path of the running module; empty in the model itself and outside."""
         return self._stack[-1][0] if self._stack else ""
 
-    def stored(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, str]:
-        """Hashes of tensors as they are now."""
+    def store(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, str]:
+        """Store the current content of tensors, and return their hashes."""
         with self._lock:
             return {place: self.writer.add(x) for place, x in tensors.items()}
 
-    def finished(self, record: Record) -> None:
-        """The event is over: it takes its place in the order."""
+    def append(self, record: Record) -> None:
+        """Append a completed event to the records."""
         with self._lock:
             self.writer.records.append(record)
 
     def watch(self, record: Record, inputs: Mapping[str, torch.Tensor]) -> GradientWatch:
-        """What will record the backward of a call."""
+        """Return the watch that will record the backward of a call."""
         places = list(inputs)
 
         def report(gradients: Gradients) -> None:
@@ -211,8 +211,8 @@ class OneIter:
                 for at, x in enumerate(gradients.inputs)
                 if x is not None
             }
-            backward.inputs, backward.outputs = self.stored(arrived), self.stored(sent)
-            self.finished(backward)
+            backward.inputs, backward.outputs = self.store(arrived), self.store(sent)
+            self.append(backward)
 
         return GradientWatch(list(inputs.values()), report)
 
@@ -228,10 +228,10 @@ class OneIter:
         def hook(_: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             with own_work():
                 record = self.new_record("module", name, name)
-                inputs = labelled_arguments(args, kwargs)
+                inputs = label_arguments(args, kwargs)
                 if self.forcing is not None and (leaf or not self._stack):
                     self.forcing.inputs(record, inputs)
-                record.inputs = self.stored(inputs)
+                record.inputs = self.store(inputs)
                 watch = self.watch(record, inputs)
             self._stack.append((name, record, watch, random_states(list(inputs.values()))))
 
@@ -244,11 +244,11 @@ class OneIter:
             return
         _, record, watch, states = self._stack.pop()
         with own_work():
-            outputs = {f"output{place}": x for place, x in labelled(output).items()}
+            outputs = {f"output{place}": x for place, x in label_tensors(output).items()}
             given = tensors_of(args, kwargs)
             record.random = differ(states, random_states(given))
-            record.outputs = self.stored(outputs)
-            self.finished(record)
+            record.outputs = self.store(outputs)
+            self.append(record)
             if self.forcing is not None and self._operators is None:
                 self.forcing.gradients(record, outputs)
             if watch.attach(list(outputs.values())):
@@ -260,7 +260,7 @@ class OneIter:
                 record = self.new_record("weight gradient", name, "")
                 record.phase = "backward"
                 if parameter.grad is not None:
-                    record.outputs = self.stored({"value": parameter.grad})
-                self.finished(record)
+                    record.outputs = self.store({"value": parameter.grad})
+                self.append(record)
 
         return hook

@@ -1,4 +1,4 @@
-"""One value of both steps, and how far apart the two are."""
+"""One value of both steps, and the distance between them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Value:
     """One tensor of one event in both steps.
 
     :ivar place: ``output``, ``gradient of args[0]``, ``value``.
-    :ivar error: what ``unit`` says; inf where shape or nan and inf differ.
+    :ivar error: error in ``unit``; inf if the shape differs, or nan and inf do.
     :ivar unit: :data:`BOUND` for operators: against the CPU's float64 for the inputs that they got.
         :data:`RELATIVE`: largest difference by the trusted tensor's largest value.
-    :ivar limit: what ``error`` may be.
-    :ivar inherited: a larger error is no fault of the event: what it is made of differs.
+    :ivar limit: maximum allowed ``error``.
+    :ivar inherited: a larger error is not caused by the event: its inputs differ.
     """
 
     event: str

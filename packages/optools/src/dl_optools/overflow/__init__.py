@@ -1,1 +1,1 @@
-"""Where nan and inf come from."""
+"""Detection of the operators where nan and inf first appear."""

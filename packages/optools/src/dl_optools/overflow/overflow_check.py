@@ -1,4 +1,4 @@
-"""Where nan and inf come from."""
+"""Tool that finds where nan and inf first appear."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level, short_name
 from dl_optools.options import ROWS, at_least, read
-from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.outputs import results_directory, run_stamp, unused_path
 from dl_optools.overflow.overflow_page import overflow_page
 from dl_optools.overflow.results import COLUMNS, Checked, Origin, OverflowResults
 from dl_optools.overflow.values import has_values, statistics
 from dl_optools.stacks import Frame, program_stack
-from dl_optools.tensors import tensors_of, versions, written
+from dl_optools.tensors import find_written, tensors_of, versions
 from dl_optools.tool import Tool, ToolOptions
 
 
 class OpOverflowCheck(Tool):
-    """Looks at the values of all inputs, outputs and gradients of operators.
+    """Examines the values of all inputs, outputs and gradients of operators.
 
-    Says which tensors hold nan or inf and where, and which operator was the first to make them of
-    finite values, in forward or backward. A rising minimum, maximum or norm tells before that
-    happens. At the end it shows a line for each operator, and writes one for each tensor to
+    Reports which tensors hold nan or inf and where, and which operator was the first to produce
+    them from finite values, in forward or backward. A growing minimum, maximum or norm is an early
+    warning. At the end it shows a line for each operator, and writes one for each tensor to
     ``op_tools_results/op_overflow_check_result/op_overflow_check_info_<run>.csv``. Variables:
     ``OP_OVERFLOW_CHECK_LIST``, ``OP_OVERFLOW_CHECK_DISABLE_LIST``, and ``OP_TOOLS_MAX_CACHE_SIZE``
-    for how many lines are kept before they are written.
+    for the number of buffered lines.
 
-    :param directory: where to write instead.
-    :param stream: where to show the table; None: stderr.
-    :param options: those of :class:`Tool`.
+    :param directory: output directory (default: as above).
+    :param stream: receives the table; None: stderr.
+    :param options: options of :class:`Tool`.
     :raises OptionError: the variable does not hold a number.
     """
 
@@ -64,7 +64,7 @@ class OpOverflowCheck(Tool):
     def opened(self) -> None:
         self.results = OverflowResults()
         directory = results_directory("op_overflow_check_result", self._directory)
-        path = unused(directory / f"op_overflow_check_info_{run_stamp()}.csv")
+        path = unused_path(directory / f"op_overflow_check_info_{run_stamp()}.csv")
         self._file = CsvFile(path, COLUMNS, self._batch)
         MODULE_PATH.open()
 
@@ -78,7 +78,7 @@ class OpOverflowCheck(Tool):
             with self.writing(page):
                 page.write_text(overflow_page(self.results), encoding="utf-8")
             stream = sys.stderr if self._stream is None else self._stream
-            stream.write(f"{self.results.text()}{self.where_written(self._file.path)}\n")
+            stream.write(f"{self.results.text()}{self.describe_destination(self._file.path)}\n")
 
     def report(self) -> dict[str, Any]:
         each = self.results.operators.values()
@@ -87,7 +87,7 @@ class OpOverflowCheck(Tool):
             "tensors": sum(x.tensors for x in each),
             "bad": sum(x.bad for x in each),
             "first": "" if self.results.first is None else self.results.first.name,
-            "told": "" if self.results.first is None else self.results.first.text(),
+            "description": "" if self.results.first is None else self.results.first.text(),
         }
 
     def handle(self, call: OpCall) -> Any:
@@ -95,15 +95,15 @@ class OpOverflowCheck(Tool):
         call.module = call.module or MODULE_PATH.current()
         given = tensors_of(call.args, call.kwargs)
         before = versions(given)
-        # Before the call: it may write to them.
+        # Before the call, which may write to them.
         inputs = self._check(call, "input", given)
-        # What forward took and gave is what backward is computed from.
+        # Backward is computed from the inputs and results of forward.
         saved = [all(x.values.finite for x in inputs)]
         report = partial(self._report, call.number, call.name, call.module, program_stack(), saved)
         watch = GradientWatch(given, report) if self.level is Level.API else None
         result = call.proceed()
         results = tensors_of(result)
-        changed = [x for x in written(given, before) if not any(x is y for y in results)]
+        changed = [x for x in find_written(given, before) if not any(x is y for y in results)]
         if watch is not None and watch.attach([*results, *changed]):
             self._watches.add(watch)
         outputs = self._check(call, "output", [*results, *changed])
@@ -131,7 +131,7 @@ class OpOverflowCheck(Tool):
     ) -> None:
         """Check the gradients of one call.
 
-        :param saved: whether all that its forward took and gave was finite.
+        :param saved: True if all inputs and results of its forward were finite.
         """
         parts: list[list[Checked]] = [
             _checked(number, name, module, kind, gradients)
@@ -160,11 +160,11 @@ def _checked(
 
 
 def _on_purpose(call: OpCall) -> bool:
-    """Whether nan or inf were asked for, or the memory is what was there before."""
+    """Return True if nan or inf were requested, or the memory is uninitialised."""
     values = (*call.args, *call.kwargs.values())
     if any(isinstance(x, (float, complex)) and not _is_finite(x) for x in values):
         return True
-    # `empty`, `new_empty`, `empty_like` and their likes leave values open.
+    # `empty`, `new_empty`, `empty_like` and the like leave values undefined.
     return "EMPTY" in short_name(call.name).split("_")
 
 

@@ -1,4 +1,4 @@
-"""What the overflow check found, as a page for the browser."""
+"""HTML page of the overflow check's results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dl_optools.overflow.results import OverflowResults
 
 
 def overflow_page(results: OverflowResults) -> str:
-    """The text of the page: where nan and inf came from first, then values by operator."""
+    """Return the page: the origin of nan and inf first, then values by operator."""
     operators = results.operators.values()
     bad, tensors = sum(x.bad for x in operators), sum(x.tensors for x in operators)
     sections = [
@@ -19,7 +19,7 @@ def overflow_page(results: OverflowResults) -> str:
     ]
     if results.first is not None:
         others = ", ".join(dict.fromkeys(x.name for x in results.origins))
-        text = f"Operators that made some of finite values: {others}."
+        text = f"Operators that also made some from finite values: {others}."
         sections.append(
             page.section("The first one", text, page.preformatted(results.first.text()))
         )
@@ -37,6 +37,6 @@ def overflow_page(results: OverflowResults) -> str:
         for each in sorted(operators, key=lambda x: (-x.bad, x.name))
     ]
     heads = ["operator", "tensors", "bad", "nan", "inf", "min", "max", "largest norm"]
-    text = "Range of the finite values over all tensors; the norm is that of the largest tensor."
+    text = "Range of the finite values of all tensors; the norm is that of the largest tensor."
     sections.append(page.section("Operators", text, page.sortable(heads, rows)))
     return page.page("Where nan and inf come from", sections)

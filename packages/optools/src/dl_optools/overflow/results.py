@@ -1,4 +1,4 @@
-"""What the overflow check found: values by operator, and where the first nan or inf came from."""
+"""Results of the overflow check: values by operator, and the origin of the first nan or inf."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dl_optools.overflow.values import Statistics
 from dl_optools.stacks import Frame
 
 KEPT = 1000
-"""Findings kept as objects; further ones are counted, and stand in the CSV file."""
+"""Maximum number of findings kept as objects; more are counted, and written to the CSV file."""
 COLUMNS = (
     "forward_id",
     "name",
@@ -38,7 +38,7 @@ COLUMNS = (
 class Checked:
     """One tensor of one call.
 
-    :ivar number: of the call; see :class:`.call.OpCall`.
+    :ivar number: number of the call; see :class:`.call.OpCall`.
     :ivar place: ``input 0``, ``output 1``, ``grad_output 0`` or ``grad_input 2``.
     """
 
@@ -49,7 +49,7 @@ class Checked:
     module: str = ""
 
     def row(self) -> list[Any]:
-        """As in the CSV file."""
+        """Return a row of the CSV file."""
         v = self.values
         positions = " ".join(str(list(position)) for position in v.positions)
         numbers = [v.nan, v.inf, v.minimum, v.maximum, v.mean, v.std, v.norm]
@@ -59,11 +59,11 @@ class Checked:
 
 @dataclass(frozen=True)
 class Origin:
-    """A call that made nan or inf of finite values.
+    """A call that produced nan or inf from finite values.
 
     :ivar backward: its gradients did.
     :ivar found: the results, or the inputs' gradients, that are not finite.
-    :ivar stack: the program's lines that called it.
+    :ivar stack: stack of the program at the call.
     """
 
     number: int
@@ -74,10 +74,10 @@ class Origin:
     stack: tuple[Frame, ...]
 
     def text(self) -> str:
-        """Which call, what it made, and where it is in the program."""
+        """Describe the call, its results, and its location in the program."""
         direction = "the backward of " if self.backward else ""
         place = f" in {self.module}" if self.module else ""
-        lines = [f"{direction}{self.name} (call {self.number}){place} made of finite values:"]
+        lines = [f"{direction}{self.name} (call {self.number}){place} made from finite values:"]
         for checked in self.found:
             v = checked.values
             first = ", ".join(str(list(position)) for position in v.positions[:3])
@@ -91,7 +91,7 @@ class Origin:
 
 @dataclass
 class OperatorValues:
-    """All checked tensors of one operator together."""
+    """Totals of all checked tensors of one operator."""
 
     name: str
     tensors: int = 0
@@ -114,13 +114,13 @@ class OperatorValues:
 
 
 class OverflowResults:
-    """Filled by the threads that run operators and backward.
+    """Results, filled by the threads that run operators and backward.
 
-    :ivar calls: of operators.
-    :ivar operators: by name.
-    :ivar findings: tensors that are not finite, the first ones.
-    :ivar dropped: findings beyond those.
-    :ivar origins: calls that made nan or inf of finite values, in order.
+    :ivar calls: number of operator calls.
+    :ivar operators: values by operator name.
+    :ivar findings: tensors that are not finite, up to a maximum.
+    :ivar dropped: number of further findings.
+    :ivar origins: calls that made nan or inf from finite values, in order.
     """
 
     def __init__(self) -> None:
@@ -133,11 +133,11 @@ class OverflowResults:
 
     @property
     def first(self) -> Origin | None:
-        """The first call that made nan or inf of finite values."""
+        """The first call that made nan or inf from finite values."""
         return self.origins[0] if self.origins else None
 
     def add(self, checked: Sequence[Checked], origin: Origin | None = None) -> None:
-        """Count a call's tensors, and remember what is not finite."""
+        """Count a call's tensors, and record those that are not finite."""
         with self._lock:
             for one in checked:
                 self.operators.setdefault(one.name, OperatorValues(one.name)).add(one.values)
@@ -151,7 +151,7 @@ class OverflowResults:
                 self.origins.append(origin)
 
     def text(self) -> str:
-        """The overview: operators with nan or inf first, and where these came from."""
+        """Format a summary: operators with nan or inf first, and their origin."""
         bad = sum(each.bad for each in self.operators.values())
         tensors = sum(each.tensors for each in self.operators.values())
         lines = [

@@ -1,4 +1,4 @@
-"""What the values of one tensor are like: how many are not finite and where, and their range."""
+"""Statistics of one tensor's values: how many are not finite and where, and their range."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ SHOWN_POSITIONS = 8
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of a tensor of floating point or complex numbers.
+    """Statistics of a floating-point or complex tensor.
 
-    Minimum to norm are of the finite values alone, and nan where there are none; of complex numbers
-    real and imaginary parts count as values.
+    Minimum to norm cover the finite values only, and are nan without any; real and imaginary parts
+    of complex numbers count as values.
 
-    :ivar nan: values that are no number.
-    :ivar inf: values that are infinite, of either sign.
-    :ivar positions: indices of the first elements that are not finite, row by row; of a sparse
-        tensor those among its values.
+    :ivar nan: number of nan values.
+    :ivar inf: number of infinite values of either sign.
+    :ivar positions: indices of the first elements that are not finite, in row-major order; for a
+        sparse tensor indices among its values.
     :ivar minimum: smallest value.
     :ivar maximum: largest value.
     :ivar mean: arithmetic mean.
@@ -42,7 +42,7 @@ class Statistics:
 
     @property
     def finite(self) -> bool:
-        """Whether all values are finite."""
+        """Return True if all values are finite."""
         return not self.nan and not self.inf
 
 
@@ -54,27 +54,27 @@ def _values(tensor: torch.Tensor) -> torch.Tensor:
         )
     if tensor.is_complex():
         tensor = torch.view_as_real(tensor.resolve_conj())
-    # Half types would overflow in the sums.
+    # Half precision would overflow in the sums.
     return tensor if tensor.dtype in (torch.float32, torch.float64) else tensor.float()
 
 
 def has_values(tensor: torch.Tensor) -> bool:
-    """Whether a tensor holds numbers that can overflow, and that can be read."""
+    """Return True if a tensor holds readable values of a floating-point or complex dtype."""
     readable = tensor.device.type != "meta" and not tensor.is_nested and not tensor.is_quantized
     return readable and (tensor.is_floating_point() or tensor.is_complex())
 
 
 def statistics(*tensors: torch.Tensor) -> list[Statistics]:
-    """Measure tensors that :func:`has_values`, on their device.
+    """Compute statistics of tensors that :func:`has_values`, on their device.
 
-    Of all that are finite four numbers each are fetched, together: a device is waited for once.
+    For finite tensors four numbers each are transferred together, with a single synchronisation.
     """
     found: list[Statistics | None] = [None] * len(tensors)
     rough: dict[tuple[torch.device, torch.dtype], list[tuple[int, torch.Tensor]]] = {}
     for at, tensor in enumerate(tensors):
         values = _values(tensor)
         if values.numel():
-            # Both carry nan and inf on.
+            # Both propagate nan and inf.
             ends = torch.aminmax(values)
             variance, mean = torch.var_mean(values, correction=0)
             four = torch.stack([ends.min, ends.max, mean, variance])
@@ -92,7 +92,7 @@ def _finite(
     count = tensor.numel() * (2 if tensor.is_complex() else 1)
     if tensor.layout != torch.strided:
         return _exactly(tensor)
-    # A sum over n ones may exceed n by rounding; the mean is between the ends all the same.
+    # A sum over n ones may exceed n by rounding, but the mean is within the range.
     mean = min(max(mean, low), high)
     norm = math.sqrt(count * (variance + mean * mean))
     return Statistics(*_described(tensor), 0, 0, (), low, high, mean, math.sqrt(variance), norm)
@@ -104,7 +104,7 @@ def _described(tensor: torch.Tensor) -> tuple[tuple[int, ...], str, str]:
 
 
 def _exactly(tensor: torch.Tensor) -> Statistics:
-    """Of what is not finite, or whose sums are not."""
+    """Return statistics of a tensor that is not finite, or whose sums are not."""
     values = _values(tensor)
     finite = torch.isfinite(values)
     count = torch.stack([finite.sum(), torch.isnan(values).sum()]).tolist()
@@ -113,12 +113,12 @@ def _exactly(tensor: torch.Tensor) -> Statistics:
     summary = [math.nan] * 5
     if count[0]:
         low, high = torch.stack(list(torch.aminmax(numbers))).tolist()
-        # Squares of large values do not fit, those of scaled ones do.
+        # Squares of large values overflow, those of scaled values do not.
         scale = max(abs(low), abs(high)) or 1.0
         scaled = numbers / scale
         variance, mean = torch.var_mean(scaled, correction=0)
         parts = torch.stack([mean, variance, scaled.square().mean()]).tolist()
-        # A sum over n ones may exceed n by rounding; the mean is between the ends all the same.
+        # A sum over n ones may exceed n by rounding, but the mean is within the range.
         mean_value = min(max(parts[0] * scale, low), high)
         std, norm = (math.sqrt(x) * scale for x in parts[1:])
         summary = [low, high, mean_value, std, norm * math.sqrt(count[0])]

@@ -1,1 +1,1 @@
-"""Captured calls run again: checked, timed, or made into scripts."""
+"""Replay of captured calls: checks, timing, and export as scripts."""

@@ -1,4 +1,4 @@
-"""Calls of a bundle as autocompare has them: of a run here, and as they were recorded."""
+"""Calls of a bundle in the form that autocompare judges: of a run here, and as recorded."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CPU = torch.device("cpu")
 class Pair:
     """One call twice, with the same arguments.
 
-    :ivar missing: answers that only one of the two has, and what to say of them.
+    :ivar missing: messages for answers that only one of the two has.
     """
 
     here: CheckedCall
@@ -44,7 +44,7 @@ class Pair:
 
 
 class BundleCalls:
-    """What one bundle and one run of it give to judge, on the CPU."""
+    """Calls to judge, on the CPU, from one bundle and one run of it."""
 
     def __init__(self, bundle: Bundle, outcome: Outcome) -> None:
         self.bundle, self.document = bundle, bundle.document
@@ -52,7 +52,7 @@ class BundleCalls:
         self.tensors = tensors_of(outcome.args, outcome.kwargs)
         recorded = {x.same for x in self.document.results[self.document.returned :]}
         inputs = {id(x) for at, x in enumerate(outcome.inputs) if at in recorded}
-        # Positions among the tensors: of those that either run wrote to.
+        # Indices among the tensors of those that either run wrote to.
         self.written = [
             at for at, x in enumerate(self.tensors) if at in outcome.written or id(x) in inputs
         ]
@@ -60,7 +60,7 @@ class BundleCalls:
         self.autocast = None if name is None else dtype_of(name, "context")
 
     def forward(self) -> Pair:
-        """What the call returned and wrote."""
+        """Return the results and in-place writes of the call."""
         function, outcome = self.bundle.function, self.outcome
         result, args, kwargs = self._after()
         if isinstance(function, Overload):
@@ -77,13 +77,13 @@ class BundleCalls:
         return self._pair(subject, placed.arguments(), here, recorded, _missing(*labels))
 
     def backward(self) -> Pair | None:
-        """The gradients that both have; None where nothing was recorded."""
+        """Return the gradients that both have; None if nothing was recorded."""
         record = self.document.gradients
         if record is None:
             return None
         placed, outcome = Placement(self.bundle, _CPU), self.outcome
         first = {id(x): at for at, x in reversed(list(enumerate(self.tensors)))}
-        # Empty where no gradient came to any result.
+        # Empty if no result received a gradient.
         gradients = outcome.gradients or [None] * len(outcome.inputs)
         here: dict[int, torch.Tensor] = {}
         recorded: dict[int, torch.Tensor] = {}
@@ -95,7 +95,7 @@ class BundleCalls:
                 recorded[at] = placed.tensor(index)
         arrived = dict(zip(map(id, outcome.results), record.outputs, strict=False))
         outputs = outputs_of(outcome.result, self.tensors, self.written)
-        # Each once, however often the result holds it.
+        # Each distinct tensor once.
         incoming = [arrived.pop(id(x), None) for x in outputs]
         wanted = sorted(here.keys() & recorded.keys())
         args, kwargs = placed.arguments()
@@ -110,7 +110,7 @@ class BundleCalls:
         )
 
     def _after(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-        """The recorded result, and the arguments as the recorded call left them."""
+        """Return the recorded result, and the arguments after the recorded call."""
         document = self.document
         later = {document.inputs[x.same]: x.tensor for x in document.results if x.same is not None}
 
@@ -154,5 +154,5 @@ def _gradient(at: int) -> str:
 
 def _missing(here: Sequence[str], recorded: Sequence[str]) -> dict[str, str]:
     found = {label: f"{label}: not recorded" for label in here if label not in recorded}
-    found |= {label: f"{label}: there is none here" for label in recorded if label not in here}
+    found |= {label: f"{label}: missing here" for label in recorded if label not in here}
     return found

@@ -1,7 +1,7 @@
-"""Whether a replayed call is right: this run of it, and what was recorded.
+"""Check of a replayed call: of this run, and of the recording.
 
-Both are judged as autocompare judges calls, see :mod:`.compare.judging`. Where there is no
-reference, they are compared with each other.
+Both are judged as autocompare judges calls, see :mod:`.compare.judging`. Without a reference, they
+are compared with each other.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from dl_optools.replay.run import Outcome, is_random, run
 class PartCheck:
     """One result, written argument or gradient.
 
-    :ivar name: as autocompare names it: ``output 0``, ``argument self``, ``gradient of input 1``.
-    :ivar here: the largest error of this run in units of the bound, or of the tolerance that a
-        variable sets in its place; nan where nothing was compared.
-    :ivar recorded: the same of what was recorded.
-    :ivar detail: what is wrong, in words; empty if nothing is.
-    :ivar only_recorded: that is in the record alone.
+    :ivar name: name in autocompare: ``output 0``, ``argument self``, ``gradient of input 1``.
+    :ivar here: largest error of this run in units of the bound, or of the tolerance that a variable
+        sets instead; nan if nothing was compared.
+    :ivar recorded: largest error of the recording.
+    :ivar detail: description of what is wrong; empty if nothing is.
+    :ivar only_recorded: only the recording has it.
     """
 
     name: str
@@ -59,7 +59,7 @@ class PartCheck:
 
 @dataclass
 class CheckResult:
-    """The outcome of one check.
+    """Outcome of one check.
 
     :ivar notes: what could not be checked, and why.
     """
@@ -79,11 +79,11 @@ def check(
     backward: bool = True,
     options: ComparisonOptions | None = None,
 ) -> CheckResult:
-    """Replay a call once and judge what came of it and what was recorded.
+    """Replay a call once and judge the results and the recording.
 
-    :param options: tolerances in place of the bound; None: those of the variables.
+    :param options: tolerances instead of the bound; None: those of the variables.
     :raises BundleError: nothing was recorded to compare with, or see :func:`.replay.run.run`.
-    :raises OptionError: a variable's value does not fit.
+    :raises OptionError: a variable has an invalid value.
     """
     document = bundle.document
     if document.error is not None:
@@ -106,24 +106,24 @@ def check(
     random = comparable and _draws(bundle, outcome)
     if random:
         found.notes.append("it draws random numbers: there is no reference in float64")
-    # As autocompare computes: how the CPU splits sums decides their last digits.
+    # As autocompare computes: splitting of sums on the CPU affects their last digits.
     with on_one_thread(), default_dtype(dtype_of(document.context["default_dtype"], "context")):
         for pair in pairs:
             found.parts += [PartCheck(name, detail=text) for name, text in pair.missing.items()]
             if not comparable:
-                found.parts += _by_kind(pair)
+                found.parts += _compare_kinds(pair)
             elif random:
-                found.parts += _directly(pair)
+                found.parts += _compare_directly(pair)
             else:
-                found.parts += _judged(pair, options, found.notes)
+                found.parts += _judge(pair, options, found.notes)
     return found
 
 
 def _comparable(bundle: Bundle, device: torch.device, notes: list[str]) -> bool:
     document = bundle.document
-    # `empty`, `empty_like`, `new_empty`: what happens to be in memory.
+    # `empty`, `empty_like`, `new_empty`: uninitialised memory.
     if "EMPTY" in short_name(document.operator):
-        notes.append("its result is not initialised: only shape and dtype are compared")
+        notes.append("its result is uninitialised: only shape and dtype are compared")
         return False
     if is_random(bundle) and device.type != document.device:
         notes.append(
@@ -141,17 +141,17 @@ def _draws(bundle: Bundle, outcome: Outcome) -> bool:
     )
 
 
-def _judged(pair: Pair, options: ComparisonOptions, notes: list[str]) -> list[PartCheck]:
-    """The verdict of autocompare on both."""
+def _judge(pair: Pair, options: ComparisonOptions, notes: list[str]) -> list[PartCheck]:
+    """Return autocompare's verdict on both."""
     if not pair.here.answers:
         return []
     here, recorded = judge(pair.here, options), judge(pair.recorded, options)
     if here.reason or recorded.reason:
         notes.append(
             f"there is no reference: {here.reason or recorded.reason}; this run is compared with "
-            "what was recorded"
+            "the recording"
         )
-        return _directly(pair)
+        return _compare_directly(pair)
     mine = {part.output: part for part in here.parts}
     theirs = {part.output: part for part in recorded.parts}
     parts = []
@@ -175,26 +175,29 @@ def _labels(call: CheckedCall) -> list[str]:
     return [label for label, value in call.answers if value is not None]
 
 
-def _by_kind(pair: Pair) -> list[PartCheck]:
-    """Shapes and dtypes alone."""
-    return [PartCheck(label, detail=_kinds(label, got, want)) for label, got, want in _both(pair)]
+def _compare_kinds(pair: Pair) -> list[PartCheck]:
+    """Compare shapes and dtypes only."""
+    return [
+        PartCheck(label, detail=_kinds(label, got, want))
+        for label, got, want in _pair_answers(pair)
+    ]
 
 
-def _directly(pair: Pair) -> list[PartCheck]:
-    """This run with what was recorded, which may be off by the bound as well."""
+def _compare_directly(pair: Pair) -> list[PartCheck]:
+    """Compare this run with the recording, which may be off by the bound as well."""
     rules = pair.here.subject.rules(pair.here.tree, [value for _, value in pair.here.answers])
     by_label = dict(zip((label for label, _ in pair.here.answers), rules, strict=True))
     parts = []
-    for label, got, want in _both(pair):
+    for label, got, want in _pair_answers(pair):
         detail = _kinds(label, got, want)
         part = OutputComparison(label, not detail, math.nan, detail=detail)
         if not detail:
-            part = _compared(label, got, want, by_label[label])
+            part = _compare(label, got, want, by_label[label])
         parts.append(PartCheck(label, part.units, detail=part.detail))
     return parts
 
 
-def _compared(label: str, got: Any, want: Any, rule: Rule) -> OutputComparison:
+def _compare(label: str, got: Any, want: Any, rule: Rule) -> OutputComparison:
     if not isinstance(got, torch.Tensor):
         return compare_values(label, got, want)
     if not rule.judged:
@@ -202,13 +205,13 @@ def _compared(label: str, got: Any, want: Any, rule: Rule) -> OutputComparison:
     try:
         return compare_tensors(label, got, want, rule)
     except TypeError:
-        # A dtype that the bound does not know.
+        # The bound is undefined for this dtype.
         same = got.contiguous().view(torch.uint8).equal(want.contiguous().view(torch.uint8))
-        detail = "" if same else f"{label}: differs from what was recorded"
+        detail = "" if same else f"{label}: differs from the recording"
         return OutputComparison(label, same, 0.0 if same else math.inf, detail=detail)
 
 
-def _both(pair: Pair) -> list[tuple[str, Any, Any]]:
+def _pair_answers(pair: Pair) -> list[tuple[str, Any, Any]]:
     recorded = dict(pair.recorded.answers)
     return [
         (label, value, recorded[label])

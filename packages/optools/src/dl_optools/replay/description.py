@@ -1,4 +1,4 @@
-"""What ``dl bundle show`` says of one bundle."""
+"""Description of one bundle for ``dl bundle show``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dl_optools.isolation.answer import Answer
 def show(path: str, *, memory: int) -> Answer:
     """Verify a bundle and describe it: lines, then rows for its tensors.
 
-    It runs nothing, so that it shows calls that are refused elsewhere, too.
+    It runs nothing, so that it also shows calls that other commands refuse.
     """
     note("it reads the bundle")
     try:
@@ -25,7 +25,7 @@ def show(path: str, *, memory: int) -> Answer:
         return Answer.refused(str(error))
     document = bundle.document
     roles = _roles(document)
-    lines = [*_lines(document), f"  call    {_spelled(document, roles)}"]
+    lines = [*_lines(document), f"  call    {_format_call(document, roles)}"]
     return Answer(rows=_rows(document, roles), lines=lines)
 
 
@@ -52,7 +52,7 @@ def _lines(document: Document) -> list[str]:
 
 
 def _roles(document: Document) -> dict[int, str]:
-    """What each tensor is for the call."""
+    """Return the role of each tensor in the call."""
     roles = {index: f"input {at}" for at, index in enumerate(document.inputs)}
     roles |= {result.tensor: f"result {at}" for at, result in enumerate(document.results)}
     if document.gradients is not None:
@@ -75,14 +75,14 @@ def _rows(document: Document, roles: Mapping[int, str]) -> list[list[str]]:
 
 
 class _Role(str):
-    """Text that shows without quotes."""
+    """Text whose representation has no quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
-def _spelled(document: Document, roles: Mapping[int, str]) -> str:
-    """The call, with the roles of tensors in their places."""
+def _format_call(document: Document, roles: Mapping[int, str]) -> str:
+    """Return the call as text, with the roles of tensors as arguments."""
 
     def leaf(value: object) -> object:
         if isinstance(value, TensorRef):

@@ -1,4 +1,4 @@
-"""Bundles as scripts that need only torch and safetensors, and as copies that stand alone."""
+"""Export of bundles as scripts that need only torch and safetensors, and as standalone copies."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from dl_optools.replay.scripts import DOCUMENT
 
 
 def to_repro(bundle: Bundle, script: Path, *, force: bool = False) -> None:
-    """A script that runs the call and says whether it is right, by its exit status, too.
+    """Write a script that runs the call and reports whether it is right, also by its exit status.
 
-    It says as well how far its results are from the recorded ones.
-    Its tensors stand next to it, in a file of the same name that ends in ``.safetensors``.
+    It also reports the distance of its results from the recorded ones. Its tensors are stored next
+    to it, in a file of the same name with the suffix ``.safetensors``.
 
-    :param force: replace what is there.
-    :raises OutputError: one of the two files is there, or cannot be written.
+    :param force: replace existing files.
+    :raises OutputError: one of the two files exists, or cannot be written.
     """
     _script(bundle, script, force, bench=False)
 
 
 def to_bench(bundle: Bundle, script: Path, *, force: bool = False) -> None:
-    """A script that times the call, forward and backward; files as :func:`to_repro`."""
+    """Write a script that times the call, forward and backward; files as in :func:`to_repro`."""
     _script(bundle, script, force, bench=True)
 
 
 def pack(bundle: Bundle, directory: Path, *, force: bool = False) -> None:
-    """A copy of one bundle that needs no store but its own.
+    """Write a copy of one bundle with its own store.
 
-    :param force: replace the bundle that is there.
-    :raises OutputError: the directory holds a bundle already, or cannot be written.
+    :param force: replace an existing bundle.
+    :raises OutputError: the directory already holds a bundle, or cannot be written.
     """
     check_free([directory / FILE], force)
     for record in bundle.document.storages:
@@ -89,7 +89,7 @@ def export(
 
 
 def _to_conformance(bundle: Bundle, output: Path, *, force: bool) -> list[str]:
-    from dl_optools.conformance.export import to_conformance  # Where dl-conformance is installed.
+    from dl_optools.conformance.export import to_conformance  # needs dl-conformance
 
     return to_conformance(bundle, output, force=force)
 
@@ -104,11 +104,11 @@ _EXPORTS: Mapping[str, Callable[..., list[str] | None]] = {
 
 def _script(bundle: Bundle, script: Path, force: bool, bench: bool) -> None:
     fixed = Path(standalone.__file__).read_text(encoding="utf-8")
-    text = f"{_story(bundle.document)}\n{fixed}\n\n{_call(bundle.document)}\n"
+    text = f"{_describe_origin(bundle.document)}\n{fixed}\n\n{_call(bundle.document)}\n"
     text += f"\nif __name__ == '__main__':\n    main(CALL, __file__, bench={bench})\n"
     tensors = script.with_suffix(".safetensors")
     if tensors == script:
-        raise OutputError(f"{script} is what the script's tensors are called; name it otherwise")
+        raise OutputError(f"{script} is the name of the script's tensors; choose another name")
     check_free([script, tensors], force)
     memory = {f"storage{at}": flat for at, flat in enumerate(bundle.storages)}
     texts = {
@@ -127,8 +127,8 @@ def _save(memory: dict[str, torch.Tensor], texts: dict[str, str], path: Path) ->
         raise OSError(str(error)) from None
 
 
-def _story(document: Document) -> str:
-    """Where the call comes from, as comments. Texts of the bundle never become code."""
+def _describe_origin(document: Document) -> str:
+    """Describe the origin of the call in comments. Texts of the bundle never become code."""
     program = document.program
     lines = [
         f"{document.operator}, captured on {document.device}; content {document.content_hash}",
@@ -143,7 +143,7 @@ def _story(document: Document) -> str:
 
 
 def _call(document: Document) -> str:
-    """The call as Python text, in the terms of :mod:`.bundle.standalone`."""
+    """Return the call as Python source that uses :mod:`.bundle.standalone`."""
     api = document.level is Level.API
     gradients = document.gradients
     tracked = set(document.inputs) if api else set()
@@ -207,9 +207,9 @@ def _tensor(record: TensorRecord, tracked: bool) -> dict[str, str]:
 
 
 class _Literal:
-    """Arguments as Python text.
+    """Arguments as Python source.
 
-    :param device: type of the captured one; the script's own takes its place.
+    :param device: type of the captured device, which the script's own replaces.
     """
 
     def __init__(self, device: str) -> None:
@@ -233,7 +233,7 @@ class _Literal:
         if isinstance(value, str):
             is_device = value.partition(":")[0] == self._device
             return "str(t.target)" if is_device else ascii(value)
-        # None, numbers, and constants of torch, which print as the expressions that they are.
+        # None, numbers, and constants of torch, whose representations are expressions.
         return repr(value)
 
     def _container(self, value: Any) -> str:

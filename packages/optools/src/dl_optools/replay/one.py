@@ -1,4 +1,4 @@
-"""What ``dl replay`` does with one bundle."""
+"""Replay of one bundle for ``dl replay``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dl_optools.isolation.answer import WRONG, Answer
 from dl_optools.options import OptionError, nbytes_text
 from dl_optools.replay.check import CheckResult, check
 from dl_optools.replay.run import measure, run
-from dl_optools.tool import chosen_device
+from dl_optools.tool import resolve_device
 
 _NO_MEMORY = ("allocate memory", "not enough memory", "bad_alloc", "out of memory")
 
@@ -34,13 +34,13 @@ def replay(
     synchronize: bool,
     trusted: bool = False,
 ) -> Answer:
-    """Read a bundle and run its call: check it, time it, or do no more than that.
+    """Read a bundle and run its call; check and time it on request.
 
-    :param place: what the bundle is called in tables.
-    :param memory: bytes that it may take.
-    :param repeat: runs to time; 0: none.
+    :param place: label of the bundle in tables.
+    :param memory: maximum memory in bytes.
+    :param repeat: number of timed runs; 0: none.
     """
-    device = chosen_device(device)
+    device = resolve_device(device)
     try:
         options = ComparisonOptions(environment()) if checked else None
         note("it reads the bundle")
@@ -61,7 +61,7 @@ def replay(
             row += [_microseconds(times.forward), _microseconds(times.backward)]
         if not checked and not repeat:
             results = run(bundle, device, backward=backward).results
-            row.append(", ".join(_described(x) for x in results))
+            row.append(", ".join(_describe(x) for x in results))
         found.rows.append(row)
     except (BundleError, OptionError) as error:
         return Answer.refused(str(error))
@@ -86,7 +86,7 @@ def _verdict(outcome: CheckResult) -> list[str]:
 
 
 def _units(values: list[float]) -> str:
-    """The largest error in units of what is allowed; a dash where nothing was compared."""
+    """Return the largest error in units of the allowed one; a dash if nothing was compared."""
     known = [value for value in values if value == value]
     return f"{max(known):.3g}" if known else "-"
 
@@ -95,10 +95,10 @@ def _report(place: str, bundle: Bundle, outcome: CheckResult) -> list[str]:
     details = [part.detail for part in outcome.parts if part.detail]
     if not details and not outcome.notes:
         return []
-    return [f"{place} {bundle.document.operator}", *_indented(outcome.notes + details)]
+    return [f"{place} {bundle.document.operator}", *_indent(outcome.notes + details)]
 
 
-def _indented(texts: list[str]) -> list[str]:
+def _indent(texts: list[str]) -> list[str]:
     return ["  " + line for text in texts for line in text.splitlines()]
 
 
@@ -106,5 +106,5 @@ def _microseconds(seconds: list[float]) -> str:
     return f"{statistics.median(seconds) * 1e6:.1f}" if seconds else "-"
 
 
-def _described(tensor: torch.Tensor) -> str:
+def _describe(tensor: torch.Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"

@@ -1,4 +1,4 @@
-"""Running a captured call again, on any device."""
+"""Execution of a captured call on any device."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from dl_optools.tensors import tensors_of, versions
 
 @dataclass
 class Outcome:
-    """What one run gave.
+    """Outcome of one run.
 
-    :ivar result: what the operator returned; ``args`` and ``kwargs`` as it left them.
-    :ivar written: positions among the tensors of the arguments: of those that it wrote to.
-    :ivar results: its tensors, each once, then the inputs that the captured call wrote to.
-    :ivar gradients: of the inputs, in their order; None where none came. Empty without backward.
-    :ivar forward: seconds; ``backward`` too, nan without backward.
+    :ivar result: what the operator returned; ``args`` and ``kwargs`` after the call.
+    :ivar written: indices among the tensors of the arguments that it wrote to.
+    :ivar results: distinct tensors of the result, then the inputs that the captured call wrote to.
+    :ivar gradients: gradients of the inputs in order; None where none arrived. Empty without
+        backward.
+    :ivar forward: duration in seconds; ``backward`` too, nan without backward.
     """
 
     result: Any
@@ -43,7 +44,7 @@ class Outcome:
 
 
 def is_random(bundle: Bundle) -> bool:
-    """The call drew random numbers."""
+    """Return True if the captured call drew random numbers."""
     found: list[Any] = list(bundle.document.rng)
 
     def note(leaf: Any) -> Any:
@@ -65,13 +66,13 @@ def run(
 ) -> Outcome:
     """Call the operator with new copies of its arguments, and run its backward.
 
-    The captured autocast, grad mode, default dtype and random state hold while it runs; those of
-    the program are back afterwards.
+    The captured autocast, grad mode, default dtype and random state are set while it runs, and
+    restored afterwards.
 
-    :param backward: send the captured gradients of the results through it, if there are any.
+    :param backward: run the captured gradients of the results backward, if there are any.
     :param synchronize: wait for the device before a clock is read.
     :param within: entered for the call, and again for its backward.
-    :raises BundleError: the arguments are not for this machine.
+    :raises BundleError: the arguments need another machine.
     """
     device = torch.device(device)
     document = bundle.document
@@ -100,7 +101,7 @@ def run(
         if old != new
     ]
     results = list({id(x): x for x in tensors_of(result)}.values())
-    # The same inputs, whatever this device's operator wrote to.
+    # The same inputs, independent of what this device's operator wrote to.
     results += [inputs[x.same] for x in document.results[document.returned :] if x.same is not None]
     outcome = Outcome(result, args, kwargs, written, results, inputs, forward=forward)
     passing = [
@@ -127,7 +128,7 @@ def run(
 
 @contextlib.contextmanager
 def _settings(bundle: Bundle, placed: Placement) -> Iterator[None]:
-    """The captured state of thread and generators."""
+    """Set the captured state of thread and generators."""
     context = bundle.document.context
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.set_grad_enabled(context["grad"]))
@@ -147,7 +148,7 @@ def _do_nothing() -> None:
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of each run, in order; the first ones, in which things are made ready, left out."""
+    """Seconds of each run, in order, without warm-up."""
 
     forward: list[float]
     backward: list[float]
@@ -161,10 +162,10 @@ def measure(
     backward: bool = True,
     synchronize: bool = True,
 ) -> Times:
-    """Wall-clock times of ``repeat`` runs after one that does not count.
+    """Measure wall-clock times of ``repeat`` runs after one warm-up run.
 
-    Each run gets new copies of its arguments, outside of what is timed: operators that write to
-    them see what they saw when they were captured.
+    Each run gets new copies of its arguments, which are not part of the time: in-place operators
+    get the captured inputs.
     """
     outcomes = [
         run(bundle, device, backward=backward, synchronize=synchronize) for _ in range(repeat + 1)

@@ -1,4 +1,4 @@
-"""What an exported script asks where this package is installed: is its call right here?"""
+"""Check of an exported script's call, for machines where this package is installed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dl_optools.operators import operator
 from dl_optools.replay.check import check
 
 DOCUMENT = "bundle"
-"""Key of the bundle's JSON among the texts that a script's file of tensors holds."""
+"""Key of the bundle's JSON in the metadata of a script's file of tensors."""
 
 
-def wrong_here(tensors: Path, device: torch.device) -> list[str]:
-    """What a run of the call on a device has wrong, as ``dl replay --check`` judges it.
+def find_errors(tensors: Path, device: torch.device) -> list[str]:
+    """Return errors of a run of the call on a device, as ``dl replay --check`` judges it.
 
     :param tensors: the script's file.
-    :raises BundleError: it is not one that ``dl bundle to-repro`` wrote.
+    :raises BundleError: the file was not written by ``dl bundle to-repro``.
     :raises UnknownOperatorError: this process has no such operator.
     """
     check_regular(tensors)

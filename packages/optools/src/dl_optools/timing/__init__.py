@@ -1,1 +1,1 @@
-"""How long operators take: clocks, spans, rooflines, reports."""
+"""Timing of operators: clocks, spans, rooflines, reports."""

@@ -1,4 +1,4 @@
-"""The calls that were timed, one by one, as a CSV file that grows in pieces."""
+"""The timed calls, one by one, in a CSV file that is written in pieces."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _text(arguments: list[Argument]) -> str:
 
 
 def _gradients(arguments: list[Argument]) -> str:
-    """What gradients of these look like: autograd gives them the shape and dtype of the tensor."""
+    """Return shapes and dtypes of their gradients, which are those of the tensors."""
     return "; ".join(f"{x.dtype}{list(x.shape or ())}" for x in arguments if x.requires_grad)
 
 
 class CallsFile:
-    """One line for each call; times in milliseconds, backward's empty where none ran.
+    """One line for each call; times in milliseconds, empty for backward if none ran.
 
-    :param cache: calls to keep before they are written.
+    :param cache: number of buffered calls.
     :ivar left_out: calls that were not written because the file has 200000 lines.
     """
 
@@ -48,7 +48,7 @@ class CallsFile:
         self._lines = 0
 
     def add(self, call: TimedCall) -> None:
-        """Note a call whose times are complete."""
+        """Add a call whose times are complete."""
         if self._lines + len(self._kept) >= _MOST:
             self.left_out += 1
             return
@@ -57,24 +57,24 @@ class CallsFile:
             self._flush()
 
     def flush(self) -> None:
-        """Write what is kept now: a program that is killed has it."""
+        """Write the buffered calls, so that they survive if the program is killed."""
         if self._kept:
             self._flush()
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Start again with an empty file."""
         self._kept.clear()
         if self._lines:
             self.path.unlink(missing_ok=True)
         self._lines = 0
 
     def close(self) -> None:
-        """Write what is left; without any call, the columns alone."""
+        """Write the rest; without any call, only the header."""
         self._flush()
 
     @property
     def losses(self) -> list[str]:
-        """What could not be written, in words; the program goes on."""
+        """Describe what could not be written; the program goes on."""
         return [f"{self._lost} calls of {self.path}: {self._reason}"] if self._reason else []
 
     def _flush(self) -> None:

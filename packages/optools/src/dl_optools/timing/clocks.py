@@ -1,7 +1,7 @@
-"""How long operators take on a device: by events in its stream, or by the host's clock.
+"""Stopwatches for operators on a device: events in its stream, or the host's clock.
 
-Both keep the tool's own work out: the host's clock stands still while the tool works, and events
-are read only when the device has passed them.
+Both exclude the tool's own work: the host's clock is stopped while the tool works, and events are
+read only after the device has passed them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Nanoseconds = Callable[[], int]
 
 
 class Stopwatch(Protocol):
-    """Marks moments of a device and tells the time between them.
+    """Marks points in the work of a device and measures the time between them.
 
-    A tool calls :meth:`begin` when its work begins before an operator, :meth:`start` just before
+    A tool calls :meth:`begin` when its work before an operator begins, :meth:`start` just before
     the operator runs, :meth:`stop` just after it, and :meth:`end` when its work after it is done.
     """
 
     name: str
-    """What measures, for reports."""
+    """Name of the clock, for reports."""
     own: int
     """Nanoseconds that the tool has worked."""
 
@@ -33,22 +33,22 @@ class Stopwatch(Protocol):
     def end(self, stopped: int) -> None: ...
 
     def mark(self) -> Any:
-        """The end of something that ends by itself, in any thread."""
+        """Mark the end of something asynchronous, in any thread."""
 
     def passed(self, mark: Any) -> bool:
-        """Whether the device has come to a mark."""
+        """Return True if the device has reached a mark."""
 
     def wait(self) -> None:
-        """Until the device has passed all marks."""
+        """Wait until the device has passed all marks."""
 
     def seconds(self, start: Any, stop: Any) -> float: ...
 
     def release(self, *marks: Any) -> None:
-        """They are needed no more."""
+        """Free marks that are not needed any more."""
 
 
 class HostStopwatch:
-    """The host's clock, after the device has finished what was given to it.
+    """The host's clock, read after the device has finished its queued work.
 
     :param synchronize: waits for the device; None for devices that compute in the host's thread.
     """
@@ -100,7 +100,7 @@ class HostStopwatch:
 
 
 class EventStopwatch:
-    """Events in the current stream of the current device; the program is not held up."""
+    """Events in the current stream of the current device; the program is not delayed."""
 
     def __init__(self, device: str, now: Nanoseconds = time.perf_counter_ns) -> None:
         self.name = "device events"
@@ -147,7 +147,7 @@ class EventStopwatch:
 
     def seconds(self, start: tuple[Any, int], stop: tuple[Any, int]) -> float:
         if start[1] != stop[1]:
-            # The program changed its device in between; no clock spans two of them.
+            # The program changed its device in between; no clock covers both.
             return 0.0
         return max(float(start[0].elapsed_time(stop[0])), 0.0) / 1e3
 
@@ -169,7 +169,7 @@ def _works(stopwatch: EventStopwatch) -> bool:
 
 
 def stopwatch_for(device: str, now: Nanoseconds = time.perf_counter_ns) -> Stopwatch:
-    """The best one that a type of device has."""
+    """Return the best stopwatch that a type of device supports."""
     module = torch.get_device_module(device)
     if device == "cpu" or _computes_in_host_thread(device):
         return HostStopwatch(None, now)
@@ -179,13 +179,13 @@ def stopwatch_for(device: str, now: Nanoseconds = time.perf_counter_ns) -> Stopw
             if _works(stopwatch):
                 return stopwatch
         except (RuntimeError, TypeError, NotImplementedError):
-            # Events without times, or without `enable_timing`: the name of the clock tells.
+            # Events without times, or without `enable_timing`: the name of the clock shows that.
             pass
     return HostStopwatch(module.synchronize, now)
 
 
 def _computes_in_host_thread(device: str) -> bool:
-    """Whether a call on the current device returns when it is done, and no sooner."""
+    """Return True if calls on the current device are synchronous."""
     if device != "dl":
         return False
     from dl_core import _C

@@ -1,4 +1,4 @@
-"""Overloads by which processes communicate; their work goes on after they have returned."""
+"""Overloads of collective communication, whose work continues after they have returned."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import torch
 
 
 def communicates(name: str) -> bool:
-    """Whether an overload belongs to torch.distributed: ``c10d.allreduce_.default``."""
+    """Return True if an overload belongs to torch.distributed: ``c10d.allreduce_.default``."""
     return name.startswith("c10d.")
 
 
 def when_done(result: Any, act: Callable[[], None]) -> bool:
     """Call ``act`` when the communication that returned ``result`` is complete, in some thread.
 
-    Nothing waits, so that processes that wait for each other still do so in the program's order.
-    False where the process group does not tell.
+    It does not wait, so that the order in which processes wait for each other does not change.
+    Return False if the process group offers no callback.
     """
     parts = result if isinstance(result, tuple) else (result,)
     work = next((part for part in parts if isinstance(part, torch.ScriptObject)), None)

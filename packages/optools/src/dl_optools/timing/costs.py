@@ -1,4 +1,4 @@
-"""What one call has to move and compute: bytes of arguments and results, floating-point operations.
+"""Costs of one call: bytes of arguments and results, and floating-point operations.
 
 Operations are counted by the formulas of :mod:`torch.utils.flop_counter` (a multiplication and an
 addition are two), for products, convolutions and attention only.
@@ -15,7 +15,7 @@ from torch.utils import flop_counter
 from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
-# They read only those parts of their first tensor that the others name.
+# They read only those parts of their first tensor that the other arguments select.
 _LOOK_UP = frozenset(
     {
         "embedding",
@@ -41,7 +41,7 @@ def _bytes(tensor: torch.Tensor) -> int:
         return 0
     elements = 1
     for size, stride in zip(tensor.size(), tensor.stride(), strict=True):
-        # Expanded: the same memory again.
+        # Expanded dimensions share memory.
         elements *= size if stride != 0 else min(size, 1)
     return elements * tensor.element_size()
 
@@ -54,7 +54,7 @@ def _sum(tensors: list[torch.Tensor]) -> int:
 def overload_bytes(
     overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
 ) -> int:
-    """Bytes that an overload reads of its arguments and writes of its results at least."""
+    """Return the minimum number of bytes that an overload reads and writes."""
     facts = signature(overload)
     if facts.view:
         return 0
@@ -70,9 +70,9 @@ def overload_bytes(
 def function_bytes(
     name: str, given: list[torch.Tensor], versions: list[int | None], result: Any
 ) -> int:
-    """The same for a function of Python; nothing where it only made views of its arguments.
+    """Return the same for a Python function; 0 if it only created views of its arguments.
 
-    :param versions: of the tensors given, before the call; see :func:`version`.
+    :param versions: versions of the arguments before the call; see :func:`version`.
     """
     returned = tensors_of(result)
     changed = [
@@ -90,7 +90,7 @@ def function_bytes(
 
 
 def version(tensor: torch.Tensor) -> int | None:
-    """How often a tensor was written to; None where torch does not count."""
+    """Return how often a tensor was written to; None if torch does not count it."""
     return None if tensor.is_inference() else tensor._version
 
 
@@ -99,7 +99,7 @@ def _memory(tensor: torch.Tensor) -> int:
 
 
 def _attention_products(query: Any, key: Any, value: Any, keys: int, values: int) -> int:
-    """So many products as large as queries by keys, and scores by values.
+    """Return the operations of that many products of queries by keys, and of scores by values.
 
     Shapes: query (..., L, E), key (..., S, E), value (..., S, Ev).
     """
@@ -123,7 +123,7 @@ def _vectors(matrix: Any, *args: Any, **kwargs: Any) -> int:
 
 
 _aten = torch.ops.aten
-# What the registry of torch 2.13 lacks.
+# Formulas that are missing in the registry of torch 2.13.
 _FORMULAS: dict[Any, Callable[..., int]] = {
     _aten._scaled_dot_product_flash_attention_for_cpu: _attention,
     _aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
@@ -135,7 +135,7 @@ _FORMULAS: dict[Any, Callable[..., int]] = {
 
 
 def formula(overload: Overload[Any, Any]) -> Callable[..., int] | None:
-    """How to count an overload's operations; None where nobody knows."""
+    """Return the formula for an overload's operations; None if there is none."""
     packet = overload.overloadpacket
     return flop_counter.flop_registry.get(packet) or _FORMULAS.get(packet)
 
@@ -143,12 +143,12 @@ def formula(overload: Overload[Any, Any]) -> Callable[..., int] | None:
 def overload_flops(
     overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Any
 ) -> int:
-    """Floating-point operations of one call; 0 where no formula is known."""
+    """Return the floating-point operations of one call; 0 if no formula is known."""
     count = formula(overload)
     if count is None:
         return 0
     try:
         return int(count(*args, **kwargs, out_val=result))
     except (AssertionError, IndexError, RuntimeError, TypeError, ValueError):
-        # A formula for fewer arguments or layouts than the overload takes.
+        # The formula does not support these arguments or layouts.
         return 0

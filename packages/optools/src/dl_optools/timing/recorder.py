@@ -1,4 +1,4 @@
-"""Times calls as spans that nest, forward and backward, step by step."""
+"""Recorder that times calls as nested spans, forward and backward, step by step."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from dl_optools.timing.clocks import Stopwatch
 from dl_optools.timing.communication import communicates, when_done
 from dl_optools.timing.costs import formula, function_bytes, overload_bytes, overload_flops, version
 from dl_optools.timing.spans import Entry, Profile, Span, StepRecord, TimedCall
-from dl_optools.timing.trace import Trace, told
+from dl_optools.timing.trace import Trace, format_stack
 
 _MARK = "dl_optools.time"
 _MANY_SPANS = 50_000
 _MANY_ENTRIES = 100_000
 _FRAMES = 4
-"""Of the program's stack, in a timeline."""
+"""Maximum depth of the program's stack in a timeline."""
 
 
 class _Thread(threading.local):
-    """The spans open in this thread, in the step with this number."""
+    """Open spans of this thread, in the step with this number."""
 
     step: int = -1
 
@@ -45,14 +45,14 @@ class _Thread(threading.local):
 
 
 class Recorder:
-    """Notes what a step calls, and adds it up when the device has come to the step's end.
+    """Records the calls of a step, and sums them up when the device has reached the step's end.
 
-    No tensor is kept: spans know shapes and marks of the stopwatch.
+    No tensor is kept: spans store shapes and marks of the stopwatch.
 
-    :param selection: of overloads; those inside a function that is timed are, too.
-    :param trace: gets each step as a timeline; None: there is none.
-    :param memory: tells the bytes that tensors take on the device, for the timeline.
-    :ivar recording: False: calls pass untouched.
+    :param selection: selection of overloads; those inside a timed function are timed as well.
+    :param trace: receives each step as a timeline; None: no timeline.
+    :param memory: returns the bytes of tensors on the device, for the timeline.
+    :ivar recording: False: calls pass unchanged.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class Recorder:
 
     @property
     def profile(self) -> Profile:
-        """Of the warm steps; of the first one where there is no other."""
+        """Profile of the warm steps; of the first step if there is no other."""
         return self._warm if self._warm.steps else self._cold
 
     @property
     def cold(self) -> bool:
-        """Whether :attr:`profile` is that of the first step."""
+        """True if :attr:`profile` is that of the first step."""
         return self._warm.steps == 0
 
     # Calls
@@ -161,15 +161,15 @@ class Recorder:
             watch.end(stopped)
 
     def _place(self, span: Span) -> None:
-        """Where in the program an operator is called, for the timeline."""
+        """Set the location of an operator call in the program, for the timeline."""
         span.module = MODULE_PATH.current()
         if span.outer is None:
-            span.stack = told(program_stack(_FRAMES))
+            span.stack = format_stack(program_stack(_FRAMES))
 
     def _stack(self) -> list[Span]:
         state = self._thread
         if state.step != self._step:
-            # What an error in backward left open ends with its step.
+            # Spans left open by an error in backward end with their step.
             state.step, state.stack = self._step, []
         return state.stack
 
@@ -218,7 +218,7 @@ class Recorder:
         entry = Entry(timed.backward_row, (), ())
         step = self._step
         for at, node in enumerate(nodes):
-            # Functions that call others: the inner one times the node.
+            # If functions call each other, the inner one times the node.
             node_metadata(node)[_MARK] = True
             self._watch_node(node, at, entry, timed, step)
         if len(self._handles) > _MANY_SPANS:
@@ -253,14 +253,14 @@ class Recorder:
     # Steps
 
     def begin_step(self) -> None:
-        """Another step is recorded, a warm one."""
+        """Start recording another, warm step."""
         self.recording = True
         self._record = StepRecord(self._warm, self.watch.mark())
 
     def end_step(self, whole: bool = True) -> None:
-        """The step has ended, or the program has ended within it.
+        """End a step, or the program within it.
 
-        What came after the last of several steps is none, and is left out.
+        Calls after the last of several steps are not part of a step, and are left out.
         """
         record = self._record
         self.recording = False
@@ -274,13 +274,13 @@ class Recorder:
             self.left_out += len(record.calls)
 
     def unhook(self) -> None:
-        """Take all hooks off autograd's graph."""
+        """Remove all hooks from autograd's graph."""
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
 
     def _early(self) -> None:
-        """A program without steps: what it did so far is added up before it is too much."""
+        """Sum up the calls so far in a program without steps, before there are too many."""
         record = self._record
         if self._step:
             return
@@ -293,7 +293,7 @@ class Recorder:
         self._record.calls = late[-_MANY_SPANS:]
 
     def resolve(self, wait: bool) -> None:
-        """Add up the steps whose end the device has reached; all of them after waiting."""
+        """Sum up the steps whose end the device has reached; all steps after waiting."""
         if wait:
             self.watch.wait()
         while self._waiting and (wait or self.watch.passed(self._waiting[0].stop)):

@@ -1,4 +1,4 @@
-"""The report of a time measurement, as a page for the browser."""
+"""HTML report of a time measurement."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _MOST_ROWS = 400
 
 
 def write_report(results: TimeResults, path: Path) -> None:
-    """One HTML file with plots and tables, which loads nothing from elsewhere."""
+    """Write a self-contained HTML file with plots and tables."""
     path.write_text(report(results), encoding="utf-8")
 
 
 def report(results: TimeResults) -> str:
-    """The text of the page."""
+    """Return the HTML of the page."""
     sections = [
         page.heading("Operator times", results.notes()),
         _tiles(results),
-        _division(results),
+        _time_division(results),
         _operators(results),
         _roofline(results),
-        _above(results),
+        _excess_times(results),
         _table(results, "function"),
         _table(results, "overload"),
     ]
@@ -40,7 +40,7 @@ def _milliseconds(results: TimeResults, seconds: float) -> str:
 
 def _tiles(results: TimeResults) -> str:
     known = [(_milliseconds(results, results.seconds), "a step")]
-    known.append((f"{1 - results.share(results.elsewhere):.0%}", "of it in operators"))
+    known.append((f"{1 - results.share(results.elsewhere):.0%}", "of the time in operators"))
     if results.spending is not None:
         known.append((f"{results.spending.overhead:.2g} %", "time taken by the tool, on average"))
     roofline = results.roofline
@@ -52,7 +52,7 @@ def _tiles(results: TimeResults) -> str:
     return page.tiles(known)
 
 
-def _division(results: TimeResults) -> str:
+def _time_division(results: TimeResults) -> str:
     rows = results.outermost()
     backward = sum(x.seconds for x in rows if x.backward)
     functions = sum(x.seconds for x in rows if not x.backward and x.level == "function")
@@ -64,8 +64,8 @@ def _division(results: TimeResults) -> str:
         ("no operator", results.elsewhere, "rest"),
     ]
     return page.section(
-        "Where a step goes",
-        "Forward and backward of Python functions, overloads that ran for none of them, and the "
+        "Time of a step",
+        "Forward and backward of Python functions, overloads that ran outside of these, and the "
         "rest: Python itself, autograd, waiting for data.",
         svg.strip([part for part in parts if part[1] > 0]),
     )
@@ -92,7 +92,7 @@ def _operators(results: TimeResults) -> str:
     ]
     return page.section(
         "Operators",
-        "Time of a step, with what runs inside of each.",
+        "Time per step, including nested calls.",
         page.key([("forward", "forward"), ("backward", "backward")]),
         svg.bars(lines),
     )
@@ -103,19 +103,19 @@ def _title(results: TimeResults, row: Row) -> str:
         f"{row.operator} {shapes_text(row.shapes, row.dtypes)} ({row.direction}): "
         f"{_milliseconds(results, row.own)} a step, "
         f"{rate_text(sum(row.flops.values()), row.seconds, 'FLOP')} "
-        f"{rate_text(row.bytes, row.seconds, 'B')} {percent_text(results.attained(row))}"
+        f"{rate_text(row.bytes, row.seconds, 'B')} {percent_text(results.attained_share(row))}"
     )
 
 
-def _measured(results: TimeResults) -> list[Row]:
-    """The rows that stand for kernels: overloads where they were timed."""
+def _kernel_rows(results: TimeResults) -> list[Row]:
+    """Return the rows that stand for kernels: overloads if they were timed."""
     overloads = [row for row in results.rows if row.level == "overload"]
     return overloads or [row for row in results.rows if row.level == "function"]
 
 
 def _roofline(results: TimeResults) -> str:
     roofline = results.roofline
-    rows = [x for x in _measured(results) if x.flops and x.bytes and x.seconds]
+    rows = [x for x in _kernel_rows(results) if x.flops and x.bytes and x.seconds]
     if roofline is None or not roofline.bandwidth or not rows:
         return ""
     points = [
@@ -147,19 +147,19 @@ def _roofline(results: TimeResults) -> str:
     )
 
 
-def _above(results: TimeResults) -> str:
+def _excess_times(results: TimeResults) -> str:
     lines = []
-    for row in _measured(results):
-        attained = results.attained(row)
+    for row in _kernel_rows(results):
+        attained = results.attained_share(row)
         if attained is not None:
-            # What ran inside is a row of its own.
+            # Nested calls are rows of their own.
             least = min(attained, 1.0) * row.own
             lines.append((row, least, row.own - least))
     lines.sort(key=lambda line: -line[2])
     if not lines:
         return ""
     return page.section(
-        "What the roofline leaves",
+        "Potential by the roofline",
         "Time of a step that an operator would take at the measured limit, and what it takes above "
         "that: the upper bound of what a better kernel gains. Small operators are launch overhead.",
         page.key([("third", "at the limit"), ("rest", "above it")]),
@@ -179,7 +179,7 @@ def _above(results: TimeResults) -> str:
 
 
 def _brief(name: str) -> str:
-    """``addmm`` of ``aten.addmm.default``; the title says it all."""
+    """Return ``addmm`` for ``aten.addmm.default``; the title has the full name."""
     return name.removeprefix("aten.").removesuffix(".default").removeprefix("torch.nn.functional.")
 
 
@@ -193,7 +193,7 @@ def _table(results: TimeResults, level: str) -> str:
     for row in rows[:_MOST_ROWS]:
         flops = sum(row.flops.values())
         known = row.seconds > 0
-        attained = results.attained(row)
+        attained = results.attained_share(row)
         line: list[Cell] = [row.operator, row.direction, shapes_text(row.shapes, row.dtypes)]
         if not is_function:
             line.append(row.function)
@@ -215,6 +215,6 @@ def _table(results: TimeResults, level: str) -> str:
     return page.section(
         "Functions" if is_function else "Overloads",
         "By operator, shapes and dtypes. Self is the time of a step without the calls timed inside"
-        + (f"; {more} rows more are in the CSV file." if more > 0 else "."),
+        + (f"; {more} more rows are in the CSV file." if more > 0 else "."),
         page.sortable(headers, cells),
     )

@@ -1,4 +1,4 @@
-"""What was timed, for reading: rows, tables, CSV."""
+"""Results of a time measurement: rows, tables, CSV."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _COLUMNS = (
 
 @dataclass
 class TimeResults:
-    """What :class:`OpTimeMeasure` measured.
+    """Results of :class:`OpTimeMeasure`.
 
-    :ivar rows: by operator, shape and dtype.
-    :ivar device: and :ivar clock: what was measured by what.
-    :ivar steps: measured steps that ``rows`` are of, and :ivar seconds: their time.
-    :ivar cold: only the first step was measured, with all that happens but once.
-    :ivar left_out: calls after the last step, or beyond what files take.
+    :ivar rows: times by operator, shape and dtype.
+    :ivar device: measured device, and :ivar clock: the stopwatch.
+    :ivar steps: number of measured steps in ``rows``, and :ivar seconds: their time.
+    :ivar cold: only the first step was measured, including one-time work.
+    :ivar left_out: calls after the last step, or beyond the limit of the files.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -54,27 +54,27 @@ class TimeResults:
     roofline: Roofline | None = None
 
     def share(self, seconds: float) -> float:
-        """Of the time of the measured steps, 0 to 1."""
+        """Return the share of the time of the measured steps, 0 to 1."""
         return seconds / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def elsewhere(self) -> float:
-        """Seconds of the measured steps in no operator: Python, autograd, waiting for data."""
+        """Seconds of the measured steps outside of operators: Python, autograd, data loading."""
         return max(self.seconds - sum(row.own for row in self.rows), 0.0)
 
-    def attained(self, row: Row) -> float | None:
-        """Which part of what the device can do a row reaches, 0 to 1; None where not known."""
+    def attained_share(self, row: Row) -> float | None:
+        """Return the share of the device's peak that a row reaches, 0 to 1; None if unknown."""
         if self.roofline is None or row.seconds <= 0:
             return None
         least = self.roofline.seconds(row.bytes, row.flops)
         return least / row.seconds if least else None
 
     def outermost(self) -> list[Row]:
-        """Rows that run inside no other: most functions, and overloads that ran for none."""
+        """Return rows that are not nested: most functions, and overloads without a function."""
         return [row for row in self.rows if not row.function]
 
     def notes(self) -> list[str]:
-        """What a reader has to know of the numbers."""
+        """Return remarks that are needed to interpret the numbers."""
         notes = [f"{self.device}, by {self.clock}"]
         if self.spending is not None:
             notes.append(str(self.spending))
@@ -87,7 +87,7 @@ class TimeResults:
             notes.append("the first step is left out, because it is cold")
         if self.roofline is not None:
             notes += self.roofline.doubts
-        above = sum((self.attained(row) or 0) > ABOVE for row in self.rows)
+        above = sum((self.attained_share(row) or 0) > ABOVE for row in self.rows)
         if above:
             notes.append(
                 f"{above} rows are marked '>': faster than the measured roof, as where the data is "
@@ -95,12 +95,12 @@ class TimeResults:
             )
         if self.left_out:
             notes.append(
-                f"left out: {self.left_out} calls after the last step, or beyond what files take"
+                f"left out: {self.left_out} calls after the last step, or beyond the files' limit"
             )
         return notes
 
     def table(self, rows: int = _SHOWN) -> str:
-        """The outermost rows that take longest, as text; times in milliseconds of a step."""
+        """Format the slowest outermost rows as text; times in milliseconds per step."""
         ranked = sorted(self.outermost(), key=lambda row: -row.typical)
         steps = max(self.steps, 1)
         lines = [
@@ -115,7 +115,7 @@ class TimeResults:
                 f"{self.share(row.seconds):.1%}",
                 rate_text(row.bytes, row.seconds, "B"),
                 rate_text(sum(row.flops.values()), row.seconds, "FLOP"),
-                percent_text(self.attained(row)),
+                percent_text(self.attained_share(row)),
             )
             for row in ranked[:rows]
         ]
@@ -134,22 +134,22 @@ class TimeResults:
         )
         text = table(headers, lines)
         if len(ranked) > rows:
-            text += f"\n... and {len(ranked) - rows} rows more"
+            text += f"\n... and {len(ranked) - rows} more rows"
         if len(self.rows) > len(ranked):
-            text += f"\n{len(self.rows) - len(ranked)} rows within them: in the files"
+            text += f"\n{len(self.rows) - len(ranked)} nested rows: see the files"
         text += (
             f"\na step takes {self.seconds / steps * 1e3:.3f} ms, "
-            f"{self.share(self.elsewhere):.1%} of it in no operator"
+            f"{self.share(self.elsewhere):.1%} of it outside of operators"
         )
         return "\n".join([text, *self.notes()])
 
     def write_csv(self, path: Path) -> None:
-        """All rows; times are sums over the measured steps, in milliseconds."""
+        """Write all rows; times are sums over the measured steps, in milliseconds."""
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(_COLUMNS)
             for row in sorted(self.rows, key=lambda row: -row.own):
-                attained = self.attained(row)
+                attained = self.attained_share(row)
                 known = row.seconds > 0
                 flops = sum(row.flops.values())
                 writer.writerow(
@@ -184,7 +184,7 @@ _LETTERS = {
 
 
 def shapes_text(shapes: Iterable[tuple[int, ...]], dtypes: Iterable[str], most: int = 4) -> str:
-    """``f32[2,3] f32[3]``; of long lists the beginning."""
+    """Format ``f32[2,3] f32[3]``; long lists are cut."""
     parts = [
         f"{_LETTERS.get(dtype, dtype)}[{','.join(map(str, shape))}]"
         for shape, dtype in zip(shapes, dtypes, strict=True)
@@ -194,7 +194,7 @@ def shapes_text(shapes: Iterable[tuple[int, ...]], dtypes: Iterable[str], most: 
 
 
 def rate_text(amount: float, seconds: float, unit: str) -> str:
-    """``12.3 GB/s``; empty where there is nothing to tell."""
+    """Format ``12.3 GB/s``; empty if the amount is unknown."""
     if amount <= 0 or seconds <= 0:
         return ""
     rate = amount / seconds
@@ -205,11 +205,11 @@ def rate_text(amount: float, seconds: float, unit: str) -> str:
 
 
 ABOVE = 1.05
-"""A part of the roof that no measurement explains but caches, or a roof that is too low."""
+"""Share of the roof above which caches, or a roof that is too low, are the explanation."""
 
 
 def percent_text(part: float | None) -> str:
-    """``83%``; with ``>`` in front where it is more than the roof."""
+    """Format ``83%``, with the prefix ``>`` above the roof."""
     if part is None:
         return ""
     return f"{'>' if part > ABOVE else ''}{part:.0%}"

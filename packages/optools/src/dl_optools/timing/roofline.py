@@ -1,7 +1,7 @@
-"""What a device can do at best, measured: bytes copied and products computed in a second.
+"""Measured peak rates of a device: bytes copied and products computed per second.
 
-A measurement takes a second or two and is kept for the process, so that all reports of a run
-compare with the same numbers; :func:`measure_roofline` measures anew.
+A measurement takes a second or two and is cached for the process, so that all reports of a run
+compare with the same numbers; :func:`measure_roofline` measures again.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _COPY_BYTES = 256 << 20
 _HOST_COPY_BYTES = 32 << 20
 _LARGEST = 8192
 UNSTEADY = 1.5
-"""Repeats of a measurement that are so far apart tell of another load."""
+"""Ratio of repeats from which on the device was probably busy."""
 
 
 @dataclass(frozen=True)
 class Roofline:
     """The best of several repeats.
 
-    :ivar device: what :func:`describe_device` says.
-    :ivar bandwidth: bytes per second read and written by a copy; 0 where none could be made.
+    :ivar device: description by :func:`describe_device`.
+    :ivar bandwidth: bytes per second read and written by a copy; 0 if a copy was impossible.
     :ivar flops: floating-point operations per second of a square matrix product, by dtype.
-    :ivar doubts: measurements whose repeats are far apart, in words.
+    :ivar doubts: descriptions of measurements whose repeats differ strongly.
     """
 
     device: str
@@ -41,7 +41,7 @@ class Roofline:
     doubts: tuple[str, ...] = ()
 
     def seconds(self, moved: float, flops: dict[str, float]) -> float:
-        """The least time for so much work; 0 where nothing is known."""
+        """Return the minimum time for that much work; 0 if nothing is known."""
         times = [moved / self.bandwidth] if self.bandwidth else []
         known = [count / self.flops[x] for x, count in flops.items() if self.flops.get(x)]
         return max([*times, sum(known)], default=0.0)
@@ -51,7 +51,7 @@ class Roofline:
 
 
 def describe_device(device: str) -> str:
-    """``cuda: NVIDIA H100``, ``cpu: 2 threads``."""
+    """Return ``cuda: NVIDIA H100``, ``cpu: 2 threads``."""
     if device == "cpu":
         return f"cpu: {torch.get_num_threads()} threads"
     name = getattr(torch.get_device_module(device), "get_device_name", None)
@@ -61,8 +61,8 @@ def describe_device(device: str) -> str:
 _known: dict[str, Roofline] = {}
 
 
-def measured_roofline(device: str, dtypes: Iterable[str]) -> Roofline:
-    """What this process has measured of a device; dtypes that are missing are measured now."""
+def cached_roofline(device: str, dtypes: Iterable[str]) -> Roofline:
+    """Return this process's measurements of a device; missing dtypes are measured now."""
     described = describe_device(device)
     known = _known.get(described)
     missing = [dtype for dtype in dtypes if known is None or dtype not in known.flops]
@@ -80,9 +80,9 @@ def measured_roofline(device: str, dtypes: Iterable[str]) -> Roofline:
 
 
 def measure_roofline(device: str, dtypes: Iterable[str]) -> Roofline:
-    """Measure a type of device now, on the current one.
+    """Measure the current device of a type now.
 
-    :param dtypes: names such as ``bfloat16``; those in which it has no product get 0.
+    :param dtypes: names such as ``bfloat16``; dtypes without a product get 0.
     """
     with own_work(), torch.no_grad():
         watch = stopwatch_for(device)
@@ -99,7 +99,7 @@ def measure_roofline(device: str, dtypes: Iterable[str]) -> Roofline:
 
 @dataclass(frozen=True)
 class _Measured:
-    """:ivar spread: the median repeat by the fastest one."""
+    """:ivar spread: the median repeat divided by the fastest one."""
 
     rate: float = 0.0
     spread: float = 1.0
@@ -115,7 +115,7 @@ def _doubts(found: Mapping[str, _Measured]) -> tuple[str, ...]:
 
 
 def _best(work: Callable[[], object], watch: Stopwatch) -> tuple[float, float]:
-    """Seconds of the fastest of several runs, the first one not counted, and their spread."""
+    """Return the seconds of the fastest run after a warm-up, and the spread of the runs."""
     work()
     times = []
     for _ in range(_REPEATS):
@@ -129,7 +129,7 @@ def _best(work: Callable[[], object], watch: Stopwatch) -> tuple[float, float]:
 
 
 def _copy(device: str, watch: Stopwatch) -> _Measured:
-    # The program's own memory is what a host's buffers take.
+    # Buffers on a host take the program's own memory.
     size = _HOST_COPY_BYTES if _is_host(device) else _COPY_BYTES
     while size >= 1 << 20:
         try:
@@ -137,7 +137,7 @@ def _copy(device: str, watch: Stopwatch) -> _Measured:
             target = torch.empty_like(source)
             seconds, spread = _best(lambda: target.copy_(source), watch)  # noqa: B023 - called at once
         except RuntimeError:
-            # Too little memory is left.
+            # Too little memory is free.
             size //= 4
             continue
         return _Measured(2 * size / seconds if seconds else 0.0, spread)
@@ -145,7 +145,7 @@ def _copy(device: str, watch: Stopwatch) -> _Measured:
 
 
 def _is_host(device: str) -> bool:
-    """Whether its memory is likely the host's: it has no lanes that run together."""
+    """Return True if its memory is likely the host's: it has no warps."""
     if device == "cpu":
         return True
     properties = getattr(torch.get_device_module(device), "get_device_properties", None)
@@ -153,7 +153,7 @@ def _is_host(device: str) -> bool:
 
 
 def _product(device: str, dtype: str, watch: Stopwatch) -> _Measured:
-    """The rate of the first product that runs long enough to be measured."""
+    """Return the rate of the first product that runs long enough to be measured."""
     side, found = 512, _Measured()
     deadline = time.perf_counter() + 2
     while side <= _LARGEST and time.perf_counter() < deadline:

@@ -1,4 +1,4 @@
-"""What was timed: spans of operators that nest, and the rows that they add up to."""
+"""Nested spans of timed operators, and the rows that they are summed into."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dl_optools.arguments import Argument, Facts, readable
+from dl_optools.arguments import Argument, Facts, describe_arguments
 
 _SAMPLES = 1000
 Key = tuple[Any, ...]
@@ -18,13 +18,13 @@ Key = tuple[Any, ...]
 class Row:
     """Calls of one operator with the same shapes and dtypes, in one direction.
 
-    :ivar level: ``function`` of Python's interface, or ``overload`` of the dispatcher.
-    :ivar function: the function that it ran in or for; empty where none is known.
-    :ivar shapes: of the tensors among the arguments; ``dtypes`` likewise.
-    :ivar seconds: all calls together, what ran inside included.
-    :ivar own: the same without the calls timed inside.
-    :ivar bytes: moved at least, all calls together; 0 where not known.
-    :ivar flops: floating-point operations by dtype, all calls together; empty where not known.
+    :ivar level: ``function`` of the Python interface, or ``overload`` of the dispatcher.
+    :ivar function: the function that it belongs to; empty if unknown.
+    :ivar shapes: shapes of the tensor arguments; ``dtypes`` likewise.
+    :ivar seconds: total of all calls, including nested calls.
+    :ivar own: total without nested calls.
+    :ivar bytes: minimum number of bytes moved by all calls; 0 if unknown.
+    :ivar flops: floating-point operations by dtype, of all calls; empty if unknown.
     """
 
     operator: str
@@ -42,12 +42,12 @@ class Row:
 
     @property
     def median(self) -> float:
-        """Of the calls' seconds; of a sample where there were more than 1000."""
+        """Median of the calls' seconds; of a sample if there were more than 1000."""
         return statistics.median(self.samples) if self.samples else 0.0
 
     @property
     def typical(self) -> float:
-        """Seconds of all calls if each took the median: one outlier counts no more than a call."""
+        """Seconds of all calls if each took the median, which is robust against outliers."""
         return self.median * self.calls
 
     @property
@@ -55,7 +55,7 @@ class Row:
         return "backward" if self.backward else "forward"
 
     def add(self, seconds: float, chance: random.Random) -> None:
-        """Count one call."""
+        """Add one call."""
         self.calls += 1
         self.seconds += seconds
         if len(self.samples) < _SAMPLES:
@@ -66,7 +66,7 @@ class Row:
                 self.samples[at] = seconds
 
     def add_work(self, moved: float, flops: dict[str, float]) -> None:
-        """Count what one call moved and computed."""
+        """Add the work of one call."""
         self.bytes += moved
         for dtype, count in flops.items():
             self.flops[dtype] = self.flops.get(dtype, 0.0) + count
@@ -74,9 +74,9 @@ class Row:
 
 @dataclass(slots=True)
 class Entry:
-    """What is known of calls with equal arguments.
+    """Data of calls with equal arguments.
 
-    :ivar moved: bytes of one call; None: not looked at yet, or nothing to say.
+    :ivar moved: bytes of one call; None: not determined yet, or unknown.
     """
 
     row: Row
@@ -101,24 +101,24 @@ class TimedCall:
 
     @property
     def backwards(self) -> int:
-        """How often backward came by."""
+        """Number of backward passes through the call."""
         return max(self.runs.values(), default=0)
 
     def inputs(self) -> list[Argument]:
-        return readable(self.entry.facts, self.entry.named)
+        return describe_arguments(self.entry.facts, self.entry.named)
 
     def outputs(self) -> list[Argument]:
-        return readable(self.result, prefix="result")
+        return describe_arguments(self.result, prefix="result")
 
 
 class Span:
-    """Something timed, from one mark of a stopwatch to another.
+    """A timed interval between two marks of a stopwatch.
 
-    :ivar finish: for communication, the mark when it was done: after ``stop``, where it goes on
-        while the program does.
-    :ivar node: which node of autograd's graph, in backward of a function.
-    :ivar module: that ran, :ivar stack: of the program, and :ivar memory: that the device's tensors
-        took at its end; of timelines only.
+    :ivar finish: for communication, the mark of its completion, which is after ``stop`` if it
+        overlaps with the program.
+    :ivar node: index of autograd's node, in backward of a function.
+    :ivar module: running module, :ivar stack: stack of the program, and :ivar memory: bytes of
+        the device's tensors at its end; for timelines only.
     """
 
     __slots__ = (
@@ -155,7 +155,7 @@ class Span:
         self.memory: int | None = None
 
     def pass_on(self, seconds: float, moved: float, flops: dict[str, float]) -> None:
-        """Tell the span around this one."""
+        """Add the values to the enclosing span."""
         outer = self.outer
         if outer is None:
             return
@@ -167,10 +167,10 @@ class Span:
 
 @dataclass
 class Profile:
-    """What steps of one kind added up to.
+    """Totals of steps of one kind.
 
-    :ivar steps: how many ended; a program without steps counts as one.
-    :ivar seconds: of these steps, without the tool's own work.
+    :ivar steps: number of completed steps; a program without steps counts as one.
+    :ivar seconds: time of these steps, without the tool's own work.
     """
 
     rows: dict[Key, Row] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class Profile:
     chance: random.Random = field(default_factory=lambda: random.Random(0))
 
     def row(self, level: str, name: str, backward: bool, function: str, shapes: Facts) -> Row:
-        """The row of these calls; a new one if need be."""
+        """Return the row of these calls; a new one if necessary."""
         key = (level, name, backward, function, shapes)
         found = self.rows.get(key)
         if found is None:
@@ -196,7 +196,7 @@ class Profile:
 
 
 class StepRecord:
-    """The spans of one step, until the device has come to its end."""
+    """The spans of one step, until the device has reached its end."""
 
     def __init__(self, profile: Profile, start: Any) -> None:
         self.profile = profile

@@ -1,4 +1,4 @@
-"""How long operators take, forward and backward, and what share of a step that is."""
+"""Tool that times operators, forward and backward, as a share of a step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dl_optools.environment import environment
 from dl_optools.modules import MODULE_PATH
 from dl_optools.names import Level
 from dl_optools.options import flag, read
-from dl_optools.outputs import results_directory, run_stamp, unused
+from dl_optools.outputs import results_directory, run_stamp, unused_path
 from dl_optools.sampling import SampledOptions, SampledTool
 from dl_optools.timing.calls import CallsFile
 from dl_optools.timing.clocks import Stopwatch, stopwatch_for
@@ -26,17 +26,17 @@ from dl_optools.timing.communication import communicates
 from dl_optools.timing.recorder import Recorder
 from dl_optools.timing.report import write_report
 from dl_optools.timing.results import TimeResults
-from dl_optools.timing.roofline import describe_device, measured_roofline
+from dl_optools.timing.roofline import cached_roofline, describe_device
 from dl_optools.timing.trace import Trace, allocated_bytes
 from dl_optools.tool import Tool
 
 FLUSH_SECONDS = 5.0
-"""A program that is killed loses what was measured in so long a time."""
+"""Interval in seconds at which results are written, in case the program is killed."""
 TRACE_VARIABLE = "OP_TIME_MEASURE_TRACE"
 
 
 class _Overloads(Tool):
-    """Hands the dispatcher's overloads to the tool that times."""
+    """Passes the dispatcher's overloads to the timing tool."""
 
     variable = "TIME_MEASURE"
     observes = True
@@ -61,11 +61,11 @@ class _Overloads(Tool):
 
 
 class OpTimeMeasure(SampledTool):
-    """Times operators: functions of Python with their part of backward, and the overloads in them.
+    """Times operators: Python functions with their part of backward, and the overloads in them.
 
-    Devices with events in their streams are not held up; on others each operator is followed by a
-    synchronisation, so that the order of work stays, but not its overlap. In most steps the tool
-    is absent: it measures as many as its budget allows, by default 2 % of the program's time.
+    Devices with events in their streams are not delayed; on others each operator is followed by a
+    synchronisation, which preserves the order of work, but not its overlap. The tool is absent in
+    most steps: it measures as many as its budget allows, by default 2 % of the program's time.
 
     At its end it writes to ``op_tools_results/op_time_measure_result`` the calls
     (``op_elapsed_info_<run>.csv``), their sums by operator, shape and dtype
@@ -73,14 +73,15 @@ class OpTimeMeasure(SampledTool):
     ``OP_TIME_MEASURE_LIST``, ``OP_TIME_MEASURE_DISABLE_LIST``, ``OP_TIME_MEASURE_EVERY``,
     ``OP_TIME_MEASURE_BUDGET`` (see :class:`SampledTool`) and ``OP_TOOLS_MAX_CACHE_SIZE``.
 
-    With ``trace``, or ``OP_TIME_MEASURE_TRACE=1``, the measured steps are a timeline besides
+    With ``trace``, or ``OP_TIME_MEASURE_TRACE=1``, it also writes the measured steps as a timeline
     (``op_time_trace_<run>.json``) for Chrome's tracing and Perfetto: steps, operators with module
     and stack, gaps, communication, memory.
 
-    :param roofline: at the end, measure what the device can do and compare with it; takes seconds.
-    :param directory: where to write instead.
-    :param stream: where to show a table at the end; None: stderr.
-    :param options: those of :class:`SampledTool`, of which
+    :param roofline: at the end, measure the device's peak rates and compare with them, which takes
+        seconds.
+    :param directory: output directory (default: as above).
+    :param stream: receives a table at the end; None: stderr.
+    :param options: options of :class:`SampledTool`, of which
         ``level`` is ``"dispatch"``: functions and overloads; ``"api"``: functions only, which costs
         less; communication is timed in both.
     """
@@ -116,15 +117,15 @@ class OpTimeMeasure(SampledTool):
             "a count of calls to keep in memory",
         )
         self.results = TimeResults()
-        """What was measured: complete once the tool has stopped."""
+        """Results: complete once the tool has stopped."""
 
-    # Life
+    # Lifetime
 
     def opened(self) -> None:
         assert self.device is not None
         directory = results_directory("op_time_measure_result", self._directory)
         self._paths = [
-            unused(directory / f"{name}_{run_stamp()}{ending}")
+            unused_path(directory / f"{name}_{run_stamp()}{ending}")
             for name, ending in (
                 ("op_elapsed_info", ".csv"),
                 ("op_time_summary", ".csv"),
@@ -146,7 +147,7 @@ class OpTimeMeasure(SampledTool):
 
     def enter(self) -> None:
         levels.add(self, Level.API)
-        # Who talks to other processes needs the dispatcher's level, everybody else the choice.
+        # Processes that communicate need the dispatcher's level; others use the chosen one.
         talks = torch.distributed.is_available() and torch.distributed.is_initialized()
         if self.level is Level.DISPATCH or talks:
             self._overloads = _Overloads(self, self._recorder, self.level is Level.API)
@@ -171,7 +172,7 @@ class OpTimeMeasure(SampledTool):
             self._write_so_far()
 
     def _write_so_far(self) -> None:
-        """What a program that is killed leaves: calls, and sums up to here."""
+        """Write calls and sums so far, in case the program is killed."""
         self._calls.flush()
         summary = self._paths[1]
         with self.writing(summary):
@@ -198,7 +199,7 @@ class OpTimeMeasure(SampledTool):
         steps = max(results.steps, 1)
         operators: dict[str, float] = {}
         for row in results.outermost():
-            # By the median, so that one outlier is no regression.
+            # By the median, so that a single outlier is not a regression.
             operators[row.operator] = operators.get(row.operator, 0.0) + row.typical / steps
         calls = sum(row.calls for row in results.rows)
         return {"calls": calls, "step": results.seconds / steps, "operators": operators}
@@ -215,26 +216,26 @@ class OpTimeMeasure(SampledTool):
         self.results = results = self._results(spending)
         if self._roofline and results.rows:
             dtypes = sorted({dtype for row in results.rows for dtype in row.flops})
-            results.roofline = measured_roofline(self.device, dtypes)
+            results.roofline = cached_roofline(self.device, dtypes)
         self.losses += self._calls.losses
         with self.writing(summary):
             results.write_csv(summary)
         with self.writing(report):
             write_report(results, report)
         if self.reports and not results.rows:
-            # A launcher, or a loader of data: the processes that compute have tables.
+            # A launcher or a data loader: the processes that compute have tables.
             return
         stream = sys.stderr if self._stream is None else self._stream
         stream.write(results.table() + "\n")
         for path in (elapsed, summary, report, *([timeline] if self._trace else ())):
-            stream.write(f"[OpTimeMeasure] {self.where_written(path)}\n")
+            stream.write(f"[OpTimeMeasure] {self.describe_destination(path)}\n")
 
     def _results(self, spending: Spending | None) -> TimeResults:
-        """What was measured up to now; without a roofline."""
+        """Return the results so far, without a roofline."""
         profile = self._recorder.profile
         assert self.device is not None
         return TimeResults(
-            # Backward that never ran, and what came after the last step, left empty ones.
+            # Backward that never ran, and calls after the last step, left empty rows.
             rows=[row for row in profile.rows.values() if row.calls],
             device=describe_device(self.device),
             clock=self._watch.name,

@@ -1,8 +1,8 @@
-"""The measured steps as a timeline that Chrome's tracing and Perfetto show.
+"""Timeline of the measured steps for Chrome's tracing and Perfetto.
 
-It is an array of events of Chrome's format, written step by step; the format lets its end be
-missing, so that a program that is killed leaves what was written. Times are those of the stopwatch:
-without the tool's own work, from the first measured step on.
+It is a JSON array of trace events, written step by step; the format allows the end to be missing,
+so that the file of a killed program is valid. Times are those of the stopwatch: without the tool's
+own work, from the first measured step on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TRACKS = {
     _GAPS: "gaps: no operator runs",
 }
 _MORE_COMMUNICATION = 100
-"""Further tracks for communication, from here on: slices of one track may not overlap."""
+"""First additional track for communication: slices of one track may not overlap."""
 _SHORTEST_GAP = 5e-6
 _MOST = 400_000
 
@@ -33,8 +33,8 @@ class Trace:
     """One file of events.
 
     :param path: it is written with the first step.
-    :param rank: of the process, as launchers number them; empty where none did.
-    :ivar left_out: events for which there was no room.
+    :param rank: rank of the process as set by launchers; empty without one.
+    :ivar left_out: events beyond the maximum.
     """
 
     def __init__(self, path: Path, watch: Stopwatch, rank: str) -> None:
@@ -46,7 +46,7 @@ class Trace:
         self._written = 0
         self._steps = 0
         self._busy: list[float] = []
-        """Of each track for communication, when its last slice ends."""
+        """End of the last slice of each communication track."""
         name = f"rank {rank}" if rank else f"process {os.getpid()}"
         self._pid = int(rank) if rank.isdigit() else os.getpid()
         self._waiting: list[dict[str, Any]] = [
@@ -58,11 +58,11 @@ class Trace:
         return {"ph": "M", "name": kind, "pid": self._pid, "tid": track, "args": {"name": name}}
 
     def add(self, record: StepRecord) -> None:
-        """Note a step that the device has finished, and write it."""
+        """Add a step that the device has finished, and write it."""
         if self._origin is None:
             self._origin = record.start
         self._steps += 1
-        # Marks of a step, not those of the spans in it, are kept by whoever has the record.
+        # The marks of a step belong to the record, unlike those of its spans.
         self._event(_STEPS, f"measured step {self._steps}", record.start, record.stop, {})
         for span in record.spans:
             self._span(span)
@@ -97,7 +97,7 @@ class Trace:
             )
 
     def _communication(self, span: Span) -> int:
-        """The first track that is free: several operations may be on their way at once."""
+        """Return the first free track: several operations may overlap."""
         start, finish = self._at(span.start), self._at(span.finish)
         at = next((at for at, end in enumerate(self._busy) if end <= start), len(self._busy))
         if at < len(self._busy):
@@ -110,7 +110,7 @@ class Trace:
         return _MORE_COMMUNICATION + at if at else _COMMUNICATION
 
     def _gaps(self, record: StepRecord) -> None:
-        """From the end of an outermost span to the next one's begin."""
+        """Add the gaps between outermost spans."""
         outermost = [span for span in record.spans if span.outer is None]
         outermost.sort(key=lambda span: self._at(span.start))
         before = record.start
@@ -129,14 +129,14 @@ class Trace:
                 "pid": self._pid,
                 "tid": track,
                 "ts": begin,
-                # Rounded once, as ends are: slices that nest do so to the last digit.
+                # Rounded once, like ends: nested slices then nest exactly.
                 "dur": round(self._at(stop) - begin, 3),
                 "args": about,
             }
         )
 
     def _at(self, mark: Any) -> float:
-        """Microseconds since the first measured step began."""
+        """Return microseconds since the start of the first measured step."""
         return round(self._watch.seconds(self._origin, mark) * 1e6, 3)
 
     def _add(self, event: dict[str, Any]) -> None:
@@ -159,20 +159,20 @@ class Trace:
         self._waiting.clear()
 
     def close(self) -> None:
-        """Write what is left, and the array's end."""
+        """Write the rest, and the end of the array."""
         self._write()
         if self._written and not self.problem:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write("\n]\n")
 
 
-def told(frames: Iterable[object]) -> list[str]:
-    """The program's stack as an event has it."""
+def format_stack(frames: Iterable[object]) -> list[str]:
+    """Format the program's stack for an event."""
     return [str(frame) for frame in frames]
 
 
 def allocated_bytes(device: str) -> Callable[[], int] | None:
-    """What tells the memory that tensors of a device take; None where nothing does."""
+    """Return a function for the memory of a device's tensors; None if it is not available."""
     import torch
 
     if device == "cpu":

@@ -1,4 +1,4 @@
-"""Overloads that dl-core serves in C++ of its own, and by one operator of the contract."""
+"""Overloads that dl-core implements in its own C++ with a single contract operator."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ Bound = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Served:
-    """A call of the contract.
+class ContractCall:
+    """A call of a contract operator.
 
-    :ivar arguments: by parameter: tensors, lists of tensors, and plain values of torch.
-    :ivar outputs: by parameter the position among the results; None: left out.
+    :ivar arguments: by parameter: tensors, lists of tensors, and plain torch values.
+    :ivar outputs: by parameter the index of the result; None: left out.
     :ivar removed: dimensions of size 1 that the results have and the contract's do not.
-    :ivar note: what is to be said of it: other operators that may serve as well.
+    :ivar note: remark for the user: other operators that may serve as well.
     """
 
     operator: str
@@ -31,9 +31,9 @@ class Served:
 def _spatial(bound: Bound) -> int:
     found: int = bound["weight"].dim() - 2
     if found not in (2, 3):
-        raise NotServedError(f"a convolution over {found} dimensions is built from others")
+        raise NotServedError(f"a convolution over {found} dimensions is composed of others")
     if bound["input"].dim() != found + 2:
-        raise NotServedError("a convolution without a batch is built from others")
+        raise NotServedError("a convolution without a batch is composed of others")
     return found
 
 
@@ -41,18 +41,18 @@ def _all(values: Any, count: int) -> list[int]:
     return list(values) * (count if len(values) == 1 else 1)
 
 
-def _convolution(bound: Bound) -> Served:
+def _convolution(bound: Bound) -> ContractCall:
     n = _spatial(bound)
     arguments = {name: bound[name] for name in ("input", "weight", "bias", "groups")}
     for name in ("stride", "padding", "dilation"):
         arguments[name] = _all(bound[name], n)
     if not bound["transposed"]:
-        return Served(f"diopiConvolution{n}d", arguments, {"out": 0})
+        return ContractCall(f"diopiConvolution{n}d", arguments, {"out": 0})
     arguments["output_padding"] = _all(bound["output_padding"], n)
-    return Served(f"diopiConvTranspose{n}d", arguments, {"out": 0})
+    return ContractCall(f"diopiConvTranspose{n}d", arguments, {"out": 0})
 
 
-def _convolution_backward(bound: Bound) -> Served:
+def _convolution_backward(bound: Bound) -> ContractCall:
     n = _spatial(bound)
     arguments = {name: bound[name] for name in ("grad_output", "input", "weight", "groups")}
     for name in ("stride", "padding", "dilation"):
@@ -62,31 +62,31 @@ def _convolution_backward(bound: Bound) -> Served:
     names = ("grad_input", "grad_weight", "grad_bias")
     outputs = {name: at if mask[at] else None for at, name in enumerate(names)}
     if not bound["transposed"]:
-        return Served(f"diopiConvolution{n}dBackward", arguments, outputs)
+        return ContractCall(f"diopiConvolution{n}dBackward", arguments, outputs)
     arguments["output_padding"] = _all(bound["output_padding"], n)
-    return Served(f"diopiConvTranspose{n}dBackward", arguments, outputs)
+    return ContractCall(f"diopiConvTranspose{n}dBackward", arguments, outputs)
 
 
-def _index(bound: Bound) -> Served:
+def _index(bound: Bound) -> ContractCall:
     arguments = {"input": bound["self"], "indices": list(bound["indices"])}
-    return Served("diopiIndex", arguments, {"out": 0})
+    return ContractCall("diopiIndex", arguments, {"out": 0})
 
 
-def _attention(bound: Bound) -> Served:
+def _attention(bound: Bound) -> ContractCall:
     if bound["dropout_p"]:
-        raise NotServedError("it draws random numbers, which its device's generator decides")
+        raise NotServedError("it draws random numbers, which depend on its device's generator")
     query = bound["query"]
     scale = query.shape[-1] ** -0.5 if bound["scale"] is None else bound["scale"]
     arguments = {"q": query, "k": bound["key"], "v": bound["value"], "mask": bound["attn_mask"]}
     arguments |= {"is_causal": bound["is_causal"], "scale": scale}
-    return Served("dlopAttention", arguments, {"out": 0, "lse": 1})
+    return ContractCall("dlopAttention", arguments, {"out": 0, "lse": 1})
 
 
-def _copy(bound: Bound) -> Served:
-    return Served("diopiCopyInp", {"src": bound.get("src", bound["self"])}, {"dest": 0})
+def _copy(bound: Bound) -> ContractCall:
+    return ContractCall("diopiCopyInp", {"src": bound.get("src", bound["self"])}, {"dest": 0})
 
 
-BY_HAND: Mapping[str, Callable[[Bound], Served]] = {
+HANDWRITTEN: Mapping[str, Callable[[Bound], ContractCall]] = {
     "convolution": _convolution,
     "convolution_backward": _convolution_backward,
     "index.Tensor": _index,

@@ -1,4 +1,4 @@
-"""The laws of calls of random operators, and which of their results is drawn."""
+"""Distributions of random operators' calls, and selection of the results that are drawn."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 import torch
 
 from dl_optools.diagnosis.choices import Categories
-from dl_optools.diagnosis.laws import (
-    Law,
+from dl_optools.diagnosis.distributions import (
+    Distribution,
     bernoulli,
     beta,
     binomial,
     cauchy,
-    expanded,
+    expand_parameter,
     exponential,
     gamma,
     geometric,
@@ -25,11 +25,11 @@ from dl_optools.diagnosis.laws import (
     poisson,
     uniform,
 )
-from dl_optools.diagnosis.masked import DROPOUTS, RRELU, kept_share, slopes
+from dl_optools.diagnosis.masked import DROPOUTS, RRELU, keep_probability, slopes
 from dl_optools.diagnosis.permutations import Permutation
 
 LEAST_SHAPE = 0.1
-"""Least shape of a Dirichlet law: gamma numbers of smaller ones often underflow together."""
+"""Smallest shape of a Dirichlet distribution: below it gamma numbers often underflow together."""
 
 Bound = Mapping[str, Any]
 Tensor = torch.Tensor
@@ -37,45 +37,45 @@ Tensor = torch.Tensor
 
 @dataclass(frozen=True)
 class Drawing:
-    """Law of a random operator.
+    """Distribution of a random operator.
 
-    :ivar law: of the arguments by name, with defaults, and of the draws.
+    :ivar distribution: function of the arguments by name, with defaults, and of the draws.
     :ivar parameters: names of the arguments that may be tensors with a parameter for each draw.
-    :ivar filled: names of the tensors whose shape alone counts.
+    :ivar filled: names of the tensors of which only the shape matters.
     """
 
-    law: Callable[[Bound, Tensor], Law | None]
+    distribution: Callable[[Bound, Tensor], Distribution | None]
     parameters: tuple[str, ...] = ()
     filled: tuple[str, ...] = ("self",)
 
 
 def _of_each(name: str, bound: Bound, drawn: Tensor, default: float) -> Any:
     value = bound.get(name)
-    return expanded(default if value is None else value, drawn.shape)
+    return expand_parameter(default if value is None else value, drawn.shape)
 
 
-def _bernoulli(bound: Bound, drawn: Tensor) -> Law:
+def _bernoulli(bound: Bound, drawn: Tensor) -> Distribution:
     source = bound["self"] if bound.get("p") is None else bound["p"]
-    return bernoulli(expanded(source, drawn.shape))
+    return bernoulli(expand_parameter(source, drawn.shape))
 
 
-def _slope(bound: Bound, drawn: Tensor) -> Law | None:
+def _slope(bound: Bound, drawn: Tensor) -> Distribution | None:
     lower, upper = float(bound["lower"]), float(bound["upper"])
-    # The sign of what was written in place tells of the input only where slopes are positive.
+    # After an in-place write the sign shows the input's sign only if slopes are positive.
     return uniform(lower, upper) if 0 < lower <= upper else None
 
 
-def _normal(bound: Bound, drawn: Tensor) -> Law:
+def _normal(bound: Bound, drawn: Tensor) -> Distribution:
     return normal(_of_each("mean", bound, drawn, 0.0), _of_each("std", bound, drawn, 1.0))
 
 
-def _randint(bound: Bound, drawn: Tensor) -> Law | None:
+def _randint(bound: Bound, drawn: Tensor) -> Distribution | None:
     low, high = int(bound.get("low") or 0), int(bound["high"])
     return integers(low, high) if high > low else None
 
 
-def _random(bound: Bound, drawn: Tensor) -> Law | None:
-    """Without an end: all that the dtype holds exactly (torch.Tensor.random_)."""
+def _random(bound: Bound, drawn: Tensor) -> Distribution | None:
+    """Without an end: all integers that the dtype represents exactly (torch.Tensor.random_)."""
     low, high = int(bound.get("from") or 0), bound.get("to")
     if high is not None:
         return integers(low, int(high)) if int(high) > low else None
@@ -88,7 +88,7 @@ def _random(bound: Bound, drawn: Tensor) -> Law | None:
     return integers(0, torch.iinfo(drawn.dtype).max + 1)
 
 
-def _multinomial(bound: Bound, drawn: Tensor) -> Law | None:
+def _multinomial(bound: Bound, drawn: Tensor) -> Distribution | None:
     weights = bound["self"]
     rows = weights.detach().cpu().reshape(-1, weights.shape[-1])
     if not rows.numel() or not bool((rows.double().sum(1) > 0).all()):
@@ -101,13 +101,13 @@ def _is_coarse(drawn: Tensor) -> bool:
     return torch.finfo(drawn.dtype).bits <= 16
 
 
-def _gamma(bound: Bound, drawn: Tensor) -> Law | None:
-    return None if _is_coarse(drawn) else gamma(expanded(bound["self"], drawn.shape))
+def _gamma(bound: Bound, drawn: Tensor) -> Distribution | None:
+    return None if _is_coarse(drawn) else gamma(expand_parameter(bound["self"], drawn.shape))
 
 
-def _dirichlet(bound: Bound, drawn: Tensor) -> Law | None:
-    """The first part of every vector (Devroye, Non-Uniform Random Variate Generation, XI.4)."""
-    alpha = expanded(bound["self"], bound["self"].shape)
+def _dirichlet(bound: Bound, drawn: Tensor) -> Distribution | None:
+    """First component of every vector (Devroye, Non-Uniform Random Variate Generation, XI.4)."""
+    alpha = expand_parameter(bound["self"], bound["self"].shape)
     if _is_coarse(drawn) or not isinstance(alpha, Tensor) or alpha.size(-1) < 2:
         return None
     if float(alpha.min()) < LEAST_SHAPE:
@@ -117,13 +117,16 @@ def _dirichlet(bound: Bound, drawn: Tensor) -> Law | None:
 
 
 DRAWINGS: dict[str, Drawing] = {
-    "_fused_dropout": Drawing(lambda bound, _: bernoulli(kept_share("_fused_dropout", bound))),
+    "_fused_dropout": Drawing(
+        lambda bound, _: bernoulli(keep_probability("_fused_dropout", bound))
+    ),
     "_sample_dirichlet": Drawing(_dirichlet, ("self",), ()),
     "_standard_gamma": Drawing(_gamma, ("self",), ()),
     "bernoulli": Drawing(_bernoulli, ("p",)),
     "binomial": Drawing(
         lambda bound, drawn: binomial(
-            expanded(bound["count"], drawn.shape), expanded(bound["prob"], drawn.shape)
+            expand_parameter(bound["count"], drawn.shape),
+            expand_parameter(bound["prob"], drawn.shape),
         ),
         ("count", "prob"),
         (),
@@ -134,11 +137,11 @@ DRAWINGS: dict[str, Drawing] = {
     "log_normal": Drawing(lambda bound, _: log_normal(float(bound["mean"]), float(bound["std"]))),
     "multinomial": Drawing(_multinomial, ("self",), ()),
     "native_dropout": Drawing(
-        lambda bound, _: bernoulli(kept_share("native_dropout", bound)), (), ("input",)
+        lambda bound, _: bernoulli(keep_probability("native_dropout", bound)), (), ("input",)
     ),
     "normal": Drawing(_normal, ("mean", "std")),
     "poisson": Drawing(
-        lambda bound, drawn: poisson(expanded(bound["self"], drawn.shape)), ("self",), ()
+        lambda bound, drawn: poisson(expand_parameter(bound["self"], drawn.shape)), ("self",), ()
     ),
     "rand": Drawing(lambda *_: uniform(0, 1)),
     "rand_like": Drawing(lambda *_: uniform(0, 1)),
@@ -152,25 +155,25 @@ DRAWINGS: dict[str, Drawing] = {
     "rrelu_with_noise_functional": Drawing(_slope, ("self",), ("noise",)),
     "uniform": Drawing(lambda bound, _: uniform(float(bound["from"]), float(bound["to"]))),
 }
-"""By the overloads' base names: ``normal`` of ``aten.normal_.default``."""
+"""Distributions by the overloads' base names: ``normal`` of ``aten.normal_.default``."""
 
 
 def drawing_of(name: str, bound: Bound) -> Drawing | None:
-    """Return the law of an operator's draws; None if it is unknown."""
+    """Return the distribution of an operator's draws; None if it is unknown."""
     if name == "bernoulli" and bound.get("p") is None:
         return Drawing(_bernoulli, ("self",), ())
     return DRAWINGS.get(name)
 
 
-def law_of(name: str, bound: Bound, drawn: Tensor) -> Law | None:
-    """The law of a call's draws; None where it is not known, or a parameter is nan or infinite."""
+def distribution_of(name: str, bound: Bound, drawn: Tensor) -> Distribution | None:
+    """Return the distribution of a call's draws; None if it or a finite parameter is unknown."""
     drawing = drawing_of(name, bound)
-    law = None if drawing is None else drawing.law(bound, drawn)
-    return law if law is not None and law.is_defined else None
+    distribution = None if drawing is None else drawing.distribution(bound, drawn)
+    return distribution if distribution is not None and distribution.is_defined else None
 
 
-def drawn_values(name: str, bound: Bound, result: Any) -> Tensor | None:
-    """The tensor that holds a call's draws, where the law is about; None: there is none."""
+def find_draws(name: str, bound: Bound, result: Any) -> Tensor | None:
+    """Return the tensor that holds a call's draws; None if there is none."""
     if name in RRELU:
         return slopes(bound, result)
     values = result[1] if name in DROPOUTS else result

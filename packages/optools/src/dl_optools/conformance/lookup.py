@@ -1,9 +1,9 @@
-"""Which operator of the contract serves a call of an overload, and with which arguments.
+"""Lookup of the contract operator that serves a call of an overload, with its arguments.
 
-The source is the table that dl-core's wrappers are made of (``contract_calls_gen.json``): at run
-time the same overload is served by the same operator, unless the vendor lacks it or a condition of
-the table does not hold. What comes of it is checked by the one who asks: the reference of the
-operator has to give what torch computes.
+The source is the table from which dl-core's wrappers are generated
+(``contract_calls_gen.json``): at run time the same overload is served by the same operator, unless
+the vendor lacks it or a condition of the table does not hold. The caller verifies the result: the
+reference of the operator has to agree with torch.
 """
 
 from __future__ import annotations
@@ -17,49 +17,51 @@ from typing import Any
 import torch
 
 from diopi_proto.schema import Operator, Parameter, expand_dtypes, load
-from dl_optools.conformance.by_hand import BY_HAND, Bound, Served
 from dl_optools.conformance.errors import NotServedError
-from dl_optools.conformance.planned import planned
+from dl_optools.conformance.handwritten import HANDWRITTEN, Bound, ContractCall
+from dl_optools.conformance.planned import compute_plan_value
 
 REDUCTIONS = ("none", "mean", "sum")
 ROUND_MODES = {None: "RoundModeNone", "floor": "RoundModeFloor", "trunc": "RoundModeTrunc"}
 _ELEMENTWISE = ("unary", "binary", "comparison", "ternary", "select")
 _LEFT_OUT = {"stable": False, "dim": None, "keepdim": False}
-"""Arguments that an overload of the table has, and the one that calls it does not."""
+"""Arguments that an overload of the table has, but not the overload that calls it."""
 _OUTPUT = re.compile(r"out(\d?)")
 
 
 @functools.cache
 def _rows() -> dict[str, dict[str, Any]]:
-    """The rows of the table by each overload that they serve."""
+    """Return the rows of the table by each overload that they serve."""
     text = resources.files("dl_core").joinpath("contract_calls_gen.json").read_text("utf-8")
     return {form: row for row in json.loads(text) for form in row["forms"]}
 
 
-def served(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Served:
-    """The call of the contract that a call of an overload is.
+def find_contract_call(
+    overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> ContractCall:
+    """Return the contract call for a call of an overload.
 
-    :raises NotServedError: there is none, or not just one.
+    :raises NotServedError: there is none, or more than one.
     """
     schema = overload._schema
     space, _, name = schema.name.partition("::")
     if schema.overload_name:
         name += f".{schema.overload_name}"
     if space != "aten":
-        raise NotServedError("it is no operator of ATen's")
+        raise NotServedError("it is not an ATen operator")
     bound = _bound(schema, args, kwargs)
-    if name in BY_HAND:
-        return BY_HAND[name](bound)
+    if name in HANDWRITTEN:
+        return HANDWRITTEN[name](bound)
     row = _row(name)
     if row is None:
         raise NotServedError(
-            "dl-core's table has no row for it: it is built from other operators or runs on the CPU"
+            "dl-core's table has no row for it: it is a composite operator or runs on the CPU"
         )
-    return _Call(row, {**_LEFT_OUT, **bound}).served()
+    return _Call(row, {**_LEFT_OUT, **bound}).to_contract_call()
 
 
 def _row(name: str) -> dict[str, Any] | None:
-    """The row of an overload, or of the one that torch calls for it."""
+    """Return the row of an overload, or of the overload that torch calls for it."""
     base, dot, overload = name.partition(".")
     names = [name, f"{base}_{dot}{overload}"]
     if overload == "Scalar":
@@ -70,7 +72,7 @@ def _row(name: str) -> dict[str, Any] | None:
 
 
 def _bound(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
-    """All arguments by name, with the defaults of the schema."""
+    """Return all arguments by name, with the defaults of the schema."""
     found = {}
     for at, argument in enumerate(schema.arguments):
         if at < len(args):
@@ -83,7 +85,7 @@ def _bound(schema: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
 
 
 class _Call:
-    """One row of the table, with arguments."""
+    """A row of the table with arguments."""
 
     def __init__(self, row: dict[str, Any], bound: Bound) -> None:
         self.row = row
@@ -97,10 +99,10 @@ class _Call:
         self.operator: Operator = load()[name]
         self.elementwise = row["rule"].partition("_")[0] in _ELEMENTWISE
 
-    def served(self) -> Served:
+    def to_contract_call(self) -> ContractCall:
         arguments: dict[str, Any] = {}
         outputs: dict[str, int | None] = {}
-        for parameter, value in self._matched():
+        for parameter, value in self._match_parameters():
             place = _OUTPUT.fullmatch(value) if isinstance(value, str) else None
             if parameter.direction == "out":
                 outputs[parameter.name] = None if place is None else int(place[1] or 0)
@@ -112,28 +114,28 @@ class _Call:
         removed: tuple[int, ...] = ()
         has = [p.name for p in self.operator.params]
         if self.bound.get("keepdim") and "keepdim" not in has:
-            removed = self._reduced()
+            removed = self._reduced_dimensions()
         note = f"or, where a vendor lacks that, by {', '.join(others)}" if others else ""
-        return Served(self.name, arguments, outputs, removed, note)
+        return ContractCall(self.name, arguments, outputs, removed, note)
 
-    def _reduced(self) -> tuple[int, ...]:
-        found = planned("dims", self.row["plan"], self.bound)
+    def _reduced_dimensions(self) -> tuple[int, ...]:
+        found = compute_plan_value("dims", self.row["plan"], self.bound)
         first = next(x for x in self.bound.values() if isinstance(x, torch.Tensor))
         return tuple(range(first.dim()) if found is None else found)
 
-    def _matched(self) -> list[tuple[Parameter, Any]]:
-        """The values with their parameters; numbers of entries have none."""
+    def _match_parameters(self) -> list[tuple[Parameter, Any]]:
+        """Return the values with their parameters; element counts have none."""
         taking = [p for p in self.operator.params[1:] if not self.operator.count_of(p.name)]
         return list(zip(taking, self.values, strict=True))
 
     def _argument(self, parameter: Parameter, value: Any) -> Any:
         if isinstance(value, str) and value.startswith("plan."):
-            return planned(value.removeprefix("plan."), self.row["plan"], self.bound)
+            return compute_plan_value(value.removeprefix("plan."), self.row["plan"], self.bound)
         given = isinstance(value, str) and value in self.bound
         found = self.bound[value] if given else value
         kind = parameter.value_type.removeprefix("const ").removesuffix("*")
         if kind == "diopiGeneratorHandle_t":
-            raise NotServedError("it draws random numbers, which its device's generator decides")
+            raise NotServedError("it draws random numbers, which depend on its device's generator")
         if kind == "diopiReduction_t" and isinstance(found, int):
             return REDUCTIONS[found]
         if kind == "diopiRoundMode_t" and given:
@@ -141,21 +143,21 @@ class _Call:
         if kind == "diopiSize_t" and isinstance(found, int):
             return [found]
         if kind == "diopiScalar_t" and self.row["rule"] == "in_place":
-            return self._stored(found)
+            return self._convert_to_self(found)
         return found
 
-    def _stored(self, value: Any) -> Any:
-        """What an element of ``self`` is when it is set to the number."""
+    def _convert_to_self(self, value: Any) -> Any:
+        """Return the value after conversion to the dtype of ``self``."""
         return torch.tensor(value).to(self.bound["self"].dtype).item()
 
-    def _takes_a_number(self) -> bool:
-        """Whether a number is the second operand, which counts for the common dtype."""
+    def _has_scalar_operand(self) -> bool:
+        """Return True if the second operand is a scalar, which takes part in type promotion."""
         by_scalar = self.row["rule"] in ("binary_scalar", "comparison_scalar")
         return by_scalar or [self.name, self.values] == self.row["scalar"]
 
     def _promote(self, arguments: dict[str, Any]) -> None:
-        """Operands that differ are converted to their common dtype, as torch does; integers become
-        floating-point where the operator takes no others."""
+        """Convert operands to their common dtype, as torch does; convert integers to floating point
+        if the operator does not accept integers."""
         operands = {
             name: value
             for name, value in arguments.items()
@@ -164,7 +166,11 @@ class _Call:
         }
         common = _result_type(list(operands.values()))
         second = self.bound.get(str(self.values[2])) if len(self.values) > 2 else None
-        if len(operands) == 1 and isinstance(second, (bool, int, float)) and self._takes_a_number():
+        if (
+            len(operands) == 1
+            and isinstance(second, (bool, int, float))
+            and self._has_scalar_operand()
+        ):
             common = torch.result_type(next(iter(operands.values())), second)
         if not common.is_floating_point and self.row["rule"].endswith("_float"):
             name = next(iter(operands))
@@ -176,7 +182,7 @@ class _Call:
 
 
 def _result_type(operands: list[torch.Tensor]) -> torch.dtype:
-    """The dtype of all together, in which tensors without dimensions yield."""
+    """Return the common dtype; zero-dimensional tensors have lower priority."""
     found = operands[0]
     for other in operands[1:]:
         dtype = torch.result_type(found, other)

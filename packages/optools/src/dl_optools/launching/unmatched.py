@@ -1,6 +1,6 @@
-"""Patterns of tools' lists that no operator of a program matched: mostly a name that is misspelt.
+"""Patterns of tools' lists that no operator of a program matched, usually misspelled names.
 
-Each process notes its own; the command that started the program knows when it has all of them.
+Each process notes its own; the command that started the program intersects them.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 
-from dl_optools.launching.launch import STARTED, UNMET
+from dl_optools.launching.launch import STARTED, UNMATCHED
 from dl_optools.launching.notes import VARIABLE as NOTES_VARIABLE
 from dl_optools.launching.notes import note
-from dl_optools.selection import unmet_texts
+from dl_optools.selection import unmatched_texts
 
 
 @dataclass(frozen=True)
-class Unmet:
-    """What one tool did not meet.
+class UnmatchedPatterns:
+    """Unmatched patterns of one tool.
 
-    :ivar patterns: of its list, each with the nearest name that was met, or "".
-    :ivar everything: there are no others in the list.
-    :ivar asked: False: it was not asked for any operator, so this says nothing.
+    :ivar patterns: patterns of its list, each with the closest name that was called, or "".
+    :ivar everything: the list has no other patterns.
+    :ivar asked: False: no operator was looked up, so that nothing follows from this.
     """
 
     tool: str
@@ -31,36 +31,36 @@ class Unmet:
     asked: bool = True
 
     def texts(self) -> list[str]:
-        """A line for each pattern."""
-        return unmet_texts(self.tool, self.patterns)
+        """Return a line for each pattern."""
+        return unmatched_texts(self.tool, self.patterns)
 
 
-def note_unmet(environ: Mapping[str, str], found: Unmet) -> None:
-    """Tell the command that started the program; without one, standard error."""
+def note_unmatched(environ: Mapping[str, str], found: UnmatchedPatterns) -> None:
+    """Send a note to the command that started the program, or write it to standard error."""
     if environ.get(NOTES_VARIABLE):
-        note(environ, UNMET + json.dumps(astuple(found)))
+        note(environ, UNMATCHED + json.dumps(astuple(found)))
         return
     for text in found.texts():
         note(environ, text)
 
 
-def unmet_of(notes: Sequence[str]) -> list[Unmet]:
-    """What no process met.
+def unmatched_of(notes: Sequence[str]) -> list[UnmatchedPatterns]:
+    """Return the patterns that no process matched.
 
-    A process that did not come to its end says nothing: it may have met them all.
+    A process that did not reach its end is ignored: it may have matched them all.
     """
     started = Counter(
         line.removeprefix(STARTED).partition(",")[0] for line in notes if line.startswith(STARTED)
     )
-    by_tool: dict[str, list[Unmet]] = {}
+    by_tool: dict[str, list[UnmatchedPatterns]] = {}
     for line in notes:
-        if line.startswith(UNMET):
-            found = Unmet(*json.loads(line.removeprefix(UNMET)))
+        if line.startswith(UNMATCHED):
+            found = UnmatchedPatterns(*json.loads(line.removeprefix(UNMATCHED)))
             by_tool.setdefault(found.tool, []).append(found)
     whole = [each for tool, each in by_tool.items() if len(each) == started[tool]]
     known = [asked for each in whole if (asked := [one for one in each if one.asked])]
     return [
-        Unmet(
+        UnmatchedPatterns(
             each[0].tool,
             _in_all(one.patterns for one in each),
             all(one.everything for one in each),

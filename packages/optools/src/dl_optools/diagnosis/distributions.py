@@ -1,9 +1,9 @@
 """Distributions of random operators: support, distribution function, collision entropy.
 
-Every value ``x`` that a law describes becomes a uniform number by the randomised probability
-integral transform, ``u = P(X < x) + v P(X = x)`` with ``v`` uniform (Rosenblatt, Remarks on a
-multivariate transformation, 1952; Brockwell, Universal residuals, 2007). So one set of tests serves
-all laws, discrete or not, and elements whose parameters differ.
+Every value ``x`` is transformed to a uniform number by the randomised probability integral
+transform, ``u = P(X < x) + v P(X = x)`` with ``v`` uniform (Rosenblatt, Remarks on a multivariate
+transformation, 1952; Brockwell, Universal residuals, 2007). So one set of tests serves all
+distributions, discrete or continuous, including elements with different parameters.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from dl_optools.diagnosis.special import beta_ratio
 
 Tensor = torch.Tensor
 Parameter = float | Tensor
-"""Parameter of a law: one value for all elements, or one for each in the shape of the draws."""
+"""Parameter: one value for all elements, or a tensor of the shape of the draws."""
 
 FLOATING_BITS = 4.0
-"""Collision entropy of a continuous law in the coarsest dtype, at least."""
+"""Lower bound of the collision entropy of a continuous distribution in the coarsest dtype."""
 
 
-class Law(Protocol):
-    """A distribution of draws.
+class Distribution(Protocol):
+    """Distribution of draws.
 
     :ivar text: its name with its parameters: ``Bernoulli(0.1)``.
     :ivar is_defined: no parameter is nan or infinite.
@@ -42,33 +42,33 @@ class Law(Protocol):
     @property
     def varies(self) -> bool: ...
 
-    def first(self, rows: int) -> Law:
-        """Return the law of the first rows of the draws."""
+    def first(self, rows: int) -> Distribution:
+        """Return the distribution of the first rows of the draws."""
 
     def outside(self, values: Tensor) -> str:
-        """Describe what is wrong with the values themselves; empty if nothing is."""
+        """Describe values outside of the support; empty if there are none."""
 
     def uniforms(self, values: Tensor, noise: Tensor) -> Tensor:
-        """Return numbers that are uniform over [0, 1] if the draws follow the law.
+        """Return numbers that are uniform over [0, 1] if the draws follow the distribution.
 
         :param noise: uniform numbers of the draws' shape.
         """
 
     def cells(self, values: Tensor) -> Tensor:
-        """Return the probability of what the draws' dtype cannot tell apart from each draw."""
+        """Return the probability of the interval that rounds to each draw in the draws' dtype."""
 
     def entropy(self, shape: torch.Size) -> Tensor:
-        """Return the collision entropy of each of the draws in bits."""
+        """Return the collision entropy of each draw in bits."""
 
 
 @dataclass(frozen=True)
-class ElementLaw:
-    """A distribution whose elements are independent of each other; see :class:`Law`.
+class ElementDistribution:
+    """Distribution with independent elements; see :class:`Distribution`.
 
     :ivar name: ``Bernoulli``.
-    :ivar parameters: what the functions below get behind the values.
-    :ivar contains: whether each value can be drawn.
-    :ivar support: the values that can be drawn, in words.
+    :ivar parameters: arguments of the functions below, after the values.
+    :ivar contains: returns True where a value can be drawn.
+    :ivar support: description of the values that can be drawn.
     :ivar below: P(X < x), and :ivar upto: P(X <= x), in float64.
     :ivar bits: collision entropy: two draws are equal with probability ``2 ** -bits``.
     """
@@ -94,7 +94,7 @@ class ElementLaw:
     def varies(self) -> bool:
         return bool((torch.as_tensor(self.bits(*self.parameters)) > 0).any())
 
-    def first(self, rows: int) -> Law:
+    def first(self, rows: int) -> Distribution:
         parts = tuple(x[:rows] if isinstance(x, Tensor) else x for x in self.parameters)
         return replace(self, parameters=parts)
 
@@ -131,9 +131,9 @@ def _is_whole(x: Tensor) -> Tensor:
     return x == x.floor()
 
 
-def bernoulli(p: Parameter) -> Law:
-    """Ones with probability ``p``, else zeros."""
-    return ElementLaw(
+def bernoulli(p: Parameter) -> Distribution:
+    """Return the Bernoulli distribution: ones with probability ``p``, else zeros."""
+    return ElementDistribution(
         "Bernoulli",
         (p,),
         lambda x, p: ((x == 0) & (torch.as_tensor(p) < 1)) | ((x == 1) & (torch.as_tensor(p) > 0)),
@@ -144,10 +144,10 @@ def bernoulli(p: Parameter) -> Law:
     )
 
 
-def integers(low: int, high: int) -> Law:
-    """Whole numbers from ``low`` to below ``high``, equally often."""
+def integers(low: int, high: int) -> Distribution:
+    """Return the uniform distribution of integers from ``low`` to ``high - 1``."""
     width = float(high - low)
-    return ElementLaw(
+    return ElementDistribution(
         "integers",
         (float(low), float(high)),
         lambda x, low, high: _is_whole(x) & (x >= low) & (x < max(high, low + 1)),
@@ -158,15 +158,15 @@ def integers(low: int, high: int) -> Law:
     )
 
 
-def uniform(low: float, high: float) -> Law:
-    """The upper end is a draw, too: narrow dtypes round to it."""
+def uniform(low: float, high: float) -> Distribution:
+    """Return the uniform distribution; narrow dtypes may round to its upper end."""
 
     def cdf(x: Tensor, low: float, high: float) -> Tensor:
         return ((x - low) / (high - low)).clamp(0, 1)
 
     if low == high:
         return constant("Uniform", low, (low, high))
-    return ElementLaw(
+    return ElementDistribution(
         "Uniform",
         (low, high),
         lambda x, low, high: (x >= low) & (x <= high),
@@ -176,9 +176,9 @@ def uniform(low: float, high: float) -> Law:
     )
 
 
-def constant(name: str, value: float, parameters: tuple[float, ...]) -> Law:
-    """A law that is left with a single value."""
-    return ElementLaw(
+def constant(name: str, value: float, parameters: tuple[float, ...]) -> Distribution:
+    """Return a distribution with a single value."""
+    return ElementDistribution(
         name,
         parameters,
         lambda x, *_: x == value,
@@ -189,8 +189,8 @@ def constant(name: str, value: float, parameters: tuple[float, ...]) -> Law:
     )
 
 
-def normal(mean: Parameter, deviation: Parameter) -> Law:
-    """All draws are the mean, up to its rounding, where the deviation is 0."""
+def normal(mean: Parameter, deviation: Parameter) -> Distribution:
+    """Return the normal distribution; with a deviation of 0 all draws are the rounded mean."""
 
     def cdf(x: Tensor, mean: Parameter, deviation: Parameter, at_mean: float) -> Tensor:
         z = (x - mean) / torch.as_tensor(deviation, dtype=x.dtype)
@@ -200,7 +200,7 @@ def normal(mean: Parameter, deviation: Parameter) -> Law:
     def bits(_: Parameter, deviation: Parameter) -> Parameter:
         return torch.where(torch.as_tensor(deviation) > 0, FLOATING_BITS, 0.0)
 
-    return ElementLaw(
+    return ElementDistribution(
         "Normal",
         (mean, deviation),
         lambda x, *_: x == x,
@@ -211,31 +211,33 @@ def normal(mean: Parameter, deviation: Parameter) -> Law:
     )
 
 
-def log_normal(mean: float, deviation: float) -> Law:
+def log_normal(mean: float, deviation: float) -> Distribution:
     def cdf(x: Tensor, mean: float, deviation: float) -> Tensor:
         found: Tensor = torch.special.ndtr((x.clamp_min(0).log() - mean) / deviation)
         return found
 
-    return ElementLaw("LogNormal", (mean, deviation), lambda x, *_: x >= 0, "at least 0", cdf, cdf)
+    return ElementDistribution(
+        "LogNormal", (mean, deviation), lambda x, *_: x >= 0, "at least 0", cdf, cdf
+    )
 
 
-def cauchy(median: float, scale: float) -> Law:
+def cauchy(median: float, scale: float) -> Distribution:
     def cdf(x: Tensor, median: float, scale: float) -> Tensor:
         return 0.5 + ((x - median) / scale).atan() / math.pi
 
-    return ElementLaw("Cauchy", (median, scale), lambda x, *_: x == x, "numbers", cdf, cdf)
+    return ElementDistribution("Cauchy", (median, scale), lambda x, *_: x == x, "numbers", cdf, cdf)
 
 
-def exponential(rate: float) -> Law:
+def exponential(rate: float) -> Distribution:
     def cdf(x: Tensor, rate: float) -> Tensor:
         return -torch.expm1(-rate * x.clamp_min(0))
 
-    return ElementLaw("Exponential", (rate,), lambda x, _: x >= 0, "at least 0", cdf, cdf)
+    return ElementDistribution("Exponential", (rate,), lambda x, _: x >= 0, "at least 0", cdf, cdf)
 
 
-def geometric(p: float) -> Law:
-    """Trials up to the first success."""
-    return ElementLaw(
+def geometric(p: float) -> Distribution:
+    """Return the distribution of the number of trials up to the first success."""
+    return ElementDistribution(
         "Geometric",
         (p,),
         lambda x, _: _is_whole(x) & (x >= 1),
@@ -246,12 +248,12 @@ def geometric(p: float) -> Law:
     )
 
 
-def poisson(rate: Parameter) -> Law:
+def poisson(rate: Parameter) -> Distribution:
     def upto(x: Tensor, rate: Parameter) -> Tensor:
         wide = torch.as_tensor(rate, dtype=x.dtype).expand(x.shape)
         return torch.where(x >= 0, torch.special.gammaincc(x.clamp_min(0) + 1, wide), 0.0)
 
-    return ElementLaw(
+    return ElementDistribution(
         "Poisson",
         (rate,),
         lambda x, _: _is_whole(x) & (x >= 0),
@@ -263,8 +265,8 @@ def poisson(rate: Parameter) -> Law:
     )
 
 
-def binomial(count: Parameter, p: Parameter) -> Law:
-    """Successes in ``count`` trials (DLMF 8.17.5)."""
+def binomial(count: Parameter, p: Parameter) -> Distribution:
+    """Return the distribution of the successes in ``count`` trials (DLMF 8.17.5)."""
 
     def upto(x: Tensor, count: Parameter, p: Parameter) -> Tensor:
         n, chance = (torch.as_tensor(y, dtype=x.dtype).expand(x.shape) for y in (count, p))
@@ -277,7 +279,7 @@ def binomial(count: Parameter, p: Parameter) -> Law:
         one = -torch.log2(wide**2 + (1 - wide) ** 2)
         return torch.where(torch.as_tensor(count) > 0, one, 0.0)
 
-    return ElementLaw(
+    return ElementDistribution(
         "Binomial",
         (count, p),
         lambda x, n, _: _is_whole(x) & (x >= 0) & (x <= n),
@@ -289,11 +291,11 @@ def binomial(count: Parameter, p: Parameter) -> Law:
 
 
 _TINY = torch.finfo(torch.float32).tiny
-"""Draws that are smaller become this number, or 0: they are one atom."""
+"""Draws below this number become it, or 0: they form one atom."""
 
 
-def gamma(shape: Parameter) -> Law:
-    """The gamma distribution with scale 1 (DLMF 8.2.4)."""
+def gamma(shape: Parameter) -> Distribution:
+    """Return the gamma distribution with scale 1 (DLMF 8.2.4)."""
 
     def upto(x: Tensor, shape: Parameter) -> Tensor:
         own = torch.as_tensor(shape, dtype=x.dtype).expand(x.shape)
@@ -303,18 +305,18 @@ def gamma(shape: Parameter) -> Law:
     def below(x: Tensor, shape: Parameter) -> Tensor:
         return torch.where(x > _TINY, upto(x, shape), 0.0)
 
-    return ElementLaw("Gamma", (shape,), lambda x, _: x >= 0, "at least 0", below, upto)
+    return ElementDistribution("Gamma", (shape,), lambda x, _: x >= 0, "at least 0", below, upto)
 
 
-def beta(a: Parameter, b: Parameter) -> Law:
-    """The beta distribution, whose draws next to 1 float32 cannot tell apart (DLMF 8.17)."""
+def beta(a: Parameter, b: Parameter) -> Distribution:
+    """Return the beta distribution (DLMF 8.17); float32 cannot distinguish draws close to 1."""
     half = 2.0**-25
 
     def cdf(x: Tensor, a: Parameter, b: Parameter) -> Tensor:
         first, second = (torch.as_tensor(y, dtype=x.dtype).expand(x.shape) for y in (a, b))
         return beta_ratio(first, second, x.clamp(0, 1))
 
-    return ElementLaw(
+    return ElementDistribution(
         "Beta",
         (a, b),
         lambda x, *_: (x >= 0) & (x <= 1),
@@ -324,8 +326,8 @@ def beta(a: Parameter, b: Parameter) -> Law:
     )
 
 
-def expanded(value: Any, shape: torch.Size) -> Parameter:
-    """A parameter as laws take it, from a number or a tensor that is broadcast to the draws."""
+def expand_parameter(value: Any, shape: torch.Size) -> Parameter:
+    """Return a parameter, given as a scalar or a tensor that is broadcast to the draws."""
     if not isinstance(value, Tensor):
         return float(value)
     host = value.detach().cpu().double()

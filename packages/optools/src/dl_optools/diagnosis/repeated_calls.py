@@ -1,4 +1,4 @@
-"""Whether two calls with the same arguments gave the same, where torch says what they give."""
+"""Comparison of two calls with the same arguments, where torch defines the results."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from dl_optools.relocation import Relocation
 Pair = tuple[torch.Tensor, torch.Tensor]
 
 
-def differing(
+def find_difference(
     overload: Overload[Any, Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     result: Any,
     again: Any,
 ) -> Pair | None:
-    """The first results that differ, on the CPU; None where all are the same.
+    """Return the first results that differ, on the CPU; None if all are equal.
 
-    Left out is what says nothing: states of a random generator that draws nothing, results with a
-    sign or an order of their own, and places of a value that stands in several.
+    Left out are results without information: generator states if nothing is drawn, results with an
+    arbitrary sign or order, and indices of a value that occurs several times.
     """
     pairs = [(at, to_host(one), to_host(two)) for at, one, two in _defined(overload, result, again)]
     for at, one, two in pairs:
@@ -54,10 +54,10 @@ def _defined(
                 yield at, left, right
 
 
-def apart(left: torch.Tensor, right: torch.Tensor) -> float:
-    """The largest difference, in units of epsilon times the largest value; inf: not comparable.
+def max_distance(left: torch.Tensor, right: torch.Tensor) -> float:
+    """Return the largest difference in units of epsilon times the largest value; inf: undefined.
 
-    Where both are nan, or the same infinity, they are not apart.
+    Elements that are both nan, or the same infinity, count as equal.
     """
     if left.shape != right.shape or left.dtype != right.dtype:
         return float("inf")

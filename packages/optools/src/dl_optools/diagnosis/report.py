@@ -1,4 +1,4 @@
-"""What was found, in words and as a page. Imports no torch."""
+"""Report of a diagnosis: text for the terminal and HTML page. Imports no torch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dl_core.pages import page
 from dl_core.pages.page import Cell
 from dl_optools.diagnosis.coverage import Coverage
 from dl_optools.diagnosis.diagnosis import Diagnosis, Guilty
-from dl_optools.launching.launch import describe_status, exact
+from dl_optools.launching.launch import describe_status, exact_patterns
 
 SHOWN = 12
 NAMED = 6
-"""Operators that the verdict names as not checked."""
+"""Number of unchecked operators that the verdict names."""
 
 
 def verdict(found: Diagnosis) -> str:
-    """One sentence."""
+    """Return the verdict in one sentence."""
     if found.guilty:
         wrong = [x.name for x in found.guilty if x.returns]
         dead = [x.name for x in found.guilty if not x.returns]
@@ -27,44 +27,44 @@ def verdict(found: Diagnosis) -> str:
         if dead:
             verb = "does" if len(dead) == 1 else "do"
             parts.append(f"{' and '.join(dead)} {verb} not return")
-        return f"{'; '.join(parts)} on this device.{_rest(found)}"
+        return f"{'; '.join(parts)} on this device.{_describe_limits(found)}"
     if found.unable:
-        return f"Nothing can be said: {found.unable}."
-    return f"No operator was found to be wrong.{_rest(found)}"
+        return f"No verdict: {found.unable}."
+    return f"No operator was found to be wrong.{_describe_limits(found)}"
 
 
-def looked_at(found: Diagnosis) -> str:
-    """The devices; empty where no operator was met."""
+def describe_devices(found: Diagnosis) -> str:
+    """Return the checked devices; empty if no operator was seen."""
     if not found.devices:
         return ""
-    more = "" if found.accelerated else ": there is no accelerator, and --device named nothing else"
-    return f"looked at: operators on {', '.join(found.devices)}{more}"
+    more = "" if found.accelerated else ": no accelerator was found, and --device names no other"
+    return f"examined: operators on {', '.join(found.devices)}{more}"
 
 
-def failure(found: Diagnosis) -> list[str]:
-    """How the program ended, its last lines, and where the rest is; empty where it ended well."""
+def describe_failure(found: Diagnosis) -> list[str]:
+    """Describe how the program ended, with its last lines and log; empty if it ended normally."""
     if not found.status:
         return []
     return [
         f"the program itself ended with {describe_status(found.status)}; the end of its output:",
         *(f"  {line}" for line in found.ending or ["(none)"]),
-        f"all of it: {found.log}",
+        f"complete output: {found.log}",
     ]
 
 
-def _rest(found: Diagnosis) -> str:
-    """Return what the verdict does not cover, as further sentences of it."""
+def _describe_limits(found: Diagnosis) -> str:
+    """Return further sentences about what the verdict does not cover."""
     coverage = found.coverage
     parts = []
     if found.stopped:
-        parts.append("It was stopped before every call was looked at.")
+        parts.append("It was stopped before every call was checked.")
     missed = coverage.missed
     if coverage.total and not missed and not coverage.unseen:
         parts.append(f"All {coverage.total} calls were checked.")
     elif coverage.total:
         parts.append(f"{coverage.done} of {coverage.total} calls were checked.")
         if found.sampled:
-            parts.append("A fault at times only may be missed; without --quick all are checked.")
+            parts.append("Intermittent faults may be missed; without --quick all are checked.")
         elif missed:
             named = [f"{name} ({count})" for name, count in list(missed.items())[:NAMED]]
             more = f" and {len(missed) - NAMED} other operators" if len(missed) > NAMED else ""
@@ -75,24 +75,24 @@ def _rest(found: Diagnosis) -> str:
 
 
 CHECKED = (
-    "checked: each result of a call, what it writes, and that it leaves other arguments alone. "
-    "Results are compared with the CPU's float64 within the rounding bound, or held against their "
+    "checked: each result of a call, its in-place writes, and that other arguments are unchanged. "
+    "Results are compared with the CPU's float64 within the rounding bound, or with their "
     "definition; draws are tested for their distribution, for rows and calls that repeat, and for "
     "the generator's state. Not checked are times, memory, errors within the bound, and shapes and "
     "values that this program does not have."
 )
 
 
-def power(coverage: Coverage) -> str:
-    """Return what the checked calls say of this run, and of others."""
+def describe_power(coverage: Coverage) -> str:
+    """Describe what the checked calls imply for this run, and for others."""
     counts = sorted(filter(None, map(coverage.complete, coverage.calls)))
     if not counts:
         return "No call was checked."
     fewest, middle = counts[0], counts[len(counts) // 2]
     seen = (
-        "An error in any of them would have been seen."
+        "An error in any of them would have been detected."
         if coverage.done == coverage.total
-        else "An error in any of the checked calls would have been seen, one in the others not."
+        else "An error in any of the checked calls would have been detected, but not in the others."
     )
     return (
         f"{coverage.done} of {coverage.total} calls checked ({coverage.share:.1%}), of "
@@ -104,16 +104,16 @@ def power(coverage: Coverage) -> str:
 
 
 def _rate(count: int) -> str:
-    """Return the largest failure rate that so many right calls leave likely (Clopper, Pearson)."""
+    """Return the upper bound of the failure rate after n correct calls (Clopper, Pearson)."""
     return f"{1 - 0.05 ** (1 / count):.0%}"
 
 
-def workaround(found: Diagnosis) -> list[str]:
-    """How to go on without what is wrong: a command, and words for what it cannot help."""
+def list_workarounds(found: Diagnosis) -> list[str]:
+    """Return commands and hints for going on without what is wrong."""
     wrong = [*found.guilty, *found.affected]
     stuck = [x.name for x in wrong if x.name in found.only_on_device]
     kept = found.only_on_device | found.compiled
-    names = exact(x.name for x in wrong if x.name not in kept)
+    names = exact_patterns(x.name for x in wrong if x.name not in kept)
     lines = (
         [
             f"dl tool fallback --level dispatch --list {shlex.quote(names)} -- "
@@ -130,11 +130,11 @@ def workaround(found: Diagnosis) -> list[str]:
         )
     for name in stuck:
         way = (
-            "torch.nn.attention.sdpa_kernel(SDPBackend.MATH) goes around it"
+            "torch.nn.attention.sdpa_kernel(SDPBackend.MATH) avoids it"
             if "attention" in name
             else "keep the program from calling it"
         )
-        lines.append(f"{name} cannot fall back, the CPU has nothing that computes it: {way}")
+        lines.append(f"{name} cannot fall back, the CPU cannot compute it: {way}")
     return lines
 
 
@@ -144,16 +144,16 @@ def _evidence(each: Guilty) -> list[str]:
         lines.append(
             "replayed alone, from its bundle, the first wrong call is wrong again"
             if each.alone
-            else "replayed alone, the first wrong call is right: what is wrong depends on what "
+            else "replayed alone, the first wrong call is right: the error depends on what "
             "ran before, or on chance"
         )
     return lines
 
 
 def text(found: Diagnosis, html: Path | None) -> str:
-    """The whole report for a terminal."""
+    """Return the whole report for a terminal."""
     lines = [f"verdict: {verdict(found)}"]
-    lines += [x for x in [looked_at(found)] if x]
+    lines += [x for x in [describe_devices(found)] if x]
     for each in found.guilty:
         lines.append(f"{each.name}")
         for line in _evidence(each):
@@ -163,11 +163,11 @@ def text(found: Diagnosis, html: Path | None) -> str:
     for each in found.affected:
         lines += [f"wrong because of it: {each.name}", f"  {each.evidence[0]}"]
     if found.guilty:
-        lines += ["until it is mended:", *(f"  {line}" for line in workaround(found))]
+        lines += ["workaround:", *(f"  {line}" for line in list_workarounds(found))]
     elif not found.unable:
-        lines += [f"  {power(found.coverage)}", f"  {CHECKED}"]
+        lines += [f"  {describe_power(found.coverage)}", f"  {CHECKED}"]
     lines += [f"  {line}" for note in found.notes for line in note.splitlines()]
-    lines += failure(found)
+    lines += describe_failure(found)
     gaps = found.coverage.gaps
     if gaps:
         lines.append("not checked:")
@@ -180,9 +180,9 @@ def text(found: Diagnosis, html: Path | None) -> str:
 
 
 def html(found: Diagnosis) -> str:
-    """One page that needs nothing else."""
+    """Return a self-contained page."""
     coverage = found.coverage
-    notes = [x for x in (shlex.join(found.command), looked_at(found)) if x]
+    notes = [x for x in (shlex.join(found.command), describe_devices(found)) if x]
     if found.ranks > 1:
         notes.append(f"{found.ranks} processes")
     sections = [
@@ -198,34 +198,34 @@ def html(found: Diagnosis) -> str:
     ]
     for each in found.guilty:
         evidence = page.preformatted("\n".join(_evidence(each)))
-        sections.append(page.section(each.name, "What shows it.", evidence, *_script(each)))
+        sections.append(page.section(each.name, "Evidence.", evidence, *_script(each)))
     for each in found.affected:
         evidence = page.preformatted("\n".join(each.evidence))
-        sections.append(page.section(each.name, "Wrong because of what it runs inside.", evidence))
+        sections.append(page.section(each.name, "Wrong because of an operator inside.", evidence))
     if found.guilty:
         words = "The program with these operators on the CPU, and all others on the device."
         sections.append(
-            page.section(
-                "Until it is mended", words, page.preformatted("\n".join(workaround(found)))
-            )
+            page.section("Workaround", words, page.preformatted("\n".join(list_workarounds(found))))
         )
     if found.status:
-        told = page.preformatted("\n".join(failure(found)))
-        sections.append(page.section("How the program ended", "Under the tools.", told))
+        lines = page.preformatted("\n".join(describe_failure(found)))
+        sections.append(page.section("How the program ended", "Under the tools.", lines))
     if found.notes:
-        told = page.preformatted("\n".join(found.notes))
-        sections.append(page.section("Beside that", "Facts that convict nobody.", told))
+        lines = page.preformatted("\n".join(found.notes))
+        sections.append(page.section("Other observations", "Facts that accuse no operator.", lines))
     if not found.unable:
         gaps = [page.preformatted("\n".join(coverage.gaps))] if coverage.gaps else []
-        said = page.paragraph(CHECKED)
+        definition = page.paragraph(CHECKED)
         sections.append(
-            page.section("What was checked", power(coverage), said, *gaps, _table(coverage))
+            page.section(
+                "What was checked", describe_power(coverage), definition, *gaps, _table(coverage)
+            )
         )
     return page.page(verdict(found), sections)
 
 
 def _script(each: Guilty) -> list[str]:
-    """Where the script is, and its text, folded: it is longer than all else."""
+    """Return the path of the script and its text, folded because of its length."""
     if each.script is None:
         return []
     script = each.script.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Time that a tool may take for calls that it has no need to look at."""
+"""Token bucket for the time that a tool spends on optional comparisons."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Callable
 from dl_optools.budget import Clock
 
 MOST = 1.0
-"""Seconds that are saved up at most: what a long first step earned is not spent in one later."""
+"""Capacity in seconds: time earned by a long first step is not spent in a later one."""
 
 
-class Looks:
-    """An account of seconds: the program's time pays in a share of it; looks are paid from it.
+class OverheadBudget:
+    """Token bucket of seconds: a share of the program's time fills it, comparisons drain it.
 
-    :param share: of the program's time, 0 to 1.
-    :param idle: whether the threads that compare have nothing to do.
-    :param clock: seconds, never going back.
+    :param share: share of the program's time, 0 to 1.
+    :param idle: returns True if the comparing threads have nothing to do.
+    :param clock: monotonic clock in seconds.
     """
 
     def __init__(
@@ -31,12 +31,12 @@ class Looks:
         self._lock = threading.Lock()
 
     def spend(self, seconds: float) -> None:
-        """Somebody looked for so long, in any thread. The account may be overdrawn."""
+        """Subtract the duration of a comparison in any thread. The balance may become negative."""
         with self._lock:
             self._credit -= seconds
 
-    def afforded(self) -> bool:
-        """Whether one more look may begin."""
+    def has_time(self) -> bool:
+        """Return True if one more comparison may start."""
         now = self.clock()
         with self._lock:
             self._credit = min(self._credit + self._share * (now - self._at), MOST)

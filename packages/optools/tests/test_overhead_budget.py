@@ -1,4 +1,4 @@
-"""Calls that are compared because there is time, and values of a new kind among them."""
+"""Optional comparisons within the token bucket, and calls with values of a new kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 import dl_optools
 from autocompare_faults import FaultyDevice
 from dl_optools import OpAutoCompare
-from dl_optools.compare.looks import MOST, Looks
+from dl_optools.compare.overhead_budget import MOST, OverheadBudget
 from dl_optools.compare.signature_sampling import Pick, SignatureSampler
 from dl_optools.compare.value_classes import value_class
 
@@ -21,7 +21,7 @@ aten = torch.ops.aten
 
 
 class Clock:
-    """Seconds that pass only when a test says so."""
+    """A clock that advances only when a test says so."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -31,18 +31,18 @@ class Clock:
 
 
 class Call:
-    """What the sampler reads of a call."""
+    """The attributes of a call that the sampler reads."""
 
     def __init__(self, *args: Any) -> None:
         self.function, self.args, self.kwargs = aten.exp.default, args, {}
 
 
 def sampler(clock: Clock, idle: bool = True, every: int = 1000) -> SignatureSampler:
-    return SignatureSampler(every, Looks(0.1, lambda: idle, clock))
+    return SignatureSampler(every, OverheadBudget(0.1, lambda: idle, clock))
 
 
 def picks(found: SignatureSampler, clock: Clock, x: torch.Tensor, count: int) -> list[Pick]:
-    """The picks of as many calls, one in each second."""
+    """Return the decisions about several calls, one in each second."""
     picked = []
     for _ in range(count):
         clock.now += 1.0
@@ -67,7 +67,7 @@ def test_values_of_a_new_kind_are_compared() -> None:
     found = sampler(clock)
     seen = picks(found, clock, torch.ones(3), 40)
     assert seen[0] is Pick.NEW and Pick.VALUES not in seen
-    # Looks grow rare, and one in four of them is a comparison.
+    # Further calls become rare, and one in four is compared.
     assert 1 <= seen.count(Pick.TIME) <= 3
     assert picks(found, clock, torch.full((3,), math.nan), 200).count(Pick.VALUES) == 1
     assert picks(found, clock, torch.full((3,), 1e6), 800).count(Pick.VALUES) == 1
@@ -83,21 +83,21 @@ def test_without_time_or_idle_threads_nothing_more_is_looked_at() -> None:
 
 def test_an_account_of_seconds() -> None:
     clock = Clock()
-    account = Looks(0.1, lambda: True, clock)
-    assert not account.afforded()
+    account = OverheadBudget(0.1, lambda: True, clock)
+    assert not account.has_time()
     clock.now = 1.0
-    assert account.afforded()
+    assert account.has_time()
     account.spend(0.3)
-    assert not account.afforded()
+    assert not account.has_time()
     clock.now = 2.5
-    assert not account.afforded()
+    assert not account.has_time()
     clock.now = 3.5
-    assert account.afforded()
-    # What a long wait pays in is bounded.
+    assert account.has_time()
+    # The capacity of the bucket limits what a long wait earns.
     clock.now = 1e6
-    assert account.afforded()
+    assert account.has_time()
     account.spend(MOST)
-    assert not account.afforded()
+    assert not account.has_time()
 
 
 @pytest.mark.parametrize("large", [1e4, math.nan])

@@ -1,4 +1,4 @@
-"""Starts runs of one program: as forks where that is safe, else as processes of their own."""
+"""Starts runs of one program: as forks where that is safe, otherwise as separate processes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dl_optools.bisect.forked_runs import ForkError, ForkServer
-from dl_optools.bisect.python_program import python_program
+from dl_optools.bisect.python_program import parse_command
 from dl_optools.launching.launch import run_program
 
 
 class Starter:
     """Starts runs; threads may share it.
 
-    Runs of a Python program are forks of one process, which has imported torch and, once it is
-    told, what else of installed packages the program imports.
+    Runs of a Python program are forks of one process, which has imported torch and, after
+    :meth:`preload`, the modules of installed packages that the program imports.
 
-    :param environ: of every run.
+    :param environ: environment of every run.
     :param timeout: seconds after which a run is killed; None: never.
-    :param fork: False: no run is a fork.
-    :param say: takes a line that says why no run is one.
+    :param fork: False: never fork.
+    :param say: receives a line with the reason if runs cannot be forked.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Starter:
         self._command = list(command)
         self._environ = dict(environ)
         self._timeout = timeout
-        self._program = python_program(command) if fork else None
+        self._program = parse_command(command) if fork else None
         self._server: ForkServer | None = None
         self._lock = threading.Lock()
         self._say = say
@@ -46,13 +46,13 @@ class Starter:
         log: Path,
         is_stuck: Callable[[], bool] | None = None,
     ) -> int:
-        """One run to its end; its exit status, 128 + n after signal n.
+        """Run the program to its end; return its exit status, 128 + n after signal n.
 
-        :param variables: of this run alone.
-        :param log: gets its output.
-        :param is_stuck: asked once in a while; the run is killed when it returns True.
-        :raises OSError: there is no such program, or no place for its log.
-        :raises subprocess.TimeoutExpired: it took longer, or was stuck.
+        :param variables: environment variables of this run only.
+        :param log: file for its output.
+        :param is_stuck: polled; the run is killed when it returns True.
+        :raises OSError: the program does not exist, or its log cannot be written.
+        :raises subprocess.TimeoutExpired: it took too long, or was stuck.
         """
         try:
             server = self._forking(log)
@@ -65,7 +65,7 @@ class Starter:
             return run_program(self._command, environ, file, self._timeout, is_stuck)
 
     def preload(self, modules: list[str], log: Path) -> None:
-        """Import what runs import; where that is not safe, what of it is torch's own."""
+        """Import the modules that runs import; if that is unsafe, only torch's own."""
         of_torch = [name for name in modules if name.partition(".")[0] == "torch"]
         reason = ""
         for names in (modules, of_torch):
@@ -81,7 +81,7 @@ class Starter:
         self._without_forks(reason)
 
     def close(self) -> None:
-        """End the process that forks; a run after that starts another one."""
+        """End the forking process; a later run starts a new one."""
         with self._lock:
             server, self._server = self._server, None
         if server is not None:

@@ -1,7 +1,7 @@
-"""What the CPU runs where only devices have an operator: all of its results, in the same dtypes.
+"""CPU implementations of device-only operators, with all of their results in the same dtypes.
 
-Unlike the references of :mod:`.compare.equivalents` they leave out nothing that the operator's own
-backward reads, so that each of the two may run on either side.
+Unlike the references of :mod:`.compare.equivalents` they return everything that the operator's own
+backward reads, so that forward and backward may run on different devices.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from dl_optools.compare.equivalents import attention_backward
 Tensor = torch.Tensor
 
 
-def _wide(tensor: Tensor) -> Tensor:
-    """In the dtype in which devices add up: half types would be rounded in between."""
+def _to_accumulation_dtype(tensor: Tensor) -> Tensor:
+    """Convert to the accumulation dtype of devices: half precision would round in between."""
     return tensor.float() if tensor.dtype in (torch.float16, torch.bfloat16) else tensor
 
 
-def _repeated(tensor: Tensor, heads: int) -> Tensor:
-    """Heads of keys or values as often as those of queries; neighbours share one."""
-    return _wide(tensor).repeat_interleave(heads // tensor.size(1), 1)
+def _repeat_heads(tensor: Tensor, heads: int) -> Tensor:
+    """Repeat heads of keys or values to match those of queries; neighbouring heads share one."""
+    return _to_accumulation_dtype(tensor).repeat_interleave(heads // tensor.size(1), 1)
 
 
 def _bias(bias: Tensor | None, dtype: torch.dtype) -> Tensor | None:
-    """What is added to scores; of a mask, minus infinity where it is False."""
+    """Return what is added to the scores; for a mask, minus infinity where it is False."""
     if bias is None or bias.dtype != torch.bool:
         return None if bias is None else bias.to(dtype)
     return torch.zeros(bias.shape, dtype=dtype).masked_fill(~bias, -math.inf)
 
 
-def _laid_out_as(like: Tensor, value: Tensor) -> Tensor:
-    """In its dtype, and in its order of dimensions where the shape is the same."""
+def _match_layout(like: Tensor, value: Tensor) -> Tensor:
+    """Convert to the dtype of ``like``, and to its dimension order if the shapes are equal."""
     if value.shape != like.shape:
         return value.to(like.dtype)
     return torch.empty_like(like).copy_(value)
@@ -55,15 +55,15 @@ def attention_forward(
     """Attention of shapes [N, H, L, E], [N, G, S, E], [N, G, S, V] with H a multiple of G."""
     heads = query.size(1)
     factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
-    scores = _wide(query) @ _repeated(key, heads).transpose(-2, -1) * factor
+    scores = _to_accumulation_dtype(query) @ _repeat_heads(key, heads).transpose(-2, -1) * factor
     if (bias := _bias(attn_bias, scores.dtype)) is not None:
         scores = scores + bias
     if is_causal:
         seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
         scores = scores.masked_fill(~seen, -math.inf)
-    # Rows without any key are zero in torch's fused forms.
+    # Rows without any key are zero in torch's fused kernels.
     weights = torch.softmax(scores, -1).nan_to_num(0.0)
-    out = _laid_out_as(query, weights @ _repeated(value, heads))
+    out = _match_layout(query, weights @ _repeat_heads(value, heads))
     lse = torch.logsumexp(scores, -1)
     seed, offset = torch.zeros(2, dtype=torch.long)
     return (out, lse, None, None, query.size(2), key.size(2), seed, offset, None)
@@ -81,12 +81,20 @@ def attention_gradients(
     *rest: Any,
     scale: float | None = None,
 ) -> tuple[Tensor | None, ...]:
-    """Its gradients; see :func:`.compare.equivalents.attention_backward`."""
+    """Return its gradients; see :func:`.compare.equivalents.attention_backward`."""
     heads = query.size(1)
-    keys, values = _repeated(key, heads), _repeated(value, heads)
+    keys, values = _repeat_heads(key, heads), _repeat_heads(value, heads)
     bias = _bias(attn_bias, keys.dtype)
     found = attention_backward(
-        *(_wide(grad_out), _wide(query), keys, values, bias, grad_input_mask, _wide(out)),
+        *(
+            _to_accumulation_dtype(grad_out),
+            _to_accumulation_dtype(query),
+            keys,
+            values,
+            bias,
+            grad_input_mask,
+            _to_accumulation_dtype(out),
+        ),
         *(logsumexp, *rest),
         scale=scale,
     )
@@ -95,16 +103,16 @@ def attention_gradients(
         if gradient is None or like is None:
             return None
         if gradient.shape[1] != like.shape[1] and like is not attn_bias:
-            # Of heads that several queries share.
+            # Heads that several queries share.
             groups = (like.size(1), heads // like.size(1))
             gradient = gradient.unflatten(1, groups).sum(2)
-        return _laid_out_as(like, gradient)
+        return _match_layout(like, gradient)
 
     return tuple(map(fitting, found, (query, key, value, attn_bias)))
 
 
-HOST_FORMS: dict[str, Callable[..., tuple[Any, ...]]] = {
+HOST_IMPLEMENTATIONS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "_scaled_dot_product_fused_attention_overrideable": attention_forward,
     "_scaled_dot_product_fused_attention_overrideable_backward": attention_gradients,
 }
-"""By the names of their schemas. None of them draws random numbers."""
+"""CPU implementations by the names of their schemas. None of them draws random numbers."""
