@@ -156,7 +156,7 @@ WRITES_ITSELF = {
     *("dl_optools/isolation/options.py", "dl_optools/commands/tool.py"),
     *("dl_optools/commands/timing.py", "dl_autotune/operators/worker.py"),
     # A script of its own, without this package.
-    "dl_optools/bundle/standalone.py",
+    "dl_optools/replay/script_template.py",
 }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 
 from dl_optools.bundle.records import Piece, TensorRecord
-from dl_optools.bundle.standalone import typed
+from dl_optools.bundle.restore import view_bytes
 from dl_optools.bundle.values import dtype_of
 
 _ITEMS = {
@@ -27,7 +27,7 @@ def assemble(nbytes: int, pieces: Iterable[tuple[Piece, torch.Tensor]]) -> torch
     flat = torch.zeros(nbytes, dtype=torch.uint8)
     for piece, data in pieces:
         items = _ITEMS[piece.itemsize]
-        there = typed(flat, items).as_strided(piece.shape, piece.stride, piece.offset)
+        there = view_bytes(flat, items).as_strided(piece.shape, piece.stride, piece.offset)
         there.copy_(data.view(items).reshape(piece.shape))
     return flat
 
@@ -36,4 +36,4 @@ def view_of(flat: torch.Tensor, record: TensorRecord) -> torch.Tensor:
     """Return a strided view of a storage's bytes, without conjugate and negative bits."""
     assert record.stride is not None
     dtype = dtype_of(record.dtype, "the tensor")
-    return typed(flat, dtype).as_strided(record.shape, record.stride, record.offset)
+    return view_bytes(flat, dtype).as_strided(record.shape, record.stride, record.offset)

@@ -9,7 +9,13 @@ import torch
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import Bundle
 from dl_optools.bundle.records import TensorRecord
-from dl_optools.bundle.standalone import generator, marked, sparse, typed, with_gradient
+from dl_optools.bundle.restore import (
+    build_sparse,
+    make_generator,
+    view_bytes,
+    with_bits,
+    with_gradient,
+)
 from dl_optools.bundle.values import DeviceRef, GeneratorRef, TensorRef, dtype_of, substitute
 
 
@@ -79,12 +85,12 @@ class Placement:
         flat = self._memory.get(key)
         if flat is None:
             flat = self._memory[key] = self.bundle.storages[record.storage].to(device, copy=True)
-        plain = typed(flat, dtype).as_strided(record.shape, record.stride, record.offset)
-        return marked(plain, record.conj, record.neg)
+        plain = view_bytes(flat, dtype).as_strided(record.shape, record.stride, record.offset)
+        return with_bits(plain, record.conj, record.neg)
 
     def _sparse(self, record: TensorRecord) -> torch.Tensor:
         parts = [self.tensor(index) for index in record.parts.values()]
-        return sparse(record.layout, parts, record.shape, record.coalesced)
+        return build_sparse(record.layout, parts, record.shape, record.coalesced)
 
     def _leaf(self, value: Any) -> Any:
         if isinstance(value, TensorRef):
@@ -99,7 +105,7 @@ class Placement:
 
     def _generator(self, ref: GeneratorRef) -> torch.Generator:
         device = self.device(ref.device.name)
-        return generator(device, ref.device.type, ref.seed, self.state(ref.state))
+        return make_generator(device, ref.device.type, ref.seed, self.state(ref.state))
 
     def state(self, index: int) -> torch.Tensor:
         """Return a generator's state: bytes on the CPU."""

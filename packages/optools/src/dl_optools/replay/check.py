@@ -22,7 +22,7 @@ from dl_core.torch_backend.judging.op_classes import Rule, draws
 from dl_core.torch_backend.judging.schema import Overload
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import Bundle
-from dl_optools.bundle.standalone import default_dtype
+from dl_optools.bundle.restore import default_dtype
 from dl_optools.bundle.values import dtype_of
 from dl_optools.compare.call_comparison import CheckedCall
 from dl_optools.compare.judging import judge

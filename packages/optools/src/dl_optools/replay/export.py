@@ -1,7 +1,12 @@
-"""Export of bundles as scripts that need only torch and safetensors, and as standalone copies."""
+"""Export of bundles as scripts that need only torch and safetensors, and as standalone copies.
+
+A script consists of :mod:`.script_template`, which this package never imports, and of the call.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,7 +20,7 @@ from diopi_proto.foreign_file import read_regular, read_regular_text
 from diopi_proto.worker import note
 from dl_core.errors import OutputError
 from dl_core.files import check_free, write, write_text
-from dl_optools.bundle import payload, standalone
+from dl_optools.bundle import payload, restore
 from dl_optools.bundle.document import Document
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.location import FILE
@@ -103,8 +108,7 @@ _EXPORTS: Mapping[str, Callable[..., list[str] | None]] = {
 
 
 def _script(bundle: Bundle, script: Path, force: bool, bench: bool) -> None:
-    fixed = Path(standalone.__file__).read_text(encoding="utf-8")
-    text = f"{_describe_origin(bundle.document)}\n{fixed}\n\n{_call(bundle.document)}\n"
+    text = f"{_describe_origin(bundle.document)}\n{_template()}\n\n{_call(bundle.document)}\n"
     text += f"\nif __name__ == '__main__':\n    main(CALL, __file__, bench={bench})\n"
     tensors = script.with_suffix(".safetensors")
     if tensors == script:
@@ -118,6 +122,21 @@ def _script(bundle: Bundle, script: Path, force: bool, bench: bool) -> None:
     }
     write(tensors, lambda made: _save(memory, texts, made), force)
     write_text(script, text, force)
+
+
+def _template() -> str:
+    """Return the template with the source of :mod:`.bundle.restore` in place of its import."""
+    lines = Path(__file__).with_name("script_template.py").read_text(encoding="utf-8").splitlines()
+    (imported,) = (
+        statement
+        for statement in ast.parse("\n".join(lines)).body
+        if isinstance(statement, ast.ImportFrom) and statement.module == restore.__name__
+    )
+    source = inspect.getsource(restore)
+    # The first statements are the docstring and the import from __future__.
+    begin = ast.parse(source).body[2].lineno - 1
+    lines[imported.lineno - 1 : imported.end_lineno] = source.splitlines()[begin:]
+    return "\n".join(lines) + "\n"
 
 
 def _save(memory: dict[str, torch.Tensor], texts: dict[str, str], path: Path) -> None:
@@ -143,7 +162,7 @@ def _describe_origin(document: Document) -> str:
 
 
 def _call(document: Document) -> str:
-    """Return the call as Python source that uses :mod:`.bundle.standalone`."""
+    """Return the call as Python source that follows the template."""
     api = document.level is Level.API
     gradients = document.gradients
     tracked = set(document.inputs) if api else set()

@@ -14,7 +14,7 @@ from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from dl_optools.bundle.placement import Placement
 from dl_optools.bundle.reader import Bundle
-from dl_optools.bundle.standalone import default_dtype, random_state, waiter
+from dl_optools.bundle.restore import default_dtype, make_synchronizer, random_state
 from dl_optools.bundle.values import GeneratorRef, dtype_of, substitute
 from dl_optools.names import Level
 from dl_optools.tensors import tensors_of, versions
@@ -87,7 +87,7 @@ def run(
     }
     tensors = tensors_of(args, kwargs)
     before = versions(tensors)
-    wait = waiter(device) if synchronize else _do_nothing
+    wait = make_synchronizer(device) if synchronize else _do_nothing
     with _settings(bundle, placed):
         wait()
         started = time.perf_counter()

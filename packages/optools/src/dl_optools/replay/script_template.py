@@ -4,8 +4,6 @@
 another one. Exit status: 0 if the call is right there, 1 if it is wrong, 2 if that device is not
 available. The call is judged by the bound of ``dl replay --check`` if dl-optools is installed, else
 by a comparison with the CPU within the square root of the dtype's epsilon.
-
-The text of this file is part of exported scripts, where the call itself follows it.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import contextlib
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,53 +22,17 @@ import torch
 from safetensors.torch import load_file
 from torch.autograd.graph import get_gradient_edge
 
-
-class Arrive(torch.autograd.Function):
-    """Makes a tensor a result of autograd, so that in-place operators accept it."""
-
-    @staticmethod
-    def forward(ctx: Any, anchor: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
-        # The same memory, but not a view for autograd.
-        return tensor.data
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> tuple[None, None]:
-        return None, None
-
-
-def with_gradient(tensor: torch.Tensor, leaf: bool) -> torch.Tensor:
-    """Return the tensor with requires_grad set, as a leaf of the graph or not."""
-    if leaf:
-        return tensor.requires_grad_()
-    with torch.enable_grad():
-        anchor = torch.zeros((), requires_grad=True)
-        arrived: torch.Tensor = Arrive.apply(anchor, tensor)  # type: ignore[no-untyped-call]
-    return arrived
-
-
-def typed(flat: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Reinterpret bytes as elements of a dtype; trailing bytes are dropped."""
-    return flat[: flat.numel() - flat.numel() % dtype.itemsize].view(dtype)
-
-
-def marked(plain: torch.Tensor, conj: bool, neg: bool) -> torch.Tensor:
-    """Return the tensor with its conjugate and negative bits."""
-    if neg:
-        plain = torch._neg_view(plain)
-    return plain.conj() if conj else plain
-
-
-def sparse(layout: str, parts: list[torch.Tensor], shape: Any, coalesced: bool) -> torch.Tensor:
-    """Build a sparse tensor from its parts, in the order of the names in its layout."""
-    if layout == "sparse_coo":
-        return torch.sparse_coo_tensor(
-            parts[0], parts[1], shape, check_invariants=True, is_coalesced=coalesced
-        )
-    kind = getattr(torch, layout)
-    compressed, plain, values = parts
-    return torch.sparse_compressed_tensor(
-        compressed, plain, values, shape, layout=kind, check_invariants=True
-    )
+# In exported scripts the source of this module replaces the import.
+from dl_optools.bundle.restore import (
+    build_sparse,
+    default_dtype,
+    make_generator,
+    make_synchronizer,
+    random_state,
+    view_bytes,
+    with_bits,
+    with_gradient,
+)
 
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
@@ -81,50 +43,6 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
         return []
     inner = value.values() if isinstance(value, dict) else value
     return list({id(x): x for item in inner for x in tensors_of(item)}.values())
-
-
-def waiter(device: torch.device) -> Callable[[], None]:
-    """Return a function that waits until the device has finished its work."""
-    if device.type == "cpu":
-        return lambda: None
-    module = torch.get_device_module(device)
-    return lambda: module.synchronize()
-
-
-@contextlib.contextmanager
-def random_state(device: torch.device, kind: str, state: torch.Tensor) -> Iterator[None]:
-    """Set the device's default generator to a captured state, and restore it afterwards.
-
-    On another kind of device a seed derived from the state is used instead.
-    """
-    module: Any = torch if device.type == "cpu" else torch.get_device_module(device)
-    place = () if device.type == "cpu" else (device,)
-    before = module.get_rng_state(*place)
-    try:
-        if device.type == kind:
-            module.set_rng_state(state, *place)
-        else:
-            module.manual_seed(int.from_bytes(bytes(state.tolist()[:7]), "little"))
-        yield
-    finally:
-        module.set_rng_state(before, *place)
-
-
-@contextlib.contextmanager
-def default_dtype(dtype: torch.dtype) -> Iterator[None]:
-    """Set the default dtype of tensors created from Python numbers."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(before)
-
-
-def generator(device: torch.device, kind: str, seed: int, state: torch.Tensor) -> torch.Generator:
-    """Return a generator in a captured state, or with its seed if states are incompatible."""
-    made = torch.Generator(device).manual_seed(seed)
-    return made.set_state(state) if device.type == kind else made
 
 
 @dataclass
@@ -155,35 +73,35 @@ class Tensors:
     def __init__(self, call: Call, memory: dict[str, torch.Tensor], device: torch.device) -> None:
         self.call, self.memory, self.target = call, memory, device
         self._storages: dict[tuple[int, str], torch.Tensor] = {}
-        self._made: dict[int, torch.Tensor] = {}
+        self._tensors: dict[int, torch.Tensor] = {}
 
     def __call__(self, index: int) -> torch.Tensor:
-        if index not in self._made:
+        if index not in self._tensors:
             known = self.call.tensors[index]
             tensor = self._plain(known)
-            self._made[index] = (
+            self._tensors[index] = (
                 with_gradient(tensor, known["leaf"]) if known["requires_grad"] else tensor
             )
-        return self._made[index]
+        return self._tensors[index]
 
     def device(self, name: str) -> torch.device:
         return self.target if name == self.call.captured_on else torch.device(name)
 
     def generator(self, name: str, seed: int, state: int) -> torch.Generator:
-        return generator(self.device(name), name, seed, self(state).cpu())
+        return make_generator(self.device(name), name, seed, self(state).cpu())
 
     def _plain(self, known: dict[str, Any]) -> torch.Tensor:
         if "parts" in known:
             parts = [self(index) for index in known["parts"]]
-            return sparse(known["layout"], parts, known["shape"], known["coalesced"])
+            return build_sparse(known["layout"], parts, known["shape"], known["coalesced"])
         device = self.device(known["device"])
         key = (known["storage"], str(device))
         if key not in self._storages:
             flat = self.memory[f"storage{known['storage']}"]
             self._storages[key] = flat.to(device, copy=True)
-        plain = typed(self._storages[key], known["dtype"])
+        plain = view_bytes(self._storages[key], known["dtype"])
         plain = plain.as_strided(known["shape"], known["stride"], known["offset"])
-        return marked(plain, known["conj"], known["neg"])
+        return with_bits(plain, known["conj"], known["neg"])
 
 
 @dataclass
@@ -202,7 +120,7 @@ def run(call: Call, memory: dict[str, torch.Tensor], device: torch.device) -> Ru
     args, kwargs = call.arguments(tensors)
     inputs = [tensors(index) for index in call.inputs]
     edges = {at: get_gradient_edge(x) for at, x in enumerate(inputs) if x.requires_grad}
-    wait = waiter(device)
+    wait = make_synchronizer(device)
     with contextlib.ExitStack() as settings:
         settings.enter_context(torch.set_grad_enabled(call.grad))
         settings.enter_context(default_dtype(call.default_dtype))
@@ -253,7 +171,7 @@ def difference(got: torch.Tensor, want: torch.Tensor) -> str:
     return f"{int((~same).sum())} of {same.numel()} differ, by {float(largest):.3g} at most"
 
 
-def far_off(got: torch.Tensor, want: torch.Tensor) -> bool:
+def is_far_off(got: torch.Tensor, want: torch.Tensor) -> bool:
     """Return True if a result is further off than rounding explains, without dl-optools.
 
     Values may be off by the square root of their dtype's epsilon, relative to the largest one.
@@ -289,12 +207,12 @@ def plain_verdict(
     wrong = [
         f"result {at}"
         for at, (x, y) in enumerate(zip(first.results, want.results, strict=False))
-        if far_off(x, y)
+        if is_far_off(x, y)
     ]
     wrong += [
         f"gradient of input {at}"
         for at, (x, y) in enumerate(zip(first.gradients, want.gradients, strict=False))
-        if x is not None and y is not None and far_off(x, y)
+        if x is not None and y is not None and is_far_off(x, y)
     ]
     return [
         f"{name}: differs from {against}" for name in wrong
@@ -347,9 +265,9 @@ def main(call: Call, script: str, bench: bool) -> None:
     recorded = Tensors(call, memory, torch.device("cpu"))
     for at, (got, index) in enumerate(zip(first.results, call.results, strict=False)):
         sys.stdout.write(f"result {at}: {difference(got, recorded(index))}\n")
-    for at, (gradient, place) in enumerate(zip(first.gradients, call.gradients, strict=False)):
-        if gradient is not None and place is not None:
-            text = difference(gradient, recorded(place))
+    for at, (gradient, known) in enumerate(zip(first.gradients, call.gradients, strict=False)):
+        if gradient is not None and known is not None:
+            text = difference(gradient, recorded(known))
             sys.stdout.write(f"gradient of input {at}: {text}\n")
     wrong, judge = verdict(call, memory, first, device, tensors)
     sys.stdout.write("".join(f"{line}\n" for line in wrong))
