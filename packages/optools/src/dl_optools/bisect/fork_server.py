@@ -1,8 +1,9 @@
-"""The process that imports torch once and forks a child for each run of a program.
+"""Process that imports torch once and forks a child for each run of a program.
 
-The request ``preload`` imports modules, ``run`` forks. It computes nothing and touches no device:
-threads and devices do not outlive a fork. ``python -m dl_optools.bisect.fork_server DESCRIPTOR
-PROGRAM`` is for :mod:`.forked_runs`, not for users.
+The request ``preload`` imports modules, ``run`` forks. The process computes nothing and uses no
+device, because threads and devices do not survive a fork.
+``python -m dl_optools.bisect.fork_server DESCRIPTOR PROGRAM`` is for :mod:`.forked_runs`, not for
+users.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def preload(names: Iterable[str]) -> str:
-    """Import modules of packages that are installed; why no fork may follow, or nothing.
+    """Import modules of installed packages; return why forks are unsafe afterwards, or "".
 
     Modules of the program itself are left to its runs: they may compute, or start something.
     """
@@ -41,7 +42,7 @@ def preload(names: Iterable[str]) -> str:
             continue
         try:
             importlib.import_module(name)
-        except Exception:  # noqa: BLE001 - what a run can import in its own time, it will
+        except Exception:  # noqa: BLE001 - the run itself will report an import that fails
             continue
     if _threads() > before or threading.active_count() > 1:
         return "a module that the program imports starts threads"
@@ -61,7 +62,7 @@ def _device_in_use() -> str:
     is_lost = getattr(torch.get_device_module(accelerator), "_is_in_bad_fork", None)
     if is_lost is None:
         return ""
-    # Only a child can tell whether it has lost the device.
+    # Only a child can determine whether it has lost the device.
     child = os.fork()
     if child == 0:
         os._exit(bool(is_lost()))
@@ -82,9 +83,9 @@ def _is_installed(name: str) -> bool:
 
 
 def become(request: dict[str, Any]) -> None:
-    """Make this process a run: its output, its variables, its tools.
+    """Turn this process into a run: set its output, its variables and its tools.
 
-    Its group is of its own, so that it is killed with all that it starts.
+    It gets its own process group, so that it is killed with all processes that it starts.
     """
     os.setsid()
     log = os.open(request["log"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)

@@ -1,4 +1,4 @@
-"""Runs of a program that are forks of one process. Imports no torch."""
+"""Runs of a program as forks of one process. Imports no torch."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _ENDED = "the process that forks runs has ended"
 
 
 class ForkError(RuntimeError):
-    """Runs cannot be forks; the message says why."""
+    """Runs cannot be forked; the message says why."""
 
 
 class ForkServer:
-    """Forks a run of a program from a process that has torch imported; threads may share it.
+    """Forks runs of a program from a process that has imported torch; threads may share it.
 
-    :param environ: of the process; what runs get besides is given with each.
-    :param log: gets what the process says itself.
-    :raises ForkError: it does not come up.
+    :param environ: environment of the process; variables of a single run are passed with it.
+    :param log: file for the output of the process itself.
+    :raises ForkError: the process does not start.
     """
 
     def __init__(self, program: PythonProgram, environ: Mapping[str, str], log: Path) -> None:
@@ -47,9 +47,9 @@ class ForkServer:
             raise
 
     def preload(self, modules: list[str]) -> None:
-        """Import what the program's runs import.
+        """Import the modules that the program's runs import.
 
-        :raises ForkError: after that no fork is safe; the server has ended.
+        :raises ForkError: no fork is safe after that; the server has ended.
         """
         with self._ask({"preload": modules}) as told:
             unsafe = str(told.answer["unsafe"])
@@ -64,10 +64,10 @@ class ForkServer:
         timeout: float | None,
         is_stuck: Callable[[], bool] | None = None,
     ) -> int:
-        """One run, to its end; its exit status, 128 + n after signal n.
+        """Run the program to its end; return its exit status, 128 + n after signal n.
 
-        :param is_stuck: asked once in a while; the run is killed when it returns True.
-        :raises subprocess.TimeoutExpired: it took longer or was stuck, and was killed.
+        :param is_stuck: polled; the run is killed when it returns True.
+        :raises subprocess.TimeoutExpired: the run took too long or was stuck, and was killed.
         :raises ForkError: the server died.
         """
         environment = {**self._environ, **variables}
@@ -86,13 +86,13 @@ class ForkServer:
                 raise
 
     def close(self) -> None:
-        """End it."""
+        """End the server."""
         self._server.close()
 
     def _ask(self, request: dict[str, Any]) -> forks.Connection:
         try:
             return self._server.ask(request, _PATIENCE)
         except TimeoutError:
-            raise ForkError(f"the process that forks runs says nothing for {_PATIENCE} s") from None
+            raise ForkError(f"the process that forks runs is silent for {_PATIENCE} s") from None
         except forks.ServerEndedError:
             raise ForkError(_ENDED) from None

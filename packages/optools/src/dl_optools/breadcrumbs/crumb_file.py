@@ -1,8 +1,8 @@
 """Layout of the file in which a process records the operators that its threads run.
 
-A file has a fixed number of slots, one for each thread. The process maps it into memory: a record
-costs two writes to memory, and the kernel keeps the pages when the process dies, by whatever
-cause. Imports no torch.
+A file has a fixed number of slots, one per thread. The process maps it into memory: a record costs
+two memory writes, and the kernel preserves the pages when the process dies for any reason. Imports
+no torch.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class CrumbWriter:
         start = at * SLOT_BYTES
         memory = self._memory
         self._number = number = self._number + 1
-        # A reader that comes in between finds no operator rather than half of a record.
+        # A concurrent reader finds no operator rather than half of a record.
         _STATE.pack_into(memory, start, FINISHED)
         memory[start + _HEADER.size : start + _HEADER.size + len(data)] = data
         now = time.monotonic_ns()

@@ -27,18 +27,18 @@ from dl_optools.on_host import only_on_device
 from dl_optools.tool import Tool
 
 _LISTED = 8
-"""Elements of an argument that is a list, as far as they are recorded."""
+"""Maximum number of recorded elements of a list argument."""
 
 
 class OpBreadcrumbs(Tool):
-    """Records each overload before it runs, and that it has ended.
+    """Records each overload before it runs, and its end.
 
-    The records are in ``<folder>/<process>.crumbs``, where the folder is what
-    ``DL_TOOLS_BREADCRUMBS`` names; forked processes have files of their own. Signals that end the
-    process add ``<process>.fatal``, which names the thread in which they were raised.
+    The records are in ``<folder>/<process>.crumbs``, where ``DL_TOOLS_BREADCRUMBS`` names the
+    folder; forked processes have files of their own. Signals that end the process add
+    ``<process>.fatal``, which names the thread in which they were raised.
 
-    Where ``DL_TOOLS_SYNCHRONOUS`` is set, each operator is waited for: devices that compute in the
-    background fail while the operator at fault is recorded.
+    If ``DL_TOOLS_SYNCHRONOUS`` is set, the tool waits for each operator: otherwise a device that
+    computes in the background would fail while another operator is recorded.
     """
 
     variable = "BREADCRUMBS"
@@ -54,7 +54,7 @@ class OpBreadcrumbs(Tool):
     def _open(self) -> None:
         self._writer = CrumbWriter(self._folder)
         self._thread = threading.local()
-        # A program that has its own handler keeps it.
+        # A program with its own handler keeps it.
         if self._fatal is not None or not faulthandler.is_enabled():
             self._fatal = (self._folder / f"{os.getpid()}{FATAL_SUFFIX}").open("wb", buffering=0)
             faulthandler.enable(self._fatal)
@@ -65,7 +65,7 @@ class OpBreadcrumbs(Tool):
             self._fatal.close()
 
     def let_be(self) -> None:
-        """Go on in a forked child, with a file of its own."""
+        """Continue in a forked child, with a file of its own."""
         try:
             self._open()
         except OSError:

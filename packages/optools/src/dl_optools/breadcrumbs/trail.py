@@ -43,7 +43,7 @@ class DeadOperator:
         return self.crumb.name
 
     def text(self) -> str:
-        """Return a sentence's predicate: ``killed by SIGSEGV while aten.mm.default(…) ran``."""
+        """Return a predicate: ``killed by SIGSEGV while aten.mm.default(…) ran``."""
         return f"{self.how} while {printable(self.crumb.text)} ran"
 
 
@@ -68,7 +68,7 @@ class Trail:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def is_stuck(self) -> bool:
-        """Return True if an operator has hung: the run is to be stopped."""
+        """Return True if an operator has hung, so that the run should be stopped."""
         return any(
             crumb.seconds > self._hang and not _COLLECTIVE.match(crumb.name)
             for crumb in running(self._folder)
@@ -77,7 +77,7 @@ class Trail:
     def dead(self, status: int, notes: Sequence[str]) -> DeadOperator | None:
         """Return the operator in which the run died or hung; None if there was none.
 
-        To be called at once when the run has ended: how long an operator ran is counted until now.
+        Call it at once when the run has ended: the operators' times are measured until now.
 
         :param status: exit status of the run; :data:`TIMED_OUT`: it was killed because it took too
             long, or because it was stuck.
@@ -91,7 +91,7 @@ class Trail:
         for crumb in running(self._folder):
             thread = self._fatal_thread(crumb.process)
             if thread is not None:
-                # A signal was raised in one thread; what others ran is innocent.
+                # The signal was raised in one thread; the operators of other threads are innocent.
                 if thread == crumb.thread:
                     crashed.append(DeadOperator(crumb, self._how(crumb.process, status)))
             elif crumb.process in lost and status not in _FROM_OUTSIDE:
@@ -102,7 +102,7 @@ class Trail:
         return found[0] if len(names) == 1 else None
 
     def interrupted(self) -> DeadOperator | None:
-        """Return the operator that the run was in for long when it was stopped from outside."""
+        """Return the operator that had run for long when the run was stopped from outside."""
         return next(self._stuck(), None)
 
     def _stuck(self) -> Iterator[DeadOperator]:
@@ -116,7 +116,7 @@ class Trail:
         return next((printable(x.text) for x in crumbs_of(self._folder) if x.state == RAISED), "")
 
     def _fatal_thread(self, process: int) -> int | None:
-        """Thread in which a signal ended a process; 0: one without Python; None: no signal did."""
+        """Return the thread whose signal ended a process; 0: native thread; None: no signal."""
         text = self._fatal(process)
         if not text:
             return None

@@ -32,7 +32,7 @@ def add_limits(parser: argparse.ArgumentParser, style: str = "-") -> None:
     group = parser.add_argument_group(
         "bundles of unknown origin",
         "Each is read and run in a process of its own with limits on memory and time, which can "
-        "write no files. What ends that process is the verdict on the bundle.",
+        "write no files. If that process dies, that is the verdict on the bundle.",
     )
     group.add_argument(
         f"--memory{style}limit",
@@ -41,7 +41,11 @@ def add_limits(parser: argparse.ArgumentParser, style: str = "-") -> None:
         help="memory limit per bundle, such as 4G (default: half of what is free)",
     )
     group.add_argument(
-        "--timeout", type=seconds, default=SECONDS, metavar="SECONDS", help="default: %(default)g"
+        "--timeout",
+        type=seconds,
+        default=SECONDS,
+        metavar="SECONDS",
+        help="maximum time per bundle (default: %(default)g)",
     )
     group.add_argument(
         "--trusted",
