@@ -13,7 +13,7 @@ from diopi_proto.trial.memory import cache_folder
 from diopi_proto.trust import why_untrusted
 from dl_core import config, selection
 from dl_core.import_path import without_current_folder
-from dl_core.patterns import PatternError, Patterns
+from dl_core.patterns import PatternError, match_names
 
 from .kind import CANARY, Case, Kind, WrongError
 
@@ -91,10 +91,9 @@ def _selected(choose: random.Random, read: config.Config) -> str:
     plan = selection.plan(candidates, read.vendors, None)
     selection.settle(plan, {name: choose.choice((0, 1, 64, 1000)) for name in names})
     try:
-        patterns = Patterns(read.force_fallback)
-        return "matches" if any(map(patterns.fullmatch, _NAMES)) else "matches nothing"
+        return "matches" if match_names(read.force_fallback, _NAMES) else "matches nothing"
     except PatternError:
-        return "too much work"
+        return "takes too long"
 
 
 def _paths(choose: random.Random, own: Path) -> None:

@@ -42,11 +42,11 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _patterns(text: str) -> tuple[str, ...]:
-    from dl_core.patterns import PatternError, Patterns  # few set this, and all start with us
+    from dl_core.patterns import PatternError, check_patterns  # rarely needed at startup
 
     patterns = listed(text)
     try:
-        Patterns(patterns)
+        check_patterns(patterns)
     except PatternError as error:
         raise _InvalidError(str(error)) from None
     return patterns
@@ -127,7 +127,7 @@ def _level_up_to(highest: int) -> Callable[[str], int]:
     return parse
 
 
-_PATTERNS_ALLOWED = "simple regular expressions over operator names, separated by commas"
+_PATTERNS_ALLOWED = "regular expressions for operator names, separated by commas"
 _WATCHED_ALLOWED = f"0, 1, or {_PATTERNS_ALLOWED}"
 
 VARIABLES = (

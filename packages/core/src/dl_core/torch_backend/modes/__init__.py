@@ -32,7 +32,7 @@ Patterns = Sequence[str] | str
 def set_force_fallback(patterns: Patterns) -> list[str]:
     """Run operators on the CPU although the vendor has them; returns their names.
 
-    :param patterns: regular expressions without back references and looking around; one must match
+    :param patterns: regular expressions, of which one must match
         a whole name, ``add.Tensor``, or that of another form of it, ``add.out``, ``add_.Tensor``:
         the forms of an operator share their code and go together. They replace those of an earlier
         call, so that an empty sequence ends it. A text is read as ``DL_FORCE_FALLBACK`` is:
@@ -89,7 +89,7 @@ def set_autocompare(patterns: Patterns, action: str = "warn") -> list[str]:
     :func:`autocompare`. Returns their names; an empty sequence ends it.
 
     :raises TypeError: the patterns are neither a text nor a sequence of texts.
-    :raises ValueError: a pattern is no regular expression here, or there is no such action.
+    :raises ValueError: a pattern is not a regular expression, or the action is unknown.
     """
     from dl_core.torch_backend.modes import comparing
 
@@ -126,7 +126,7 @@ def set_dump_op_args(level: int, patterns: Patterns = ".*") -> list[str]:
     :param level: 0 ends it, 1 names, 2 arguments, 3 their values, which takes a copy to the host.
     :param patterns: which operators, as :func:`set_force_fallback` takes them.
     :raises TypeError: the patterns are neither a text nor a sequence of texts.
-    :raises ValueError: there is no such level; a pattern is no regular expression here.
+    :raises ValueError: the level is unknown, or a pattern is not a regular expression.
     """
     from dl_core.torch_backend.modes import dumping
 

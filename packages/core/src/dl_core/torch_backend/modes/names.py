@@ -37,20 +37,17 @@ def texts(api: str, patterns: Sequence[str] | str) -> tuple[str, ...]:
 def matching(
     api: str, patterns: Iterable[str], operators: Mapping[str, Iterable[str]]
 ) -> list[str]:
-    """Those of ``operators`` of whose names one matches as a whole, sorted.
+    """Return the operators that have a matching name, sorted.
 
-    :param operators: for each operator the names it goes by, its own included.
-    :raises ValueError: a pattern is no regular expression here, or matching takes too long.
+    :param operators: all names of each operator, its own included.
+    :raises ValueError: a pattern is not a regular expression, or matching takes too long.
     """
-    from dl_core.patterns import PatternError, Patterns  # few need it, and all start with us
+    from dl_core.patterns import PatternError, match_names  # rarely needed at startup
 
+    all_names = {name: tuple(names) for name, names in operators.items()}
     try:
-        found = Patterns(patterns)
-        parts = {part for whole, own in _PARTS.items() if found.fullmatch(whole) for part in own}
-        return sorted(
-            name
-            for name, names in operators.items()
-            if any(each in parts or found.fullmatch(each) for each in names)
-        )
+        found = match_names(patterns, {*_PARTS, *(x for each in all_names.values() for x in each)})
     except PatternError as error:
         raise ValueError(f"[torch.dl.{api}] {error}") from None
+    found |= {part for whole, parts in _PARTS.items() if whole in found for part in parts}
+    return sorted(name for name, names in all_names.items() if not found.isdisjoint(names))
