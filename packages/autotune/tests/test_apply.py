@@ -76,7 +76,7 @@ def test_line_ends_stay_as_they_are(tmp_path: Path, again: bool) -> None:
         ("faster", None, "cannot be read: "),
     ],
 )
-def test_what_cannot_be_applied_is_refused(
+def test_invalid_values_are_not_applied(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     verdict: str | None,

@@ -78,7 +78,7 @@ def test_studies_and_trials_are_shown_the_best_first(
     assert lines[-2:] == ["  1.250 x [1.200, 1.300], tile=8", "  compile: error: no, tile=16"]
 
 
-def test_operators_are_shown_with_what_was_chosen(
+def test_operators_are_shown_with_the_selected_implementation(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = Database(path)
@@ -108,7 +108,7 @@ def test_all_trials_are_shown_where_asked_for(
     assert capsys.readouterr().out.count("tile=") == 22
 
 
-def test_mistakes_are_said(
+def test_mistakes_are_reported(
     study: Study, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = ("--database", str(path))
@@ -175,7 +175,7 @@ def test_a_command_that_is_interrupted_says_so(
         ["export-wheel", "gpu"],
     ],
 )
-def test_who_only_reads_makes_no_database(
+def test_readers_do_not_create_a_database(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     path = tmp_path / "below" / "none.sqlite"
@@ -184,7 +184,7 @@ def test_who_only_reads_makes_no_database(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_before_anything_was_tuned_there_is_nothing_to_show(
+def test_there_is_nothing_to_show_before_tuning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "none.sqlite"

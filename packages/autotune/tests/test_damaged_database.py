@@ -107,7 +107,7 @@ def test_a_damaged_trial_is_left_out_by_all_commands(
         "UPDATE claims SET noise = 'much'",
     ],
 )
-def test_a_damaged_claim_is_none(
+def test_a_damaged_claim_is_ignored(
     statement: str, study: Study, path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     change(path, statement)
@@ -127,7 +127,7 @@ def test_a_damaged_claim_is_none(
         "UPDATE studies SET key = x'aabb'",
     ],
 )
-def test_a_damaged_study_is_not_shown_and_is_begun_again(
+def test_a_damaged_study_is_not_shown_and_restarts(
     statement: str,
     study: Study,
     path: Path,

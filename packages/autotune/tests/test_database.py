@@ -41,7 +41,7 @@ def test_trials_and_claims_are_kept_with_their_raw_times(tmp_path: Path) -> None
     second.close()
 
 
-def test_what_is_no_database_is_said_so(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("hello, this is not what you want\n" * 100)
     with pytest.raises(DatabaseError, match=r"text: file is not a database; it is damaged"):
@@ -81,7 +81,7 @@ def test_a_locked_database_is_an_error_after_a_while(
     ("table", "said"),
     [("notes (text TEXT)", "notes"), ("studies (patient TEXT)", "studies")],
 )
-def test_a_database_of_something_else_is_not_touched(
+def test_a_database_of_another_program_is_not_touched(
     tmp_path: Path, version: int, table: str, said: str
 ) -> None:
     path = tmp_path / "notes.sqlite"

@@ -114,7 +114,7 @@ def test_files_with_the_older_names_are_the_same_space(tmp_path: Path) -> None:
         (json.dumps(listed(DATATYPE_B=[2])), "DATATYPE_B.*float32"),
     ],
 )
-def test_what_is_wrong_is_told_with_the_file(tmp_path: Path, text: str, message: str) -> None:
+def test_errors_name_the_file(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "gemm.json"
     path.write_text(text)
     with pytest.raises(SpaceError, match=message) as refused:

@@ -150,15 +150,13 @@ def changes(given: Any) -> dict[str, Expected]:
         ("arguments", stop, "arguments of {'count': 4} failed: SystemExit"),
     ],
 )
-def test_what_a_function_of_a_kernel_does_wrong_is_named(
-    field: str, given: Any, message: str
-) -> None:
+def test_an_error_in_a_function_of_a_kernel_is_named(field: str, given: Any, message: str) -> None:
     check(kernel())
     with pytest.raises(KernelError, match=message):
         check(kernel(**{field: given}))
 
 
-def test_what_a_reference_changes_all_the_same_is_not_what_the_kernel_gets() -> None:
+def test_changes_by_a_reference_do_not_reach_the_kernel() -> None:
     def forces(given: Any) -> dict[str, Expected]:
         # As torch does, which asks no array whether it may be written to.
         given["a"].flags.writeable = True

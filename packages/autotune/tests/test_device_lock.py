@@ -67,7 +67,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], N
     return begin
 
 
-def test_a_stranger_is_told_who_holds_the_device(holder: Holder) -> None:
+def test_another_job_gets_the_process_that_holds_the_device(holder: Holder) -> None:
     with pytest.raises(TuningError, match=f"being tuned by process {holder.pid} already"):
         DeviceLock("cpu", 0).__enter__()
     with DeviceLock("cpu", 1):
@@ -85,14 +85,14 @@ def test_ranks_of_a_job_wait_and_pass_on_what_was_found(holder: Holder, waits: A
         assert third.answer("mm") is None
 
 
-def test_what_a_killed_process_had_left_is_kept(holder: Holder, waits: Any) -> None:
+def test_results_of_a_killed_process_are_kept(holder: Holder, waits: Any) -> None:
     leaves(holder, "mm", "openblas")
     waits(holder.kill)
     with DeviceLock("cpu", 0) as second:
         assert second.answer("mm") == "openblas"
 
 
-def test_what_was_half_written_is_nothing(holder: Holder, waits: Any, tmp_path: Path) -> None:
+def test_partially_written_data_is_ignored(holder: Holder, waits: Any, tmp_path: Path) -> None:
     def end() -> None:
         (file,) = tmp_path.glob("*.lock")
         file.write_text(f'{holder.pid}\n{{"mm": "op')

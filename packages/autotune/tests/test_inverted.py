@@ -87,7 +87,7 @@ def test_a_function_that_asks_again_after_its_end_is_ended_again() -> None:
     assert ended == [0, 1, 2]
 
 
-def test_a_function_that_does_not_come_to_its_next_question_is_ended() -> None:
+def test_a_function_that_does_not_ask_again_is_ended() -> None:
     def loop(ask: Ask) -> None:
         ask(1)
         while True:

@@ -25,7 +25,7 @@ NAMES = (
 )
 
 
-def test_without_kernel_tuner_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_kernel_tuner_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kernel_tuner.interface", None)
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
     with pytest.raises(TuningError, match=r"pip install 'dl-autotune\[kernel-tuner\]'"):
@@ -94,7 +94,7 @@ def test_every_point_is_proposed_once_and_then_no_more(name: str) -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_what_was_told_by_others_is_known_to_it() -> None:
+def test_results_of_other_processes_are_known() -> None:
     whole = evaluated("simulated_annealing", 3)
     # As of a run that was killed after so many.
     resumed = make_strategy("kernel-tuner:simulated_annealing", LARGE, seed=3, evaluations=40)

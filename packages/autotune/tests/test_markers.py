@@ -70,6 +70,6 @@ def test_mistakes_name_line_and_key(source: str, keys: list[str], message: str) 
         substitute(source, dict.fromkeys(keys, 1), "k.cpp")
 
 
-def test_a_value_cannot_bring_lines_of_its_own() -> None:
+def test_a_value_cannot_inject_lines() -> None:
     with pytest.raises(MarkerError, match=r"k\.cpp:1: the value of key a has a line break"):
         substitute("int a = 1; // tunable", {"a": "1;\nint b = 2"}, "k.cpp")

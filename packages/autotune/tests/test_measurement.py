@@ -159,7 +159,7 @@ def test_a_rerun_in_a_fresh_process_falls_into_the_claimed_interval(luck: float)
     assert wins <= 0.05 * 60
 
 
-def test_the_verdict_may_be_that_there_is_no_winner() -> None:
+def test_the_verdict_may_be_no_winner() -> None:
     races = [in_a_process(i, 1.1, 0.0) for i in range(3)]
     assert claim(races, Calibration(0.0, 1), seed=1).verdict is Verdict.FASTER
     noisy = claim(races, Calibration(0.2, 1), seed=1)
@@ -197,7 +197,9 @@ def test_quantiles_are_those_of_student(probability: float, freedom: int) -> Non
         (0.9994, Verdict.SLOWER, "0.999"),
     ],
 )
-def test_what_is_printed_as_1_000_is_no_winner(ratio: float, verdict: Verdict, shown: str) -> None:
+def test_a_ratio_that_prints_as_1_000_is_not_a_win(
+    ratio: float, verdict: Verdict, shown: str
+) -> None:
     same = Race(Interval(ratio, ratio, ratio), (ratio,) * 8, (1.0,) * 8, (1.0,) * 8)
     said = claim([same, same], Calibration(0.0, 1), seed=1)
     assert (said.verdict, f"{said.interval.low:.3f}") == (verdict, shown)

@@ -65,7 +65,7 @@ def tuned(
     return model.tune_model(["x"], "cpu", database, plan, runs=3, say=lambda _: None)
 
 
-def test_what_was_chosen_is_kept_where_the_program_ends_as_before(
+def test_selections_are_kept_if_the_program_ends_as_before(
     monkeypatch: pytest.MonkeyPatch, database: Database
 ) -> None:
     found = tuned(monkeypatch, database, {"off": [0] * 3, "on": [0] * 3})
@@ -86,7 +86,7 @@ def test_what_was_chosen_is_kept_where_the_program_ends_as_before(
         ([3, 0, 0], [3, 0, 0], "does not end the same way twice"),
     ],
 )
-def test_what_was_chosen_is_taken_back_where_it_ends_otherwise(
+def test_selections_are_reverted_if_the_program_ends_otherwise(
     monkeypatch: pytest.MonkeyPatch,
     database: Database,
     capsys: pytest.CaptureFixture[str],
@@ -124,7 +124,7 @@ def test_the_words_of_a_process_that_fails_are_its_last_that_say_something(
         ask_child(job)
 
 
-def test_a_whole_run_that_prints_as_1_000_is_no_change() -> None:
+def test_a_whole_run_that_prints_as_1_000_is_not_a_change() -> None:
     found = model.TunedModel((), 0, Interval(1.001, 1.0004, 1.002), "")
     assert "program no significant change" in model.format_model(found)
     better = dataclasses.replace(found, whole=Interval(1.002, 1.0006, 1.003))

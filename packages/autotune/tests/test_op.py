@@ -35,7 +35,7 @@ from dl_autotune.operators.call import check_dtype, function_of
         (["mm", "--set", "a=1", "--set", "b=1", "--set", "a=2"], "--set a is given twice"),
     ],
 )
-def test_what_cannot_be_tuned_is_refused_at_once(
+def test_untunable_calls_are_refused_at_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

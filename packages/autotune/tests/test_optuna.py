@@ -54,7 +54,7 @@ def optuna(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("optuna")
-def test_each_valid_point_is_proposed_once_and_told() -> None:
+def test_each_valid_point_is_proposed_and_answered_once() -> None:
     strategy: Any = make_strategy("optuna", SPACE, seed=1)
 
     def evaluate(points: Any) -> list[Outcome]:
@@ -69,7 +69,7 @@ def test_each_valid_point_is_proposed_once_and_told() -> None:
     assert values and values <= {float(o.value) for o in outcomes if o.value is not None}
 
 
-def test_without_optuna_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_optuna_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(TuningError, match=r"pip install 'dl-autotune\[optuna\]'"):
         make_strategy("optuna", SPACE, seed=0)

@@ -26,17 +26,17 @@ def test_output_and_status_of_a_program_are_kept() -> None:
     assert run(["sh", "-c", "kill -TERM $$"], {}).status == -signal.SIGTERM
 
 
-def test_output_that_is_no_utf_8_is_kept() -> None:
+def test_output_that_is_not_utf_8_is_recorded() -> None:
     done = run(python(r"import sys; sys.stdout.buffer.write(b'loss \xff\xfe 1.5')"), {})
     assert done.output.encode(errors="surrogateescape") == b"loss \xff\xfe 1.5"
 
 
-def test_a_program_that_is_not_there_is_named() -> None:
+def test_a_missing_program_is_named() -> None:
     with pytest.raises(TuningError, match="no-such-program cannot be started: No such file"):
         run(["no-such-program"], {})
 
 
-def test_what_lies_beside_a_program_is_no_module_of_the_guard(
+def test_files_next_to_a_program_are_not_imported_by_the_guard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit(9)")

@@ -31,7 +31,7 @@ WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"
 LIMITS = Limits(memory=1 << 30, processes=16)
 
 
-def test_without_ray_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ray_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(TuningError, match=r"pip install 'dl-autotune\[ray\]'"):
         OnRay()
@@ -94,7 +94,7 @@ def test_a_worker_fails_as_it_does_without_ray(cluster: OnRay) -> None:
         worker.stop()
 
 
-def test_a_machine_that_is_lost_is_started_again_and_holds_its_device(cluster: OnRay) -> None:
+def test_a_lost_worker_is_restarted_and_keeps_its_device(cluster: OnRay) -> None:
     with cluster.lock("cpu", 7):
         worker = cluster.measurer(obey, LIMITS)
         old = os.pidfd_open(worker.call(("pid", None), 60))
@@ -115,7 +115,7 @@ def test_a_machine_that_is_lost_is_started_again_and_holds_its_device(cluster: O
         pass
 
 
-def test_a_device_that_is_held_is_not_taken(cluster: OnRay) -> None:
+def test_a_locked_device_is_not_acquired(cluster: OnRay) -> None:
     with (
         DeviceLock("cpu", 7),
         pytest.raises(TuningError, match=f"being tuned by process {os.getpid()} already"),

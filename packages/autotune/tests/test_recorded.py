@@ -71,7 +71,9 @@ def test_both_formats_say_the_same(document: dict[str, Any], tmp_path: Path) -> 
         ),
     ],
 )
-def test_what_is_no_recording_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_recording_is_refused(
+    content: bytes, message: str, tmp_path: Path
+) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(content)
     with pytest.raises(SpaceError, match=message):
@@ -129,7 +131,7 @@ def test_unknown_and_contradicting_units_are_refused(
 
 
 @pytest.mark.parametrize("time", ["Infinity", "NaN", "0.0"])
-def test_a_time_that_is_none_has_a_reason(time: str, tmp_path: Path) -> None:
+def test_an_invalid_time_has_a_reason(time: str, tmp_path: Path) -> None:
     path = tmp_path / "cache.json"
     document = json.dumps(CACHE).replace('"time": 5.0', f'"time": {time}')
     path.write_text(document)

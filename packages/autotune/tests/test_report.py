@@ -29,7 +29,7 @@ def trials(interaction: float) -> list[StoredTrial]:
     ]
 
 
-def test_what_matters_is_found_to_matter() -> None:
+def test_important_parameters_are_found() -> None:
     found = importance(trials(0.0))
     assert found is not None
     assert next(iter(found.alone)) == "a"
@@ -39,7 +39,7 @@ def test_what_matters_is_found_to_matter() -> None:
     assert found.pairs[0].share < 0.05
 
 
-def test_a_pair_that_matters_together_is_told_from_its_parts() -> None:
+def test_an_interaction_is_distinguished_from_its_parameters() -> None:
     found = importance(trials(2.0))
     assert found is not None
     pair = found.pairs[0]
@@ -106,7 +106,7 @@ def test_a_study_without_times_is_a_page_too(there: list[StoredTrial]) -> None:
     assert "not finished" in text
 
 
-def test_nothing_claimed_is_said() -> None:
+def test_a_report_states_that_nothing_is_claimed() -> None:
     claim = StoredClaim({"a": 2}, "no significant winner", 1.0, 1.0, 1.0, 0.02, ())
     text = study_page(STUDY, trials(1.0)[:1], claim)
     assert "nothing is claimed" in text

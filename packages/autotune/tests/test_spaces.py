@@ -197,7 +197,7 @@ def failing_resource(tile: int) -> float:
         ),
     ],
 )
-def test_what_is_wrong_is_named(build: Callable[[], object], message: str) -> None:
+def test_the_fault_is_named(build: Callable[[], object], message: str) -> None:
     with pytest.raises(SpaceError, match=message):
         build()
 

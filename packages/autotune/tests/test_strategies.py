@@ -74,7 +74,7 @@ def test_useless_answers_stop_nobody(name: str, outcome: Callable[[int], float |
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_answers_may_be_late_and_points_told_are_not_proposed(name: str) -> None:
+def test_answers_may_be_late_and_known_points_are_not_proposed(name: str) -> None:
     made = make_strategy(name, LARGE, seed=1)
     known = LARGE.sample(30, seed=5)
     made.tell(answer(known))
@@ -147,7 +147,7 @@ def test_a_huge_space_is_searched_without_being_listed() -> None:
     ],
 )
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_an_answer_that_is_none_is_refused(name: str, outcome: Outcome, message: str) -> None:
+def test_an_invalid_answer_is_refused(name: str, outcome: Outcome, message: str) -> None:
     made = make_strategy(name, SMALL, seed=1)
     with pytest.raises(TuningError, match=message):
         made.tell([outcome])
@@ -166,7 +166,7 @@ def test_an_answer_that_is_none_is_refused(name: str, outcome: Outcome, message:
         (lambda points: [Outcome(p, math.nan) for p in points], "is not a positive"),
     ],
 )
-def test_a_search_refuses_what_answers_nothing_or_something_else(
+def test_a_search_refuses_missing_or_unrelated_answers(
     evaluate: Callable[[Sequence[int]], list[Outcome]], message: str
 ) -> None:
     made = make_strategy("exhaustive", LARGE, seed=1)

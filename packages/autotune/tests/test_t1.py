@@ -39,13 +39,13 @@ def test_parameters_and_conditions_become_a_space(tmp_path: Path) -> None:
         ("}}", "", "is not a T1 file"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_the_fault_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
     (tmp_path / "t1.json").write_text(TEXT.replace(old, new, 1))
     with pytest.raises(SpaceError, match=message):
         read_t1(tmp_path / "t1.json")
 
 
-def test_what_is_not_there_or_no_object_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_invalid_object_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SpaceError, match="is not a T1 file: FileNotFoundError"):
         read_t1(tmp_path / "none.json")
     (tmp_path / "list.json").write_text(json.dumps([1]))

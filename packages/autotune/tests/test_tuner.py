@@ -145,7 +145,7 @@ def test_a_description_that_is_wrong_is_refused(
         tuner(tmp_path, tmp_path / "twice.py").run()
 
 
-def test_a_strategy_that_is_not_there_is_refused_before_anything_is_compiled(
+def test_an_unknown_strategy_is_refused_before_compilation(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = tuner(tmp_path, strategy="magic")
@@ -154,7 +154,7 @@ def test_a_strategy_that_is_not_there_is_refused_before_anything_is_compiled(
         made.run()
 
 
-def test_a_strategy_that_is_not_there_is_refused_where_a_study_is_reused(
+def test_an_unknown_strategy_is_refused_for_a_reused_study(
     folder: Path, trials: dict[object, StoredTrial]
 ) -> None:
     assert trials
@@ -182,7 +182,7 @@ def test_a_strategy_with_a_thread_leaves_none_behind(folder: Path, tmp_path: Pat
     assert threading.active_count() == threads
 
 
-def test_a_vendor_that_is_not_there_is_named(folder: Path) -> None:
+def test_an_unknown_vendor_is_named(folder: Path) -> None:
     made = Tuner(Target(KERNEL, "unknown"), Database(folder / "other.sqlite"))
     with pytest.raises(TuningError, match=r"no vendor unknown; installed are .*cpu"):
         made.run()
@@ -197,7 +197,7 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def test_a_run_that_is_killed_goes_on_where_it_was(folder: Path, tmp_path: Path) -> None:
+def test_a_killed_run_can_be_resumed(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "trials.sqlite"
     command = [
         *(sys.executable, "-m", "dl_autotune", "kernel", str(KERNEL), "--database", str(path)),
@@ -267,7 +267,7 @@ def test_nothing_is_claimed_of_a_winner_that_fails_when_it_is_raced_again(
     )
 
 
-def test_it_is_said_that_nothing_was_raced_again(folder: Path, tmp_path: Path) -> None:
+def test_a_report_states_that_nothing_was_raced_again(folder: Path, tmp_path: Path) -> None:
     made = tuner(tmp_path)
     study = made.database.study({"kernel": "twice.cpp"})
     made.database.record(study, StoredTrial({"MODE": 1}, "correct", "", 0.5, 0.4, 0.6))

@@ -35,7 +35,7 @@ def test_failures_say_what_happened(request_: Any, reason: str, message: str) ->
 
 
 @pytest.mark.parametrize("mebibytes", [1, 16])
-def test_a_worker_that_lacks_memory_to_start_says_how_much_to_give(mebibytes: int) -> None:
+def test_a_worker_without_memory_to_start_reports_how_much_it_needs(mebibytes: int) -> None:
     limits = Limits(memory=mebibytes << 20)
     message = f"did not start within {mebibytes} MiB of memory: give it .* --memory [0-9]+ does"
     with Worker(large, limits) as made, pytest.raises(WorkerError, match=message) as caught:
@@ -43,7 +43,7 @@ def test_a_worker_that_lacks_memory_to_start_says_how_much_to_give(mebibytes: in
     assert caught.value.reason == "limit"
 
 
-def test_little_memory_is_not_blamed_for_what_it_did_not_do() -> None:
+def test_low_memory_is_not_blamed_for_other_failures() -> None:
     limits = Limits(memory=256 << 20)
     with Worker(without_device, limits) as made, pytest.raises(WorkerError) as caught:
         made.call(("echo", 1), 60)

@@ -1,4 +1,4 @@
-"""Whether there is a device at all, and why not: asked before a case runs."""
+"""Check that a vendor has a device, or report why not, before any case runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import logging
 from diopi_proto import Vendor
 
 LOGGER = "diopi_proto.vendor"
-"""Where diopi_proto puts what a library logs: the reason is among it."""
+"""Logger to which diopi_proto forwards the messages of a library; they contain the reason."""
 
 
-class _Said(logging.Handler):
+class _CollectingHandler(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.INFO)
         self.lines: list[str] = []
@@ -20,17 +20,17 @@ class _Said(logging.Handler):
 
 
 def absence(vendor: Vendor) -> str | None:
-    """Why there is no device, as far as the library says; None where there is one."""
-    logger, said = logging.getLogger(LOGGER), _Said()
+    """Return the library's reason for having no device, or None if there is a device."""
+    logger, handler = logging.getLogger(LOGGER), _CollectingHandler()
     level = logger.level
-    logger.addHandler(said)
+    logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
         count = vendor.device_count
     finally:
-        logger.removeHandler(said)
+        logger.removeHandler(handler)
         logger.setLevel(level)
     if count > 0:
         return None
-    # A library may be asked twice, and say it twice.
-    return "; ".join(dict.fromkeys(said.lines)) or "the library does not say why"
+    # A library that is queried twice may log the same reason twice.
+    return "; ".join(dict.fromkeys(handler.lines)) or "the library does not say why"

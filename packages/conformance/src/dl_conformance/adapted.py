@@ -1,8 +1,9 @@
-"""Vendors with an adaptor file: their operators compute in another dtype than their tensors have.
+"""Support for vendors with an adaptor file, whose operators compute in another dtype.
 
-A float64 that is computed in float32 cannot have more digits, and what has no float32 the adaptor
-refuses: inputs are numbers of both dtypes, and results are judged in the one that has fewer digits.
-Integers are exact in each; a result that does not fit the smaller one is wrong.
+A float64 result that is computed in float32 has only float32 precision, and the adaptor refuses
+values that float32 cannot represent. Inputs are therefore representable in both dtypes, and results
+are compared in the less precise one. Integers are exact in both; a result that overflows the
+smaller dtype is wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ DIGITS = {
 def representable(
     adaptor: AdaptorFile | None, operator: Operator, parameter: str, elements: Array, dtype: str
 ) -> Array:
-    """Stored elements of an input, as what the vendor's operator will get."""
+    """Round the stored elements of an input to values that the vendor's operator can represent."""
     other = dtype if adaptor is None else adaptor.computed_in(operator.name, parameter, dtype)
     if other == dtype:
         return elements
@@ -39,7 +40,7 @@ def representable(
 def judged_in(
     adaptor: AdaptorFile | None, operator: Operator, parameter: str, elements: Array, dtype: str
 ) -> tuple[Array, str]:
-    """Stored elements of a result, and their dtype, as they are to be judged."""
+    """Return the stored elements of a result and the dtype in which to compare them."""
     other = dtype if adaptor is None else adaptor.computed_in(operator.name, parameter, dtype)
     has_fewer = other in DIGITS and dtype in DIGITS and DIGITS[other] < DIGITS[dtype]
     if not has_fewer or dtype not in (*FLOATS, *COMPLEX):
@@ -49,7 +50,7 @@ def judged_in(
 
 
 def conversions(vendor: Vendor) -> dict[str, int]:
-    """What was converted since it was last reset, and how often."""
+    """Count the adaptor's conversions since the last reset, by kind."""
     found: dict[str, int] = {}
     for one in vendor.conversions():
         found[str(one)] = found.get(str(one), 0) + one.times

@@ -1,5 +1,7 @@
-"""Boxes for cases, whose numbers every floating dtype of 32 bits and more stores exactly, and what
-points are in them."""
+"""Boxes for cases, and tests of points against boxes.
+
+All coordinates are exact in every floating-point dtype of 32 bits and more.
+"""
 
 from __future__ import annotations
 
@@ -14,44 +16,47 @@ Rows = list[list[float]]
 
 
 def upright(count: int, key: str) -> Rows:
-    """Left, top, right, bottom: integers."""
+    """Return axis-aligned boxes (left, top, right, bottom) with integer coordinates."""
     corners = integers(f"corners {key}", 2 * count, 0, 29).reshape(count, 2)
     sizes = integers(f"sizes {key}", 2 * count, 4, 19).reshape(count, 2)
     return [list(map(float, row)) for row in np.concatenate([corners, corners + sizes], axis=1)]
 
 
-def turned(count: int, key: str) -> Rows:
-    """Middle, width and height, angle: as float32 stores them."""
+def rotated(count: int, key: str) -> Rows:
+    """Return rotated boxes (center x, center y, width, height, angle), exact in float32."""
     ranges = ((0, 20), (0, 20), (4, 15), (4, 15), (-3, 3))
     columns = [uniform(f"{key} {at}", count, low, high) for at, (low, high) in enumerate(ranges)]
     return [[float(np.float32(x)) for x in row] for row in zip(*columns, strict=True)]
 
 
-def standing(count: int, key: str) -> Rows:
-    """Turned ones in space: x, y, z, width, length, height, angle."""
-    return [[x, y, 1.0, w, h, 3.0, a] for x, y, w, h, a in turned(count, key)]
+def rotated_3d(count: int, key: str) -> Rows:
+    """Return rotated 3D boxes (x, y, z, width, length, height, angle)."""
+    return [[x, y, 1.0, w, h, 3.0, a] for x, y, w, h, a in rotated(count, key)]
 
 
 def quadrilaterals(count: int, key: str) -> Rows:
-    """Four corners each."""
-    corners = [rectangle(*row).astype(np.float32).ravel() for row in turned(count, key)]
+    """Return the four corners of each of ``count`` rotated boxes."""
+    corners = [rectangle(*row).astype(np.float32).ravel() for row in rotated(count, key)]
     return [list(map(float, row)) for row in corners]
 
 
 def point_sets(count: int, key: str) -> Rows:
-    """Nine points each."""
+    """Return ``count`` sets of nine points."""
     values = uniform(f"points {key}", 18 * count, 0, 20).astype(np.float32)
     return [list(map(float, row)) for row in values.reshape(count, 18)]
 
 
 def grid(width: int, height: int, step: float) -> Rows:
-    """Points that lie apart."""
+    """Return the points of a regular grid."""
     return [[x * step, y * step] for y, x in product(range(height), range(width))]
 
 
-def seen_from(box: Array, point: Array) -> Array | None:
-    """A point as seen from a box x, y, z of the bottom's middle, width, length, height, angle:
-    along width and length from the middle, and above the bottom; None outside of it."""
+def to_box_frame(box: Array, point: Array) -> Array | None:
+    """Return a point in the coordinates of a box, or None if the point is outside of the box.
+
+    :param box: x, y, z of the center of the bottom face, width, length, height, angle.
+    :returns: offset from the center along the width and the length, and height above the bottom.
+    """
     x, y = point[:2] - box[:2]
     cos, sin = np.cos(box[6]), np.sin(box[6])
     along, across, above = cos * x + sin * y, cos * y - sin * x, point[2] - box[2]

@@ -1,15 +1,16 @@
-"""Cases in files: calls of operators that were captured, with the elements that they had.
+"""Case files: captured calls of operators with the elements of their tensors.
 
-``dl bundle to-conformance`` writes such a file, and the suite runs what is in it where no training
-framework is installed. It is a file of safetensors' format, with a text among its metadata::
+``dl bundle to-conformance`` writes such a file, and the suite runs its cases where no training
+framework is installed. It is a safetensors file with JSON text in its metadata::
 
     {"format": 1, "cases": [{"operator": "diopiAdd", "source": "aten.add.Tensor, ...",
       "arguments": {"input": {"tensor": "0", "strides": [4, 1], "offset": 0}, "alpha": 1, ...},
       "outputs": {"out": {"dtype": "float32", "shape": [3, 4], "strides": [4, 1]}}}]}
 
-An argument is a tensor, a list of tensors, ``null``, a number, a text, or a list of sizes;
-``{"float": "nan"}`` and ``{"generator": [seed, offset]}`` are what JSON has no word for. All of it
-is held against the contract before any of it is used, and no tensor reaches beyond its memory.
+An argument is a tensor, a list of tensors, ``null``, a number, a string, or a list of sizes;
+``{"float": "nan"}`` and ``{"generator": [seed, offset]}`` encode values that JSON cannot represent.
+The whole file is validated against the contract before any part is used, and no tensor reaches
+beyond its memory.
 """
 
 from __future__ import annotations
@@ -46,21 +47,21 @@ from .vocabulary import described
 FORMAT = 1
 KEY = "dl-conformance-cases"
 LARGEST = 1 << 32
-"""Bytes that the tensors of a file may reach over, outputs too."""
+"""Maximum total extent of the tensors of a file in bytes, outputs included."""
 LARGEST_TRIED = 1 << 26
-"""Places that are tried one by one, for elements that share some."""
+"""Maximum number of memory positions that are checked one by one for overlapping elements."""
 SPECIAL = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 INTEGERS = ("int64_t", "int32_t", "int", "diopiMemoryFormat_t")
 TEXTS = ("const char", "diopiReduction_t", "diopiRoundMode_t")
 
 
 class CaseFileError(Exception):
-    """A file has no cases that can be run."""
+    """A case file is invalid or has no cases that can run."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A tensor of a captured call: elements, and where they lie."""
+    """A tensor of a captured call: its elements, strides and storage offset."""
 
     dtype: str
     elements: Array
@@ -70,7 +71,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Written:
-    """An output as the call had it."""
+    """Metadata of an output of a captured call."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -82,8 +83,8 @@ class Captured:
     """One call of an operator of the contract, to be written to a file.
 
     :ivar arguments: by parameter: a :class:`Placed`, a list of those, None, or a plain value.
-    :ivar outputs: None for one that the call leaves out.
-    :ivar source: where the call comes from, for the reader of a report.
+    :ivar outputs: metadata by parameter; None for an output that the call omits.
+    :ivar source: description of where the call was captured, for reports.
     """
 
     operator: str
@@ -93,15 +94,15 @@ class Captured:
 
 
 def write_cases(path: Path, calls: Iterable[Captured]) -> None:
-    """Write a file of cases, which replaces what is there."""
+    """Write a case file, replacing an existing file."""
     tensors, text = _as_text(calls)
     write_tensors(path, tensors, {KEY: text})
 
 
 def case_of(call: Captured) -> Case:
-    """The case that a file with this call would have.
+    """Return the case that a file with this call would contain.
 
-    :raises CaseFileError: the call is none of the operator.
+    :raises CaseFileError: the call is not a valid call of the operator.
     """
     tensors, text = _as_text([call])
     return _Reader(tensors).cases(text)[0]
@@ -139,14 +140,14 @@ def _as_text(calls: Iterable[Captured]) -> tuple[dict[str, Stored], str]:
 
 
 def read_cases(path: Path) -> tuple[Case, ...]:
-    """The cases of a file.
+    """Read the cases of a file.
 
-    :raises CaseFileError: it is none, is damaged, or has what is no call of an operator.
+    :raises CaseFileError: the file is not a case file, is damaged, or contains an invalid call.
     """
     try:
         tensors, metadata = read_tensors(path)
         if KEY not in metadata:
-            raise TensorFileError(f"its metadata have no {KEY!r}: it holds tensors and no cases")
+            raise TensorFileError(f"its metadata has no {KEY!r}: it contains tensors but no cases")
         return _Reader(tensors).cases(metadata[KEY])
     except (TensorFileError, CaseFileError) as error:
         raise CaseFileError(f"{path}: {error}") from None
@@ -155,23 +156,23 @@ def read_cases(path: Path) -> tuple[Case, ...]:
 
 
 class _Reader:
-    """The cases of one file, while it is read."""
+    """Parser and validator of the cases of one file."""
 
     def __init__(self, tensors: Mapping[str, Stored]) -> None:
         self.tensors = tensors
         self.reached = 0
         self.where = "the file"
 
-    def fail(self, said: str) -> CaseFileError:
-        return CaseFileError(f"{self.where}: {said}")
+    def fail(self, message: str) -> CaseFileError:
+        return CaseFileError(f"{self.where}: {message}")
 
     def cases(self, text: str) -> tuple[Case, ...]:
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise self.fail(f"its cases are no JSON: {error}") from None
+            raise self.fail(f"its cases are not valid JSON: {error}") from None
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise self.fail(f"its cases are not of format {FORMAT}, which this suite reads")
+            raise self.fail(f"its cases do not have format {FORMAT}, the one that this suite reads")
         entries = content.get("cases")
         if content.keys() != {"format", "cases"} or not isinstance(entries, list) or not entries:
             raise self.fail("it has no list of cases")
@@ -186,7 +187,7 @@ class _Reader:
         if not isinstance(entry, dict) or entry.keys() != {
             *("operator", "source", "arguments", "outputs"),
         }:
-            raise self.fail("it has not just operator, source, arguments and outputs")
+            raise self.fail("its keys are not exactly operator, source, arguments and outputs")
         name, source = entry["operator"], entry["source"]
         if not isinstance(name, str) or name not in load():
             raise self.fail(f"{name!r} is not an operator of the contract")
@@ -194,7 +195,7 @@ class _Reader:
         if find(name) is None:
             raise self.fail("the operator has no reference in this suite")
         if not _is_text(source, 1000):
-            raise self.fail("its source is not a line of text")
+            raise self.fail("its source is not a single line of text")
         operator = load()[name]
         arguments = self.arguments(operator, entry["arguments"], entry["outputs"])
         given = {n: x.dtype for n, x in _tensors_of(arguments) if x.dtype is not None}
@@ -205,7 +206,7 @@ class _Reader:
         return Case(f"{name}[{text}]", name, main, "captured", "", arguments, dtypes, source=source)
 
     def text(self, operator: Operator, arguments: Mapping[str, Any], main: str) -> str:
-        """The words of the name; a hash of all that the call has tells like calls apart."""
+        """Return the bracketed part of the name, with a digest that distinguishes similar calls."""
         read = [p.name for p in operator.params[1:] if p.direction != "out"]
         digest = hashlib.blake2b(digest_size=4)
         for name, value in arguments.items():
@@ -237,8 +238,8 @@ class _Reader:
         if not isinstance(given, dict) or given.keys() != read.keys():
             names = given.keys() ^ read.keys() if isinstance(given, dict) else read.keys()
             raise self.fail(
-                f"its arguments are not those of the operator, {', '.join(read)}: look at "
-                f"{', '.join(sorted(names))}"
+                f"its arguments are not those of the operator, {', '.join(read)}: missing or "
+                f"unknown are {', '.join(sorted(names))}"
             )
         if not isinstance(outputs, dict) or not outputs.keys() <= written.keys():
             raise self.fail(
@@ -254,10 +255,10 @@ class _Reader:
 
     def argument(self, parameter: Parameter, value: Any) -> Any:
         if parameter.layout != "strided":
-            raise self.fail(f"{parameter.name} is a sparse tensor, which no captured call has")
+            raise self.fail(f"{parameter.name} is a sparse tensor; captured calls cannot have one")
         if value is None:
             if not parameter.nullable:
-                raise self.fail(f"{parameter.name} is absent, and must not be")
+                raise self.fail(f"{parameter.name} is absent, but it is required")
             return None
         if parameter.is_tensor:
             return self.tensor(parameter, value)
@@ -265,14 +266,16 @@ class _Reader:
             if not isinstance(value, list):
                 raise self.fail(f"{parameter.name} is not a list of tensors")
             if None in value and not parameter.nullable_entries:
-                raise self.fail(f"an entry of {parameter.name} is absent, and must not be")
+                raise self.fail(
+                    f"an entry of {parameter.name} is absent, but all entries are required"
+                )
             return [None if x is None else self.tensor(parameter, x) for x in value]
         if isinstance(value, dict) and value.keys() == {"float"} and value["float"] in SPECIAL:
             value = SPECIAL[value["float"]]
         return self.plain(parameter, value)
 
     def plain(self, parameter: Parameter, value: Any) -> Any:
-        """A number, a text, sizes, or a generator."""
+        """Validate and convert a number, a string, sizes, or a generator."""
         kind = parameter.value_type.removeprefix("const ").removesuffix("*")
         if kind == "diopiSize_t":
             right = isinstance(value, list) and all(_is_int64(x) for x in value)
@@ -296,10 +299,10 @@ class _Reader:
             right = False
         if right and parameter.values and str(value) not in parameter.values:
             raise self.fail(
-                f"{parameter.name} is {value!r}, and has to be one of {', '.join(parameter.values)}"
+                f"{parameter.name} is {value!r}, but must be one of {', '.join(parameter.values)}"
             )
         if not right:
-            raise self.fail(f"{parameter.name} is {_short(value)}, which is no {parameter.type}")
+            raise self.fail(f"{parameter.name} is {_short(value)}, which is not a {parameter.type}")
         return value
 
     def tensor(self, parameter: Parameter, value: Any) -> T:
@@ -308,15 +311,15 @@ class _Reader:
             raise self.fail(f"{name} is not a tensor with strides and offset")
         key, strides, offset = value["tensor"], value["strides"], value["offset"]
         if not isinstance(key, str) or key not in self.tensors:
-            raise self.fail(f"{name} is tensor {_short(key)}, which the file does not have")
+            raise self.fail(f"{name} refers to tensor {_short(key)}, which is not in the file")
         stored = self.tensors[key]
         placing = self.placing(name, stored.dtype, stored.elements.shape, strides, offset)
         elements = stored.elements
         if parameter.direction != "in":
             if self.overlaps(name, elements.shape, placing[0]):
-                raise self.fail(f"elements of {name} share memory and are written")
+                raise self.fail(f"{name} is written, but some of its elements share memory")
         elif self.differ(name, elements, placing[0]):
-            raise self.fail(f"elements of {name} share memory and are not equal")
+            raise self.fail(f"elements of {name} share memory but are not equal")
         return T(
             elements.shape,
             dtype=stored.dtype,
@@ -329,10 +332,10 @@ class _Reader:
     def output(self, parameter: Parameter, value: Any) -> T:
         name = parameter.name
         if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "strides"}:
-            raise self.fail(f"the output {name} has not just dtype, shape and strides")
+            raise self.fail(f"the keys of output {name} are not exactly dtype, shape and strides")
         dtype, shape = value["dtype"], value["shape"]
         if not isinstance(dtype, str) or dtype not in CODES or not is_sizes(shape):
-            raise self.fail(f"the output {name} has no dtype and shape that the contract knows")
+            raise self.fail(f"the output {name} does not have a dtype and shape of the contract")
         strides, _ = self.placing(name, dtype, tuple(shape), value["strides"], 0)
         if self.overlaps(name, tuple(shape), strides):
             raise self.fail(f"elements of the output {name} share memory")
@@ -341,24 +344,24 @@ class _Reader:
     def placing(
         self, name: str, dtype: str, shape: tuple[int, ...], strides: Any, offset: Any
     ) -> tuple[tuple[int, ...], int]:
-        """Strides and offset, if the memory that they reach over is not too much."""
+        """Validate strides and offset, and add the tensor's extent to the total of the file."""
         if not is_sizes(strides) or len(strides) != len(shape) or not is_sizes([offset]):
             raise self.fail(f"{name} of shape {list(shape)} has the strides {_short(strides)}")
         size = carrier(dtype).itemsize
         reach = 0 if 0 in shape else (offset + _span(shape, strides)) * size
-        # numpy and vendors multiply all sizes but 0, and steps of dimensions without elements.
+        # NumPy and vendors multiply all nonzero sizes, and strides of empty dimensions.
         self.reached += max(reach, elements_of(shape) * size, *(x * size for x in strides), 0)
         if self.reached > LARGEST:
             raise self.fail(
-                f"with {name} its tensors reach over {self.reached} bytes; {LARGEST} are allowed"
+                f"with {name}, its tensors span {self.reached} bytes; the maximum is {LARGEST}"
             )
         return tuple(strides), 0 if 0 in shape else offset
 
     def overlaps(self, name: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-        """Whether two elements share a place."""
+        """Return True if two elements share memory."""
         if 0 in shape or _nested(shape, strides):
             return False
-        span = self.tried(name, shape, strides)
+        span = self.checked_span(name, shape, strides)
         if math.prod(shape) > span:
             return True
         taken = np.zeros(span, np.bool_)
@@ -366,7 +369,7 @@ class _Reader:
         return int(np.count_nonzero(taken)) != math.prod(shape)
 
     def differ(self, name: str, elements: Array, strides: tuple[int, ...]) -> bool:
-        """Whether two elements that share a place are not equal."""
+        """Return True if two elements share memory but are not equal."""
         for d, step in enumerate(strides):
             if step == 0 and elements.shape[d] > 1:
                 first = elements.take([0], axis=d)
@@ -375,19 +378,19 @@ class _Reader:
                 elements = first
         if 0 in elements.shape or _nested(elements.shape, strides):
             return False
-        memory = np.zeros(self.tried(name, elements.shape, strides), elements.dtype)
+        memory = np.zeros(self.checked_span(name, elements.shape, strides), elements.dtype)
         steps = tuple(x * elements.dtype.itemsize for x in strides)
         view = as_strided(memory, elements.shape, steps)
         view[...] = elements
         return view.tobytes() != elements.tobytes()
 
-    def tried(self, name: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-        """How many places elements lie in, if these may be tried one by one."""
+    def checked_span(self, name: str, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+        """Return the number of memory positions that a tensor spans, if few enough to check."""
         span = _span(shape, strides)
         if span > LARGEST_TRIED:
             raise self.fail(
                 f"{name} of shape {list(shape)} has the strides {list(strides)}, which interleave "
-                f"over {span} places; {LARGEST_TRIED} are allowed"
+                f"over {span} positions; the maximum is {LARGEST_TRIED}"
             )
         return span
 
@@ -407,12 +410,12 @@ class _Reader:
                 allowed = _allowed(rule, operator, given, main)
                 if allowed and one.dtype not in allowed:
                     raise self.fail(
-                        f"{name} is of {one.dtype}, and has to be of {', '.join(allowed)}"
+                        f"{name} has dtype {one.dtype}, but it must be {', '.join(allowed)}"
                     )
 
 
 def _allowed(rule: str, operator: Operator, given: Mapping[str, str], main: str) -> tuple[str, ...]:
-    """What a rule of the schema allows; nothing where it follows from what is absent."""
+    """Return the dtypes that a rule of the schema allows, or () if it depends on absent tensors."""
     words = rule.split()
     if words[0] in ("like", "accumulate") or words[1:2] == ["of"]:
         return (by_rule(rule, operator, given, main),) if words[-1] in given else ()
@@ -429,13 +432,16 @@ def _tensors_of(arguments: Mapping[str, Any]) -> Iterable[tuple[str, T]]:
 
 
 def _span(shape: Iterable[int], strides: Iterable[int]) -> int:
-    """How many places lie from the first to the last element."""
+    """Return the distance from the first to the last element, both included."""
     return 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
 
 
 def _nested(shape: Iterable[int], strides: Iterable[int]) -> bool:
-    """Whether each dimension steps over all that those of smaller steps reach, as in all views
-    that share no memory but those of as_strided."""
+    """Return True if each stride exceeds the extent of all dimensions with smaller strides.
+
+    That proves that no two elements share memory. It holds for all views without overlap, except
+    for some made by ``as_strided``.
+    """
     reached = 0
     for step, n in sorted(zip(strides, shape, strict=True)):
         if n > 1:

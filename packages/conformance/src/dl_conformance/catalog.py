@@ -1,4 +1,4 @@
-"""All cases, by operator; the modules of :mod:`dl_conformance.cases` are imported lazily."""
+"""Catalog of all cases by operator; modules of :mod:`dl_conformance.cases` are imported lazily."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .reference import family_of_module, find
 
 @cache
 def case_modules() -> tuple[str, ...]:
-    """The names of all modules of cases."""
+    """Return the names of all modules of cases."""
     from dl_conformance import cases
 
     return tuple(sorted(x.name for x in pkgutil.iter_modules(cases.__path__)))
@@ -29,7 +29,7 @@ def case_modules() -> tuple[str, ...]:
 
 @cache
 def cases_of_family(family: str) -> dict[str, tuple[Case, ...]]:
-    """The cases of a family by operator; those without a reference are left out."""
+    """Return the cases of a family by operator, without operators that lack a reference."""
     found: dict[str, dict[str, Case]] = {}
     for case in (*_of_modules(family), *_of_promotion(family), *_of_models(family)):
         known = found.setdefault(case.operator, {})
@@ -40,9 +40,9 @@ def cases_of_family(family: str) -> dict[str, tuple[Case, ...]]:
 
 
 def _free_name(case: Case, known: Mapping[str, Case]) -> str:
-    """Return the name of a case, numbered where another call has it.
+    """Return the name of a case, with a number if another call already has that name.
 
-    Names do not show all that calls differ in: elements, and the shapes and dtypes of outputs.
+    Calls that differ only in elements, or in shapes and dtypes of outputs, have the same name.
     """
     name, number = case.name, 1
     while name in known and not _is_same(known[name], case):
@@ -78,28 +78,28 @@ def _of_models(family: str) -> Iterator[Case]:
 
 
 def cases_of(operator: str) -> tuple[Case, ...]:
-    """The cases of an operator."""
+    """Return the cases of an operator."""
     return cases_of_family(load()[operator].family).get(operator, ())
 
 
 def all_cases() -> Iterator[Case]:
-    """Every case, in the order of the contract."""
+    """Yield every case, in the order of the contract."""
     for operator in load():
         yield from cases_of(operator)
 
 
 def cases_of_files(paths: Iterable[str]) -> dict[str, Case]:
-    """The cases of files by name, as :mod:`.captured` reads them.
+    """Return the cases of case files by name; see :mod:`.captured`.
 
-    :raises CaseFileError: one of them has no cases.
+    :raises CaseFileError: a file is invalid.
     """
     return {case.name: case for path in paths for case in read_cases(Path(path))}
 
 
 def case_named(name: str) -> Case:
-    """A case by its name.
+    """Return the case with a name.
 
-    :raises KeyError: there is none.
+    :raises KeyError: no case has that name.
     """
     operator = name.partition("[")[0]
     for case in cases_of(operator) if operator in load() else ():
@@ -109,6 +109,6 @@ def case_named(name: str) -> Case:
 
 
 def in_sample(name: str, parts: int, seed: int) -> bool:
-    """Whether a case is in the one of so many parts that the seed chooses."""
+    """Return True if a case is in the one of ``parts`` random parts that the seed selects."""
     digest = hashlib.blake2b(f"{seed} {name}".encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") % parts == 0

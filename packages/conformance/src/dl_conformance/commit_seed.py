@@ -1,4 +1,4 @@
-"""A seed for samples that is another one for each commit, so that in time all cases run."""
+"""Seed for samples of cases that changes with each commit, so that over time all cases run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 def commit_seed(folder: Path) -> str:
     """Return the short name of the commit that is checked out in a folder's git repository.
 
-    The same tree has the same samples. Where there is no repository, or no git, it is ``"0"``.
+    The same commit draws the same samples. Without a repository or without git, it is ``"0"``.
     """
     command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
     try:

@@ -1,4 +1,4 @@
-"""The dtype of every tensor of a call, from the rules of the schema."""
+"""Resolution of the dtypes of a call's tensors from the rules of the schema."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ COMPLEX_OF = {"float16": "complex32", **{real: wide for wide, real in REAL_OF.it
 
 
 def main_dtypes(operator: Operator) -> tuple[str, ...]:
-    """The dtypes that the tensors of the operator share."""
+    """Return the dtypes that the tensors of the operator share."""
     return expand_dtypes(operator.dtypes)
 
 
 def resolve(operator: Operator, main: str, given: Mapping[str, str]) -> dict[str, str]:
-    """The dtype of every tensor parameter, those first on which others depend.
+    """Return the dtype of every tensor parameter, resolving dependencies first.
 
-    :param main: what a rule that leaves a choice gives, where it allows it.
-    :param given: those that the call names.
+    :param main: preferred dtype where a rule allows several.
+    :param given: dtypes that the call specifies.
     """
     waiting = {p.name: p.dtype for p in operator.params if p.dtype and p.name not in given}
     known = dict(given)
@@ -37,7 +37,7 @@ def resolve(operator: Operator, main: str, given: Mapping[str, str]) -> dict[str
 
 
 def by_rule(rule: str, operator: Operator, known: Mapping[str, str], main: str) -> str:
-    """What one rule gives."""
+    """Return the dtype that one rule determines."""
     head, _, rest = rule.partition(" ")
     if head in ("float", "real", "complex") and rest.startswith("of "):
         dtype = _of(rest[3:], operator, known, main)
@@ -63,7 +63,7 @@ def _of(rest: str, operator: Operator, known: Mapping[str, str], main: str) -> s
 def common_dtype(
     rule: Promotion, arguments: Mapping[str, Any], dtypes: Mapping[str, str]
 ) -> str | None:
-    """The dtype that the operands of a call meet in."""
+    """Return the dtype to which the operands of a call are promoted."""
     operands: list[Operand] = []
     for name in rule.operands:
         value = arguments.get(name)
@@ -78,7 +78,7 @@ def common_dtype(
 def with_promotion(
     operator: Operator, arguments: Mapping[str, Any], dtypes: Mapping[str, str]
 ) -> dict[str, str]:
-    """The dtypes of a call's tensors, its result having the one that its operands meet in."""
+    """Return the dtypes of a call's tensors, with the promoted dtype for the result."""
     rule, found = promotion(operator.name), dict(dtypes)
     if rule is not None and rule.kind == "common" and rule.result not in arguments:
         found[rule.result] = common_dtype(rule, arguments, dtypes) or found[rule.result]

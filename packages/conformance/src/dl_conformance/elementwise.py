@@ -1,4 +1,4 @@
-"""What references of elementwise operators share."""
+"""Helpers for references of elementwise operators."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .reference import Array, Compute, reference
 
 
 def as_dtype_of(input: Array, value: Any) -> Array:
-    """A number, or an array, in the dtype that the input is computed in."""
+    """Convert a number or an array to the dtype in which the input is computed."""
     return np.asarray(value).astype(input.dtype)
 
 
 def as_float(input: Array) -> Array:
-    """The input in a wide floating dtype: integers and bools are taken as float32."""
+    """Convert the input to a wide floating-point dtype; integers and bools go through float32."""
     return input if input.dtype.kind in "fc" else input.astype(np.float32).astype(np.longdouble)
 
 
@@ -35,7 +35,7 @@ def _unary(function: Callable[[Array], Array]) -> Compute:
 
 
 def each(function: Callable[[float], float]) -> Callable[[Array], Array]:
-    """A function of Python's floats for arrays."""
+    """Vectorize a function of Python floats."""
 
     def computed(values: Array) -> Array:
         flat = [function(float(x)) for x in np.ravel(values)]
@@ -52,8 +52,10 @@ HALF_LOG_TWO_PI = np.longdouble("0.918938533204672741780329736405617639861")
 
 
 def lgamma(x: Array) -> Array:
-    """Stirling's series, for which positive numbers are moved up; infinity at poles and nan
-    between those."""
+    """Return log |Γ(x)| for x > 0 by Stirling's series (DLMF 5.11.1) after the recurrence 5.5.1.
+
+    The result is infinity at poles and NaN at other negative numbers.
+    """
     product, at = np.ones(x.shape, np.longdouble), np.where(x > 0, x, 1)
     for _ in range(60):
         low = at < 60
@@ -66,7 +68,7 @@ def lgamma(x: Array) -> Array:
 
 
 def sigmoid(x: Array) -> Array:
-    """Accurate on both sides of 0, for real numbers."""
+    """Return the sigmoid, accurate on both sides of 0 for real numbers."""
     if x.dtype.kind == "c":
         return 1 / (1 + np.exp(-x))
     small = np.exp(-np.abs(x))

@@ -1,4 +1,4 @@
-"""Why a selection chooses nothing: which of its options does that, and what was perhaps meant."""
+"""Explanation of an empty selection: the options responsible, and likely intended names."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import replace
 from shlex import quote
 
 from .expression import parse
-from .near import near_words, told
+from .near import format_suggestions, near_words
 from .selection import Selection, SelectionError
 
 
 def chosen_names(selection: Selection) -> list[str]:
-    """The names of the checks and cases that are chosen, which are some.
+    """Return the names of the selected checks and cases; there is at least one.
 
-    :raises SelectionError: there are none, or an option is malformed.
-    :raises CaseFileError: a file has no cases.
+    :raises SelectionError: nothing is selected, or an option is malformed.
+    :raises CaseFileError: a file is invalid.
     """
     names = [*selection.checks(), *(case.name for case in selection.cases())]
     if not names:
@@ -23,7 +23,7 @@ def chosen_names(selection: Selection) -> list[str]:
 
 
 def why_empty(selection: Selection) -> str:
-    """The options of a selection that chooses no case, and which of them alone chooses none."""
+    """Describe the options of an empty selection, and those that alone choose no case."""
     given = selection.options()
     if len(given) == 1:
         ((field, option),) = given.items()
@@ -39,7 +39,7 @@ def why_empty(selection: Selection) -> str:
 
 
 def _only(selection: Selection, field: str) -> Selection:
-    """Without the other options that narrow it."""
+    """Return the selection with only one of its options."""
     kept = (field, "seed") if field == "parts" else (field,)
     alone = {name: getattr(selection, name) for name in kept}
     return replace(Selection(files=selection.files), **alone)
@@ -50,12 +50,12 @@ def _is_empty(selection: Selection) -> bool:
 
 
 def _perhaps(selection: Selection, field: str) -> str:
-    """Of the words of ``-k``, those that are in no name; of what failed, a case that is gone."""
+    """Name the words of ``-k`` that no name contains, or a failed case that no longer exists."""
     if field == "failed":
         gone = min(selection.failed or ())
-        return f": {quote(gone)} is no case of the suite; those of files need --cases"
+        return f": {quote(gone)} is not a case of the suite; cases of files need --cases"
     if field != "expression":
         return ""
     absent = near_words(parse(selection.expression).words)
-    said = [f"{word!r} is in no name{told(near)}" for word, near in absent.items()]
+    said = [f"{word!r} is in no name{format_suggestions(near)}" for word, near in absent.items()]
     return f": {'; '.join(said)}" if said else ""

@@ -1,7 +1,7 @@
-"""What ``-k`` takes: words, ``and``, ``or``, ``not`` and parentheses, as pytest's does.
+"""Parser for ``-k`` expressions: words, ``and``, ``or``, ``not`` and parentheses, as in pytest.
 
-A word is in a name or it is not, in either case of letters. Words side by side are all in it, as if
-``and`` stood between them; one in quotes may hold spaces, parentheses and the names of operators.
+A word matches if the name contains it, ignoring case. Adjacent words are combined with ``and``.
+A quoted word may contain spaces, parentheses and the words ``and``, ``or`` and ``not``.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ TOKEN = re.compile(
     r"""(?P<quoted>"[^"]*"|'[^']*')|(?P<open>["'])|(?P<plain>[()]|[^\s()]+)""",
 )
 DEEPEST = 50
-"""Parentheses within each other."""
+"""Maximum nesting depth of parentheses."""
 Rule = Callable[[str], bool]
-"""Whether a name in small letters is meant."""
+"""Predicate on a lowercase name."""
 
 
 class ExpressionError(Exception):
-    """It is no expression."""
+    """A ``-k`` expression is malformed."""
 
 
 @dataclass(frozen=True)
 class Expression:
-    """What was parsed.
+    """A parsed expression.
 
-    :ivar words: all that stand in it, without those under a ``not``.
+    :ivar words: all words of the expression that are not negated.
     """
 
     rule: Rule
     words: tuple[str, ...] = ()
 
     def means(self, name: str) -> bool:
-        """Whether it chooses a name."""
+        """Return True if the expression matches a name."""
         return self.rule(name.lower())
 
 
 def parse(text: str) -> Expression:
-    """Read an expression; one of nothing but spaces chooses every name.
+    """Parse an expression; an empty one matches every name.
 
-    :raises ExpressionError: it is malformed; the message has the text and the column.
+    :raises ExpressionError: the expression is malformed; the message has the text and the column.
     """
     if not text.strip():
         return Expression(lambda name: True)
@@ -60,7 +60,7 @@ class _Parser:
     def whole(self) -> Expression:
         rule = self._either()
         if self._peek() is not None:
-            raise self._wrong("there is nothing that this ')' closes")
+            raise self._wrong("this ')' has no matching '('")
         return Expression(rule, tuple(self.words))
 
     def _either(self) -> Rule:
@@ -91,7 +91,7 @@ class _Parser:
     def _grouped(self) -> Rule:
         self.depth += 1
         if self.depth > DEEPEST:
-            raise self._wrong(f"there are more than {DEEPEST} parentheses within each other")
+            raise self._wrong(f"parentheses are nested more than {DEEPEST} deep")
         opened = self.at
         self.at += 1
         rule = self._either()
@@ -105,7 +105,7 @@ class _Parser:
     def _word(self) -> Rule:
         if self._peek() in (None, "and", "or", ")"):
             found = repr(self._peek()) if self._peek() else "the end"
-            raise self._wrong(f"want a word, 'not' or '(' and not {found}")
+            raise self._wrong(f"expected a word, 'not' or '(', got {found}")
         token = self.tokens[self.at]
         if token["open"]:
             raise self._wrong("this quote is not closed")
@@ -117,9 +117,9 @@ class _Parser:
         return lambda name: small in name
 
     def _peek(self) -> str | None:
-        """The next token; None at the end."""
+        """Return the next token, or None at the end."""
         return self.tokens[self.at][0] if self.at < len(self.tokens) else None
 
-    def _wrong(self, said: str) -> ExpressionError:
+    def _wrong(self, message: str) -> ExpressionError:
         column = self.tokens[self.at].start() if self.at < len(self.tokens) else len(self.text)
-        return ExpressionError(f"-k {self.text!r}: column {column + 1}: {said}")
+        return ExpressionError(f"-k {self.text!r}: column {column + 1}: {message}")

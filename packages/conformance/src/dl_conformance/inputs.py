@@ -1,6 +1,6 @@
-"""Elements from raw words of Philox, through transforms of our own: the same with every numpy.
+"""Reproducible random elements from raw Philox words and our own transforms.
 
-numpy promises the words of its generators, not what its distributions make of them.
+NumPy guarantees the raw words of its bit generators across versions, but not its distributions.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ EDGES = (
     *(float("nan"), 1.0, float("inf"), -0.0, 0.5, float("-inf"), 0.0, -1.0, "tiny", -2.5),
     *("max", 2.0, "-max", "smallest normal", 0.75, "-tiny", -0.5),
 )
-"""Where functions and their implementations go wrong, between ordinary numbers."""
+"""Values at which functions and their implementations often fail, between ordinary numbers."""
 SPECIAL = tuple(x for x in EDGES if x not in ("max", "-max"))
-"""The same without those whose sums overflow."""
+"""Edge values without those whose sums overflow."""
 
 
 def words(key: str, count: int) -> npt.NDArray[np.uint64]:
-    """Raw words of 64 bits; another key gives others."""
+    """Return raw 64-bit words that depend on the key."""
     digest = hashlib.blake2b(key.encode(), digest_size=16).digest()
     generator = np.random.Philox(key=np.frombuffer(digest, "<u8").astype(np.uint64))
     return np.asarray(generator.random_raw(count), np.uint64).reshape(count)
 
 
 def uniform(key: str, count: int, low: float, high: float) -> Array:
-    """Numbers of float64 in [low, high)."""
+    """Return float64 numbers in [low, high)."""
     unit = (words(key, count) >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return np.asarray(low + (high - low) * unit)
 
 
 def integers(key: str, count: int, low: int, high: int) -> Array:
-    """Integers from low to high, both included."""
+    """Return integers from low to high, both included."""
     span = np.uint64(high - low + 1)
     return np.asarray((words(key, count) % span).astype(np.int64) + low)
 
 
 def stored(values: npt.ArrayLike, dtype: str) -> Array:
-    """Numbers rounded to the dtype, as numpy stores it: bfloat16 and complex32 as bits."""
+    """Round numbers to the dtype in its NumPy storage format: bfloat16 and complex32 as bits."""
     array = np.asarray(values)
     with np.errstate(all="ignore"):
         if dtype == "complex32":
@@ -60,7 +60,7 @@ def stored(values: npt.ArrayLike, dtype: str) -> Array:
 
 
 def exact(array: Array, dtype: str, wide: type[np.floating[Any]] = np.longdouble) -> Array:
-    """What stored elements mean: ``wide`` or clongdouble, integers and bools as they are."""
+    """Convert stored elements to ``wide`` or clongdouble exactly; keep integers and bools."""
     if dtype == "bfloat16":
         return np.asarray(bfloat16_to_float32(array)).astype(wide)
     if dtype in FLOATS:
@@ -72,7 +72,7 @@ def exact(array: Array, dtype: str, wide: type[np.floating[Any]] = np.longdouble
 
 
 def edge_values(dtype: str, special: bool) -> Array:
-    """The edge values of a dtype, as it stores them."""
+    """Return the edge values of a dtype in its storage format."""
     if dtype == "bool":
         return np.array([True, False])
     if dtype in COMPLEX:
@@ -99,7 +99,7 @@ def edge_values(dtype: str, special: bool) -> Array:
 
 
 def wrong_everywhere(want: Array, dtype: str) -> Array:
-    """Stored elements none of which is right: what an output holds before the call."""
+    """Return stored elements that all differ from ``want``, to fill outputs before the call."""
     if dtype == "bool":
         return ~want.astype(bool)
     if dtype not in FLOATS and dtype not in (*COMPLEX, "complex32"):

@@ -1,4 +1,4 @@
-"""The same elements with other strides and offsets."""
+"""Memory layouts: the same elements with different strides and storage offsets."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Shape = tuple[int, ...]
 
 
 class Strided(NamedTuple):
-    """A layout by its strides and where it begins, in elements."""
+    """A layout given by strides and storage offset, in elements."""
 
     strides: Shape
     offset: int = 0
 
 
 CONTIGUOUS, PRESERVE = 0, 3
-"""Of ``diopiMemoryFormat_t``; the others put the channels last."""
+"""Values of ``diopiMemoryFormat_t``; the others are channels-last formats."""
 LAYOUTS = ("contiguous", "transposed", "strided", "offset", "expanded", "channels-last")
 
 
 def applies(layout: str, shape: Shape) -> bool:
-    """Whether a tensor of the shape can have the layout and differs from a contiguous one then."""
+    """Return True if the layout is possible for the shape and differs from a contiguous one."""
     if layout == "channels-last":
         return len(shape) in (4, 5)
     if layout == "transposed":
@@ -36,7 +36,7 @@ def applies(layout: str, shape: Shape) -> bool:
 
 
 def strides_of(layout: str, shape: Shape) -> tuple[Shape, int]:
-    """``(strides, offset)`` in elements; contiguous ones where the layout does not apply."""
+    """Return ``(strides, offset)`` in elements; contiguous where the layout does not apply."""
     order = list(range(len(shape)))
     if layout == "transposed":
         order.reverse()
@@ -53,7 +53,7 @@ def strides_of(layout: str, shape: Shape) -> tuple[Shape, int]:
 
 
 def _is_dense(sizes: list[int], strides: list[int]) -> bool:
-    """Whether a tensor fills its memory; its dimensions come in the order of the strides."""
+    """Return True if a tensor is dense; dimensions are in descending order of strides."""
     step = 1
     for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
         if size != 1 and stride != step:
@@ -63,10 +63,10 @@ def _is_dense(sizes: list[int], strides: list[int]) -> bool:
 
 
 def in_format(memory_format: int, shape: Shape, strides: Shape) -> Shape:
-    """Strides of a dense tensor in a memory format of the contract.
+    """Return the strides of a dense tensor in a memory format of the contract.
 
-    :param strides: of the tensor whose order of dimensions is kept, where the format says so and
-        the tensor is dense.
+    :param strides: strides of the source tensor; the preserve format keeps their order of
+        dimensions if the source is dense.
     """
     order = list(range(len(shape)))
     if memory_format == PRESERVE:
@@ -82,7 +82,7 @@ def in_format(memory_format: int, shape: Shape, strides: Shape) -> Shape:
 
 
 def place(vendor: Vendor, elements: Array, dtype: str, layout: str | Strided) -> Tensor:
-    """A tensor with the stored elements; where it is expanded, they repeat along dimension 0."""
+    """Create a tensor with the stored elements in a layout; "expanded" repeats dimension 0."""
     shape = elements.shape
     strides, offset = layout if isinstance(layout, Strided) else strides_of(layout, shape)
     if layout == "contiguous" or prod(shape) == 0:

@@ -1,4 +1,4 @@
-"""Names that are near to one that there is not."""
+"""Close matches for an unknown operator, case name or word."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .catalog import all_cases, cases_of
 from .checks.check import SUBJECT, checks
 
 SHOWN = 5
-"""How many are told."""
+"""Maximum number of suggestions."""
 
 
-def told(near: Iterable[str]) -> str:
-    """The end of a message that says what there is not; nothing where nothing is near."""
+def format_suggestions(near: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: close matches, or ""."""
     found = ", ".join(near)
-    return f"; near to it: {found}" if found else ""
+    return f"; did you mean: {found}" if found else ""
 
 
 def near_operators(name: str) -> list[str]:
-    """Operators whose names are near, whatever the case of letters, with and without ``diopi``."""
+    """Return operators with similar names, ignoring case and the prefix ``diopi``."""
     known = {_short(operator.lower()): operator for operator in (*load(), SUBJECT)}
     return [known[x] for x in get_close_matches(_short(name.lower()), [*known], SHOWN)]
 
 
 def near_cases(name: str) -> list[str]:
-    """Cases of the same operator with such a name; operators, where there is no such one."""
+    """Return similar cases of the same operator, or similar operators if it is unknown."""
     operator = name.partition("[")[0]
     if operator == SUBJECT:
         return get_close_matches(name, [*checks()], SHOWN)
@@ -38,7 +38,7 @@ def near_cases(name: str) -> list[str]:
 
 
 def near_words(words: Iterable[str]) -> dict[str, list[str]]:
-    """By word that is in no name of a case or check: words that are, and are near."""
+    """Map each word that no case or check contains to similar words that some do."""
     names = {name.lower() for name in (*checks(), *(case.name for case in all_cases()))}
     absent = [x for x in dict.fromkeys(words) if not any(x.lower() in name for name in names)]
     parts = {part for name in names for part in re.split(r"[\[\]\s-]+", name) if part}

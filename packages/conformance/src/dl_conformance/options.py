@@ -1,4 +1,4 @@
-"""The options that the command and the plugin of pytest share, and what they ask for."""
+"""Options that the command and the pytest plugin share, and their interpretation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Add = Callable[..., Any]
 
 
 class Options(Protocol):
-    """What either of them parsed."""
+    """Parsed options."""
 
     vendor: str | None
     library: str | None
@@ -37,13 +37,13 @@ class Options(Protocol):
 
 
 LONGEST = 24 * 3600.0
-"""Seconds of a case."""
+"""Maximum timeout of a case in seconds."""
 
 
 def seconds(text: str) -> float:
-    """How long a case may take.
+    """Parse the timeout of a case.
 
-    :raises ArgumentTypeError: no case can take so long.
+    :raises ArgumentTypeError: the number is out of range.
     """
     found = float(text)
     if not 0 < found <= LONGEST:
@@ -52,102 +52,104 @@ def seconds(text: str) -> float:
 
 
 def jobs(text: str) -> int:
-    """How many workers.
+    """Parse the number of workers.
 
-    :raises ArgumentTypeError: there are none.
+    :raises ArgumentTypeError: the number is less than 1.
     """
     found = int(text)
     if found < 1:
-        raise ArgumentTypeError(f"{text} is no number of workers; 1 is the least")
+        raise ArgumentTypeError(f"{text} is not a valid number of workers; the minimum is 1")
     return found
 
 
 def add_targets(add: Add) -> None:
-    """What is tested."""
-    add("--vendor", metavar="NAME", help="an installed vendor")
-    add("--library", metavar="PATH", help="a library, of either style")
+    """Add the options that select the library under test."""
+    add("--vendor", metavar="NAME", help="name of an installed vendor")
+    add("--library", metavar="PATH", help="path of a library with a vendor table or DIOPI symbols")
 
 
 def add_options(add: Add) -> None:
-    """What is known of the library, and which cases run."""
-    add("--runtime", metavar="PATH", help="a library that --library takes functions from")
+    """Add the options that describe the library and select cases."""
+    add("--runtime", metavar="PATH", help="path of a library to load first, for --library")
     add(
         "--simulate",
         action="store_true",
-        help="with a simulated driver, where --vendor has one: no device is needed or judged",
+        help="use the simulated driver of --vendor, which needs no device",
     )
     add(
         "--adaptor",
         metavar="FILE",
-        help="what is converted for its operators; default: the vendor's own adaptor file",
+        help="adaptor file with conversions for its operators (default: the vendor's own)",
     )
     add(
         "--unguarded",
         action="store_true",
-        help="leave the memory around tensors to a sanitizer, which sees reads there too",
+        help="do not guard the memory around tensors; a sanitizer then checks reads there too",
     )
     add(
         "--known-failures",
         metavar="FILE",
-        help="names of cases that fail; default: the vendor's own",
+        help="file with names of cases that are known to fail (default: the vendor's own)",
     )
     add(
         "--profile",
         metavar="NAME",
-        help="what a profile promises, and nothing of it is unsupported",
+        help="run what a profile promises; unsupported cases fail",
     )
     add(
         "--fname",
         action="append",
         default=[],
         metavar="OP",
-        help="an operator: Add, 'diopiFore*'",
+        help="operator name or pattern: Add, 'diopiFore*' (repeatable)",
     )
     add(
         "--filter-dtype",
         action="append",
         default=[],
         metavar="DTYPE",
-        help="cases of a dtype",
+        help="dtype of the cases (repeatable)",
     )
-    add("--nhwc", action="store_true", help="cases whose tensors are channels-last")
-    add("--model", action="append", default=[], metavar="NAME", help="the calls of a model")
+    add("--nhwc", action="store_true", help="run only cases with channels-last tensors")
+    add("--model", action="append", default=[], metavar="NAME", help="run only calls of this model")
     add(
         "--cases",
         action="extend",
         nargs="+",
         default=[],
         metavar="FILE",
-        help="cases of files too, as `dl bundle to-conformance` writes them",
+        help="case files to run as well, as `dl bundle to-conformance` writes them",
     )
-    add("--sample", default="1", metavar="N/SEED", help="one case of N, chosen by the seed")
+    add("--sample", default="1", metavar="N/SEED", help="run one case in N, chosen by the seed")
     add(
         "--seconds",
         type=seconds,
         default=60.0,
         metavar="S",
-        help="how long a case may take (60)",
+        help="timeout of a case in seconds (default: 60)",
     )
 
 
 def target_of(options: Options) -> tuple[Target, frozenset[str]]:
-    """What to test, and the names of its cases that are known to fail.
+    """Return the library under test and the names of its cases that are known to fail.
 
-    :raises TargetError: there is none, or its list names a case that there is not.
-    :raises CaseFileError: a file has no cases.
+    :raises TargetError: no library is given, or its list names an unknown case.
+    :raises CaseFileError: a file is invalid.
     """
     file = options.known_failures
     if options.library and options.vendor:
-        raise TargetError("name one thing to test: --vendor NAME or --library PATH")
+        raise TargetError("give either --vendor NAME or --library PATH, not both")
     if options.simulate and not options.vendor:
-        raise TargetError("--simulate asks a vendor for its simulated driver: name it by --vendor")
+        raise TargetError(
+            "--simulate uses the simulated driver of a vendor: name one with --vendor"
+        )
     if options.library:
         target = of_library(options.library, options.runtime)
     elif options.vendor:
         target, own = of_vendor(options.vendor, options.simulate)
         file = file or (str(own) if own else None)
     else:
-        raise TargetError("name what to test: --vendor NAME or --library PATH")
+        raise TargetError("name a library to test: --vendor NAME or --library PATH")
     target = replace(target, guarded=not options.unguarded)
     if options.adaptor:
         target = replace(target, adaptor=str(Path(options.adaptor).absolute()))
@@ -155,15 +157,15 @@ def target_of(options: Options) -> tuple[Target, frozenset[str]]:
     named = (case.name for case in all_cases())
     files = cases_of_files(options.cases)
     if known and (unknown := known.difference(checks(), named, files)):
-        raise TargetError(f"{file}: there is no case {min(unknown)!r}")
+        raise TargetError(f"{file}: unknown case {min(unknown)!r}")
     return target, known
 
 
 def selection_of(options: Options) -> Selection:
-    """The cases that are asked for.
+    """Return the selection of cases.
 
     :raises SelectionError: an option is malformed.
-    :raises TargetError: there is no such profile.
+    :raises TargetError: the profile is unknown.
     """
     parts, seed = sample_of(options.sample)
     return Selection(

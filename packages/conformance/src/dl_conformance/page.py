@@ -1,4 +1,4 @@
-"""One self-contained page of HTML for a report, or for several side by side."""
+"""Self-contained HTML page for one report, or for several side by side."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from .results import COUNTED, called, clustered
 Report = Mapping[str, Any]
 
 WORST_FIRST = ("failed", "known failure", "passed", "unchecked", "skipped", "unsupported")
-"""Which status a cell shows, of those that its cases have."""
+"""Statuses in order of precedence: a cell shows the first one that its cases have."""
 EDGES = (0.0, 1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0)
-"""Where the bars of the histogram end, in units of the bound."""
+"""Upper edges of the histogram's bins, in units of the error bound."""
 EDGE_NAMES = ("0", "1/64", "1/32", "1/16", "1/8", "1/4", "1/2", "1", "more")
 LEGEND = {
     "passed": "passed; the number is the worst element in units of its bound",
     "failed": "failed",
-    "known failure": "fails, and the vendor says so",
+    "known failure": "fails, and is on the vendor's list of known failures",
     "unsupported": "not implemented, or the dtype is declined",
     "unchecked": "ran, with nothing to check",
 }
 
 
 def page(reports: Sequence[Report]) -> str:
-    """The page.
+    """Render the page.
 
     :param reports: as :meth:`.results.Results.as_dict` makes them.
     """
@@ -40,9 +40,9 @@ def page(reports: Sequence[Report]) -> str:
         f"<h1>Conformance of {escape(' and '.join(names))}</h1>",
         _summary(reports, names),
         *(_failures(report, name) for report, name in zip(reports, names, strict=True)),
-        "<h2>How large the errors are</h2>",
-        "<p>Cases by their worst element, in units of the bound that is derived for it. "
-        "To the right of 1 is wrong.</p><div class=charts>",
+        "<h2>Error distribution</h2>",
+        "<p>Cases by their worst element, in units of its error bound. "
+        "Results above 1 are wrong.</p><div class=charts>",
         *(_histogram(report, name) for report, name in zip(reports, names, strict=True)),
         "</div>",
         *(_conversions(report, name) for report, name in zip(reports, names, strict=True)),
@@ -66,7 +66,7 @@ def _asset(name: str) -> str:
 
 
 def name_of(report: Report) -> str:
-    """The vendor of a report, with its version."""
+    """Return the vendor of a report, with its version."""
     return called(report["vendor"])
 
 
@@ -104,7 +104,7 @@ def _failures(report: Report, name: str) -> str:
 
 
 def _conversions(report: Report, name: str) -> str:
-    """What the vendor's adaptor did; nothing for a vendor without one."""
+    """Render the conversions by the vendor's adaptor; "" for a vendor without one."""
     rows = "".join(
         f"<tr><th>{escape(operator)}<td>{escape(what)}<td>{times}"
         for operator, found in report.get("conversions", {}).items()
@@ -114,14 +114,14 @@ def _conversions(report: Report, name: str) -> str:
     if not adapted:
         return ""
     return (
-        f"<h2>What the adaptor of {escape(name)} converted</h2><p>{escape(adapted)}.</p>"
+        f"<h2>Conversions by the adaptor of {escape(name)}</h2><p>{escape(adapted)}.</p>"
         f"<details><summary>by operator</summary><table class=summary>{rows}</table></details>"
     )
 
 
 def _histogram(report: Report, name: str) -> str:
     worst = [x["worst"] for x in report["cases"] if x.get("worst") is not None]
-    # Of what has to be exact, a wrong element is infinitely far off, which JSON cannot say.
+    # An exact result that is wrong has an infinite error, which JSON cannot represent.
     wrong = [x for x in report["cases"] if x.get("cause", "").startswith("wrong")]
     worst += [math.inf for x in wrong if x.get("worst") is None]
     counts = Counter(next((i for i, e in enumerate(EDGES) if x <= e), len(EDGES)) for x in worst)
@@ -152,8 +152,8 @@ def _legend() -> str:
     return (
         f"<ul class=legend>{items}</ul><p><label>Operators <input id=filter type=search "
         "placeholder='Conv, norm, …'></label> <label><input id=wrong type=checkbox> only those "
-        "with failures</label> <label><input id=lacking type=checkbox> only those that a vendor "
-        "lacks</label></p>"
+        "with failures</label> <label><input id=lacking type=checkbox> only those missing from a "
+        "vendor</label></p>"
     )
 
 
@@ -213,7 +213,7 @@ def _class(status: str) -> str:
 
 
 def _glyph(status: str, cell: Mapping[str, Any]) -> str:
-    """What a cell says without its color."""
+    """Return the text of a cell, so that its color is not needed."""
     if status == "passed":
         worst = cell.get("worst", 0.0)
         return f"{worst:.2f}".lstrip("0") if worst >= 0.005 else "✓"

@@ -1,6 +1,6 @@
-"""The stream of random numbers of the contract, and what is drawn from it, in plain integers.
+"""Random number stream and distributions of the contract, in plain integers.
 
-docs/random.md of dl-diopi-proto says what is computed here, and names the sources.
+docs/random.md of dl-diopi-proto specifies the algorithms and names the sources.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ATTEMPTS = 128
 
 @lru_cache(1 << 12)
 def philox(seed: int, step: int, attempt: int = 0) -> tuple[int, ...]:
-    """The four words of a step of Philox4x32-10 (Salmon et al., SC 2011)."""
+    """Return the four words of one counter of Philox4x32-10 (Salmon et al., SC 2011)."""
     key = [seed & 0xFFFFFFFF, seed >> 32]
     counter = [step & 0xFFFFFFFF, step >> 32, attempt & 0xFFFFFFFF, attempt >> 32]
     for _ in range(10):
@@ -35,7 +35,7 @@ def philox(seed: int, step: int, attempt: int = 0) -> tuple[int, ...]:
 
 
 def word(state: State, element: int, attempt: int, long: bool) -> int:
-    """The word of an element, or the two that make one of 64 bits."""
+    """Return the 32-bit word of an element, or the 64-bit word if ``long``."""
     seed, offset = state
     if not long:
         return philox(seed, offset + element // 4, attempt)[element % 4]
@@ -44,7 +44,7 @@ def word(state: State, element: int, attempt: int, long: bool) -> int:
 
 
 def below(state: State, element: int, count: int, long: bool) -> int:
-    """An integer in [0, count), without bias."""
+    """Return an unbiased integer in [0, count) (Lemire, 2019)."""
     end = 1 << (64 if long else 32)
     product = 0
     for attempt in range(ATTEMPTS):
@@ -55,7 +55,7 @@ def below(state: State, element: int, count: int, long: bool) -> int:
 
 
 def units(state: State, count: int, dtype: str) -> Array:
-    """The uniform numbers in [0, 1) behind those of a dtype."""
+    """Return the uniform numbers in [0, 1) from which those of a dtype are derived."""
     bits, long = (53, True) if dtype == "float64" else (24, False)
     shift = (64 if long else 32) - bits
     drawn = [word(state, at, 0, long) >> shift for at in range(count)]
@@ -63,7 +63,7 @@ def units(state: State, count: int, dtype: str) -> Array:
 
 
 def normals(state: State, count: int, dtype: str) -> tuple[Array, Array]:
-    """Normal numbers with mean 0 and deviation 1, and the radius of each."""
+    """Return standard normal numbers (Box and Muller, 1958) and the radius of each."""
     even = count + count % 2
     if dtype == "float64":
         drawn = units(state, even, dtype)
@@ -77,7 +77,7 @@ def normals(state: State, count: int, dtype: str) -> tuple[Array, Array]:
 
 
 def chances(state: State, probabilities: Array) -> Array:
-    """Which of the elements are true, by the digits of a number in [0, 1) each."""
+    """Return Bernoulli samples: True where a uniform number of 96 bits is below the probability."""
     flat = np.ravel(probabilities).astype(Number)
     found = [
         sum(Number(word(state, at, k, False)) / Number(2) ** (32 * k + 32) for k in range(3)) < p

@@ -1,4 +1,4 @@
-"""What dl-conformance adds to ``dl``. Imports no torch."""
+"""Plugin of dl-core that adds ``dl conformance``. It does not import torch."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ hookimpl = pluggy.HookimplMarker("dl")
 
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
-    """The command ``dl conformance``."""
+    """Return the command ``dl conformance``."""
     from dl_core.commands import Command
 
-    help = "which operators of a library are right, and by how much the others are wrong"
+    help = "run the conformance suite on the operators of a library"
     return [Command.of_module("conformance", help, "dl_conformance.command")]

@@ -1,7 +1,7 @@
-"""Areas of convex figures given by points: the figure is the hull, which is never computed.
+"""Areas of convex hulls of points, without computing the hulls.
 
-At each x the figure reaches from the lowest to the highest of all segments between its points; the
-length is linear between the places where segments end or cross, so its integral is exact.
+At each x, the hull extends from the lowest to the highest of all segments between its points. Its
+height is linear between the x at which segments end or cross, so the integral is exact.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ def _segments(points: Array) -> Array:
 
 
 def _span(lines: Array, xs: Array) -> tuple[Array, Array]:
-    """The lowest and highest point of the figure at each x; where it is not, these are the wrong
-    way round.
-    """
+    """Return the lowest and highest point of the hull at each x; low > high outside of the hull."""
     x0, y0, x1, y1 = lines.T
     x = xs[:, None]
     there = (np.minimum(x0, x1) <= x) & (x <= np.maximum(x0, x1)) & (x0 != x1)
@@ -47,7 +45,7 @@ def _breaks(lines: Array) -> Array:
 
 
 def shared_area(*figures: Any) -> Any:
-    """The area that all figures cover."""
+    """Return the area of the intersection of all figures."""
     corners = [np.asarray(points, Number).reshape(-1, 2) for points in figures]
     lines = [_segments(points) for points in corners]
     xs = _breaks(np.concatenate(lines))
@@ -62,21 +60,21 @@ def shared_area(*figures: Any) -> Any:
 
 
 def rectangle(x: Any, y: Any, w: Any, h: Any, angle: Any) -> Array:
-    """Its corners."""
+    """Return the corners of a rotated rectangle."""
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     corners = np.array([[-w, -h], [w, -h], [w, h], [-w, h]]) / 2
     return np.asarray(corners @ turn.T + np.array([x, y]))
 
 
 def overlap(a: Any, b: Any, mode: int = 0) -> Any:
-    """The shared area over that of both together, or over the first."""
+    """Return intersection over union, or intersection over the first area if ``mode`` is set."""
     shared, first = shared_area(a, b), shared_area(a)
     return shared / (first if mode else first + shared_area(b) - shared)
 
 
 def terms_of_area(*figures: Any) -> Any:
-    """What the products sum up to that an area of these figures is a sum of, at most: two for each
-    corner of their intersection."""
+    """Return a bound on the sum of absolute products in an area: two for each corner of the
+    intersection (shoelace formula)."""
     corners = [np.asarray(points, Number).reshape(-1, 2) for points in figures]
     count = sum(len(points) for points in corners)
     return 2 * count * max(np.abs(points).max() for points in corners) ** 2

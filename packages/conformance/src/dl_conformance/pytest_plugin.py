@@ -1,7 +1,7 @@
-"""``pytest --pyargs dl_conformance --vendor NAME``: each case is a test of pytest's.
+"""pytest plugin: ``pytest --pyargs dl_conformance --vendor NAME`` runs each case as a test.
 
-The suite is in :mod:`dl_conformance.test_operators`. What is imported here is imported by every
-run of pytest where dl-conformance is installed: nothing more than the options.
+The tests are in :mod:`dl_conformance.test_operators`. Every run of pytest imports this module where
+dl-conformance is installed, so it imports only the options.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The samples of the bins of regions of feature maps, upright or turned."""
+"""Sampling grids of regions of feature maps, axis-aligned or rotated."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import numpy as np
 from .reference import Array, Expected
 from .sampling import Sampled, Weights, bordered
 
-Place = tuple[Any, Any, Any, Any]
-"""y, x, and the sizes of the terms of each."""
+Position = tuple[Any, Any, Any, Any]
+"""y, x, and the magnitudes of the terms of each."""
 Bins = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The samples of a region.
+    """Sampling grid of a region.
 
-    :ivar centre: x and y of its middle; ``size``: width and height.
-    :ivar angle: by which it is turned, with y downwards counter-clockwise.
-    :ivar samples: rows and columns of them in each bin.
+    :ivar centre: x and y of the center.
+    :ivar size: width and height.
+    :ivar angle: rotation, counter-clockwise with y pointing down.
+    :ivar samples: numbers of rows and columns of samples in each bin.
     """
 
     batch: int
@@ -34,7 +35,7 @@ class Grid:
 
     @classmethod
     def upright(cls, roi: Array, bins: Bins, ratio: int, scale: Any, aligned: bool) -> Grid:
-        """Of (batch, left, top, right, bottom)."""
+        """Create the grid of an axis-aligned region (batch, left, top, right, bottom)."""
         shift = 0.5 if aligned else 0.0
         low, high = roi[1:3] * scale - shift, roi[3:5] * scale - shift
         size = high - low if aligned else np.maximum(high - low, 1)
@@ -42,24 +43,24 @@ class Grid:
         return cls(int(roi[0]), bins, middle, size, np.longdouble(0), _count(size, bins, ratio))
 
     @classmethod
-    def turned(
+    def rotated(
         cls, roi: Array, bins: Bins, ratio: int, scale: Any, aligned: bool, clockwise: bool
     ) -> Grid:
-        """Of (batch, x and y of the middle, width, height, angle)."""
+        """Create the grid of a rotated region (batch, center x, center y, width, height, angle)."""
         size = roi[3:5] * scale if aligned else np.maximum(roi[3:5] * scale, 1)
         middle = roi[1:3] * scale - (0.5 if aligned else 0.0)
         angle = -roi[5] if clockwise else roi[5]
         return cls(int(roi[0]), bins, middle, size, angle, _count(size, bins, ratio))
 
-    def places(self, row: int, column: int) -> Iterator[Place]:
-        """Those of the samples of a bin."""
+    def positions(self, row: int, column: int) -> Iterator[Position]:
+        """Yield the positions of the samples of a bin."""
         cos, sin = np.cos(self.angle), np.sin(self.angle)
         terms = np.abs(self.size).sum() + 1
         for iy, ix in np.ndindex(*self.samples):
             v = (row + (iy + np.longdouble(0.5)) / self.samples[0]) / self.bins[0] - 0.5
             u = (column + (ix + np.longdouble(0.5)) / self.samples[1]) / self.bins[1] - 0.5
             x, y = u * self.size[0], v * self.size[1]
-            # Turned by -angle, because y points downwards.
+            # Rotate by -angle, because y points down.
             across, down = x * cos + y * sin, y * cos - x * sin
             sizes = np.abs(self.centre) + terms
             yield self.centre[1] + down, self.centre[0] + across, sizes[1], sizes[0]
@@ -76,17 +77,17 @@ Taken = Iterator[tuple[tuple[Any, ...], int, Weights]]
 
 
 def mean_weights(grids: list[Grid], shape: tuple[int, int]) -> Taken:
-    """What cells count in each bin: its place in the output, the batch, and their weights."""
+    """Yield the output index of each bin, its batch, and the weights of cells in its mean."""
     for k, grid in enumerate(grids):
         share = np.longdouble(1) / max(grid.samples[0] * grid.samples[1], 1)
         for row, column in np.ndindex(*grid.bins):
-            for y, x, of_y, of_x in grid.places(row, column):
+            for y, x, of_y, of_x in grid.positions(row, column):
                 taken = bordered(y, x, shape, of_y, of_x, share)
                 yield (k, slice(None), row, column), grid.batch, taken
 
 
 def pooled(planes: Array, grids: list[Grid]) -> Sampled:
-    """[K, C, h, w]: the mean of the samples of each bin."""
+    """Return the mean of the samples of each bin, [K, C, h, w]."""
     out = Sampled((len(grids), planes.shape[1], *grids[0].bins))
     for at, batch, taken in mean_weights(grids, planes.shape[2:]):
         out.take(at, planes[batch], taken)
@@ -94,7 +95,7 @@ def pooled(planes: Array, grids: list[Grid]) -> Sampled:
 
 
 def spread(before: Array, grad: Array, grids: list[Grid]) -> Sampled:
-    """What is added to planes: the gradient of each bin, to all that its mean was taken of."""
+    """Add the gradient of each bin to all cells that contribute to its mean."""
     out = Sampled(before.shape, before)
     for at, batch, taken in mean_weights(grids, before.shape[2:]):
         out.give(batch, grad[at], taken)
@@ -104,20 +105,20 @@ def spread(before: Array, grad: Array, grids: list[Grid]) -> Sampled:
 def largest(
     planes: Array, grids: list[Grid]
 ) -> tuple[Expected, tuple[Array, Array], tuple[Array, Array]]:
-    """The largest sample of each bin, and its place y, x with the sizes of the terms of that."""
+    """Return the largest sample of each bin, and its y and x with the magnitudes of their terms."""
     shape = (len(grids), planes.shape[1], *grids[0].bins)
     value, size = np.full(shape, -np.inf, np.longdouble), np.zeros(shape, np.longdouble)
     ys, xs, of_y, of_x = (np.zeros(shape, np.longdouble) for _ in range(4))
     for k, grid in enumerate(grids):
         for row, column in np.ndindex(*grid.bins):
             at = (k, slice(None), row, column)
-            for place in grid.places(row, column):
+            for place in grid.positions(row, column):
                 taken = bordered(*place[:2], planes.shape[2:], *place[2:])
                 sample = np.einsum("chw,hw->c", planes[grid.batch], taken.value)
                 terms = np.einsum("chw,hw->c", np.abs(planes[grid.batch]), taken.size)
                 more = sample > value[at]
                 value[at] = np.where(more, sample, value[at])
-                # The largest is as wrong as the most uncertain sample.
+                # The maximum is as inaccurate as the most inaccurate sample.
                 size[at] = np.maximum(size[at], terms)
                 for kept, number in zip((ys, xs, of_y, of_x), place, strict=True):
                     kept[at] = np.where(more, number, kept[at])

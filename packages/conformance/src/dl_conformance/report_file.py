@@ -1,4 +1,4 @@
-"""Files of reports: where one may be written, and what one that is read has to hold."""
+"""Reading, validation and writing of report files."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .results import FORMAT
 
 
 class ReportError(Exception):
-    """A file is no report of a run, or cannot become one."""
+    """A file is not a report, or a report cannot be written there."""
 
 
 def check_writable(name: str) -> None:
-    """Before a run, which is long.
+    """Check before a long run that its report can be written.
 
-    :raises ReportError: no file can be made there.
+    :raises ReportError: the file cannot be created.
     """
     path = Path(name)
     if not name or path.is_dir() or not path.parent.is_dir():
-        raise ReportError(f"{name!r} is no place for a report: name a file in a folder that exists")
+        raise ReportError(f"{name!r} is not a path for a report: name a file in an existing folder")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ReportError(f"{name!r} is no place for a report: it cannot be written")
+        raise ReportError(f"{name!r} is not a path for a report: it is not writable")
 
 
 def write(path: Path, text: str) -> None:
-    """Write a report. What UTF-8 cannot hold, as halves of characters, becomes a question mark.
+    """Write a report; characters that UTF-8 cannot encode, such as lone surrogates, become "?".
 
-    :raises ReportError: the disk is full, or else it cannot be.
+    :raises ReportError: the file cannot be written, for example because the disk is full.
     """
     try:
         path.write_text(text, encoding="utf-8", errors="replace")
@@ -39,25 +39,29 @@ def write(path: Path, text: str) -> None:
 
 
 def read_report(path: Path) -> dict[str, Any]:
-    """A report that was written before.
+    """Read a report.
 
-    :raises ReportError: it is not there, cannot be read, or is something else.
+    :raises ReportError: the file does not exist, is not readable, or is not a report.
     """
     try:
         report = read_regular_json(path, DOCUMENT_BYTES)
     except FileNotFoundError:
-        raise ReportError(f"{path}: there is no such report; a run writes it with --json") from None
+        raise ReportError(
+            f"{path}: the report does not exist; a run writes it with --json"
+        ) from None
     except OSError as error:
         raise ReportError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise ReportError(f"{path} is no report of a run: {error}") from None
+        raise ReportError(f"{path} is not a report of a run: {error}") from None
     if not isinstance(report, dict) or report.get("format") != FORMAT:
-        raise ReportError(f"{path} is no report of a run in format {FORMAT}: write one with --json")
+        raise ReportError(
+            f"{path} is not a report of a run in format {FORMAT}: write one with --json"
+        )
     if missing := REQUIRED - report.keys():
-        raise ReportError(f"{path} is no report of a run: it lacks {min(missing)!r}")
+        raise ReportError(f"{path} is not a report of a run: it has no {min(missing)!r}")
     for key, shape in SHAPES.items():
         if not _fits(report.get(key, {}), shape):
-            raise ReportError(f"{path} is no report of a run: its {key!r} has another form")
+            raise ReportError(f"{path} is not a report of a run: its {key!r} has the wrong type")
     return report
 
 
@@ -71,12 +75,12 @@ SHAPES: dict[str, Any] = {
     "models": {str: {str: {str: (int, [str])}}},
     "cases": [{str: (str, {str: int}, type(None), *NUMBER)}],
 }
-"""What the entries of a report are; a page is made of them, and shows numbers as they are."""
+"""Types of the entries of a report; a page renders them without further checks."""
 REQUIRED = frozenset(SHAPES) - {"conversions", "models"}
 
 
 def _fits(value: Any, shape: Any) -> bool:
-    """A mapping or list of what its one entry says; a type; one of several."""
+    """Return True if a value has a shape: a mapping, a list, a type, or a tuple of alternatives."""
     if isinstance(shape, tuple):
         return any(_fits(value, each) for each in shape)
     if isinstance(shape, dict):

@@ -1,4 +1,4 @@
-"""Samples of planes between their cells: a plane is the sum of tents over its cells."""
+"""Bilinear sampling of planes: a plane is the sum of tent functions over its cells."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from .reference import Array, Expected
 
 POSITION = 8
-"""Roundings of a position, of its weights, and of the products with them."""
+"""Roundings of a position, of its weights, and of the products with the weights."""
 
 
 def tents(at: Any, size: int) -> Array:
-    """How much each cell of a line counts at a position."""
+    """Return the interpolation weight of each cell of a line at a position."""
     return np.asarray(np.maximum(0, 1 - np.abs(at - np.arange(size))), np.longdouble)
 
 
 def slopes(at: Any, size: int) -> Array:
-    """The derivative of that with respect to the position, off the cells."""
+    """Return the derivatives of the weights with respect to a position between cells."""
     cells = np.arange(size)
     near = np.abs(at - cells) < 1
     return np.asarray(np.where(near, np.sign(cells - at), 0)).astype(np.longdouble)
@@ -27,11 +27,11 @@ def slopes(at: Any, size: int) -> Array:
 
 @dataclass(frozen=True)
 class Weights:
-    """What the cells of a plane count at a place.
+    """Interpolation weights of the cells of a plane at a position.
 
-    :ivar value: [H, W].
-    :ivar size: the same and what an error of the position adds, which is relative to the numbers
-        that the position is a sum of.
+    :ivar value: weights, [H, W].
+    :ivar size: weights plus the effect of an error of the position, which is relative to the
+        magnitudes of its terms.
     """
 
     value: Array
@@ -41,9 +41,9 @@ class Weights:
 def weights(
     y: Any, x: Any, shape: tuple[int, int], of_y: Any = 0, of_x: Any = 0, share: Any = 1
 ) -> Weights:
-    """Between the cells of a plane of this shape, with zeros around it.
+    """Return the weights at a position of a plane that is surrounded by zeros.
 
-    :param of_y: the sum of the absolute values of what ``y`` is made of.
+    :param of_y: sum of the absolute values of the terms of ``y``.
     """
     lines = []
     for at, count, terms in ((y, shape[0], of_y), (x, shape[1], of_x)):
@@ -59,7 +59,7 @@ def weights(
 def bordered(
     y: Any, x: Any, shape: tuple[int, int], of_y: Any = 0, of_x: Any = 0, share: Any = 1
 ) -> Weights:
-    """The border goes on for one cell; beyond that there are zeros."""
+    """Return the weights at a position; the border extends by one cell, with zeros beyond it."""
     height, width = shape
     if not (-1 <= y <= height and -1 <= x <= width):
         nothing = np.zeros(shape, np.longdouble)
@@ -69,7 +69,7 @@ def bordered(
 
 
 class Sampled:
-    """Sums of samples, with the sizes of their terms."""
+    """Accumulator of samples, with the magnitudes of their terms."""
 
     def __init__(self, shape: tuple[int, ...], before: Array | None = None) -> None:
         start = np.zeros(shape, np.longdouble) if before is None else before
@@ -77,13 +77,13 @@ class Sampled:
         self.count = np.full(shape, POSITION, np.int64)
 
     def take(self, at: Any, planes: Array, taken: Weights) -> None:
-        """Add a sample of planes [..., H, W] to the elements there."""
+        """Add a sample of planes [..., H, W] to the elements at an index."""
         self.value[at] += np.einsum("...hw,hw->...", planes, taken.value)
         self.size[at] += np.einsum("...hw,hw->...", np.abs(planes), taken.size)
         self.count[at] += 4
 
     def give(self, at: Any, grads: Any, taken: Weights) -> None:
-        """Add to the planes there what the gradients of a sample are for them."""
+        """Add the gradients of a sample to the planes at an index."""
         self.value[at] += np.multiply.outer(grads, taken.value)
         self.size[at] += np.multiply.outer(np.abs(grads), taken.size)
         self.count[at] += taken.size != 0

@@ -1,4 +1,4 @@
-"""Which cases run."""
+"""Selection of the cases to run."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from .catalog import cases_of, cases_of_files, in_sample
 from .checks.check import SUBJECT, checks, chosen_by
 from .expression import Expression, ExpressionError, parse
 from .models.model import all_models
-from .near import near_cases, near_operators, told
+from .near import format_suggestions, near_cases, near_operators
 
 MOST = 4
-"""Values of an option that messages show."""
+"""Maximum number of values of an option that messages show."""
 
 
 class SelectionError(Exception):
-    """An option names nothing."""
+    """An option is malformed, or selects nothing."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What the options of a run ask for.
+    """Cases that the options of a run select.
 
-    :ivar expression: of words in the name of a case, as :mod:`.expression` reads it.
+    :ivar expression: ``-k`` expression on names of cases; see :mod:`.expression`.
     :ivar operators: names or patterns, with or without ``diopi``.
-    :ivar dtypes: of the cases.
-    :ivar layout: one layout only.
-    :ivar models: calls of one of these.
-    :ivar parts: one of so many parts, chosen by ``seed``.
-    :ivar names: these and no others.
-    :ivar failed: those that failed in an earlier run, and no others.
-    :ivar files: with cases that are among those to choose from.
-    :ivar promised: dtypes by operator, of a profile.
+    :ivar dtypes: dtypes of the cases.
+    :ivar layout: the only layout to select.
+    :ivar models: models whose calls are selected.
+    :ivar parts: number of random parts, one of which ``seed`` selects.
+    :ivar names: the only names to select.
+    :ivar failed: names that failed in an earlier run; the only ones to select.
+    :ivar files: additional case files.
+    :ivar promised: dtypes by operator that a profile promises.
     """
 
     expression: str = ""
@@ -57,9 +57,9 @@ class Selection:
     promised: Mapping[str, Sequence[str]] | None = None
 
     def checks(self) -> list[str]:
-        """The checks of what is no operator; options that choose among cases choose none.
+        """Return the selected runtime checks; options that apply only to cases select none.
 
-        :raises SelectionError: an option is malformed, or names what there is not.
+        :raises SelectionError: an option is malformed, or names something unknown.
         """
         self._check()
         narrowed = self.dtypes or self.layout or self.models or self.promised is not None
@@ -68,10 +68,10 @@ class Selection:
         return [name for name in checks() if self._named(name) and self._parsed.means(name)]
 
     def cases(self) -> Iterator[Case]:
-        """The cases, in the order of the contract; then those of files.
+        """Yield the selected cases in the order of the contract, then those of files.
 
-        :raises SelectionError: an option is malformed, or names what there is not.
-        :raises CaseFileError: a file has no cases.
+        :raises SelectionError: an option is malformed, or names something unknown.
+        :raises CaseFileError: a file is invalid.
         """
         self._check()
         operators = self._operators()
@@ -84,16 +84,16 @@ class Selection:
                 yield case
 
     def options(self) -> dict[str, str]:
-        """The options that narrow it as they are given, by the field that holds them."""
+        """Return the given options that narrow the selection, by field."""
         return {
             field: shown(self)
             for field, shown in SHOWN.items()
-            # Lists as options are parsed are equal to no tuple.
+            # Parsed options are lists, which never equal the default tuple.
             if getattr(self, field) not in (getattr(Selection, field), [])
         }
 
     def text(self) -> str:
-        """All that decides which cases it chooses, as it is given."""
+        """Return the options that determine the selected cases, as given."""
         files = [_repeated("--cases", self.files)] if self.files else []
         return " ".join([*self.options().values(), *files]) or "all cases"
 
@@ -108,25 +108,23 @@ class Selection:
             raise SelectionError(str(error)) from None
 
     def _check(self) -> None:
-        self._parsed  # noqa: B018 - raises where it is malformed
+        self._parsed  # noqa: B018 - raises if the expression is malformed
         for dtype in self.dtypes:
             if dtype not in DTYPES:
                 raise SelectionError(
-                    f"--filter-dtype {quote(dtype)}: there is no such dtype; the contract has "
+                    f"--filter-dtype {quote(dtype)}: unknown dtype; the contract has "
                     f"{', '.join(DTYPES)}"
                 )
         for name in self.models:
             if name not in all_models():
-                near = told(get_close_matches(name, [*all_models()]))
+                near = format_suggestions(get_close_matches(name, [*all_models()]))
                 raise SelectionError(
-                    f"--model {name}: there is no such model{near}; --list-models prints the names "
-                    "of all"
+                    f"--model {name}: unknown model{near}; --list-models prints all names"
                 )
         for name in sorted(self.names or ()):
             if not self._is_there(name):
-                raise SelectionError(
-                    f"--case {quote(name)}: there is no such case{told(near_cases(name))}"
-                )
+                near = format_suggestions(near_cases(name))
+                raise SelectionError(f"--case {quote(name)}: unknown case{near}")
 
     def _is_there(self, name: str) -> bool:
         operator = name.partition("[")[0]
@@ -143,7 +141,7 @@ class Selection:
         for pattern in self.operators:
             matching = [x for x in load() if _matches(x, pattern)]
             if not matching and not fnmatch.fnmatchcase(SUBJECT, pattern):
-                near = told(near_operators(pattern))
+                near = format_suggestions(near_operators(pattern))
                 raise SelectionError(f"--fname {pattern}: the contract has no such operator{near}")
             found += [x for x in matching if x not in found]
         return found
@@ -171,7 +169,7 @@ SHOWN: Mapping[str, Callable[[Selection], str]] = {
     "expression": lambda x: f"-k {quote(x.expression)}",
     "parts": lambda x: f"--sample {x.parts}/{x.seed}",
 }
-"""The options of a selection, by the field that holds them."""
+"""Functions that format the options of a selection, by field."""
 
 
 def _repeated(option: str, values: Sequence[str]) -> str:
@@ -185,12 +183,12 @@ def _matches(operator: str, pattern: str) -> bool:
 
 
 def sample_of(text: str) -> tuple[int, int]:
-    """``(parts, seed)`` of ``N`` or ``N/SEED``.
+    """Parse ``N`` or ``N/SEED`` to ``(parts, seed)``.
 
-    :raises SelectionError: it is neither.
+    :raises SelectionError: the text has neither form.
     """
     match = re.fullmatch(r"(\d+)(?:/(\w+))?", text)
     if match is None or int(match[1]) < 1:
-        raise SelectionError(f"--sample {text}: want N or N/SEED, as in 10/7")
+        raise SelectionError(f"--sample {text}: expected N or N/SEED, such as 10/7")
     seed = match[2] or "0"
     return int(match[1]), int(seed) if seed.isdecimal() else int.from_bytes(seed.encode(), "big")

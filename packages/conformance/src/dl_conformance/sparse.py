@@ -1,4 +1,4 @@
-"""Sparse CSR tensors of a call: three arrays in place of one."""
+"""Sparse CSR tensors of a call, as three arrays."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .inputs import Array, exact, uniform
 
 
 class Csr(NamedTuple):
-    """The elements that a sparse matrix holds, row by row.
+    """Stored elements of a sparse matrix, row by row.
 
-    :ivar crow_indices: where the elements of each row begin, and where the last row's end.
-    :ivar col_indices: the column of each element.
-    :ivar values: as the dtype stores them; for references, what they mean.
-    :ivar shape: rows and columns.
+    :ivar crow_indices: start of each row in the other arrays, and the number of elements.
+    :ivar col_indices: column of each element.
+    :ivar values: elements in the storage format of the dtype; for references, as wide numbers.
+    :ivar shape: numbers of rows and columns.
     """
 
     crow_indices: Array
@@ -28,31 +28,31 @@ class Csr(NamedTuple):
 
     @classmethod
     def of(cls, tensor: T, key: str, dtype: str, edge: str) -> Csr:
-        """Of a :class:`T` with ``csr``."""
+        """Create the matrix that a :class:`T` with ``csr`` describes."""
         elements = tensor.elements(key, dtype, edge)
         if tensor.values is not None:
-            held = elements != 0
+            mask = elements != 0
         else:
-            places = uniform(f"{key} places", elements.size, 0, 1)
-            held = places.reshape(elements.shape) < tensor.density
-        starts = np.concatenate([[0], np.cumsum(held.sum(axis=1))])
-        columns = np.nonzero(held)[1]
+            draws = uniform(f"{key} places", elements.size, 0, 1)
+            mask = draws.reshape(elements.shape) < tensor.density
+        starts = np.concatenate([[0], np.cumsum(mask.sum(axis=1))])
+        columns = np.nonzero(mask)[1]
         return cls(
-            starts.astype(tensor.csr), columns.astype(tensor.csr), elements[held], elements.shape
+            starts.astype(tensor.csr), columns.astype(tensor.csr), elements[mask], elements.shape
         )
 
     def exact(self, dtype: str, wide: type[np.floating[Any]]) -> Csr:
-        """What a reference gets."""
+        """Return the matrix with exact wide values, for references."""
         return self._replace(values=np.asarray(exact(self.values, dtype, wide)))
 
     def place(self, vendor: Vendor, dtype: str) -> Tensor:
-        """A tensor of the vendor."""
+        """Create a tensor of the vendor."""
         starts, columns = vendor.tensor(self.crow_indices), vendor.tensor(self.col_indices)
         values = vendor.tensor(self.values, dtype=dtype)
         return vendor.sparse_csr(starts, columns, values, self.shape)
 
     def is_in(self, tensor: Tensor) -> bool:
-        """Whether a tensor that was made of it still holds this."""
+        """Return True if a tensor created by :meth:`place` is unchanged."""
         return all(
             part.numpy().tobytes() == getattr(self, name).tobytes()
             for name, part in tensor.parts.items()

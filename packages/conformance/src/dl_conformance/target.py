@@ -1,4 +1,4 @@
-"""What is tested: the library of a vendor's wheel, or any one in a file."""
+"""The library under test: that of an installed vendor, or a file."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ KNOWN_FAILURES = "conformance-xfails.txt"
 
 
 class TargetError(Exception):
-    """There is no such vendor or library."""
+    """A vendor, library or related file is missing or invalid."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A library.
+    """A library under test.
 
-    :ivar legacy: it exports DIOPI's operators by name and no table.
-    :ivar runtime: a library whose functions it finds at run time, loaded before it.
-    :ivar guarded: whether memory around its tensors is looked at after each call.
-    :ivar adaptor: a file that says what is converted for its operators.
-    :ivar simulated: environment variables with which its driver is a simulated one.
+    :ivar legacy: the library exports DIOPI's operators by name instead of a vendor table.
+    :ivar runtime: path of a library that provides its functions at run time, loaded first.
+    :ivar guarded: check the memory around tensors after each call.
+    :ivar adaptor: path of an adaptor file with conversions for its operators.
+    :ivar simulated: environment variables that select a simulated driver.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Target:
     simulated: dict[str, str] | None = None
 
     def load(self) -> Vendor:
-        """Load it; the memory around its tensors is watched from then on."""
+        """Load the library, with guarded memory around its tensors if ``guarded``."""
         os.environ.update(self.simulated or {})
         if self.runtime is not None:
             from cffi import FFI
@@ -57,15 +57,15 @@ class Target:
 
 
 def of_library(path: str, runtime: str | None = None) -> Target:
-    """The library of a file.
+    """Return the target for a library file.
 
-    :raises TargetError: it is not there or no library.
+    :raises TargetError: the file does not exist or is not a library.
     """
     library = Path(path).absolute()
     if not library.is_file():
-        raise TargetError(f"--library {path}: there is no such file")
+        raise TargetError(f"--library {path}: no such file")
     if runtime is not None and not Path(runtime).is_file():
-        raise TargetError(f"--runtime {runtime}: there is no such file")
+        raise TargetError(f"--runtime {runtime}: no such file")
     try:
         exported = read_elf(library).exported
     except Exception as error:
@@ -74,15 +74,16 @@ def of_library(path: str, runtime: str | None = None) -> Target:
 
 
 def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
-    """The library of an installed vendor, and its list of known failures where it has one.
+    """Return the library of an installed vendor, and the path of its list of known failures or
+    None.
 
-    :param simulate: over a simulated driver.
-    :raises TargetError: there is no such vendor, no simulator for it, or no dl-core to find it.
+    :param simulate: use the vendor's simulated driver.
+    :raises TargetError: the vendor is not installed, it has no simulator, or dl-core is missing.
     """
     found = _vendors()
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise TargetError(f"--vendor {name}: there is no such vendor; installed are {known}")
+        raise TargetError(f"--vendor {name}: no such vendor; installed are {known}")
     record, descriptor = found[name]
     package = record.module.partition(".")[0].partition(":")[0]
     known_failures = Path(str(files(package))) / KNOWN_FAILURES
@@ -94,12 +95,12 @@ def of_vendor(name: str, simulate: bool = False) -> tuple[Target, Path | None]:
 
 
 def _vendors() -> dict[str, tuple[Any, Any]]:
-    """Record of the plugin and descriptor of each installed vendor, by its name."""
+    """Return the plugin record and descriptor of each installed vendor by name."""
     try:
         from dl_core.manager import PluginManager
     except ImportError as error:
         raise TargetError(
-            "--vendor finds vendors with dl-core, which is not installed; name its library with "
+            "--vendor needs dl-core, which is not installed; name the vendor's library with "
             "--library"
         ) from error
     manager = PluginManager()
@@ -108,7 +109,7 @@ def _vendors() -> dict[str, tuple[Any, Any]]:
 
 
 def way_out(name: str | None, simulate: bool) -> str:
-    """What may be done where a vendor has no device, to be put after the reason; may be nothing."""
+    """Return advice to append to the reason why a vendor has no device; may be empty."""
     if name is None or simulate:
         return ""
     simulated = _vendors()[name][1].simulated
@@ -131,9 +132,9 @@ def _simulated(name: str, simulated: Callable[[], Mapping[str, str]] | None) -> 
 
 
 def profile(name: str) -> dict[str, tuple[str, ...]]:
-    """What the profile of a plugin promises: dtypes by operator.
+    """Return the dtypes by operator that the profile of a plugin promises.
 
-    :raises TargetError: there is no such profile.
+    :raises TargetError: the profile is unknown.
     """
     from dl_core.manager import PluginManager
 
@@ -142,20 +143,20 @@ def profile(name: str) -> dict[str, tuple[str, ...]]:
     found = {x.name: x for _, x in manager.contributions("dl_conformance_profiles")}
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise TargetError(f"--profile {name}: there is no such profile; installed are {known}")
+        raise TargetError(f"--profile {name}: no such profile; installed are {known}")
     return {str(k): tuple(map(str, v)) for k, v in found[name].load().items()}
 
 
 def read_known_failures(path: Path) -> frozenset[str]:
-    """Names of cases, one a line; comments begin with ``#``.
+    """Read names of cases, one per line; comments begin with ``#``.
 
-    :raises TargetError: it cannot be read, or is no text.
+    :raises TargetError: the file cannot be read, or is not text.
     """
     try:
         text = read_regular_text(path, SETTINGS_BYTES, encoding="utf-8-sig")
     except OSError as error:
         raise TargetError(f"--known-failures {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise TargetError(f"{path} is no list of known failures: {error}") from None
+        raise TargetError(f"{path} is not a list of known failures: {error}") from None
     lines = (line.strip() for line in text.splitlines())
     return frozenset(line for line in lines if line and not line.startswith("#"))

@@ -1,8 +1,8 @@
-"""Files of safetensors' format, read and written with numpy alone.
+"""Reader and writer of safetensors files with NumPy alone.
 
-Eight bytes with the length of a header, the header as JSON, and the bytes of all tensors one after
-the other. Nothing in such a file is code; what a header says is held against the file's length
-before any of it is read.
+The format is eight bytes with the length of the header, the header as JSON, and the bytes of all
+tensors one after the other. Such a file contains no code, and the header is validated against the
+length of the file before any tensor is read.
 """
 
 from __future__ import annotations
@@ -37,31 +37,31 @@ CODES: Mapping[str, str] = {
     "int64": "I64",
     "bool": "BOOL",
 }
-"""How the format calls the dtypes of the contract."""
+"""Names of the contract's dtypes in the format."""
 DTYPES = {code: dtype for dtype, code in CODES.items()}
 LARGEST_HEADER = 100_000_000
 DIMENSIONS = 64
 
 
 class TensorFileError(Exception):
-    """The file is not of the format, or is damaged."""
+    """The file does not have the format, or is damaged."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """Elements as their dtype stores them: bfloat16 as bits."""
+    """Elements in the storage format of their dtype: bfloat16 as bits."""
 
     dtype: str
     elements: Array
 
 
 def carrier(dtype: str) -> np.dtype[Any]:
-    """What numpy stores the elements of a dtype in."""
+    """Return the NumPy dtype that stores the elements of a dtype."""
     return np.dtype(np.uint16 if dtype == "bfloat16" else dtype)
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Stored], metadata: Mapping[str, str]) -> None:
-    """Write a file, as a whole: those who have the old one open keep it."""
+    """Write a file atomically: readers of the old file keep their version."""
     header: dict[str, Any] = {"__metadata__": dict(metadata)}
     data, end = [], 0
     for name, tensor in tensors.items():
@@ -82,14 +82,14 @@ def write_tensors(path: Path, tensors: Mapping[str, Stored], metadata: Mapping[s
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
-    """The tensors of a file by name, and its texts.
+    """Read the tensors of a file by name, and its metadata.
 
-    :raises TensorFileError: it is no file of this format, or damaged.
-    :raises OSError: it cannot be read.
+    :raises TensorFileError: the file does not have the format, or is damaged.
+    :raises OSError: the file cannot be read.
     """
     if not path.exists():
-        raise TensorFileError("there is no such file")
-    # Tensors take memory when they are used: what follows the header may be of any size.
+        raise TensorFileError("no such file")
+    # The part after the header may be of any size: tensors take memory only when they are used.
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size < 8:
             raise TensorFileError("it is too short for a file of tensors")
@@ -97,18 +97,20 @@ def read_tensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
     length = int.from_bytes(content[:8], "little")
     if length > min(len(content) - 8, LARGEST_HEADER):
         raise TensorFileError(
-            "it is no file of tensors (safetensors), or cut off: its header would have "
-            f"{length} bytes, the file has {len(content)}"
+            "it is not a file of tensors (safetensors), or it is truncated: its header would have "
+            f"{length} bytes, but the file has {len(content)}"
         )
     try:
-        header = json.loads(content[8 : 8 + length].decode("utf-8"), parse_constant=_no_number)
+        header = json.loads(
+            content[8 : 8 + length].decode("utf-8"), parse_constant=_reject_constant
+        )
     except (ValueError, RecursionError) as error:
-        raise TensorFileError(f"its header is no JSON: {error}") from None
+        raise TensorFileError(f"its header is not valid JSON: {error}") from None
     if not isinstance(header, dict):
         raise TensorFileError("its header is not an object")
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(x, str) for x in metadata.values()):
-        raise TensorFileError("its metadata are not texts")
+        raise TensorFileError("its metadata is not a mapping of strings")
     body = memoryview(content)[8 + length :]
     for name, entry in header.items():
         _check_entry(name, entry)
@@ -116,12 +118,14 @@ def read_tensors(path: Path) -> tuple[dict[str, Stored], dict[str, str]]:
     for name, entry in sorted(header.items(), key=lambda x: x[1]["data_offsets"]):
         tensors[name], end = _tensor(name, entry, body, end)
     if end != len(body):
-        raise TensorFileError(f"its tensors have {end} bytes, the file has {len(body)} for them")
+        raise TensorFileError(
+            f"its tensors have {end} bytes, but the file has {len(body)} for them"
+        )
     return tensors, metadata
 
 
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number of JSON")
+def _reject_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _check_entry(name: str, entry: Any) -> None:
@@ -129,20 +133,20 @@ def _check_entry(name: str, entry: Any) -> None:
         raise TensorFileError(f"tensor {name!r} is not described by dtype, shape and data_offsets")
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
-        raise TensorFileError(f"tensor {name!r} is of {dtype!r}; known are {', '.join(DTYPES)}")
+        raise TensorFileError(f"tensor {name!r} has dtype {dtype!r}; known are {', '.join(DTYPES)}")
     if not is_sizes(shape) or not is_sizes(offsets) or len(offsets) != 2:
-        raise TensorFileError(f"tensor {name!r}: shape and data_offsets are lists of sizes")
+        raise TensorFileError(f"tensor {name!r}: shape and data_offsets must be lists of sizes")
 
 
 def _tensor(name: str, entry: dict[str, Any], body: memoryview, start: int) -> tuple[Stored, int]:
-    """One tensor, whose bytes begin where those of the one before it end."""
+    """Return one tensor and the end of its bytes; it must begin where the previous one ends."""
     dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     kind = carrier(DTYPES[dtype])
     size = math.prod(shape) * kind.itemsize
     if offsets != [start, start + size] or start + size > len(body):
         raise TensorFileError(
-            f"tensor {name!r} of {dtype}{shape} has {size} bytes, its place is {offsets} of "
-            f"{len(body)}, and begins at {start}"
+            f"tensor {name!r} of {dtype}{shape} has {size} bytes and must begin at {start} of "
+            f"{len(body)}, but its data_offsets are {offsets}"
         )
     if elements_of(shape) >= 1 << 56:
         raise TensorFileError(f"tensor {name!r} has the shape {shape}, which is too large")
@@ -150,17 +154,17 @@ def _tensor(name: str, entry: dict[str, Any], body: memoryview, start: int) -> t
     if not flat.flags.aligned:
         flat = flat.copy()
     if dtype == "BOOL" and (flat.view(np.uint8) > 1).any():
-        raise TensorFileError(f"tensor {name!r} is of BOOL and has bytes that are neither 0 nor 1")
+        raise TensorFileError(f"tensor {name!r} has dtype BOOL but bytes that are neither 0 nor 1")
     return Stored(DTYPES[dtype], flat.reshape(shape)), start + size
 
 
 def elements_of(shape: Iterable[int]) -> int:
-    """The product of all sizes but 0, which numpy and others limit too."""
+    """Return the product of all nonzero sizes, which NumPy and others limit too."""
     return math.prod(size for size in shape if size)
 
 
 def is_sizes(value: Any) -> bool:
-    """Whether JSON gave a list of sizes, none of which is negative."""
+    """Return True if a JSON value is a list of nonnegative sizes."""
     return (
         isinstance(value, list)
         and len(value) <= DIMENSIONS

@@ -1,4 +1,4 @@
-"""The suite as tests of pytest: one for each case, in a process that a crash ends alone."""
+"""The suite as pytest tests: one test for each case, run in a worker process."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def results(pytestconfig: pytest.Config) -> Results:
-    """What is known of the library."""
+    """Return the results with the known failures and the profile of the library."""
     _, known = target_of(pytestconfig.option)
     return Results(known, selection_of(pytestconfig.option).promised or {})
 
 
 @pytest.fixture(scope="session")
 def runner(pytestconfig: pytest.Config) -> Iterator[CaseRunner]:
-    """The worker of this process."""
+    """Return the worker of this process."""
     target, _ = target_of(pytestconfig.option)
     threads = 1 if "PYTEST_XDIST_WORKER" in os.environ else os.cpu_count() or 1
     runner = CaseRunner(
@@ -49,7 +49,7 @@ def runner(pytestconfig: pytest.Config) -> Iterator[CaseRunner]:
 
 
 def test_case(name: str, runner: CaseRunner, results: Results, pytestconfig: pytest.Config) -> None:
-    """Passes, fails, is skipped where it is unsupported or has nothing to check."""
+    """Pass or fail; skip if the case is unsupported or has nothing to check."""
     try:
         outcome = results.judged(runner.run(name))
     except NoDeviceError as error:

@@ -1,6 +1,6 @@
-"""Triangular matrices, in any of numpy's dtypes: numpy's own functions know no longdouble.
+"""Triangular matrices in any NumPy dtype; NumPy's own functions do not support longdouble.
 
-Functions take batches of matrices in their last two dimensions.
+Functions take batches of matrices in the last two dimensions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def adjoint(matrix: Array) -> Array:
 
 
 def triangle(matrix: Array, upper: bool, unit: bool = False) -> Array:
-    """One triangle of it, with a diagonal of 1 if ``unit``."""
+    """Return a triangle of a matrix, with a unit diagonal if ``unit``."""
     if not unit:
         return np.asarray(np.triu(matrix) if upper else np.tril(matrix))
     one = np.eye(matrix.shape[-1], dtype=matrix.dtype)
@@ -23,7 +23,7 @@ def triangle(matrix: Array, upper: bool, unit: bool = False) -> Array:
 
 
 def solve(matrix: Array, right: Array, upper: bool) -> Array:
-    """The solution of a system with a triangle, by substitution."""
+    """Solve a triangular system by substitution."""
     size = matrix.shape[-1]
     batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     found = np.broadcast_to(right, (*batch, *right.shape[-2:])).copy()
@@ -35,18 +35,20 @@ def solve(matrix: Array, right: Array, upper: bool) -> Array:
 
 
 def inverse(matrix: Array, upper: bool) -> Array:
-    """Of a triangle."""
+    """Return the inverse of a triangular matrix."""
     return solve(matrix, np.eye(matrix.shape[-1], dtype=matrix.dtype), upper)
 
 
 def growth(matrix: Array, upper: bool) -> Array:
-    """``|T⁻¹| · |T|``, by which the error of a solution is bounded."""
+    """Return ``|T⁻¹| · |T|``, which bounds the error of a solution."""
     return np.asarray(np.abs(inverse(matrix, upper)) @ np.abs(matrix))
 
 
 def cholesky(matrix: Array) -> tuple[Array, Array]:
-    """The lower factors from the lower triangles, and the orders of leading minors that are not
-    positive, 0 where there are none."""
+    """Return the lower Cholesky factors of the lower triangles, and error codes.
+
+    A code is the order of the first leading minor that is not positive, or 0.
+    """
     factor = np.zeros_like(matrix)
     failed = np.zeros(matrix.shape[:-2], np.int32)
     for j in range(matrix.shape[-1]):

@@ -1,4 +1,4 @@
-"""The windows of pooling: which cells each output covers."""
+"""Pooling windows: the cells that each output covers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Sizes = tuple[int, ...]
 
 
 def several(sizes: Any, dims: int, default: Any = None) -> Sizes:
-    """One entry for each dimension."""
+    """Return one entry for each dimension."""
     given = sizes if sizes else default
     return tuple(given) * dims if len(given) == 1 else tuple(given)
 
 
 def output_size(n: int, kernel: int, stride: int, pad: int, dilation: int, ceil: bool) -> int:
-    """How many windows; with ``ceil`` also one that begins within the input and ends beyond."""
+    """Return the number of windows; ``ceil`` adds one that starts inside and ends outside."""
     room = n + 2 * pad - dilation * (kernel - 1) - 1
     count = (room + (stride - 1 if ceil else 0)) // stride + 1
     return count - 1 if ceil and (count - 1) * stride >= n + pad else count
@@ -30,7 +30,7 @@ def output_size(n: int, kernel: int, stride: int, pad: int, dilation: int, ceil:
 def sliding(
     spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil: bool
 ) -> tuple[Sizes, Iterator[tuple[Sizes, list[Array]]]]:
-    """The shape of the output, and for each of its places the cells in each dimension."""
+    """Return the output shape, and for each output index the cells along each dimension."""
     each = list(zip(spatial, kernel, stride, padding, dilation, strict=True))
     outputs = tuple(output_size(n, k, s, p, d, ceil) for n, k, s, p, d in each)
 
@@ -46,7 +46,7 @@ def sliding(
 
 
 def adaptive(spatial: Sizes, outputs: Sizes) -> Iterator[tuple[Sizes, list[Array]]]:
-    """The same for windows that are chosen by the output's size."""
+    """Yield each output index and its cells for windows that depend on the output size."""
     for place in np.ndindex(*outputs):
         yield (
             place,
@@ -58,7 +58,7 @@ def adaptive(spatial: Sizes, outputs: Sizes) -> Iterator[tuple[Sizes, list[Array
 
 
 def picked(input: Array, cells: list[Array]) -> Array:
-    """The elements of a window, flat behind the two leading dimensions."""
+    """Return the elements of a window, flattened after the leading dimensions."""
     count = prod(len(x) for x in cells)
     lead = input.shape[: input.ndim - len(cells)]
     at: tuple[Any, ...] = (..., *np.ix_(*cells))
@@ -66,14 +66,14 @@ def picked(input: Array, cells: list[Array]) -> Array:
 
 
 def positions(spatial: Sizes, cells: list[Array]) -> Array:
-    """Where these elements are in the flat plane."""
+    """Return the indices of the elements of a window in the flattened plane."""
     return np.ravel_multi_index(np.meshgrid(*cells, indexing="ij"), spatial).ravel()
 
 
 def some_positions(
     key: str, lead: Sizes, spatial: Sizes, kernel: Sizes, stride: Sizes, padding: Sizes
 ) -> Array:
-    """A cell of each window, which may be where its maximum is, by its place in the flat plane."""
+    """Return a random cell of each window, a possible argmax, as a flat index in the plane."""
     outputs, places = sliding(spatial, kernel, stride, padding, (1,) * len(spatial), False)
     found = np.zeros((*lead, *outputs), np.int64)
     for place, cells in places:

@@ -14,17 +14,17 @@ _RESTART = 4
 class HillClimbing(Strategy):
     """First-improvement climbing over the change of one parameter, with random restarts.
 
-    :param beside: a strategy that this one climbs for: its proposals are not repeated, and its
+    :param partner: strategy for which this one climbs: its proposals are not repeated, and its
         start is the start of the first climb.
     """
 
     def __init__(
-        self, space: SearchSpace, *, seed: int = 0, beside: Strategy | None = None
+        self, space: SearchSpace, *, seed: int = 0, partner: Strategy | None = None
     ) -> None:
         super().__init__(space, seed=seed)
         self._starts = _STARTS
-        if beside is not None:
-            self._proposed, self._starts = beside._proposed, 0
+        if partner is not None:
+            self._proposed, self._starts = partner._proposed, 0
         self._top: Outcome | None = None
         """Where this climb is."""
         self._around: list[int] = []

@@ -37,7 +37,7 @@ class Surrogate(Strategy):
         scaled = space.features.scaled(space.positions(pool))
         self._start = [pool[i] for i in spread(scaled, _START)][::-1]
         self._process = Process()
-        self._climber = HillClimbing(space, seed=self.random.randrange(2**31), beside=self)
+        self._climber = HillClimbing(space, seed=self.random.randrange(2**31), partner=self)
         self._climbs: set[int] = set(self._start)
         """Points whose values the climber receives: the start, and its own."""
         self._turns: Iterator[Rule | None] = itertools.cycle(RULES)

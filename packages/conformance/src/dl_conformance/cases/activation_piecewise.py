@@ -1,4 +1,4 @@
-"""Activations made of pieces."""
+"""Piecewise activations."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

@@ -2,7 +2,7 @@
 
 from dl_conformance.vocabulary import T, calls, refused
 
-# Three permutations of the eight places of an oriented filter, one in every third element.
+# Three permutations of the eight positions of an oriented filter, interleaved in the table.
 ROTATIONS = ([1, 2, 3, 4, 5, 6, 7, 8], [3, 1, 4, 8, 6, 7, 2, 5], [8, 6, 7, 2, 1, 3, 5, 4])
 TABLE = T("2x2x2x3", values=[x for each in zip(*ROTATIONS, strict=True) for x in each], plain=True)
 LAYOUTS = ("transposed", "strided", "offset")

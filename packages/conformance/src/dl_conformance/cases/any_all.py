@@ -1,4 +1,4 @@
-"""Whether some or all elements are not 0."""
+"""Tests for any or all nonzero elements."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

@@ -17,7 +17,7 @@ def hides(shape, dtype="bool"):
     return T(shape, values=[0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1], dtype=dtype, plain=True)
 
 
-# Sequences of three lengths, whose tokens lie in rows of a pool of 20 that none shares.
+# Sequences of three lengths; their tokens are stored in disjoint rows of a pool of 20 rows.
 TABLE = T("3x6", values=[19, 0, 7, 3, 12, 5, 9, 9, 9, 9, 1, 14, 4, 6, 8, 10, 2, 16], plain=True)
 POOL = dict(b_loc=TABLE, b_start_loc=numbers(0, 6, 8), b_seq_len=numbers(6, 2, 5), max_input_len=6)
 ONE = dict(
@@ -27,7 +27,7 @@ ONE = dict(
     max_input_len=1,
 )
 
-# Behind the blocks of a sequence a table may have anything.
+# Entries of a table after the blocks of a sequence are arbitrary.
 PAGES = T("3x4", values=[5, 0, -1, -1, 2, 4, 1, 99, 3, 5, 7, 7], dtype="int64", plain=True)
 WIDE_PAGES = T(
     "3x5", values=[5, 0, 1, 9, 9, 2, 4, 1, 9, 9, 3, -1, 9, 9, 9], dtype="int32", plain=True
@@ -43,7 +43,7 @@ PROMPT = (
 
 
 def fused(batch, heads, key_heads, width, tokens, more):
-    """A layer of two with room for 8 tokens."""
+    """Return a cache of two layers with capacity for 8 tokens."""
     hidden, columns = heads * width, (heads + 2 * key_heads) * width
     cache = f"2x{batch}x{key_heads}x8x{width}"
     return {

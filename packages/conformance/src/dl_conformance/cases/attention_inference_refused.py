@@ -1,4 +1,4 @@
-"""Calls that the operators of attention_inference have to refuse."""
+"""Calls that the operators of attention_inference must refuse."""
 
 from dl_conformance.vocabulary import T, refused
 
@@ -132,7 +132,7 @@ CASES = [
         dict(k="7x4x16"),
     ),
     refused(
-        # Rows of the output that no sequence has are not cleared either.
+        # Output rows that belong to no sequence must stay unchanged as well.
         "PromptFlashAttention",
         dict(
             query="18x32",

@@ -10,7 +10,7 @@ def ends(*values, dtype="int32"):
     return T((len(values),), values=list(values), dtype=dtype, plain=True)
 
 
-# Three sequences, the second of which has no query, and the last no key.
+# Three sequences: the second one has no queries, the last one no keys.
 ENDS = dict(cum_seq_q=(0, 5, 5, 9), cum_seq_k=(0, 4, 7, 7))
 ALIKE = dict(cum_seq_q=(0, 3, 9), cum_seq_k=(0, 7, 9))
 LONG = dict(cum_seq_q=(0, 70, 75), cum_seq_k=(0, 3, 145))
@@ -20,16 +20,16 @@ WIDE = dict(q="75x2x16", k="145x1x16", v="145x1x16")
 
 
 def packed(call, lengths, longest, names, dtype="int32"):
-    """A call with cumulative lengths and the largest ones.
+    """Return a call with cumulative and maximum sequence lengths.
 
-    :param names: of both.
+    :param names: parameters of the cumulative lengths.
     """
     both = (ends(*x, dtype=dtype) for x in lengths.values())
     return {**call, **dict(zip(names, (*both, *longest), strict=True))}
 
 
 def hosted(call, lengths, longest):
-    """The same with lists of the host's, without the 0."""
+    """Return the call with cumulative lengths as host lists, without the leading 0."""
     both = (x[1:] for x in lengths.values())
     return {**call, **dict(zip(OF_FLASH, (*both, *longest), strict=True))}
 
@@ -63,7 +63,7 @@ OPTIONS = [
     (dict(q="3x1x5", k="3x1x5", v="3x1x5"), dict(a=(0, 3), b=(0, 3)), (3, 3), {}),
 ]
 FLASHES = [packed({**x, **FLASH, **more}, e, n, OF_FLASH) for x, e, n, more in OPTIONS]
-# Statistics [N, H, longest] instead of [H, total].
+# Softmax statistics with shape [N, H, longest] instead of [H, total].
 PADDED = [
     dict(FLASHES[0], softmax_lse=T("3x4x5", dtype="float32")),
     dict(FLASHES[1], softmax_lse=T("3x4x8", dtype="float32")),

@@ -1,4 +1,4 @@
-"""Truth by chance, and dropout."""
+"""Bernoulli sampling and dropout."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

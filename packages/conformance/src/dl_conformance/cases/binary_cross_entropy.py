@@ -9,7 +9,7 @@ LOGITS = [
     for r in REDUCTIONS
 ]
 LOGITS += [dict(input="5x7", target=PROBABILITY, weight=None, pos_weight=None, reduction="mean")]
-# Targets and weights of integers and bools.
+# Integer and bool targets and weights.
 LOGITS += [
     dict(
         input="5x7",

@@ -1,4 +1,4 @@
-"""Overlaps of boxes that stand upright, are turned, or have four or more corners."""
+"""Overlaps of axis-aligned boxes, rotated boxes, quadrilaterals and point sets."""
 
 from dl_conformance import boxes
 from dl_conformance.vocabulary import T, calls, refused
@@ -47,7 +47,7 @@ CASES = [
             layouts=LAYOUTS,
         )
         for name, make in (
-            ("BoxIouRotatedMmcv", boxes.turned),
+            ("BoxIouRotatedMmcv", boxes.rotated),
             ("BoxIouQuadriMmcv", boxes.quadrilaterals),
         )
     ),
@@ -65,7 +65,7 @@ CASES = [
     ),
     calls(
         "Iou3dBoxesOverlapBevMmcv",
-        dict(boxes_a=rows(boxes.standing(5, "a")), boxes_b=rows(boxes.standing(5, "b"))),
+        dict(boxes_a=rows(boxes.rotated_3d(5, "a")), boxes_b=rows(boxes.rotated_3d(5, "b"))),
         layouts=LAYOUTS,
     ),
     calls(

@@ -31,7 +31,7 @@ CASES = [
             p=2.0,
             cdist=T("2x5x3", low=4, high=8),
         ),
-        # Points that are broadcast: with the gradients of all batches summed, or each by itself.
+        # Broadcast points: gradients are summed over batches, or separate for each batch.
         *(
             dict(
                 grad_output="4x2x5x3",

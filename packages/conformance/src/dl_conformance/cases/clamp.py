@@ -1,4 +1,4 @@
-"""Limits."""
+"""Clamping."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

@@ -9,10 +9,10 @@ from dl_conformance.vocabulary import T, calls, refused
 def batch(
     shape: str, labels: Any, steps: list[int], lengths: list[int], **others: Any
 ) -> dict[str, Any]:
-    """Log probabilities [T, N, C], and the labels: a shape or, one behind the other, a list.
+    """Return log-probabilities [T, N, C] and labels, padded to a shape or concatenated in a list.
 
-    :param steps: of each sample.
-    :param lengths: of each sequence of labels.
+    :param steps: number of time steps of each sample.
+    :param lengths: length of each sequence of labels.
     """
     classes = int(shape.rpartition("x")[2])
     targets = (
@@ -47,7 +47,7 @@ SINGLE = [
         batch("8x3x5", "3x3", [8, 7, 8], [3, 2, 1], reduction=x, zero_infinity=False)
         for x in REDUCTIONS
     ),
-    # Labels that follow each other need a blank between them.
+    # Equal consecutive labels need a blank between them.
     *(
         batch("9x3x4", REPEATED, [9, 9, 7], [4, 1, 3], reduction=x, zero_infinity=False)
         for x in REDUCTIONS
@@ -56,7 +56,7 @@ SINGLE = [
     batch("6x2x5", "2x3", [6, 5], [0, 2], reduction="mean", zero_infinity=False),
     batch("1x1x2", "1x1", [1], [1], reduction="none", zero_infinity=False),
     batch("4x1x3", "1x0", [4], [0], reduction="mean", zero_infinity=False),
-    # More labels than steps: no path, an infinite loss.
+    # More labels than steps: there is no path, and the loss is infinite.
     *(
         batch("3x3x4", "3x4", [3, 3, 0], [2, 4, 2], reduction=r, zero_infinity=z)
         for r, z in (("none", False), ("none", True), ("sum", True), ("mean", True))
@@ -71,7 +71,7 @@ CASES = [
     calls(
         "CTCLoss",
         *SINGLE,
-        # With room for more labels than there are, as where the host knows only a limit of them.
+        # With capacity for more labels than present, as when the host knows only an upper bound.
         batch("6x2x5", "2x4", [6, 5], [2, 1], reduction="mean", zero_infinity=False)
         | dict(log_alpha=T("2x6x9")),
         batch("6x2x5", [1, 2, 3, 9, -7], [6, 5], [2, 1], reduction="sum", zero_infinity=False),
@@ -105,7 +105,7 @@ CASES += [
         dict(out="4"),
         dict(neg_log_likelihood=T("3", dtype="int64")),
         data=[
-            # Fewer classes than the targets name, and fewer targets than their lengths say.
+            # Fewer classes than the targets use, and fewer targets than their lengths specify.
             dict(log_probs=T("8x3x4", low=-4, high=-0.25)),
             dict(targets=T("3", low=1, high=4, plain=True)),
             dict(targets=T("3x2", low=1, high=4, plain=True)),

@@ -11,7 +11,7 @@ def shape_of(*sizes):
 
 
 def call(n, channels, plane, filters, windows, groups=1, deformable=1, moves=None):
-    """``windows``: kernel, stride, padding and dilation along y, and along x."""
+    """Return a call; ``windows`` is kernel, stride, padding and dilation along y and along x."""
     each = zip(plane, windows, strict=True)
     outputs = [(m + 2 * p - d * (k - 1) - 1) // s + 1 for m, (k, s, p, d) in each]
     taps = windows[0][0] * windows[1][0]
@@ -32,7 +32,7 @@ def call(n, channels, plane, filters, windows, groups=1, deformable=1, moves=Non
 SAME, PLAIN = (3, 1, 1, 1), (1, 1, 0, 1)
 GEOMETRIES = [
     call(2, 3, (5, 4), 2, (SAME, (2, 2, 0, 1))),
-    # Far from all cells, on them, between them and on the border around them.
+    # Samples far from all cells, on cells, between cells, and on the border.
     call(1, 2, (3, 4), 2, (SAME, SAME), moves=[0, 9, -9, 1, -1, 0.5, -0.25, 2, -2, 0, 0.75]),
     call(1, 2, (4, 3), 3, (SAME, SAME), moves=[0]),
     call(2, 4, (7, 6), 6, ((3, 2, 1, 2), (1, 1, 2, 1)), groups=2, deformable=2),

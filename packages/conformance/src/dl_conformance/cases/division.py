@@ -25,7 +25,7 @@ CASES = [
         dtypes="uint8 int8 int16 int32 int64 bool",
     ),
     *(calls("Div", *(dict(x, rounding_mode=m) for x in PAIRS), dtypes=REALS) for m in MODES),
-    # Quotients of all sizes: large ones lose digits in half types before they are rounded.
+    # Quotients of all magnitudes: large ones lose digits in half precision before rounding.
     *(
         calls(
             "Div DivInp",

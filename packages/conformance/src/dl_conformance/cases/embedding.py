@@ -1,4 +1,4 @@
-"""Rows of a table, and their gradient."""
+"""Embedding lookup and its gradient."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

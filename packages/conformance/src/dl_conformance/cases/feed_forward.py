@@ -4,7 +4,7 @@ from dl_conformance.vocabulary import T, calls, refused
 
 
 def layer(tokens, hidden, inner, **more):
-    """Weights are small, so that halves do not overflow."""
+    """Return a call with small weights, so that float16 does not overflow."""
     upper, lower = T((hidden, inner), low=-1, high=1), T((inner, hidden), low=-1, high=1)
     x = T((tokens, hidden))
     return dict(inoutput=x, weight1=upper, weight2=lower, weight3=upper, workspace_size=0, **more)

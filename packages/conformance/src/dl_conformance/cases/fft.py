@@ -2,7 +2,7 @@
 
 from dl_conformance.vocabulary import T, calls
 
-# Powers of two, several factors, primes that are taken as they are and larger ones.
+# Powers of two, composite lengths, small primes with direct kernels, and large primes.
 LENGTHS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 25, 31, 32, 37, 45, 64, 97, 128, 210, 211, 256)
 
 

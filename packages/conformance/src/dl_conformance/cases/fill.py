@@ -1,4 +1,4 @@
-"""Tensors full of one number."""
+"""Tensors filled with one value."""
 
 from dl_conformance.vocabulary import T, calls
 

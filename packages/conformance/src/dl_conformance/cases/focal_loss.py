@@ -117,7 +117,7 @@ CASES = [
         ),
         dict(output="6x1"),
         data=[
-            dict(softmax=T("6x3", low=0.0625, high=0.75)),  # class 3 is none of these
+            dict(softmax=T("6x3", low=0.0625, high=0.75)),  # class 3 is out of range
             dict(target=T("6", values=[99], dtype="int64")),
         ],
     ),

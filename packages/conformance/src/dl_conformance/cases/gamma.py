@@ -1,4 +1,4 @@
-"""The gamma function's logarithm and its derivatives, zeta and incomplete gamma functions."""
+"""Log-gamma and its derivatives, the zeta function and incomplete gamma functions."""
 
 from dl_conformance.vocabulary import Calls, T, calls, refused
 
@@ -16,7 +16,7 @@ def pairs(s: tuple[float, float], q: tuple[float, float]) -> list[dict[str, T]]:
 
 
 def ends(operator: str, first: list[float], second: list[float]) -> Calls:
-    """Each of the first with each of the second."""
+    """Return the Cartesian product of two lists as two tensors."""
     one = T(f"{len(first)}x1", values=first)
     return calls(
         operator,

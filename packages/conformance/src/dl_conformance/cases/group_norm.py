@@ -6,9 +6,13 @@ INSTANCES = [
     ("2x3x40", 2, "3"),
     ("2x3x40", 2, None),
     ("2x3x5x6", 2, "3"),
-    ("2x3x3x5", 2, "3"),  # as many channels as rows: the two dimensions cannot be told apart
+    (
+        "2x3x3x5",
+        2,
+        "3",
+    ),  # as many channels as rows: the shape does not distinguish the two dimensions
     ("2x3x4x5x3", -3, "3"),
-    ("2x3x4x5", 3, "12"),  # all that is between the samples and the axis is a channel
+    ("2x3x4x5", 3, "12"),  # all dimensions between the samples and the axis are channels
     ("2x3x4", 1, "1"),
     ("1x6x7", -1, "6"),
 ]

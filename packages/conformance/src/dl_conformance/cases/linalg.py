@@ -4,7 +4,7 @@ from dl_conformance.vocabulary import T, calls, refused
 
 
 def definite(shape: str) -> T:
-    """A matrix whose diagonal exceeds what stands beside it."""
+    """Return a diagonally dominant matrix."""
     size = int(shape.rpartition("x")[2])
     return T(shape, low=-0.5, high=0.5, diagonal=size + 1.0)
 
@@ -13,7 +13,7 @@ def triangular(shape: str, size: float = 1.0) -> T:
     return T(shape, low=-size, high=size, diagonal=4 * size)
 
 
-# A leading minor of order 2 is 0; one of order 1, in the second of two matrices, is negative.
+# The leading minor of order 2 is 0; in the second of two matrices, that of order 1 is negative.
 SINGULAR = (("3x3", [4, 2, 0, 2, 1, 0, 0, 0, 1]), ("2x2x2", [1, 0, 0, 1, -1, 0, 0, 1]))
 TRIANGLES = [
     dict(upper=u, transpose=t, unitriangular=d) for u in (0, 1) for t in (0, 1) for d in (0, 1)
@@ -43,7 +43,7 @@ def solved(b: str, mat: T, **chosen: int) -> dict[str, object]:
 
 
 def sizes(b: str, mat: T) -> tuple[int, ...]:
-    """Of the solution."""
+    """Return the shape of the solution."""
     own, of_mat = tuple(map(int, b.split("x"))), mat.sizes
     longest = max(len(own), len(of_mat)) - 2
     left, right = ((1,) * (longest - len(x) + 2) + x[:-2] for x in (own, of_mat))

@@ -1,4 +1,4 @@
-"""LU factors and the order of rows that pivots make."""
+"""LU factorization and the row permutation of its pivots."""
 
 from dl_conformance.vocabulary import T, calls
 
@@ -7,9 +7,9 @@ def matrix(shape: str, diagonal: float = 0.0) -> T:
     return T(shape, low=-1, high=1, diagonal=diagonal)
 
 
-# Whose every pivot but the last comes from below, clearly.
+# A matrix in which every step but the last clearly swaps rows.
 EXCHANGED = [1, 2, 8, 2, 8, 1, 8, 1, 3]
-# The second pivot is 0; the third column of the other has nothing left.
+# The second pivot is 0; in the other matrix, the third column is eliminated completely.
 SINGULAR = (("3x3", [2, 4, 1, 1, 2, 4, 4, 8, 1]), ("2x2x2", [1, 0, 0, 1, 0, 0, 0, 1]))
 
 CASES = [

@@ -1,4 +1,4 @@
-"""Windows of a convolution at chosen places, and the way back."""
+"""Unfolding of convolution windows at selected positions, and the inverse."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
@@ -34,7 +34,7 @@ CASES = [
         dict(kernel_w=-1),
         dict(col=T("18x4", dtype="int64")),
         data=[
-            dict(im="1x3x5x3"),  # without column 3, which is asked for
+            dict(im="1x3x5x3"),  # without column 3, which the call reads
             dict(mask_h_idx=T("4", values=[-9], plain=True)),
             dict(mask_w_idx=T("4", values=[-9], plain=True)),
         ],

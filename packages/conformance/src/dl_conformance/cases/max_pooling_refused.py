@@ -1,4 +1,4 @@
-"""Calls that the operators of max_pooling have to refuse."""
+"""Calls that the operators of max_pooling must refuse."""
 
 from dl_conformance.vocabulary import T, refused
 

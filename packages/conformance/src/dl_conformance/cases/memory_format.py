@@ -1,6 +1,4 @@
-"""Casts to the format ND, the format of tensors as hosts make them, and a hook that is told of
-addresses.
-"""
+"""Casts to the format ND, which hosts use for tensors, and a hook that receives addresses."""
 
 from dl_conformance.vocabulary import calls, refused
 
@@ -18,7 +16,7 @@ CASES = [
         *(dict(input=shape) for shape in ("5x3", "7", "-", "0x3")),
         layouts=("transposed", "strided", "offset"),
     ),
-    # Nothing comes of it: that it succeeds, and touches nothing, is what can be seen.
+    # The call has no result: the test is that it succeeds and writes nothing.
     calls("TensorDestructionHook", dict(ptr=0), dict(ptr=4096), dtypes="float32"),
     refused(
         "NativeMemoryFormatCast",

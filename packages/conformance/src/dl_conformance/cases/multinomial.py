@@ -1,9 +1,9 @@
-"""Positions drawn with the probabilities of weights."""
+"""Multinomial sampling."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
 FEW = T("2x4", values=[1, 0, 2, 5, 0, 0, 3, 0], plain=True)
-# None is 0, so that all can be drawn.
+# No weight is 0, so that every index can be drawn.
 MANY = T("3x41", low=0.5, high=4)
 
 CASES = [

@@ -1,4 +1,4 @@
-"""Non-maximum suppression, of boxes whose overlaps are not near the thresholds."""
+"""Non-maximum suppression of boxes with overlaps that are not close to the thresholds."""
 
 from dl_conformance import boxes
 from dl_conformance.inputs import uniform
@@ -16,15 +16,15 @@ def order(count):
 
 
 def scores(count):
-    """Those of the boxes, of which the one of rank r has (count - r) / 64."""
+    """Return the scores of the boxes: (count - r) / 64 for the box of rank r."""
     found = [0.0] * count
     for rank, box in enumerate(order(count)):
         found[box] = (count - rank) / 64
     return T((count,), values=found or [0.0], plain=True)
 
 
-def turned(labels):
-    given = boxes.turned(12, "nms")
+def rotated(labels):
+    given = boxes.rotated(12, "nms")
     return [[*box, float(i % 2)] for i, box in enumerate(given)] if labels else given
 
 
@@ -57,10 +57,10 @@ CASES = [
         "NmsRotatedMmcv",
         *(
             dict(
-                dets=rows(turned(several), 6 if several else 5),
+                dets=rows(rotated(several), 6 if several else 5),
                 scores=scores(12),
                 order=T("12", values=order(12), plain=True),
-                dets_sorted=rows([turned(several)[i] for i in order(12)], 6 if several else 5),
+                dets_sorted=rows([rotated(several)[i] for i in order(12)], 6 if several else 5),
                 labels=None,
                 iou_threshold=0.25,
                 multi_label=several,
@@ -71,8 +71,8 @@ CASES = [
     ),
     calls(
         "Iou3dNms3dMmcv Iou3dNms3dNormalMmcv",
-        dict(boxes=rows(boxes.standing(12, "nms"), 7), nms_overlap_thresh=0.25),
-        dict(boxes=rows(boxes.standing(1, "nms"), 7), nms_overlap_thresh=0.25),
+        dict(boxes=rows(boxes.rotated_3d(12, "nms"), 7), nms_overlap_thresh=0.25),
+        dict(boxes=rows(boxes.rotated_3d(1, "nms"), 7), nms_overlap_thresh=0.25),
         layouts=LAYOUTS,
     ),
     refused(

@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, whose degrees are a tensor."""
+"""Orthogonal polynomials with a tensor of degrees."""
 
 from dl_conformance.vocabulary import Calls, T, calls, refused
 

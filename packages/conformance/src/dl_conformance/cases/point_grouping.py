@@ -1,4 +1,4 @@
-"""Features of points, gathered in groups, and their gradients."""
+"""Features of points gathered in groups, and their gradients."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

@@ -10,17 +10,17 @@ def rows(values):
     return T((len(values), len(values[0])), values=values, plain=True)
 
 
-# Ten points at each of two heights, in the second batch elsewhere.
+# Ten points at each of two heights; the second batch is translated.
 POINTS = [[x + 0.1, y + 0.2, z] for z in (1.5, 9.0) for x, y in boxes.grid(5, 2, 4.5)] + [
     [x + 0.7, y + 0.4, 2.0] for x, y in boxes.grid(5, 4, 4.0)
 ]
 STANDING = dict(
-    boxes=T("2x5x7", values=[x for row in boxes.standing(10, "points") for x in row], plain=True),
+    boxes=T("2x5x7", values=[x for row in boxes.rotated_3d(10, "points") for x in row], plain=True),
     pts=T("2x20x3", values=[x for point in POINTS for x in point], plain=True),
 )
 
 CASES = [
-    # Of sets whose second smallest rectangle is larger by a hundredth at least.
+    # Point sets whose second smallest rectangle is at least 1 % larger than the smallest one.
     calls(
         "MinAreaPolygonsMmcv",
         dict(pointsets=rows(boxes.point_sets(6, "rectangles"))),

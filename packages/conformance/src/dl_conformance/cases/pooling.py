@@ -11,7 +11,7 @@ BESIDE = dict(ceil_mode=False, exclusive=True, adaptive=True)
 
 
 def sliding(shape, ksize, stride, padding, dilation, **others):
-    """Arguments of windows, and the shape of the gradient of what they give."""
+    """Return the arguments of windows, and the shape of the gradient of their output."""
     dims, sizes = len(ksize), tuple(map(int, shape.split("x")))
     given = {**PLAIN, **others}
     steps = [max(step, 1) for step in dilation]
@@ -22,7 +22,7 @@ def sliding(shape, ksize, stride, padding, dilation, **others):
 
 
 def cut(shape, output_size, **others):
-    """Windows that give a number of outputs; the lists are there and do not count."""
+    """Return arguments of adaptive windows; the operator ignores the required lists."""
     dims, sizes = len(output_size), tuple(map(int, shape.split("x")))
     lists = {x: [2] * dims for x in ("ksize", "stride", "dilation")}
     return dict(
@@ -39,7 +39,7 @@ def forward(each, mode):
 
 
 def backward(each, mode):
-    """Gradients; of maxima that are found in an input without equal elements."""
+    """Return gradient calls; inputs of max pooling have distinct elements."""
     named = [{k: v for k, v in x.items() if k != "output_size"} for x in each]
     return [
         {**x, "mode": mode, "indices": None, "input": T(x["input"], apart=mode == "max")}
@@ -86,7 +86,7 @@ ONE_FOR_ALL = dict(ksize=[3], stride=[2], padding=[1], dilation=[1], **PLAIN)
 
 
 def with_indices(each):
-    """The gradient of maxima that another operator has found."""
+    """Return the gradient of max pooling with indices from another operator."""
     sizes, dims = each["input"].sizes, len(each["ksize"])
     lists = (each[x] for x in ("ksize", "stride", "padding"))
     values = some_positions("pooling", sizes[:-dims], sizes[-dims:], *lists)

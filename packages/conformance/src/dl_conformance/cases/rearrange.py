@@ -1,4 +1,4 @@
-"""Other orders of the same elements."""
+"""Permutations of the same elements."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

@@ -23,7 +23,7 @@ BOXES = T("2x2x4", values=[0.5, 1, 3, 2.5, -1, 0, 2, 4, 1, 1, 1, 1, 0, 0.25, 6, 
 ANCHORS = dict(best_bboxes=T("2x4x3x5", low=0, high=6, plain=True), spatial_scale=0.5)
 
 
-def turned(way):
+def rotated(way):
     return (
         dict(
             rois=TURNED, spatial_scale=0.5, clockwise=way, sampling_ratio=1, aligned=not way, **BINS
@@ -86,26 +86,26 @@ CASES = [
     ),
     calls(
         "RoiAlignRotatedMmcv",
-        *(dict(input="2x6x4x3", **turned(way)[0]) for way in (False, True)),
+        *(dict(input="2x6x4x3", **rotated(way)[0]) for way in (False, True)),
         layouts=LAYOUTS,
     ),
     calls(
         "RoiAlignRotatedBackwardMmcv",
         *(
-            dict(bottom_grad="2x6x4x3", top_grad="3x6x2x3", **turned(way)[0])
+            dict(bottom_grad="2x6x4x3", top_grad="3x6x2x3", **rotated(way)[0])
             for way in (False, True)
         ),
         layouts=LAYOUTS,
     ),
     calls(
         "RiroiAlignRotatedMmcv",
-        *(dict(features="2x6x4x3", **turned(way)[1]) for way in (False, True)),
+        *(dict(features="2x6x4x3", **rotated(way)[1]) for way in (False, True)),
         layouts=LAYOUTS,
     ),
     calls(
         "RiroiAlignRotatedBackwardMmcv",
         *(
-            dict(bottom_grad="2x6x4x3", top_grad="3x6x2x3", **turned(way)[1])
+            dict(bottom_grad="2x6x4x3", top_grad="3x6x2x3", **rotated(way)[1])
             for way in (False, True)
         ),
         layouts=LAYOUTS,

@@ -1,4 +1,4 @@
-"""Calls that the operators of roi_align have to refuse."""
+"""Calls that the operators of roi_align must refuse."""
 
 from dl_conformance.cases.roi_align import ROIS, TURNED
 from dl_conformance.vocabulary import T, refused

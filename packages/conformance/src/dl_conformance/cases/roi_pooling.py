@@ -1,4 +1,4 @@
-"""Pooling over regions of feature maps: largest cells, exact means, and means in moved bins."""
+"""Pooling over regions of feature maps: max pooling, exact means, and deformable bins."""
 
 from dl_conformance.vocabulary import T, calls
 
@@ -9,13 +9,13 @@ POOLED = "4x3x2x3"
 
 
 def regions(*numbers):
-    """Rows of batch number, x1, y1, x2, y2."""
+    """Return rows of batch index, x1, y1, x2, y2."""
     return T((len(numbers) // 5, 5), values=numbers, plain=True)
 
 
-# Within the plane, across its border, of no size, and beyond it.
+# Regions inside the plane, across its border, empty, and outside.
 ROIS = regions(1, 0.5, 1, 5.25, 7, 0, -3, 2, 6, 13, 1, 2, 3, 2, 3, 0, 19, 1, 23, 5)
-# Of one cell, of all cells, with edges on the borders of cells, and with the corners the wrong way.
+# Regions of one cell, of all cells, with edges on cell borders, and with swapped corners.
 WHOLE = regions(0, 2, 1, 2, 1, 1, 0, 0, 3, 4, 0, 1, 1, 3, 2, 1, 3, 3, 1, 1)
 NOWHERE = T("0x5")
 ALL = [
@@ -105,7 +105,7 @@ CASES = [
             )
             for s, x in zip(SHAPES, ALL, strict=True)
         ),
-        # Whatever the output is given as, it is taken for the mean.
+        # The operator interprets the output as the mean, whatever it contains.
         dict(grad_rois="4x5", output=POOLED, grad_output=POOLED, input=PLANES, **ALL[0]),
         dict(
             grad_rois="12x5",

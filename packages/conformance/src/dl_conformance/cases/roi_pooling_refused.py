@@ -1,4 +1,4 @@
-"""Calls that the operators of roi_pooling have to refuse."""
+"""Calls that the operators of roi_pooling must refuse."""
 
 from dl_conformance.vocabulary import T, refused
 
@@ -48,7 +48,7 @@ CASES = [
         ),
         dict(argmax=T("4x3x2x3x1", low=-1, high=19)),
         data=[
-            dict(grad_input="2x3x5x3"),  # which has fewer places than argmax names
+            dict(grad_input="2x3x5x3"),  # fewer cells than argmax refers to
             dict(rois=T("4x5", values=[-2.0], plain=True)),
             dict(argmax=T("4x3x2x3", values=[-9])),
         ],

@@ -1,4 +1,4 @@
-"""Products of sparse matrices in compressed sparse rows."""
+"""Products of sparse CSR matrices."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

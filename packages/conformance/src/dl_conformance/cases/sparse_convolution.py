@@ -7,7 +7,7 @@ from dl_conformance.vocabulary import T, calls, refused
 
 
 def lists(cells, rows_in, rows_out, most, cells_first=True, key="pairs"):
-    """Random pairs: those of a cell name no row twice, and -1 stands where there is none."""
+    """Return random pairs; a kernel cell uses each row at most once, -1 marks unused entries."""
     pairs = np.full((cells, 2, most), -1)
     room = min(most, rows_in, rows_out)
     counts = integers(f"{key} counts", cells, 0, room)
@@ -16,10 +16,10 @@ def lists(cells, rows_in, rows_out, most, cells_first=True, key="pairs"):
             order = np.argsort(uniform(f"{key} {k} {side}", rows, 0, 1), kind="stable")
             pairs[k, side, :count] = order[:count]
     pairs = pairs if cells_first else np.swapaxes(pairs, 0, 1)
-    return given(pairs, counts)
+    return pair_arguments(pairs, counts)
 
 
-def given(pairs, counts):
+def pair_arguments(pairs, counts):
     pairs = np.asarray(pairs)
     return dict(
         indicePairs=T(pairs.shape, values=pairs, plain=True),
@@ -28,29 +28,29 @@ def given(pairs, counts):
 
 
 def submanifold(rows, cells, key="submanifold"):
-    """As many pairs at the middle as there are rows, which nobody needs to read there."""
+    """Return pairs whose center cell has one pair for each row, which need not be read."""
     found = lists(cells, rows, rows, rows, key=key)
     pairs, counts = found["indicePairs"].values, list(found["indiceNum"].values)
     middle = cells // 2
     counts = [min(x, rows - 1) for x in counts]
     counts[middle] = rows
     pairs[middle] = -1
-    return given(pairs, counts)
+    return pair_arguments(pairs, counts)
 
 
-# Two inputs lead to one output in one cell, and one input to two outputs.
-MANY = given([[[0, 1, 0, -1], [2, 2, 1, -1]], [[3, 3, -1, -1], [0, 1, -1, -1]]], [3, 2])
+# One cell maps two inputs to one output, and one input to two outputs.
+MANY = pair_arguments([[[0, 1, 0, -1], [2, 2, 1, -1]], [[3, 3, -1, -1], [0, 1, -1, -1]]], [3, 2])
 PLAIN = dict(_inverse=0, _subM=0)
 
-# Rows of features, of the output, columns of both, the shape of filters before these, and pairs.
+# Rows of features, rows of the output, columns of both, spatial shape of the filters, and pairs.
 SIZES = [
     (6, 5, 4, 3, (3, 3), lists(9, 6, 5, 6)),
     (6, 5, 4, 3, (3, 3), lists(9, 6, 5, 6, cells_first=False)),
     (4, 3, 2, 5, (2,), MANY),
     (5, 4, 1, 1, (1, 1, 1), lists(1, 5, 4, 4, key="one cell")),
-    (5, 4, 3, 2, (2, 1), given(np.full((2, 2, 5), -1), [0, 0])),
-    (0, 0, 3, 2, (3,), given(np.full((3, 2, 0), -1), [0, 0, 0])),
-    (0, 4, 3, 2, (3,), given(np.full((3, 2, 0), -1), [0, 0, 0])),
+    (5, 4, 3, 2, (2, 1), pair_arguments(np.full((2, 2, 5), -1), [0, 0])),
+    (0, 0, 3, 2, (3,), pair_arguments(np.full((3, 2, 0), -1), [0, 0, 0])),
+    (0, 4, 3, 2, (3,), pair_arguments(np.full((3, 2, 0), -1), [0, 0, 0])),
     (67, 41, 19, 33, (3, 3, 3), lists(27, 67, 41, 67, key="large")),
 ]
 
@@ -68,15 +68,15 @@ def convolution(sizes, **others):
     )
 
 
-def turned(sizes):
-    """Roles of rows changed: pairs lead from their second rows to the first."""
+def transposed(sizes):
+    """Return a transposed call: pairs map their second rows to the first."""
     rows, rows_out, *others = sizes
     return convolution((rows_out, rows, *others), _inverse=1)
 
 
 CONVOLUTIONS = [
     *map(convolution, SIZES),
-    *(turned(SIZES[at]) for at in (0, 1, 2, 7)),
+    *(transposed(SIZES[at]) for at in (0, 1, 2, 7)),
     convolution((6, 6, 4, 3, (3, 3), submanifold(6, 9)), _subM=1),
     convolution((6, 6, 4, 3, (3, 3), submanifold(6, 9)), _subM=1, _inverse=1),
     convolution((37, 37, 8, 16, (3, 3, 3), submanifold(37, 27)), _subM=1),
@@ -95,7 +95,7 @@ POOLS = [
 
 
 def pool_gradient(sizes, key):
-    """Maxima as the pairs give them, of quarters, among which many are equal."""
+    """Return max-pooled features that are multiples of 1/4, with many equal ones."""
     rows, rows_out, columns, _, _, pairs = sizes
     shape = (rows, columns)
     features = integers(f"{key} features", rows * columns, -6, 9).reshape(shape) / 4

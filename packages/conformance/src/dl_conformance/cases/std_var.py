@@ -2,7 +2,7 @@
 
 from dl_conformance.vocabulary import T, calls, refused
 
-# At either end of a line, and in its middle, something that is not finite.
+# Nonfinite elements at both ends and in the middle of a line.
 INF, NAN = float("inf"), float("nan")
 END = [1.0, 2.0, INF, 0.0, -INF, 0.5, 2.0, 3.0, 1.0, NAN, 2.0, 1.5]
 

@@ -1,4 +1,4 @@
-"""The steps of batch normalization over several processes."""
+"""The steps of synchronized batch normalization."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

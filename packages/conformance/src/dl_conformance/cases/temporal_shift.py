@@ -1,4 +1,4 @@
-"""Groups of channels shifted in time."""
+"""Temporal shift of groups of channels."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

@@ -1,4 +1,4 @@
-"""Before and after a token is drawn: penalties, temperatures, limits, banned words, criteria."""
+"""Logits processing and stop criteria: penalties, temperatures, limits, banned words."""
 
 from dl_conformance.vocabulary import T, calls
 
@@ -14,7 +14,7 @@ def matrix(*rows, dtype=None):
 
 
 def lists(*each, dtype=None):
-    """Words of sequences: of each, tokens and ends."""
+    """Return words for each sequence, as tokens and end offsets."""
     shape = (len(each), 2, len(each[0][0]))
     return T(shape, values=[list(map(list, x)) for x in each], dtype=dtype)
 
@@ -86,7 +86,7 @@ PENALTIES = [
             dict(
                 logits="3x9",
                 penalties=T("3", low=0.5, high=2),
-                # Padding is no token.
+                # Padding is not a token.
                 output_ids=matrix(
                     *((1, 2, 0), (3, 8, 0), (5, -1, 4), (8, 99, 6), (7, 6, 1), (0, 7, 7)),
                     dtype=d,
@@ -181,7 +181,7 @@ LIMITS = [
     ),
 ]
 
-# Words 3 4, 5, 6 7 8 and, of the second sequence, 2 and 0.
+# Words 3 4, 5 and 6 7 8; for the second sequence, 2 and 0.
 WORDS = dict(
     own=(
         ((3, 4, 5, 6, 7, 8), (2, 3, 6, -1, -1, -1)),

@@ -1,4 +1,4 @@
-"""Calls that the operators of token_sampling have to refuse."""
+"""Calls that the operators of token_sampling must refuse."""
 
 from dl_conformance.vocabulary import T, refused
 

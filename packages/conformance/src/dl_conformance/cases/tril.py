@@ -1,4 +1,4 @@
-"""Triangles of matrices."""
+"""Triangular parts of matrices."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

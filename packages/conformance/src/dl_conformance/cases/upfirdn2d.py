@@ -6,7 +6,7 @@ LAYOUTS = ("transposed", "strided", "offset", "channels-last")
 
 
 def call(input, kernel, up=(1, 1), down=(1, 1), pad=(0, 0, 0, 0)):
-    """Numbers are of x and y, as the operator has them."""
+    """Return a call; pairs of numbers are for x and y, as in the operator."""
     numbers = dict(zip(("up_x", "up_y", "down_x", "down_y"), (*up, *down), strict=True))
     ends = dict(zip(("pad_x0", "pad_x1", "pad_y0", "pad_y1"), pad, strict=True))
     return dict(input=input, kernel=kernel, **numbers, **ends)
@@ -22,7 +22,7 @@ CASES = [
         call("1x2x6x8", "3x4", down=(2, 3), pad=(5, 3, 4, 2)),
         call("1x2x5x4", "4x5", up=(4, 6), down=(6, 4), pad=(3, 2, 5, 1)),
         call("1x1x7x6", "1x3", up=(4, 1), down=(2, 3), pad=(-3, 2, 1, -2)),
-        call("1x2x4x4", "2x2", pad=(-2, 5, 6, -3)),  # nothing of some rows is left
+        call("1x2x4x4", "2x2", pad=(-2, 5, 6, -3)),  # some rows are cropped completely
         call("1x1x3x3", "2x3", up=(5, 6), down=(7, 5), pad=(4, 9, -7, 8)),
         call("2x1x3x3", "1x1"),
         call("1x1x1x1", "5x5", pad=(2, 2, 2, 2)),

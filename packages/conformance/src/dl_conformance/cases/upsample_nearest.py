@@ -1,4 +1,4 @@
-"""Resizing by the nearest cell, and its gradient."""
+"""Nearest-neighbor resizing and its gradient."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

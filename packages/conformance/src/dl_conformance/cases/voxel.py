@@ -1,4 +1,4 @@
-"""Point clouds as voxels, and pooling over the points of boxes."""
+"""Voxelization of point clouds, and pooling over the points in boxes."""
 
 import numpy as np
 
@@ -15,11 +15,11 @@ def flat(rows):
 
 
 def exactly(shape, values):
-    """The same numbers in every dtype and layout."""
+    """Return a tensor with the same values in every dtype and layout."""
     return T(shape, values=values, plain=True)
 
 
-# 4, 6 and 2 voxels; 7, 5 and 3 whose sides are not exact.
+# Grids of 4, 6 and 2 voxels, and of 7, 5 and 3 voxels with inexact sides.
 HALVES = dict(
     voxel_size=exactly("3", [0.5, 0.25, 2]),
     coors_range=exactly("6", [-1, 0, -3, 1, 1.5, 1]),
@@ -31,7 +31,7 @@ TENTHS = dict(
     NDim=3,
 )
 INSIDE = T("60x4", low=-1.2, high=1.6)
-# On borders between voxels and on those of the grid, of which the upper ones are outside.
+# Points on borders between voxels, and on borders of the grid, of which the upper are outside.
 ON_BORDERS = exactly("5x3", [-1, 0, -3, -0.5, 0.25, -1, 1, 0.75, 0, 0.5, 1.5, 0, 0, 1, 1])
 NOT_FINITE = exactly("6x3", [NAN, 0, 0, 0, INF, 0, 0, 0, -INF, 1e30, 1, 0, 0.25, 1, 0, -1e30, 1, 0])
 CLOUDS = [
@@ -42,13 +42,13 @@ CLOUDS = [
     dict(points=T("1x5", low=0.1, high=0.4), **HALVES),
     dict(points=T("0x4"), **HALVES),
     dict(points=T("500x4", low=-1.2, high=1.6), **HALVES),
-    # Every point is outside.
+    # All points are outside.
     dict(points=T("7x3", low=2, high=3), **HALVES),
 ]
 
 
 def slots(voxels, room, features, **others):
-    """Room for so many voxels of so many points."""
+    """Return outputs with capacity for a number of voxels and points per voxel."""
     return dict(
         voxels=T((voxels, room, features)),
         coors=T((voxels, 3), values=[0]),
@@ -60,7 +60,7 @@ def slots(voxels, room, features, **others):
     )
 
 
-# Twelve points of four voxels, some in none.
+# Twelve points in four voxels, some in none.
 ROW_OF = [2, 0, -1, 0, 3, 2, 2, -1, 0, 2, 3, 0]
 FEATURES = np.round(uniform("features", 36, -2, 2), 1).astype(np.float32).reshape(12, 3)
 LARGEST = [
@@ -80,7 +80,7 @@ GIVEN = dict(feats=exactly("12x3", FEATURES.tolist()), reduced_feats=exactly("4x
 
 POINTS = [[x + 0.1, y + 0.2, z] for z in (1.5, 3.25, 9.0) for x, y in boxes.grid(6, 6, 3.5)]
 CLOUD = dict(
-    rois=exactly("5x7", flat(boxes.standing(5, "voxels"))), pts=exactly("108x3", flat(POINTS))
+    rois=exactly("5x7", flat(boxes.rotated_3d(5, "voxels"))), pts=exactly("108x3", flat(POINTS))
 )
 
 
@@ -94,7 +94,7 @@ def pooled(box_count, sides, most, channels):
 
 
 def lists(voxels, most, points):
-    """So many points for each voxel, and which."""
+    """Return the numbers of points per voxel, and the points."""
     rows = integers("lists", voxels * (1 + most), 0, points - 1).reshape(voxels, 1 + most)
     rows[:, 0] = np.arange(1, 1 + voxels) % (1 + most)
     return rows.ravel().tolist()
@@ -122,7 +122,7 @@ NO_BOXES = dict(
 )
 GATHERED = dict(
     xyz=exactly("2x54x3", flat(POINTS)),
-    boxes3d=exactly("2x5x7", [*flat(boxes.standing(9, "gathered")), 90, 90, 0, 5, 5, 5, 0.5]),
+    boxes3d=exactly("2x5x7", [*flat(boxes.rotated_3d(9, "gathered")), 90, 90, 0, 5, 5, 5, 0.5]),
     pts_feature="2x54x4",
 )
 
@@ -137,7 +137,7 @@ CASES = [
     calls(
         "HardVoxelizeMmcv",
         slots(60, 5, 4, deterministic=True, **CLOUDS[0]),
-        # More voxels than there is room for, and more points.
+        # More voxels and points than the capacity.
         slots(7, 2, 4, deterministic=True, **CLOUDS[0]),
         slots(40, 3, 3, deterministic=True, **CLOUDS[1]),
         slots(8, 1, 3, deterministic=True, **CLOUDS[2]),

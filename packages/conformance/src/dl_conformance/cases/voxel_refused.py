@@ -1,4 +1,4 @@
-"""Calls that the operators of voxel have to refuse."""
+"""Calls that the operators of voxel must refuse."""
 
 from dl_conformance.vocabulary import T, refused
 

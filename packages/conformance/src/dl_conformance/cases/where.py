@@ -1,4 +1,4 @@
-"""Choices by a mask."""
+"""Selection by a mask."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

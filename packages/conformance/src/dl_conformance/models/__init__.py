@@ -1,5 +1,5 @@
-"""Shapes of real models: one file for each kind of architecture, one line for each model.
+"""Shapes of real models: one module for each kind of architecture, one line for each model.
 
-They come from the published configurations, whose names each model gives. Few tokens, one image:
-how many there are is a user's choice, how wide a model is is not.
+The shapes come from published configurations, which each model names. Sequences are short and
+batches have one image, because users choose these sizes, while the width of a model is fixed.
 """

@@ -1,4 +1,4 @@
-"""Language models that decode: a layer of each, at a prompt of few tokens, and its training."""
+"""Decoder-only language models: inference and training of one layer with a short prompt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DTYPES = "bfloat16 float16"
 
 
 def linear(tokens: int, inputs: int, outputs: int, bias: bool = False) -> dict[str, object]:
-    """A linear layer; weights small enough that sums of products are of ordinary size."""
+    """Return a linear layer with weights small enough to keep sums at ordinary magnitudes."""
     weight = T(f"{outputs}x{inputs}", low=-0.05, high=0.05)
     return dict(input=f"{tokens}x{inputs}", weight=weight, bias=str(outputs) if bias else None)
 
@@ -33,7 +33,7 @@ def decoder(
     experts: int = 0,
     chosen: int = 0,
 ) -> Iterator[Calls]:
-    """A layer of a decoder: attention with grouped heads, a gated feed-forward net or experts."""
+    """Return a decoder layer: grouped-query attention, and gated feed-forward or experts."""
     tokens = f"{TOKENS}x{hidden}"
     query, key = heads * head_dim, key_heads * head_dim
 
@@ -113,7 +113,7 @@ def decoder(
     yield c("Mul", dict(input=inner, other=inner))
     yield c("Add", dict(input=tokens, other=tokens))
     if experts:
-        # Each token goes to the experts that its router scores highest.
+        # Each token is routed to the experts with the highest scores.
         router = f"{TOKENS}x{experts}"
         yield c("Linear", linear(TOKENS, hidden, experts), dtypes="float32")
         yield c("Softmax", dict(input=router, dim=-1), dtypes="float32")

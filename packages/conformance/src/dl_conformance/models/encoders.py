@@ -1,4 +1,4 @@
-"""Encoders of words and of patches of images: a layer of each, forward and backward."""
+"""Text and image encoders: the forward and backward pass of one layer of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def c(operators: str, *each: Mapping[str, object], dtypes: str = DTYPES) -> Call
 def layer(
     *, hidden: int, heads: int, tokens: int, intermediate: int, eps: float, batch: int = 1
 ) -> Iterator[Calls]:
-    """A layer of a transformer: attention of all tokens, then two linear layers."""
+    """Return a transformer layer: full attention, then two linear layers."""
     rows = batch * tokens
     x = f"{rows}x{hidden}"
     whole = [hidden]
@@ -60,7 +60,7 @@ def layer(
 
 
 def classifier(hidden: int, classes: int) -> Iterator[Calls]:
-    """The last layer, and the loss of training it."""
+    """Return the last layer and the training loss."""
     yield c("Linear", linear(2, hidden, classes, True))
     scores, labels = f"2x{classes}", T("2", low=0, high=classes - 1, dtype="int64")
     loss = dict(input=scores, target=labels, weight=None, ignore_index=-100, label_smoothing=0.1)
@@ -79,7 +79,7 @@ def bert() -> Iterator[Calls]:
 
 
 def patches(hidden: int, size: int, patch: int) -> Iterator[Calls]:
-    """The convolution that makes a token of each patch."""
+    """Return the convolution that embeds each patch as a token."""
     yield c(
         "Convolution2d",
         dict(
@@ -104,7 +104,7 @@ def vit() -> Iterator[Calls]:
 def internvl() -> Iterator[Calls]:
     yield from patches(1024, 224, 14)
     yield from layer(hidden=1024, heads=16, tokens=65, intermediate=4096, eps=1e-6)
-    # Four neighbouring patches become one token of the language model.
+    # Four adjacent patches are merged to one token of the language model.
     yield c("Permute", dict(input="1x8x4x2048", dims=[0, 2, 1, 3]))
     yield c("Linear", linear(16, 4096, 2048, True))
 

@@ -1,4 +1,4 @@
-"""What a model is here, and where its calls come from."""
+"""Models and the calls that they make."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from dl_conformance.vocabulary import Calls
 
 KINDS = ("decoders", "encoders", "vision")
 LARGEST = 1 << 26
-"""Elements: tables of words beyond it, of half a gigabyte and more, are left out."""
+"""Maximum number of elements of a tensor; larger embedding tables, of half a gigabyte and more,
+are omitted."""
 
 
 @dataclass(frozen=True)
 class Model:
     """A model.
 
-    :ivar name: for ``--model``.
-    :ivar published: the configuration whose shapes these are.
-    :ivar calls: what it calls, forward and backward.
+    :ivar name: name for ``--model``.
+    :ivar published: published configuration that defines the shapes.
+    :ivar calls: calls of the forward and backward pass.
     """
 
     name: str
@@ -31,7 +32,7 @@ class Model:
 
 @cache
 def all_models() -> dict[str, Model]:
-    """The models by name, in the order of their files."""
+    """Return the models by name, in the order of their files."""
     from dl_conformance import models
 
     there = {x.name for x in pkgutil.iter_modules(models.__path__)} - {"model"}

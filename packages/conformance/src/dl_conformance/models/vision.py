@@ -1,4 +1,4 @@
-"""Networks of convolutions: classification, detection, and the U-Net of a diffusion model."""
+"""Convolutional networks: classification, detection, and the U-Net of a diffusion model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dl_conformance.models.model import Model, model
 from dl_conformance.vocabulary import Calls, T
 
 Layer = tuple[int, int, int, int, int]
-"""Channels in and out, the sides of kernel, stride and image."""
+"""Input channels, output channels, kernel size, stride and image size."""
 
 RESNET: tuple[Layer, ...] = (
     (3, 64, 7, 2, 224),
@@ -49,7 +49,7 @@ UNET: tuple[Layer, ...] = (
 
 def convolution(each: Layer, bias: bool) -> dict[str, object]:
     inputs, outputs, kernel, stride, side = each
-    # Of the size that such weights begin with, so that sums stay of the size of their inputs.
+    # Usual initialization range of weights, so that sums have the magnitude of the inputs.
     bound = (inputs * kernel * kernel) ** -0.5
     return dict(
         input=f"1x{inputs}x{side}x{side}",
@@ -71,7 +71,7 @@ def backward(each: Layer) -> dict[str, object]:
 
 
 def normalized(shapes: list[tuple[int, int]]) -> Iterator[Calls]:
-    """Batch normalization and what follows it, while training."""
+    """Return batch normalization and the operators after it, in training."""
     for channels, side in shapes:
         n, x = str(channels), f"2x{channels}x{side}x{side}"
         statistics = dict(running_mean=n, running_var=T(n, low=0.5, high=2))
@@ -188,7 +188,7 @@ def diffusion() -> Iterator[Calls]:
         )
         yield c("Silu", dict(input=x))
     yield from layer(hidden=320, heads=8, tokens=64, intermediate=1280, eps=1e-5)
-    # The prompt's 77 tokens of 768 numbers, by cross attention.
+    # Cross attention to the prompt: 77 tokens with 768 features.
     yield c("Linear", linear(77, 768, 320))
     yield c("Bmm", dict(input="8x64x40", mat2="8x40x77"))
     yield c("UpsampleNearest", dict(input="1x640x16x16", size=[32, 32]))

@@ -1,1 +1,1 @@
-"""What operators have to give: a module for each family of the schema."""
+"""References of operators: a module for each family of the schema, or several."""

@@ -1,4 +1,4 @@
-"""Indexing by tensors of positions and masks."""
+"""Indexing by tensors of indices and masks."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Attention, with its weights in full, and its gradients.
+"""Attention with materialized weights, and its gradients.
 
-Sources: Vaswani et al., Attention is all you need, 2017; Dao, FlashAttention-2, 2023, for the
-gradients from the logarithm of the sum of exponentials; Press et al., Train short, test long, 2022,
-for biases that fall with the distance; Srivastava et al., Dropout, 2014, and docs/random.md of
-dl-diopi-proto for which weights are dropped.
+Sources: Vaswani et al., Attention is all you need, 2017; Dao, FlashAttention-2, 2023, for gradients
+from the logsumexp; Press et al., Train short, test long, 2022, for ALiBi; Srivastava et al.,
+Dropout, 2014, and docs/random.md of dl-diopi-proto for dropout.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from dl_conformance.reference import UNSPECIFIED, Array, Expected, reference
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of queries [N, H, S, D] and keys [N, Hk, T, D], with what they are made of.
+    """Scores of queries [N, H, S, D] and keys [N, Hk, T, D].
 
-    :ivar factors: what weights are multiplied by: 1, or as dropout has it.
+    :ivar factors: factors of the weights: 1, or those of dropout.
     """
 
     q: Array
@@ -39,7 +38,7 @@ class Scores:
         cls, q: Array, k: Array, v: Array, scale: Any, added: Any = 0, factors: Any = 1
     ) -> Scores:
         """
-        :param added: to the scores; -inf where a query does not see a key.
+        :param added: bias of the scores; -inf masks a key.
         """
         group = q.shape[1] // k.shape[1]
         k, v = k.repeat(group, axis=1), v.repeat(group, axis=1)
@@ -54,24 +53,24 @@ class Scores:
 
     @property
     def spread(self) -> Array:
-        """A rounding of a score, or of the largest one, is one of the weight, relative to it."""
+        """Bound of relative errors of weights: the absolute errors of a score and the maximum."""
         seen = np.where(np.isfinite(self.value), self.size, 0)
         return np.asarray(2 + 2 * seen.max(axis=-1, keepdims=True, initial=0))
 
     def lse(self) -> Array:
-        """The logarithm of the sum of exponentials, [N, H, S]."""
+        """Return the logsumexp of the scores, [N, H, S]."""
         top = self.value.max(axis=-1, keepdims=True, initial=-np.inf)
         base = np.where(np.isfinite(top), top, 0)
         total = np.exp(self.value - base).sum(axis=-1, keepdims=True)
         return np.asarray((base + np.log(total))[..., 0])
 
     def weights(self, lse: Array) -> Array:
-        """Zeros for a query that sees no key."""
+        """Return the weights; zeros for a query whose keys are all masked."""
         found = np.exp(self.value - np.where(np.isfinite(lse), lse, 0)[..., None])
         return np.asarray(np.where(np.isfinite(lse)[..., None], found, 0))
 
     def forward(self) -> tuple[Expected, Expected]:
-        """The output [N, H, S, Dv] and the logarithms."""
+        """Return the output [N, H, S, Dv] and the logsumexp."""
         lse = self.lse()
         weights = self.weights(lse) * self.factors
         size = weights @ np.abs(self.v) * self.spread
@@ -80,7 +79,7 @@ class Scores:
         return Expected(weights @ self.v, self.length, size), logs
 
     def backward(self, out: Array, lse: Array, grad: Array) -> tuple[Expected, ...]:
-        """Gradients of queries, keys and values from the results as they are stored."""
+        """Return gradients of queries, keys and values from the stored results."""
 
         def folded(each: Array) -> Array:
             count = each.shape[1] // self.group
@@ -88,7 +87,7 @@ class Scores:
             return np.asarray(heads.sum(axis=2))
 
         p = self.weights(lse)
-        # What is stored of the logarithm is rounded too.
+        # The stored logsumexp is rounded too.
         spread = self.spread + np.where(np.isfinite(lse), np.abs(lse), 0)[..., None]
         incoming = grad @ self.v.swapaxes(-1, -2) * self.factors
         slope = p * (incoming - (out * grad).sum(axis=-1, keepdims=True))
@@ -146,8 +145,8 @@ def attention_backward(
     return dict(zip(("grad_q", "grad_k", "grad_v"), found, strict=True))
 
 
-def kept_weights(p: Any, state: State | None, shape: tuple[int, ...]) -> Array:
-    """Which weights dropout keeps."""
+def dropout_mask(p: Any, state: State | None, shape: tuple[int, ...]) -> Array:
+    """Return the mask of weights that dropout retains."""
     if p == 0:
         return np.ones(shape, bool)
     assert state is not None
@@ -155,14 +154,14 @@ def kept_weights(p: Any, state: State | None, shape: tuple[int, ...]) -> Array:
 
 
 def dropped(p: Any, state: State | None, shape: tuple[int, ...]) -> Array:
-    """What dropout multiplies weights by."""
-    kept = kept_weights(p, state, shape)
+    """Return the factors by which dropout scales weights."""
+    kept = dropout_mask(p, state, shape)
     return np.where(kept, 1 / (1 - np.longdouble(p)) if p < 1 else 0, np.longdouble(0))
 
 
 @dataclass(frozen=True)
 class Flash:
-    """What DIOPI's operators say of a call besides its tensors."""
+    """Non-tensor arguments of DIOPI's operators."""
 
     scale: Any
     is_causal: bool
@@ -181,10 +180,11 @@ class Flash:
         )
 
     def added(self, queries: int, keys: int, sample: slice = slice(None)) -> Array:
-        """-inf where a key is out of sight, else what falls with the distance, [N or 1, H or 1,
-        S, T]. Positions are counted from the end where there are more keys.
+        """Return the bias [N or 1, H or 1, S, T]: -inf for masked keys, else that of ALiBi.
 
-        :param sample: whose slopes are wanted.
+        Positions are aligned at the end if there are more keys than queries.
+
+        :param sample: index of the sample whose slopes are used.
         """
         apart = np.arange(keys) - (np.arange(queries)[:, None] + max(keys - queries, 0))
         hidden = (apart > 0) if self.is_causal else np.zeros(apart.shape, bool)
@@ -211,7 +211,7 @@ def _heads_third(found: Expected) -> Expected:
 def _flash(
     tensors: Iterable[Array], options: Flash, p: Any, state: State | None, mask: Any = None
 ) -> Scores:
-    """Of queries, keys and values [N, H, S, D].
+    """Return the scores and factors of queries, keys and values [N, H, S, D].
 
     :param mask: true hides a key.
     """
@@ -271,7 +271,7 @@ def multi_head_attention(
     tensors = (_heads_second(x) for x in (q, k, v))
     scores = _flash(tensors, Flash(np.longdouble(scale), is_causal), dropout_p, gen)
     out, lse = scores.forward()
-    kept = kept_weights(dropout_p, gen, scores.value.shape)
+    kept = dropout_mask(dropout_p, gen, scores.value.shape)
     return {
         "out": _heads_third(out),
         "softmax_lse": lse,
@@ -319,7 +319,7 @@ def _from_heads(x: Any, layout: str) -> Array:
     return rows.swapaxes(0, 1) if layout == "SBH" else rows
 
 
-def _laid_out(found: Expected, layout: str) -> Expected:
+def _to_layout(found: Expected, layout: str) -> Expected:
     value, size = (_from_heads(x, layout) for x in (found.value, found.magnitude))
     return Expected(value, found.length, size)
 
@@ -329,7 +329,7 @@ def _width(q: Array, layout: str, head_num: int) -> int:
 
 
 STORED = ("dropout_mask", "softmax_max", "softmax_sum", "softmax_out")
-"""What is of a format of the vendor's own."""
+"""Outputs in a format that the vendor defines."""
 
 
 @reference("diopiCustomizedFlashAttention")
@@ -349,7 +349,7 @@ def customized_flash_attention(
     tensors = (_to_heads(x, input_layout, width) for x in (q, k, v))
     options = Flash.of(given)
     out, _ = _flash(tensors, options, np.float32(p_dropout), gen, attention_mask).forward()
-    return {"attention_out": _laid_out(out, input_layout), **dict.fromkeys(STORED, UNSPECIFIED)}
+    return {"attention_out": _to_layout(out, input_layout), **dict.fromkeys(STORED, UNSPECIFIED)}
 
 
 @reference("diopiCustomizedFlashAttentionBackward")
@@ -378,4 +378,4 @@ def customized_flash_attention_backward(
     state, options = softmax_out["gen"], Flash.of(given)
     scores = _flash((q, k, v), options, np.float32(p_dropout), state, attention_mask)
     found = scores.backward(out, scores.lse(), grad)
-    return {n: _laid_out(each, input_layout) for n, each in zip(GRADIENTS, found, strict=True)}
+    return {n: _to_layout(each, input_layout) for n, each in zip(GRADIENTS, found, strict=True)}

@@ -1,6 +1,6 @@
-"""Attention while serving a language model: keys and values in pools, pages and caches.
+"""Attention in language-model serving: keys and values in pools, pages and caches.
 
-Sources: Kwon et al., PagedAttention, 2023, for pages; Su et al., RoFormer, 2021, for rotations; and
+Sources: Kwon et al., PagedAttention, 2023; Su et al., RoFormer, 2021, for rotary embedding; and
 those of the references of attention.
 """
 
@@ -23,7 +23,7 @@ def copy_to_places(*, out: Array, k: Array, dest_loc: Array) -> dict[str, Any]:
 
 
 def _rows(table: Array, starts: Array, lengths: Array, longest: int) -> Iterator[tuple[Any, ...]]:
-    """Of each sequence, the rows of the pool and the columns of the scores."""
+    """Yield the rows of the pool and the columns of the scores of each sequence."""
     for n, length in enumerate(lengths):
         yield n, table[n, longest - length : longest], slice(starts[n], starts[n] + length)
 
@@ -38,7 +38,7 @@ def token_scores(
     b_seq_len: Array,
     max_input_len: int,
 ) -> dict[str, Any]:
-    """Of sequences that lie one behind the other, without gaps."""
+    """Yield the rows of packed sequences."""
     heads, width = q.shape[1:]
     value = np.zeros((heads, int(b_seq_len.sum())), q.dtype)
     size = np.zeros_like(value)
@@ -97,7 +97,7 @@ def prompts(
 
 
 def _rows_of_heads(x: Array, heads: int) -> Array:
-    """Rows [S, H · D] as [1, H, S, D]."""
+    """Reshape rows [S, H · D] to [1, H, S, D]."""
     return x.reshape(x.shape[0], heads, x.shape[1] // heads).swapaxes(0, 1)[None]
 
 
@@ -166,8 +166,7 @@ def prompt_flash(
 
 
 class Layer:
-    """The projected rows of a fused layer, and the sizes of what they are made of, [rows, heads,
-    D] each."""
+    """Projected rows of a fused layer and the magnitudes of their terms, [rows, heads, D] each."""
 
     def __init__(self, x: Array, weight: Array, bias: Any, heads: int, key_heads: int) -> None:
         shift = 0 if bias is None else np.ravel(bias)
@@ -177,7 +176,7 @@ class Layer:
         ends = (heads, heads + key_heads)
         self.q, self.k, self.v = np.split(value.reshape(shape), ends, axis=1)
         self.q_size, self.k_size, self.v_size = np.split(size.reshape(shape), ends, axis=1)
-        # The terms of a projection, and the two of a rotation.
+        # The terms of a projection, and the two terms of a rotation.
         self.length = x.shape[1] + 3
 
     def rotate(self, positions: Array, rotated: int, theta: float) -> None:
@@ -186,7 +185,7 @@ class Layer:
         base = np.longdouble(np.float32(theta))
         angle = positions[:, None] * base ** (-np.arange(0, rotated, 2) / np.longdouble(rotated))
         cos, sin = (f(angle)[:, None] for f in (np.cos, np.sin))
-        # An angle is rounded relative to its own size.
+        # The error of an angle is relative to its magnitude.
         of_cos, of_sin = (
             np.abs(a) + np.abs(angle)[:, None] * np.abs(b) for a, b in ((cos, sin), (sin, cos))
         )
@@ -198,8 +197,8 @@ class Layer:
             size[..., even], size[..., odd] = a * of_cos + b * of_sin, a * of_sin + b * of_cos
 
     def attend(self, rows: slice, keys: tuple[Array, ...], added: Any) -> tuple[Array, Array]:
-        """The results of rows, and their sizes, over keys and values [heads, T, D] and the sizes of
-        both."""
+        """Return the attention of rows and magnitudes, for keys and values [heads, T, D] and the
+        magnitudes of both."""
         q, q_size = (x[rows].swapaxes(0, 1)[None] for x in (self.q, self.q_size))
         group = q.shape[1] // keys[0].shape[0]
         k, v, k_size, v_size = (x.repeat(group, axis=0)[None] for x in keys)
@@ -218,7 +217,7 @@ class Layer:
 def _fused(
     layer: Layer, longest: int, out: tuple[Array, Array], caches: list[tuple[Array, Array]]
 ) -> dict[str, Any]:
-    """What a fused layer gives. Queries and keys are rounded twice on the way, values once."""
+    """Return the output of a fused layer; queries and keys are rounded twice, values once."""
     length = 2 * layer.length + layer.q.shape[2] + longest
     keys, values = (Expected(x, layer.length, size, roundings=1) for x, size in caches)
     return {
@@ -246,7 +245,7 @@ def fused_context(
     rope_theta: float,
     **given: Any,
 ) -> dict[str, Any]:
-    """Of a call that `is_prepared`."""
+    """Return the outputs of a call with `is_prepared`."""
     layer = Layer(inoutput, qkv_weight, qkv_bias, local_head_num, local_kv_head_num)
     history, batch = max_kv_len - max_q_len, key_cache.shape[1]
     layer.rotate(np.tile(history + np.arange(max_q_len), batch), rotary_embedding, rope_theta)
@@ -266,7 +265,7 @@ def fused_context(
 
 
 def _kvs(caches: list[tuple[Array, Array]]) -> tuple[Array, ...]:
-    """Keys, values, and the sizes of both."""
+    """Return keys, values, and the magnitudes of both."""
     return (caches[0][0], caches[1][0], caches[0][1], caches[1][1])
 
 

@@ -1,6 +1,6 @@
-"""Attention of packed sequences: that of each sequence alone.
+"""Attention of packed sequences, computed separately for each sequence.
 
-Sources are those of the references of attention.
+For sources, see the references of attention.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from dl_conformance.references.attention import (
     STORED,
     Flash,
     Scores,
+    dropout_mask,
     dropped,
-    kept_weights,
 )
 
 
 def _one(x: Array, part: slice) -> Array:
-    """A sequence, [1, H, S, D]."""
+    """Return a sequence as [1, H, S, D]."""
     return x[part].swapaxes(0, 1)[None]
 
 
 @dataclass(frozen=True)
 class Packed:
-    """Sequences from `ends`[i] to `ends`[i + 1] of each side, with their scores.
+    """Packed sequences: sequence i has rows `ends`[i] to `ends`[i + 1] of queries and of keys.
 
-    :ivar mask: true hides a key; broadcasts to `numbered`.
-    :ivar numbered: what weights are numbered by: the sequences, heads and largest lengths.
+    :ivar mask: True masks a key; broadcasts to `numbered`.
+    :ivar numbered: shape of the weights: sequences, heads and maximum lengths.
     """
 
     q: Array
@@ -58,7 +58,7 @@ class Packed:
         return list(zip(*spans, strict=True))
 
     def scores(self) -> list[Scores]:
-        """Of each sequence."""
+        """Yield the scores of each sequence."""
         factors = dropped(self.p, self.state, self.numbered)
         hidden = None
         if self.mask is not None:
@@ -76,7 +76,7 @@ class Packed:
         return found
 
     def joined(self, each: Sequence[Expected], like: Array, width: int) -> Expected:
-        """The results of all sequences, [rows, H, D]."""
+        """Return the results of all sequences, [rows, H, D]."""
         shape = (*like.shape[:2], width)
         value, size = np.zeros(shape, np.longdouble), np.zeros(shape, np.longdouble)
         sides = self.parts()
@@ -98,20 +98,20 @@ class Packed:
         return Expected(value, self.length(each), size, op_class="reduction")
 
     def row_of(self, n: int) -> tuple[slice, slice]:
-        """Where [H, rows] has the statistics of a sequence."""
+        """Return the index of a sequence in statistics [H, rows]."""
         return slice(None), self.parts()[n][0]
 
     def place_of(self, n: int) -> tuple[int, slice, slice]:
-        """Where [N, H, longest] has them."""
+        """Return the index of a sequence in statistics [N, H, longest]."""
         part = self.parts()[n][0]
         return n, slice(None), slice(part.stop - part.start)
 
     def statistics_of(self, dims: int) -> Callable[[int], Any]:
-        """Where statistics of so many dimensions have those of a sequence."""
+        """Return the function that indexes statistics with a number of dimensions."""
         return self.place_of if dims == 3 else self.row_of
 
     def forward(self) -> tuple[Expected, list[Expected]]:
-        """The output, and the logarithms of each sequence."""
+        """Return the output, and the logsumexp of each sequence."""
         found = [x.forward() for x in self.scores()]
         out = self.joined([x[0] for x in found], self.q, self.v.shape[2])
         return out, [x[1] for x in found]
@@ -120,7 +120,7 @@ class Packed:
         self, out: Array, grad: Array, lse: Callable[[int, Scores], Array]
     ) -> dict[str, Expected]:
         """
-        :param lse: of a sequence, [H, S].
+        :param lse: function that returns the logsumexp of a sequence, [H, S].
         """
         found = []
         for n, scores in enumerate(self.scores()):
@@ -156,7 +156,7 @@ def _multi_head(
 def multi_head(*, return_debug_mask: bool = False, **given: Any) -> dict[str, Any]:
     packed = _multi_head(**given)
     out, lse = packed.forward()
-    kept = kept_weights(packed.p, packed.state, packed.numbered)
+    kept = dropout_mask(packed.p, packed.state, packed.numbered)
     return {
         "out": out,
         "softmax_lse": packed.logs(lse, packed.numbered[:3], packed.place_of),

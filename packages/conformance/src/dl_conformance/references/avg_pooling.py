@@ -13,7 +13,7 @@ from dl_conformance.windows import Sizes, adaptive, picked, several, sliding
 
 
 def _divisors(spatial: Sizes, arguments: dict[str, Any]) -> tuple[Sizes, Iterator[Any]]:
-    """The shape of the output, and for each place the cells and what their sum is divided by."""
+    """Return the output shape, and for each output index its cells and the divisor of their sum."""
     dims = len(spatial)
     kernel = several(arguments["kernel_size"], dims)
     stride = several(arguments["stride"], dims, kernel)
@@ -27,7 +27,7 @@ def _divisors(spatial: Sizes, arguments: dict[str, Any]) -> tuple[Sizes, Iterato
             if override is not None:
                 count = override
             elif arguments["count_include_pad"]:
-                # Cells beyond the padding, where only the rounding up leads, do not count.
+                # Cells beyond the padding, which only ceil_mode reaches, do not count.
                 firsts = (i * s - p for i, s, p in zip(place, stride, padding, strict=True))
                 sides = zip(firsts, kernel, spatial, padding, strict=True)
                 count = prod(min(first + k, n + p) - first for first, k, n, p in sides)

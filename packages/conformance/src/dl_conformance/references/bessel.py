@@ -1,11 +1,11 @@
-"""Bessel functions of orders 0 and 1 and the Airy function, from integrals over their periods.
+"""Bessel functions of orders 0 and 1 and the Airy function, from integral representations.
 
 NIST Digital Library of Mathematical Functions: 10.9.2 (J), 10.8.1 as Neumann's series (Y), 10.32.3
 (I), 10.32.9 (K), 9.5.4 (Ai). Sums of equidistant values converge to such integrals exponentially
 (Trefethen and Weideman, The exponentially convergent trapezoidal rule, 2014).
 
-The magnitude of each value is what it would change by if the input were changed in its last place:
-``|f| + |x f'|``.
+The magnitude of each value is its condition, ``|f| + |x f'|``: the effect of a rounding of the
+input.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ PI = np.longdouble("3.14159265358979323846264338327950288420")
 EULER = np.longdouble("0.577215664901532860606512090082402431042")
 NODES = 224
 ORDERS = 56
-"""Of a period, and of Neumann's series, for arguments to 45; without the series, to 150."""
+"""Number of quadrature points of a period, and of terms of Neumann's series; sufficient for
+arguments up to 45, or up to 150 without the series."""
 SMALL = 1e-3
-"""Below it, the first terms of power series: integrals have errors of their own size."""
+"""Arguments below use the first terms of power series, because integrals are inaccurate there."""
 STEP = np.longdouble(1) / 32
 EXPONENT = 48
-"""Integrands are left out where they are below exp(-48)."""
+"""Exponent beyond which integrands, below exp(-48), are neglected."""
 
 
 def first_kind(orders: Array, x: Array) -> Array:
-    """J, with the orders as the first dimension."""
+    """Return J, with the orders as the first dimension."""
     angles = 2 * PI * np.arange(NODES, dtype=np.longdouble) / NODES
     waves, phases = orders.reshape(-1, 1) * angles, np.outer(np.sin(angles), x)
     values = (np.cos(waves) @ np.cos(phases) + np.sin(waves) @ np.sin(phases)) / NODES
@@ -40,13 +41,13 @@ def first_kind(orders: Array, x: Array) -> Array:
 
 
 def near_zero(x: Array, sign: int, otherwise: Array) -> Array:
-    """J1 or, with the sign 1, I1 of small numbers (10.2.2 and 10.25.2)."""
+    """Return J1, or I1 for sign 1, of small numbers (10.2.2 and 10.25.2)."""
     square = sign * x * x / 4
     return np.where(np.abs(x) < SMALL, x / 2 * (1 + square / 2 * (1 + square / 6)), otherwise)
 
 
 def second_kind(x: Array) -> tuple[Array, Array]:
-    """Y0 and its slope, which is -Y1."""
+    """Return Y0 and its derivative, -Y1."""
     j = first_kind(np.arange(2 * ORDERS + 2), x)
     k = np.arange(1, ORDERS + 1)
     weights = np.where(k % 2 == 1, -1, 1) / k.astype(np.longdouble)
@@ -58,7 +59,7 @@ def second_kind(x: Array) -> tuple[Array, Array]:
 
 
 def scaled_modified(x: Array) -> tuple[Array, Array]:
-    """exp(-|x|) I0 and I1."""
+    """Return exp(-|x|) I0 and exp(-|x|) I1."""
     angles = 2 * PI * np.arange(NODES, dtype=np.longdouble) / NODES
     size = np.abs(x).reshape(-1, 1)
     decay = np.exp(size * (np.cos(angles) - 1))
@@ -67,7 +68,7 @@ def scaled_modified(x: Array) -> tuple[Array, Array]:
 
 
 def scaled_second_modified(x: Array) -> tuple[Array, Array]:
-    """exp(x) K0 and K1, of positive numbers."""
+    """Return exp(x) K0 and exp(x) K1 of positive numbers."""
     end = np.arccosh(1 + EXPONENT / x.min(initial=1))
     t = STEP * np.arange(int(end / STEP) + 2, dtype=np.longdouble)
     decay = np.exp(-x.reshape(-1, 1) * (np.cosh(t) - 1))
@@ -76,13 +77,13 @@ def scaled_second_modified(x: Array) -> tuple[Array, Array]:
 
 
 def airy(x: Array) -> tuple[Array, Array]:
-    """Ai and its slope, on the line through the saddle point, or near to it."""
+    """Return Ai and its derivative, integrated along a line through or near the saddle point."""
     size = np.abs(x).reshape(-1, 1)
     height = np.where(x.reshape(-1, 1) > 1, np.sqrt(size), 1 / np.sqrt(np.maximum(size, 1)))
     end = np.sqrt(EXPONENT / height.min(initial=1))
     at = STEP / 2 * np.arange(int(2 * end / STEP) + 1, dtype=np.longdouble) + 1j * height
     values = np.exp(1j * (at * at / 3 + x.reshape(-1, 1)) * at)
-    # Those to the left are the complex conjugates.
+    # Values to the left are the complex conjugates.
     values[:, 0] /= 2
     scale = STEP / 2 / PI
     return values.real.sum(axis=-1) * scale, (1j * at * values).real.sum(axis=-1) * scale
@@ -91,7 +92,7 @@ def airy(x: Array) -> tuple[Array, Array]:
 def inside(
     x: Array, good: Array, function: Callable[[Array], tuple[Array, Array]], elsewhere: Array
 ) -> Expected:
-    """The function where it is one, with the magnitude; what is told elsewhere."""
+    """Return the function with its magnitude where it is defined, and a given value elsewhere."""
     at = x[good]
     value, slope = function(at)
     found, magnitude = np.array(elsewhere), np.array(np.abs(elsewhere))
@@ -103,7 +104,7 @@ def inside(
 def everywhere(
     name: str, function: Callable[[Array], tuple[Array, Array]], limit: Callable[[Array], Array]
 ) -> None:
-    """Declare a function of all numbers; of infinite ones it is the limit."""
+    """Register a function of all numbers; it has its limit at infinity."""
 
     @reference(f"dlop{name}")
     def computed(*, input: Array) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def everywhere(
 def of_positive(
     name: str, function: Callable[[Array], tuple[Array, Array]], at_zero: float, limit: float
 ) -> None:
-    """Declare a function of positive numbers."""
+    """Register a function of positive numbers."""
 
     @reference(f"dlop{name}")
     def computed(*, input: Array) -> dict[str, Any]:
@@ -154,7 +155,7 @@ def i1e(x: Array) -> tuple[Array, Array]:
 
 
 def grown(pair: Callable[[Array], tuple[Array, Array]]) -> Callable[[Array], tuple[Array, Array]]:
-    """From exp(-|x|) f and its slope, f and its slope."""
+    """Return f and its derivative from those of exp(-|x|) f."""
 
     def computed(x: Array) -> tuple[Array, Array]:
         value, slope = pair(x)
@@ -175,7 +176,7 @@ def k1e(x: Array) -> tuple[Array, Array]:
 
 
 def decayed(pair: Callable[[Array], tuple[Array, Array]]) -> Callable[[Array], tuple[Array, Array]]:
-    """From exp(x) f and its slope, f and its slope."""
+    """Return f and its derivative from those of exp(x) f."""
 
     def computed(x: Array) -> tuple[Array, Array]:
         value, slope = pair(x)

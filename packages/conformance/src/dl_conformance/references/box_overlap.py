@@ -1,4 +1,4 @@
-"""Overlaps of boxes that stand upright, are turned, or have four or more corners."""
+"""Overlaps of axis-aligned boxes, rotated boxes, quadrilaterals and point sets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dl_conformance.polygons import Number, overlap, rectangle, shared_area, ter
 from dl_conformance.reference import Array, Expected, reference
 
 CORNER = 12
-"""Roundings of a corner: of a box, or where two sides cross."""
+"""Roundings of a corner of a box, or of the intersection of two sides."""
 NO_AREA = 1e-14
 Pair = tuple[Any, Any]
 
 
 def upright(a: Array, b: Array, offset: float = 0.0, mode: int = 0) -> Any:
-    """The overlap of boxes (left, top, right, bottom)."""
+    """Return the overlap of boxes (left, top, right, bottom)."""
     sides = np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]) + offset, 0)
     shared = np.prod(sides)
     first, second = (np.prod(box[2:] - box[:2] + offset) for box in (a, b))
@@ -26,19 +26,19 @@ def upright(a: Array, b: Array, offset: float = 0.0, mode: int = 0) -> Any:
 
 
 def from_above(box: Array) -> Array:
-    """The corners of a box in space."""
+    """Return the bird's-eye-view corners of a 3D box."""
     return rectangle(box[0], box[1], box[3], box[4], box[6])
 
 
 def _quotient(a: Array, b: Array, mode: int = 0) -> Pair:
-    """The overlap of two figures, and the terms of the areas that it is the quotient of."""
+    """Return the overlap of two figures, and the terms of the areas of the quotient."""
     value, shared = overlap(a, b, mode), shared_area(a, b)
     base = shared / value if value else shared_area(a)
     return value, terms_of_area(a, b) / base * (1 + value)
 
 
-def turned(a: Array, b: Array, mode: int = 0) -> Pair:
-    """Of boxes (x, y, width, height, angle)."""
+def rotated(a: Array, b: Array, mode: int = 0) -> Pair:
+    """Return the overlap of rotated boxes (x, y, width, height, angle)."""
     if min(a[2] * a[3], b[2] * b[3]) < NO_AREA:
         return Number(0), Number(0)
     return _quotient(rectangle(*a[:5]), rectangle(*b[:5]), mode)
@@ -59,7 +59,7 @@ def _pairs(first: Array, second: Array, aligned: bool, of: Callable[..., Pair]) 
 def bbox_overlaps(
     *, bboxes1: Array, bboxes2: Array, mode: int, offset: int, aligned: bool
 ) -> dict[str, Any]:
-    """Of integers whose areas are exact: one quotient."""
+    """Return the overlap of integer boxes: areas are exact, and only the quotient is rounded."""
 
     def of(a: Array, b: Array) -> Pair:
         value = upright(a, b, offset, mode)
@@ -70,7 +70,7 @@ def bbox_overlaps(
 
 @reference("diopiBoxIouRotatedMmcv")
 def box_iou_rotated(*, bboxes1: Array, bboxes2: Array, mode: int, aligned: bool) -> dict[str, Any]:
-    return {"ious": _pairs(bboxes1, bboxes2, aligned, lambda a, b: turned(a, b, mode))}
+    return {"ious": _pairs(bboxes1, bboxes2, aligned, lambda a, b: rotated(a, b, mode))}
 
 
 @reference("diopiBoxIouQuadriMmcv")
@@ -102,7 +102,7 @@ def generalized(points: Array, polygon: Array) -> Any:
 
 @reference("diopiConvexGiouMmcv")
 def convex_giou(*, pointsets: Array, polygons: Array) -> dict[str, Any]:
-    """Gradients by central differences in longdouble, whose error is of the order of 1e-12."""
+    """Return gradients by central differences in longdouble, with errors of about 1e-12."""
     step = Number(2) ** -20
     value = np.zeros((len(pointsets), 19), Number)
     size = np.zeros_like(value)
@@ -118,7 +118,7 @@ def convex_giou(*, pointsets: Array, polygons: Array) -> dict[str, Any]:
         points = nine.reshape(9, 2)
         value[row, 18] = generalized(points, corners)
         terms = terms_of_area(points, corners)
-        # Of quotients by the smallest of the areas; gradients have one power of length less.
+        # Magnitude of quotients by the smallest area; gradients have one power of length less.
         base = min(shared_area(points), shared_area(corners))
         size[row, 18] = 4 * terms / base
         size[row, :18] = 8 * terms / base**1.5 * (1 + terms / base)
@@ -127,7 +127,7 @@ def convex_giou(*, pointsets: Array, polygons: Array) -> dict[str, Any]:
 
 @reference("diopiDiffIouRotatedSortVerticesMmcv")
 def sort_vertices(*, vertices: Array, mask: Array, num_valid: Array) -> dict[str, Any]:
-    """By angle, counted from the positive x axis, the first again at the end."""
+    """Return the points sorted by angle from the positive x axis, with the first one repeated."""
     out = np.zeros((*mask.shape[:2], 9), np.int32)
     for at in np.ndindex(mask.shape[:2]):
         spare = next((i for i in range(8, 24) if not mask[at][i]), 0)

@@ -16,9 +16,9 @@ Cells = tuple[Any, ...]
 
 
 def _windows(shape: tuple[int, ...], kernel: int, scale: int) -> Iterator[tuple[int, Cells, Cells]]:
-    """For each place of the window its number, cells of the output, and the cells that they meet.
+    """Yield the index of each tap, cells of the output, and the input cells that they read.
 
-    Cells of the output are those of one phase of the upsampling at a time.
+    Output cells are grouped by phase of the upsampling.
     """
     radius, plane = kernel // 2, shape[2:]
     for tap, places in enumerate(np.ndindex(kernel, kernel)):
@@ -34,12 +34,12 @@ def _windows(shape: tuple[int, ...], kernel: int, scale: int) -> Iterator[tuple[
 
 
 def _at(cells: Cells, tap: int | slice = slice(None)) -> Cells:
-    """Cells of grouped tensors, of all channels or of one place of the window."""
+    """Return the index of cells in grouped tensors, for all channels or for one tap."""
     return (slice(None), slice(None), tap, *cells)
 
 
 def _grouped(values: Array, groups: int) -> Array:
-    """[N, groups, channels of a group, H, W]."""
+    """Reshape to [N, groups, channels per group, H, W]."""
     return values.reshape(len(values), groups, values.shape[1] // groups, *values.shape[2:])
 
 
@@ -64,7 +64,7 @@ def _gradients(
     before: tuple[Array, Array] | None,
     sizes: tuple[int, int, int],
 ) -> tuple[Expected, Expected]:
-    """With respect to features and masks, added to what was there."""
+    """Return the gradients of features and masks, added to the previous contents."""
     kernel, groups, scale = sizes
     found = []
     for at, like in enumerate((features, masks)):
@@ -85,7 +85,7 @@ def _gradients(
 
 
 def _last(like: Array, channels: int) -> Unspecified:
-    """Workspace for the cells of a tensor, with the channels last."""
+    """Return a workspace for a tensor in channels-last order."""
     return Unspecified((len(like), *like.shape[2:], channels))
 
 

@@ -23,7 +23,7 @@ def cdist(*, input1: Array, input2: Array, p: float, compute_mode: Any) -> dict[
 
 
 def _summed(terms: Array, shape: tuple[int, ...]) -> Array:
-    """Add up what was broadcast from a shape."""
+    """Sum over broadcast dimensions, back to a shape."""
     terms = terms.sum(axis=tuple(range(terms.ndim - len(shape))))
     repeated = tuple(d for d, n in enumerate(shape) if n == 1)
     return np.asarray(terms.sum(axis=repeated, keepdims=True))
@@ -49,7 +49,7 @@ def cdist_backward(
         slope = np.sign(apart) * (np.abs(apart) / far) ** (p - 1)
     slope = np.where(far == 0, 0, slope)
     terms = grad_output[..., None] * slope
-    # The difference is rounded before the power multiplies its error with p - 1.
+    # The difference is rounded first; the power multiplies its error by p - 1.
     sizes = np.abs(input1)[..., :, None, :] + np.abs(input2)[..., None, :, :]
     steep = 0 if np.isinf(p) or p == 0 else abs(p - 1)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Limits."""
+"""Clamping."""
 
 from __future__ import annotations
 

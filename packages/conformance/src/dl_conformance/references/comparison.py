@@ -21,7 +21,7 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
 
 def _declare(name: str, function: Callable[..., Any]) -> None:
     def compared(input: Array, other: Any) -> Any:
-        # A number is compared in the dtype of the tensor; True is 1, and not equal to 2.
+        # A scalar is compared in the dtype of the tensor; True is 1 and not equal to 2.
         whole = np.int64 if input.dtype == bool else input.dtype
         return function(input, np.asarray(other).astype(whole))
 

@@ -12,7 +12,7 @@ from dl_conformance.reference import Array, Expected, reference
 @reference("diopiPolar")
 def polar(*, abs: Array, angle: Array) -> dict[str, Any]:
     value = abs * np.cos(angle) + 1j * (abs * np.sin(angle))
-    # Each part is a function, then a product.
+    # Each part is a function value, then a product.
     return {"out": Expected(value, roundings=1)}
 
 

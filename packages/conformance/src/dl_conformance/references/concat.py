@@ -1,4 +1,4 @@
-"""Joined tensors."""
+"""Concatenation, stacking and splitting."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Sizes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Geometry:
-    """How the windows of a convolution lie: the elements that each tap of the kernel meets."""
+    """Geometry of a convolution: the elements that each kernel tap reads."""
 
     kernel: Sizes
     stride: Sizes
@@ -33,7 +33,7 @@ class Geometry:
         return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in each)
 
     def taps(self, outputs: Sizes) -> Iterator[tuple[Sizes, tuple[slice, ...]]]:
-        """Each position in the kernel and the padded cells that it meets."""
+        """Yield each kernel tap and the padded cells that it reads."""
         for tap in np.ndindex(*self.kernel):
             each = zip(tap, self.dilation, self.stride, outputs, strict=True)
             starts = ((t * d, s, n) for t, d, s, n in each)
@@ -92,7 +92,7 @@ def gradient_of_weight(
 
 
 def _at(outs: slice, tap: Sizes) -> tuple[Any, ...]:
-    """One tap of the kernels of some outputs."""
+    """Return one tap of the kernels of some output channels."""
     return (outs, slice(None), *tap)
 
 
@@ -203,7 +203,7 @@ def transposed_convolution_backward(
     output_padding: Sizes,
     groups: int,
 ) -> dict[str, Any]:
-    """The gradient of a gradient: a convolution, with input and gradient in each other's place."""
+    """Return the second-order gradient: a convolution with input and gradient swapped."""
     geometry = Geometry.of(weight, stride, padding, dilation)
     inside = tuple(slice(0, n) for n in input.shape[2:])
     at = (slice(None), slice(None), *inside)

@@ -1,4 +1,4 @@
-"""Correlation of two feature maps: products of windows with windows that are moved.
+"""Correlation of two feature maps: products of windows with displaced windows.
 
 Source: Dosovitskiy et al., FlowNet: Learning optical flow with convolutional networks, 2015.
 """
@@ -18,7 +18,7 @@ At = tuple[Any, ...]
 def _windows(
     given: dict[str, int], sizes: tuple[int, int], output: tuple[int, ...]
 ) -> Iterator[tuple[At, At, At]]:
-    """Position in the first input, in the second, and in the output, of all products."""
+    """Yield the indices of all products in the first input, the second input and the output."""
     for n, ph, pw, h, w in np.ndindex(output):
         for i, j in np.ndindex(given["kH"], given["kW"]):
             y = h * given["dH"] - given["padH"] + i * given["dilationH"]

@@ -1,15 +1,15 @@
 """Connectionist temporal classification.
 
-From A. Graves, S. Fernández, F. Gomez and J. Schmidhuber, Connectionist temporal classification:
-labelling unsegmented sequence data with recurrent neural networks, ICML 2006, in logarithms. What
-is kept, and that log_probs are results of log_softmax for the gradient, is as in PyTorch's
-``_ctc_loss``.
+Source: A. Graves, S. Fernández, F. Gomez and J. Schmidhuber, Connectionist temporal classification:
+labelling unsegmented sequence data with recurrent neural networks, ICML 2006, in log space. As in
+PyTorch's ``_ctc_loss``, log_alpha is saved, and the gradient assumes that log_probs are results of
+log_softmax.
 
-A sum ``top + log(sum of exp(x - top))`` of up to three terms moves by the errors of its terms, each
-weighted by its share, and by its own: of the differences, of exp (4 ulp), of two additions, of log
-(4 ulp of log 3 at most) and of the last addition. That is why a step adds the sizes of the
-differences, of the sum and of the state to the magnitude, and 2, which times gamma(10), of three
-terms, is above the rest.
+The error of a logsumexp ``top + log(sum of exp(x - top))`` of up to three terms consists of the
+errors of its terms, each weighted by its share, and of its own roundings: the differences, exp (4
+ulp), two additions, log (at most 4 ulp of log 3) and the last addition. A step therefore adds to
+the magnitude the absolute values of the differences, the sum and the state, and 2: times gamma(10)
+for three terms, this bounds the remaining errors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TERMS = 3
 
 
 def log_sum(terms: list[Array], errors: list[Array]) -> tuple[Array, Array]:
-    """The logarithm of the sum of what the terms are logarithms of, and its error."""
+    """Return the logsumexp of the terms, and its error."""
     stacked, before = np.stack(terms), np.stack(errors)
     top = stacked.max(axis=0)
     apart = np.where(np.isfinite(stacked), stacked - top, NONE)
@@ -38,12 +38,12 @@ def log_sum(terms: list[Array], errors: list[Array]) -> tuple[Array, Array]:
 
 
 def _later(values: Array, by: int, filler: float) -> Array:
-    """Each value at the place of one that comes ``by`` places later."""
+    """Shift values by ``by`` positions."""
     return np.concatenate([np.full(by, filler, values.dtype), values])[: len(values)]
 
 
 def forward(log_probs: Array, states: Array) -> tuple[Array, Array]:
-    """``log_alpha`` of one sample, [T, states], from [T, C], and the errors of its elements."""
+    """Return ``log_alpha`` of one sample, [T, states], from [T, C], and its errors."""
     steps, count = len(log_probs), len(states)
     alpha = np.full((steps, count), NONE, log_probs.dtype)
     errors = np.zeros_like(alpha)
@@ -65,7 +65,7 @@ def forward(log_probs: Array, states: Array) -> tuple[Array, Array]:
 def _samples(
     targets: Array, target_lengths: Array, input_lengths: Array, blank: int
 ) -> Iterator[tuple[int, int, Array]]:
-    """Of each sample its number of steps, that of its labels, and the labels of its states."""
+    """Yield the number of steps, the number of labels and the labels of states of each sample."""
     start = 0
     for n, (steps, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
         labels = targets[n, :length] if targets.ndim == 2 else targets[start : start + length]
@@ -134,10 +134,10 @@ def ctc_loss_backward(
     reduction: str,
     zero_infinity: bool,
 ) -> dict[str, Any]:
-    """``exp(log_probs)`` less the share of the paths that have the class at that step.
+    """Return ``exp(log_probs)`` minus the share of the paths that have the class at that step.
 
-    The error of the sum of paths behind a state, and the roundings of the sum of both logarithms,
-    of the loss and of the probability, are relative ones of its share.
+    The errors of the sums of paths, and the roundings of the sum of both logarithms, of the loss
+    and of the probability, are relative errors of the share.
     """
     value = np.zeros_like(log_probs)
     magnitude = np.zeros_like(log_probs)
@@ -152,7 +152,7 @@ def ctc_loss_backward(
         if reduction == "mean":
             scale = scale / (max(labels, 1) * log_probs.shape[1])
         here = log_probs[:count, n]
-        # What leads on from a state is what leads to it from the end.
+        # The paths after a state are those that reach it in reversed time.
         back, of_back = (x[::-1, ::-1] for x in forward(here[::-1], states[::-1]))
         both = log_alpha[n, :count, : len(states)] + back
         own = here[:, states]

@@ -17,7 +17,7 @@ from dl_conformance.sampling import Sampled, Weights, slopes, tents, weights
 
 @dataclass(frozen=True)
 class Point:
-    """A sample: where its plane begins in the values, its shape, and its position there."""
+    """A sample: start of its plane in the values, shape of the plane, and position in the plane."""
 
     at: tuple[int, ...]
     start: int
@@ -32,7 +32,7 @@ class Point:
         return slice(self.start, self.start + self.shape[0] * self.shape[1])
 
     def planes(self, value: Array) -> Array:
-        """[D, H, W] of the values [N, S, heads, D]."""
+        """Return the plane [D, H, W] of the values [N, S, heads, D]."""
         taken = value[self.at[0], self.cells, self.at[2]]
         return np.moveaxis(taken.reshape(*self.shape, -1), 2, 0)
 
@@ -94,7 +94,7 @@ def attention_backward(
         to_value.size[at] += np.multiply.outer(taken.size, np.abs(grad)).reshape(-1, len(grad))
         to_value.count[at] += 1
         planes = point.planes(value)
-        # Along the features a sum, of samples and of their slopes.
+        # A sum over the features, of samples and of their derivatives.
         along = np.einsum("d,dhw->hw", grad, planes)
         sizes = np.einsum("d,dhw->hw", np.abs(grad), np.abs(planes))
         one = point.weights(1)

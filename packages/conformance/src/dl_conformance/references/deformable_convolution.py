@@ -14,18 +14,18 @@ import numpy as np
 from dl_conformance.reference import UNSPECIFIED, Array, Expected, reference
 from dl_conformance.sampling import POSITION
 
-# Letters of the sums: n samples, g deformable groups, t places of the window, p positions; c
-# channels, of a deformable group behind g; h, w cells; k filters of a group, behind m, which are
-# the groups, and d channels of a group.
+# Indices in einsum: n samples, g deformable groups, c channels of a deformable group, t kernel
+# taps, p output positions, h and w cells, m convolution groups, k filters of a group, d channels of
+# a group.
 
 
 @dataclass(frozen=True)
 class Lines:
-    """How the cells of one axis count for each sample: [n, g, t, p, cells].
+    """Interpolation weights along one axis for each sample, [n, g, t, p, cells].
 
-    :ivar value: the tent over the cell, at the sample.
-    :ivar size: what an error of the position adds to it, which is relative to its terms.
-    :ivar slope: its derivative with respect to the position, towards the next cell.
+    :ivar value: linear interpolation weight of the cell.
+    :ivar size: effect of an error of the position, which is relative to its terms.
+    :ivar slope: right derivative with respect to the position.
     """
 
     value: Array
@@ -49,7 +49,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Axis:
-    """What one axis is given."""
+    """Convolution arguments of one axis."""
 
     kernel: int
     stride: int
@@ -58,7 +58,7 @@ class Axis:
 
 
 class Samples:
-    """The samples of a call."""
+    """Samples of a call."""
 
     def __init__(
         self,
@@ -86,48 +86,48 @@ class Samples:
             lines.append(Lines.of(tap + place + move, np.abs(tap + place) + np.abs(move), plane[k]))
         self.rows, self.columns = lines
 
-    def _taken(self, input: Array, rows: Array, columns: Array) -> Array:
+    def _interpolate(self, input: Array, rows: Array, columns: Array) -> Array:
         met = np.einsum("ngchw,ngtph->ngctpw", input, rows, optimize=True)
         return np.asarray(np.einsum("ngctpw,ngtpw->ngctp", met, columns, optimize=True))
 
     def values(self) -> tuple[Array, Array]:
-        """[n, g, c, t, p] of the samples without masks, and the sizes of their terms."""
+        """Return the samples without masks, [n, g, c, t, p], and the magnitudes of their terms."""
         rows, columns, plane = self.rows, self.columns, np.abs(self.input)
-        size = self._taken(plane, rows.value + rows.size, columns.value)
-        size += self._taken(plane, rows.value, columns.size)
-        return self._taken(self.input, rows.value, columns.value), size
+        size = self._interpolate(plane, rows.value + rows.size, columns.value)
+        size += self._interpolate(plane, rows.value, columns.size)
+        return self._interpolate(self.input, rows.value, columns.value), size
 
     def slopes(self) -> list[tuple[Array, Array]]:
-        """The same of the derivatives by y and by x."""
+        """Return the derivatives by y and by x, with the magnitudes of their terms."""
         rows, columns, plane = self.rows, self.columns, np.abs(self.input)
         return [
             (
-                self._taken(self.input, rows.slope, columns.value),
-                self._taken(plane, np.abs(rows.slope), columns.value + columns.size),
+                self._interpolate(self.input, rows.slope, columns.value),
+                self._interpolate(plane, np.abs(rows.slope), columns.value + columns.size),
             ),
             (
-                self._taken(self.input, rows.value, columns.slope),
-                self._taken(plane, rows.value + rows.size, np.abs(columns.slope)),
+                self._interpolate(self.input, rows.value, columns.slope),
+                self._interpolate(plane, rows.value + rows.size, np.abs(columns.slope)),
             ),
         ]
 
     def as_columns(self, values: Array) -> Array:
-        """[n, m, d, t, p] of values [n, g, c, t, p]."""
+        """Regroup values [n, g, c, t, p] to [n, m, d, t, p]."""
         n, _, window, positions = self.shape
         return values.reshape(n, self.groups, self.channels // self.groups, window, positions)
 
     def filters(self, weight: Array) -> Array:
-        """[m, k, d, t] of the weights."""
+        """Reshape the weights to [m, k, d, t]."""
         count = len(weight) // self.groups
         return weight.reshape(self.groups, count, weight.shape[1], self.shape[2])
 
     def grads(self, grad: Array) -> Array:
-        """[n, m, k, p] of the output's gradient."""
+        """Reshape the output's gradient to [n, m, k, p]."""
         n, count = self.shape[0], grad.shape[1] // self.groups
         return grad.reshape(n, self.groups, count, self.shape[3])
 
-    def given_back(self, weight: Array, grad: Array) -> Array:
-        """The gradients of the samples, times their masks: [n, g, c, t, p]."""
+    def sample_gradients(self, weight: Array, grad: Array) -> Array:
+        """Return the gradients of the masked samples, [n, g, c, t, p]."""
         n, deformable, window, positions = self.shape
         found = np.einsum("mkdt,nmkp->nmdtp", self.filters(weight), self.grads(grad), optimize=True)
         return np.asarray(found).reshape(n, deformable, self.input.shape[2], window, positions)
@@ -157,7 +157,7 @@ def _added(before: Array | None, value: Array, count: Any, size: Array, shape: A
 
 @dataclass(frozen=True)
 class Gradients:
-    """All gradients of a call, added to what was there."""
+    """Gradients of a call, added to the previous contents."""
 
     samples: Samples
     grad: Array
@@ -177,8 +177,8 @@ class Gradients:
     def of_input(self, weight: Array, before: Array | None) -> Expected:
         samples = self.samples
         rows, columns, shares = samples.rows, samples.columns, samples.mask[:, :, None]
-        back = samples.given_back(weight, self.grad) * shares
-        sizes = samples.given_back(np.abs(weight), np.abs(self.grad)) * np.abs(shares)
+        back = samples.sample_gradients(weight, self.grad) * shares
+        sizes = samples.sample_gradients(np.abs(weight), np.abs(self.grad)) * np.abs(shares)
         value = _spread(back, rows.value, columns.value)
         size = _spread(sizes, rows.value + rows.size, columns.value)
         size += _spread(sizes, rows.value, columns.size)
@@ -192,8 +192,8 @@ class Gradients:
         self, weight: Array, offset: Array, to_offset: Array | None, to_mask: Array | None
     ) -> dict[str, Expected]:
         samples = self.samples
-        back = samples.given_back(weight, self.grad)
-        sizes = samples.given_back(np.abs(weight), np.abs(self.grad))
+        back = samples.sample_gradients(weight, self.grad)
+        sizes = samples.sample_gradients(np.abs(weight), np.abs(self.grad))
         terms = 4 * samples.input.shape[2] * len(weight) // samples.groups + POSITION + 1
         value, size = samples.values()
         mask = np.sum(back * value, axis=2), np.sum(sizes * size, axis=2)
@@ -209,13 +209,13 @@ class Gradients:
 
 
 def _spread(grads: Array, rows: Array, columns: Array) -> Array:
-    """What the cells get of samples [n, g, c, t, p]."""
+    """Scatter samples [n, g, c, t, p] to the cells."""
     wide = np.einsum("ngctp,ngtpw->ngctpw", grads, columns, optimize=True)
     return np.asarray(np.einsum("ngctpw,ngtph->ngchw", wide, rows, optimize=True))
 
 
 def _plain(input: Array, offset: Array, given: dict[str, int]) -> Samples:
-    """As diopiDeformConvMmcv has its numbers."""
+    """Create the arguments from those of diopiDeformConvMmcv."""
     axes = [Axis(*(given[f"{x}{d}"] for x in ("k", "d", "pad", "dilation"))) for d in "HW"]
     groups = given["groups"], given["deform_groups"]
     return Samples(input, offset, None, (axes[0], axes[1]), *groups)

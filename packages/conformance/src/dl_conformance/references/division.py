@@ -28,7 +28,7 @@ def div_in_place(
 
 
 def _common(input: Array, other: Any, dtypes: Mapping[str, str]) -> str:
-    """The dtype that the quotient is computed for: numbers divide half types in float32."""
+    """Return the dtype of the quotient: scalars divide half-precision tensors in float32."""
     if isinstance(other, np.ndarray):
         divisor = (dtypes["other"], int(other.ndim == 0))
     else:
@@ -51,19 +51,19 @@ def _quotient(input: Array, other: Any, mode: str, dtype: str) -> Any:
 
 
 def _rounded_quotient(a: Array, b: Array, mode: str, dtype: str) -> Array:
-    """The steps that PyTorch takes, each with a result of the dtype."""
+    """Divide with PyTorch's sequence of operations, each rounded to the dtype."""
 
-    def kept(value: Array) -> Array:
+    def rounded(value: Array) -> Array:
         return exact(stored(value, dtype), dtype, a.dtype.type)
 
     if mode.lower().endswith("trunc"):
-        return np.asarray(np.trunc(kept(a / b)))
+        return np.asarray(np.trunc(rounded(a / b)))
     rest = np.fmod(a, b)
-    quotient = kept(kept(a - rest) / b)
+    quotient = rounded(rounded(a - rest) / b)
     off = (rest != 0) & ((rest < 0) != (b < 0))
-    quotient = np.where(off, kept(quotient - 1), quotient)
+    quotient = np.where(off, rounded(quotient - 1), quotient)
     whole = np.floor(quotient)
-    whole = np.where(kept(quotient - whole) > 0.5, whole + 1, whole)
+    whole = np.where(rounded(quotient - whole) > 0.5, whole + 1, whole)
     whole = np.where(quotient == 0, np.copysign(0, a / b), whole)
     return np.where(b == 0, a / b, whole)
 

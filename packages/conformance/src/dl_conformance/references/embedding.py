@@ -1,4 +1,4 @@
-"""Rows of a table, and their gradient."""
+"""Embedding lookup and its gradient."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def embedding_renorm(
         norm = np.sum(np.abs(inout[row]) ** p) ** (1 / p)
         if norm > max_norm:
             value[row] = inout[row] * (np.longdouble(max_norm) / (norm + np.longdouble(1e-7)))
-    # The sum of powers, its root, and the scale: the error of each power is at most p of its own.
+    # The sum of powers, its root, and the scale: the relative error of each power is at most p
+    # times.
     length = inout.shape[1] * max(1, int(norm_type)) + 4
     return {"inout": Expected(value, length, np.abs(value))}

@@ -13,14 +13,14 @@ from dl_conformance.reference import UNSPECIFIED, Array, Expected, reference
 def gated_by_silu(
     *, inoutput: Array, weight1: Array, weight2: Array, weight3: Array, **given: Any
 ) -> dict[str, Any]:
-    """Both products and what they are gated to are rounded on the way."""
+    """Return the output; both products and the gated product are rounded."""
     x = np.abs(inoutput)
     (a, a_size), (b, b_size) = (
         (inoutput @ weight, x @ np.abs(weight)) for weight in (weight1, weight3)
     )
     sigmoid = 1 / (1 + np.exp(-a))
     slope = sigmoid * (1 + a * (1 - sigmoid))
-    # An error of `a` counts by the slope of silu.
+    # An error of `a` is multiplied by the derivative of SiLU.
     size = np.abs(slope * b) * a_size + np.abs(a * sigmoid) * b_size
     return {
         "inoutput": Expected(

@@ -12,14 +12,14 @@ PI = 4 * np.arctan(np.longdouble(1))
 
 
 def roots(length: int) -> Array:
-    """exp(-2πi · k / length), for k below it."""
+    """Return exp(-2πi · k / length) for 0 ≤ k < length."""
     angle = 2 * PI * np.arange(length, dtype=np.longdouble) / length
     return np.asarray(np.cos(angle) - 1j * np.sin(angle))
 
 
 @reference("dlopFft")
 def transform(*, input: Array, dim: int, forward: bool, scale: float) -> dict[str, Any]:
-    """Each element is a sum of n terms of the size of the elements; the roots add a rounding."""
+    """Return the transform: sums of n terms, with one more rounding for the roots of unity."""
     rows = np.moveaxis(input, dim, -1)
     length = rows.shape[-1]
     table = roots(length) if forward else np.conj(roots(length))

@@ -1,4 +1,4 @@
-"""Tensors full of one number."""
+"""Tensors filled with one value."""
 
 from __future__ import annotations
 

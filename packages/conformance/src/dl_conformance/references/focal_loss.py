@@ -1,4 +1,4 @@
-"""Focal losses of logits and of probabilities, with derivatives by complex steps.
+"""Focal losses of logits and of probabilities, with complex-step derivatives.
 
 Sources: Lin et al., Focal loss for dense object detection, 2017; Squire and Trapp, Using complex
 variables to estimate derivatives of real functions, SIAM Review 40 (1998).
@@ -18,7 +18,7 @@ LOSS = 10
 
 
 def _slope(function: Callable[[Any], Any], x: Array) -> Array:
-    """The derivative of each element; the error is of the order of 1e-40."""
+    """Return the derivative of each element, with an error of about 1e-40."""
     return np.asarray(np.imag(function(x + 1e-20j)) / np.longdouble(1e-20))
 
 
@@ -48,7 +48,7 @@ def sigmoid_focal_loss_backward(
     slopes = _slope(lambda x: _binary(x, target, np.float32(alpha), np.float32(gamma)), input)
     scale = 1 / np.longdouble(input.size) if reduction == "mean" else 1
     value = grad_output * slopes * scale
-    # Besides: a sum of three terms, and two products.
+    # Additionally, a sum of three terms, and two products.
     return {"grad_input": Expected(value, LOSS + 5, np.abs(value), op_class="reduction")}
 
 
@@ -102,7 +102,7 @@ def softmax_focal_loss(
 def softmax_focal_loss_backward(
     *, buff: Array, softmax: Array, target: Array, weight: Any, gamma: float, alpha: float
 ) -> dict[str, Any]:
-    """The derivative of a probability with respect to logit c is p (1 or 0 - its probability)."""
+    """Return gradients; d p_t / d logit_c is p_t (δ_tc - p_c)."""
     p = _chosen(softmax, target)
     by_p = _slope(lambda p: _of_probability(p, target, weight, gamma, alpha), p) * p
     one = target[:, None] == np.arange(softmax.shape[1])

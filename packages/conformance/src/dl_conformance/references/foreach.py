@@ -32,6 +32,6 @@ def norms(*, inputs: list[Array], ord: Any) -> dict[str, Any]:
             value = np.sum(size != 0).astype(np.longdouble)
         else:
             value = np.sum(size**order) ** (1 / order)
-        # A sum of powers, each off by the order times its own error, which the root takes back.
+        # The power multiplies the relative error by the order, and the root divides it again.
         found.append(Expected(value, x.size + 4, value))
     return {"outs": found}

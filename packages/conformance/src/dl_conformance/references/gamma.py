@@ -1,10 +1,10 @@
-"""The gamma function's logarithm and its derivatives, zeta and incomplete gamma functions.
+"""Log-gamma and its derivatives, the zeta function and incomplete gamma functions.
 
 NIST Digital Library of Mathematical Functions: 5.11.2 and 5.5.4 (digamma), 25.11.1 and 25.2.9
 (zeta, by Euler-Maclaurin summation), 8.11.4, 8.9.2 and 8.7.3 (incomplete gamma functions).
 
-The magnitude of each value is what it would change by if the inputs were changed in their last
-place: ``|f| + |x f'|``.
+The magnitude of each value is its condition, ``|f| + |x f'|``: the effect of a rounding of the
+inputs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dl_conformance.reference import Array, Expected, reference
 
 PI = np.longdouble("3.14159265358979323846264338327950288420")
 LARGE = 40
-"""From here on asymptotic series are exact."""
+"""Arguments above are computed exactly by asymptotic series."""
 BERNOULLI = ("1/6", "-1/30", "1/42", "-1/30", "5/66", "-691/2730", "7/6", "-3617/510", "43867/798")
-"""Of the orders 2, 4, …"""
+"""Bernoulli numbers of orders 2, 4, …"""
 TERMS = 400
 STEP = np.longdouble(2) ** -24
-"""Of slopes that have no formula, relative to the argument."""
+"""Step of numerical derivatives, relative to the argument."""
 
 
 def bernoulli(order: int) -> np.longdouble:
@@ -32,7 +32,7 @@ def bernoulli(order: int) -> np.longdouble:
 
 
 def zeta_of_positive(s: Array, q: Array) -> Array:
-    """Of s > 1 and q > 0."""
+    """Return the Hurwitz zeta function for s > 1 and q > 0 (25.11.1)."""
     total, at = np.zeros(np.broadcast(s, q).shape, np.longdouble), q + np.zeros_like(s)
     for _ in range(LARGE):
         low = at < LARGE
@@ -47,7 +47,7 @@ def zeta_of_positive(s: Array, q: Array) -> Array:
 
 
 def hurwitz(s: Array, q: Array) -> Array:
-    """Of s > 1; of negative q, the finite sum up to 0 and what is left."""
+    """Return the Hurwitz zeta function for s > 1; negative q are shifted above 0."""
     total, at = np.zeros(np.broadcast(s, q).shape, np.longdouble), q + np.zeros_like(s)
     while (at < 0).any():
         total = total + np.where(at < 0, np.where(at < 0, at, 1) ** -s, 0)
@@ -56,7 +56,7 @@ def hurwitz(s: Array, q: Array) -> Array:
 
 
 def digamma(x: Array) -> Array:
-    """Of numbers that are no poles."""
+    """Return the digamma function of numbers that are not poles."""
     at = np.where(x < 0, 1 - x, x)
     moved = np.zeros_like(at)
     for _ in range(LARGE):
@@ -70,7 +70,7 @@ def digamma(x: Array) -> Array:
 
 
 def derivative(n: int, x: Array) -> Array:
-    """Of digamma, of order n, at numbers that are no poles."""
+    """Return the derivative of order n of digamma at numbers that are not poles."""
     if n == 0:
         return digamma(x)
     factorial = np.prod(np.arange(1, n + 1, dtype=np.longdouble))
@@ -111,7 +111,7 @@ def zeta(*, input: Array, other: Array) -> dict[str, Any]:
     good = (s > 1) & np.isfinite(s) & np.isfinite(q) & ~pole & real
     at, of = np.where(good, s, 2), np.where(good, q, 1)
     value = hurwitz(at, of)
-    # Of powers of negative numbers, whole ones, that of their sizes.
+    # Integer powers of negative numbers are bounded by those of the absolute values.
     size = zeta_of_positive(at, np.abs(of))
     by_s = (zeta_of_positive(at * (1 + STEP), np.abs(of)) - size) / STEP
     by_q = of * at * hurwitz(at + 1, of)
@@ -122,12 +122,12 @@ def zeta(*, input: Array, other: Array) -> dict[str, Any]:
 
 
 def density(a: Array, x: Array) -> Array:
-    """x^a exp(-x) / Γ(a), the slope of P times x."""
+    """Return x^a exp(-x) / Γ(a), which is x times the derivative of P."""
     return np.asarray(np.exp(a * np.log(x) - x - lgamma(a)))
 
 
 def lower(a: Array, x: Array) -> Array:
-    """P by its series, whose terms are all positive."""
+    """Return P by its series, which has only positive terms (8.11.4)."""
     term = 1 / a
     total = term
     for n in range(1, TERMS):
@@ -137,7 +137,7 @@ def lower(a: Array, x: Array) -> Array:
 
 
 def upper(a: Array, x: Array) -> Array:
-    """Q: by the continued fraction where x is large, else as what P leaves."""
+    """Return Q by the continued fraction for large x (8.9.2), else as 1 - P."""
     far = x > a + 1
     b = np.where(far, x, a + 2)
     tail = np.zeros_like(b)

@@ -1,4 +1,4 @@
-"""Elements and slices at positions."""
+"""Elements and slices at indices."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gather(*, input: Array, dim: int, index: Array) -> dict[str, Any]:
 
 
 def _added(shape: tuple[int, ...], at: tuple[Any, ...], grad: Array) -> Expected:
-    """Every element of a gradient, added where it came from."""
+    """Add every element of a gradient at the index that it was read from."""
     value, size = np.zeros(shape, grad.dtype), np.zeros(shape, np.longdouble)
     count = np.zeros(shape, np.int64)
     np.add.at(value, at, grad)

@@ -47,7 +47,7 @@ def clip_grad_norm(
     order = np.longdouble(norm_type)
     norm = np.max(size) if np.isinf(norm_type) else np.sum(size**order) ** (1 / order)
     scale = min(1, max_norm / (norm + np.longdouble(1e-6)))
-    # The norm, the quotient and the product.
+    # Roundings of the norm, the quotient and the product.
     length = size.size + 4
     clipped = [
         None if x is None else Expected(x * scale, length, np.abs(x * scale), op_class="reduction")

@@ -1,5 +1,4 @@
-"""Images and volumes sampled at the positions of a grid, from -1 to 1 between their borders; they
-are surrounded by zeros.
+"""Sampling of images and volumes at normalized grid positions, with zero padding.
 
 Source of the cubic kernel: Keys, Cubic convolution interpolation for digital image processing, IEEE
 Transactions on Acoustics, Speech and Signal Processing 29 (1981), with the parameter -3/4.
@@ -32,16 +31,16 @@ def _kernel(mode: str, distance: Array) -> Array:
 
 
 def _line(mode: str, at: Any, count: int, terms: Any) -> tuple[Array, Array]:
-    """What the cells count, and how much an error of the position changes that."""
+    """Return the interpolation weights, and the effect of an error of the position on them."""
     distance = at - np.arange(count)
     if mode == "nearest":
         return _kernel(mode, distance), np.zeros(count)
-    # No kernel is steeper than 3/2.
+    # The derivative of every kernel is at most 3/2.
     return _kernel(mode, distance), (np.abs(distance) < REACH[mode]) * 1.5 * (np.abs(at) + terms)
 
 
 def _sum(cells: Array, lines: list[Array]) -> Array:
-    """Weigh the cells by the lines of all axes, the last one first as in a grid."""
+    """Combine the cells with the weights of all axes; as in a grid, the last axis is first."""
     for line in lines:
         cells = cells @ line
     return cells

@@ -11,7 +11,7 @@ from dl_conformance.reference import Array, Expected, reference
 
 
 def _rows(x: Array, axis: int) -> Array:
-    """Flatten to samples, the channels between them and `axis`, and what is normalized over."""
+    """Flatten to samples, channels (dimensions before `axis`), and normalized elements."""
     first = axis % x.ndim
     return x.reshape(x.shape[0], math.prod(x.shape[1:first]), math.prod(x.shape[first:]))
 
@@ -25,7 +25,7 @@ def _mean(terms: Array) -> Array:
 
 
 def _normal(x: Array, eps: float) -> tuple[Array, Array, Array]:
-    """Return the normalized rows, what they were multiplied with, and their terms."""
+    """Return the normalized rows, their scale factors, and the magnitudes of their terms."""
     shift = x - _mean(x)
     inverse = 1 / np.sqrt(_mean(shift * shift) + eps)
     size = (np.abs(x) + _mean(np.abs(x))) * inverse
@@ -51,7 +51,7 @@ def instance_norm_backward(
     weight, length = _per_channel(scale, 1.0), rows.shape[2]
     value = weight * inverse * (grad - _mean(grad) - normal * _mean(grad * normal))
     spread = np.abs(grad) + _mean(np.abs(grad)) + size * _mean(np.abs(grad) * size)
-    # Roundings of the deviations and of their inverse, which are computed again.
+    # Roundings of the standard deviations and their inverses, which are recomputed.
     spread = 3 * np.abs(weight * inverse) * spread
     outer, count = (0, 2), rows.shape[0] * length + length
     terms = np.abs(grad) * size

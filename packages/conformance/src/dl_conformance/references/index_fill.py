@@ -1,4 +1,4 @@
-"""Slices that are filled."""
+"""Slices filled with a value."""
 
 from __future__ import annotations
 

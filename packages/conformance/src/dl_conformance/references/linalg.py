@@ -1,8 +1,8 @@
 """Cholesky factors and triangular systems.
 
-Bounds are those of N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM
-2002: backward errors, carried on to the results at first order. They hold for substitution and
-factorization in any order, in blocks too.
+Bounds follow N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002:
+backward errors, propagated to the results to first order. They hold for substitution and
+factorization in any order, blocked algorithms included.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from dl_conformance.triangles import adjoint, cholesky, growth, inverse, solve, 
 
 @reference("diopiCholesky")
 def factor(*, mat: Array, upper: bool, checkerror: bool) -> dict[str, Any]:
-    """A computed factor is that of A + D with ``|D| <= gamma(n + 1) |L| |L|ᴴ`` (theorem 10.3), and
-    by ``L⁻¹ · dA · L⁻ᴴ``, whose lower triangle with half its diagonal, times L, is dL, the factor
-    moves (Murray, Differentiation of the Cholesky decomposition, 2016)."""
+    """Return the Cholesky factor with an error bound.
+
+    The computed factor is exact for A + D with ``|D| <= gamma(n + 1) |L| |L|ᴴ`` (theorem 10.3). To
+    first order, ``dL = L · Φ(L⁻¹ · D · L⁻ᴴ)``, where Φ is the lower triangle with half of the
+    diagonal (Murray, Differentiation of the Cholesky decomposition, 2016).
+    """
     size = mat.shape[-1]
     lower, failed = cholesky(adjoint(mat) if upper else mat)
     if failed.any():
@@ -33,12 +36,12 @@ def factor(*, mat: Array, upper: bool, checkerror: bool) -> dict[str, Any]:
 
 
 def _half_lower(matrix: Array) -> Array:
-    """The lower triangle with half of its diagonal."""
+    """Return Φ: the lower triangle with a halved diagonal."""
     return np.asarray(np.tril(matrix) + np.tril(matrix, -1)) / 2
 
 
 def _mirrored(lower: Array) -> Array:
-    """The Hermitian matrix with a lower triangle."""
+    """Return the Hermitian matrix with a given lower triangle."""
     rest = np.tril(lower, -1)
     diagonal = np.eye(lower.shape[-1]) * lower.real
     return np.asarray(rest + adjoint(rest) + diagonal)
@@ -51,10 +54,11 @@ def factor_backward(
     L: Array,  # noqa: N803 - the name in the schema
     upper: bool,
 ) -> dict[str, Any]:
-    """``L⁻ᴴ · X · L⁻¹`` with half of the lower triangle of ``Lᴴ · G``, mirrored, for X (Murray).
+    """Return ``L⁻ᴴ · X · L⁻¹``, where X is half of the mirrored lower triangle of ``Lᴴ · G``
+    (Murray).
 
-    Errors of the product (section 3.5) pass through both systems, each of which adds its own
-    (theorem 8.5). Either triangle of the result may be a copy of the other.
+    Errors of the product (section 3.5) propagate through both solves, each of which adds its own
+    error (theorem 8.5). Either triangle of the result may be a copy of the other one.
     """
     lower = triangle(adjoint(L) if upper else L, upper=False)
     grad = triangle(adjoint(grad_output) if upper else grad_output, upper=False)
@@ -72,7 +76,7 @@ def factor_backward(
 
 
 def _system(mat: Array, upper: bool, transpose: bool, unit: bool) -> tuple[Array, bool]:
-    """The matrix of a system, and whether it is an upper triangle."""
+    """Return the matrix of a system, and True if it is upper triangular."""
     found = triangle(mat, upper, unit)
     return (np.swapaxes(found, -1, -2), not upper) if transpose else (found, upper)
 
@@ -81,7 +85,7 @@ def _system(mat: Array, upper: bool, transpose: bool, unit: bool) -> tuple[Array
 def triangular_solve(
     *, b: Array, mat: Array, upper: bool, transpose: bool, unitriangular: bool
 ) -> dict[str, Any]:
-    """A computed solution is that of T + D with ``|D| <= gamma(n) |T|`` (theorem 8.5)."""
+    """Solve a system; the result is exact for T + D, ``|D| <= gamma(n) |T|`` (theorem 8.5)."""
     system, above = _system(mat, upper, transpose, unitriangular)
     found = solve(system, b, above)
     magnitude = growth(system, above) @ np.abs(found)
@@ -104,10 +108,12 @@ def triangular_solve_backward(
     transpose: bool,
     unitriangular: bool,
 ) -> dict[str, Any]:
-    """``op(T)⁻ᴴ · G``, and that times ``-xᴴ`` (M. B. Giles, Collected matrix derivative results for
-    forward and reverse mode algorithmic differentiation, 2008), summed over what broadcasts.
+    """Return ``op(T)⁻ᴴ · G`` and its product with ``-xᴴ``, summed over broadcast dimensions.
 
-    The error of the system's solution (theorem 8.5) passes through the product.
+    Source: M. B. Giles, Collected matrix derivative results for forward and reverse mode
+    algorithmic differentiation, 2008.
+
+    The error of the solution (theorem 8.5) propagates through the product.
     """
     batch, size, columns = x.shape[:-2], x.shape[-2], x.shape[-1]
     system, above = _system(np.conj(mat), upper, not transpose, unitriangular)
@@ -134,12 +140,12 @@ def triangular_solve_backward(
 
 
 def _copies(batch: tuple[int, ...], own: tuple[int, ...]) -> int:
-    """How many matrices of the batch are added up for each of one's own."""
+    """Return the number of batch matrices that are summed for each matrix of a shape."""
     return int(np.prod(batch)) // max(int(np.prod(own)), 1)
 
 
 def _summed(matrix: Array, shape: tuple[int, ...]) -> Array:
-    """The sum over the dimensions along which the shape broadcasts."""
+    """Sum over the dimensions along which the shape broadcasts."""
     missing = matrix.ndim - len(shape)
     axes = [d for d in range(matrix.ndim) if d < missing or shape[d - missing] != matrix.shape[d]]
     return np.asarray(matrix.sum(axis=tuple(axes))).reshape(shape)

@@ -1,10 +1,11 @@
-"""LU factors with partial pivoting, and the order of rows that pivots make.
+"""LU factorization with partial pivoting, and the row permutation of its pivots.
 
-Computed factors are those of A + D with ``|D| <= gamma(k) |L| |U|``, k = min(m, n), in any order of
-the sums (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002, theorem
-9.3); here k + 1, for pivots by whose reciprocals columns are multiplied. By first derivatives, with
-``W = L₁⁻¹ · D₁ · U₁⁻¹`` of the leading square, L₁ moves by L₁ times W's part below the diagonal and
-U₁ by the rest times U₁; what is beside them follows from ``D = dL · U + L · dU``.
+Computed factors are exact for A + D with ``|D| <= gamma(k) |L| |U|``, k = min(m, n), in any
+summation order (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002,
+theorem 9.3). The bound here uses k + 1, because columns may be multiplied by reciprocals of pivots.
+To first order, with ``W = L₁⁻¹ · D₁ · U₁⁻¹`` of the leading square block, dL₁ is L₁ times the
+strictly lower triangle of W, and dU₁ is the upper triangle of W times U₁. The errors outside of the
+square block follow from ``D = dL · U + L · dU``.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from dl_conformance.triangles import inverse, triangle
 
 
 def pivot_size(numbers: Array) -> Array:
-    """LAPACK's size of complex numbers: the sum of those of their parts."""
+    """Return LAPACK's magnitude of complex numbers: the sum of the magnitudes of their parts."""
     return np.asarray(np.abs(numbers.real) + np.abs(numbers.imag))
 
 
 def lu(matrix: Array) -> tuple[Array, Array, int]:
-    """Both factors of one matrix in one, the pivots, and the number of the first that is 0."""
+    """Return the packed factors, the pivots, and the number of the first zero pivot or 0."""
     factors, failed = matrix.copy(), 0
     rows, columns = matrix.shape
     pivots = np.empty(min(rows, columns), np.int32)
@@ -40,7 +41,7 @@ def lu(matrix: Array) -> tuple[Array, Array, int]:
 
 
 def errors(factors: Array) -> Array:
-    """How far both may be off, in units of the error of one rounding."""
+    """Return error bounds of both factors, in units of the unit roundoff."""
     rows, columns = factors.shape
     count = min(rows, columns)
     lower = triangle(factors[:count, :count], upper=False, unit=True)
@@ -60,7 +61,7 @@ def errors(factors: Array) -> Array:
 
 @reference("dlopLinalgLu")
 def factor(*, mat: Array, checkerror: bool) -> dict[str, Any]:
-    """Where a pivot is 0, what is left of the factors hangs on roundings."""
+    """Return the comparable part: after a zero pivot, the factors depend on roundings."""
     batch, (rows, columns) = mat.shape[:-2], mat.shape[-2:]
     factors, magnitude = np.empty_like(mat), np.empty(mat.shape, mat.real.dtype)
     pivots = np.empty((*batch, min(rows, columns)), np.int32)

@@ -1,15 +1,15 @@
-"""QR factors by Householder's reflectors, with LAPACK's signs.
+"""QR factorization by Householder reflectors, with LAPACK's signs.
 
-The bound is N. J. Higham's, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002,
-theorem 19.4: computed factors are those of A + D, of which each column has ``|d_j| <= e |a_j|`` in
-the Euclidean norm, Q being orthogonal but for columns of length e. The constant of e, which the
-book leaves open, is here 6 gamma(m + 8) for each of the r reflectors of rows of length m: the
-rounded norm moves v by (m / 2 + 6) u and tau by (m + 8) u, the inner product by m u, the update by
-2 u, and two times these is what ``|tau| |v|² = 2`` makes of their sum.
+The bound follows N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002,
+theorem 19.4: computed factors are exact for A + D, where each column of D satisfies ``|d_j| <= e
+|a_j|`` in the Euclidean norm, and each column of Q differs from an orthonormal one by at most e.
+The book leaves the constant in e open. Here it is 6 gamma(m + 8) for each of the r reflectors of
+length m: the rounded norm changes v by (m / 2 + 6) u and tau by (m + 8) u, the inner product adds m
+u and the update 2 u, and ``|tau| |v|² = 2`` doubles their sum.
 
-From there by first derivatives: with ``W = Qᴴ · D · R⁻¹``, R moves by the sum of W's upper triangle
-and its lower one's adjoint, times R, and Q by ``Q · S`` plus what D adds beside the columns of Q, S
-being W less that sum.
+To first order, with ``W = Qᴴ · D · R⁻¹`` and T the sum of the upper triangle of W and the adjoint
+of its strictly lower triangle, dR is ``T · R``. dQ is ``Q · (W - T)`` plus the part of ``D · R⁻¹``
+that is orthogonal to the columns of Q.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from dl_conformance.triangles import inverse
 
 
 def householder(matrix: Array) -> tuple[Array, Array]:
-    """Q, square, and R of one matrix.
+    """Return the square Q, and R, of one matrix.
 
-    Reflector j is ``I - tau · v · vᴴ``, whose adjoint makes ``beta · e`` of what is left of column
-    j, beta being real and its sign not that of the real part of the first element. Where all below
-    that one is 0 and it is real, the reflector is the identity.
+    The adjoint of reflector j, ``I - tau · v · vᴴ``, maps the remaining part of column j to ``beta
+    · e``. beta is real, with the opposite sign of the real part of the first element. If that
+    element is real and all elements below are 0, the reflector is the identity.
     """
     rows, columns = matrix.shape
     upper, orthogonal = matrix.copy(), np.eye(rows, dtype=matrix.dtype)
@@ -51,7 +51,7 @@ def _norms(matrix: Array, axis: int) -> Array:
 
 
 def errors(matrix: Array, orthogonal: Array, upper: Array) -> tuple[Array, Array]:
-    """How far Q and R may be off, in units of the e of one reflector's rows."""
+    """Return error bounds of Q and R, in units of the e of one reflector."""
     is_complex = matrix.dtype.kind == "c"
     rows, columns = matrix.shape
     count = min(rows, columns)
@@ -68,8 +68,8 @@ def errors(matrix: Array, orthogonal: Array, upper: Array) -> tuple[Array, Array
     beside = np.sqrt(np.maximum(0, 1 - _norms(kept, 1) ** 2))
     of_orthogonal = np.empty(orthogonal.shape, size.dtype)
     of_orthogonal[:, :count] = np.abs(kept) @ turned + beside[:, None] * w + 1
-    # Other columns follow from the reflectors alone. One moves by at most 2 sqrt(2) of what it is
-    # made from, relatively, 14 where complex; and that by all reflectors before it.
+    # The other columns depend on the reflectors alone. The relative change of a reflector is at
+    # most 2 sqrt(2) times that of its column, 14 times if complex, summed over all previous ones.
     total = np.longdouble(1)
     for j in range(count):
         total += (14 if is_complex else np.sqrt(8)) * size[j] / abs(upper[j, j]) * total

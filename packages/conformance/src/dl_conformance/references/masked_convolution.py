@@ -1,4 +1,4 @@
-"""Windows of a convolution at chosen places, and the way back."""
+"""Unfolding of convolution windows at selected positions, and the inverse."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def linear_backward(*, grad_output: Array, input: Array, weight: Array) -> dict[
 
 @reference("diopiMatmulBackward")
 def matmul_backward(*, grad_out: Array, input: Array, other: Array) -> dict[str, Any]:
-    """Of a real function of `out`: G · Bᴴ and Aᴴ · G, by the rules of matrix calculus."""
+    """Return the gradients G · Bᴴ and Aᴴ · G of a real function of `out`."""
     left = input[None, :] if input.ndim == 1 else input
     right = other[:, None] if other.ndim == 1 else other
     matrix_dims = (input.ndim > 1) + (other.ndim > 1)
@@ -79,7 +79,7 @@ def matmul_backward(*, grad_out: Array, input: Array, other: Array) -> dict[str,
 
 
 def _summed(left: Array, right: Array, shape: tuple[int, ...]) -> Expected:
-    """A product, summed over the dimensions along which the shape broadcasts."""
+    """Return a product, summed over the dimensions along which the shape broadcasts."""
     value = np.asarray(np.matmul(left, right))
     size = np.asarray(np.matmul(np.abs(left), np.abs(right)))
     missing = value.ndim - len(shape)
@@ -97,7 +97,7 @@ def _shaped(found: Expected, shape: tuple[int, ...]) -> Expected:
 
 @reference("diopiMatmulAllReduce")
 def matmul_all_reduce(*, x1: Array, x2: Array, bias: Any, **settings: Any) -> dict[str, Any]:
-    """Of one process, whose sum over all processes is its own."""
+    """Return the result for a single process, which is the product itself."""
     shift = 0 if bias is None else bias
     size = np.abs(x1) @ np.abs(x2) + np.abs(shift)
     return {"out": Expected(x1 @ x2 + shift, x1.shape[-1] + 1, size)}

@@ -1,4 +1,4 @@
-"""Memory formats of a device: the one that every device has is ND, number 2 of ``aclFormat``."""
+"""Memory formats of a device; every device supports ND, number 2 of ``aclFormat``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions drawn with the probabilities of weights."""
+"""Multinomial sampling."""
 
 from __future__ import annotations
 

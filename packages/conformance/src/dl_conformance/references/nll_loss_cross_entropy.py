@@ -1,4 +1,4 @@
-"""Cross entropy of logits, with classes or their probabilities as targets, and its gradient."""
+"""Cross entropy of logits with class indices or probabilities as targets, and its gradient."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_conformance.reference import Array, Expected, reference
 def _shares(
     logits: Array, target: Array, weight: Any, ignore_index: int, smoothing: float
 ) -> tuple[Array, Array]:
-    """What each log-probability [..., C] is multiplied with, and what a mean divides by."""
+    """Return the factors of log-probabilities [..., C], and the divisor of the mean."""
     count, number = logits.shape[-1], logits.dtype.type
     of = np.ones(count, logits.dtype) if weight is None else weight
     counted = np.ones((), bool)
@@ -28,7 +28,7 @@ def _shares(
 
 
 def _logits(input: Array) -> tuple[Array, Array, Array]:
-    """Logits [..., C], the logarithms of their probabilities, and the terms these are made of."""
+    """Return logits [..., C], log-probabilities, and the magnitudes of their terms."""
     x = np.moveaxis(input, 1 if input.ndim > 1 else 0, -1)
     most = x.max(axis=-1, keepdims=True)
     log = np.log(np.exp(x - most).sum(axis=-1, keepdims=True))
@@ -75,7 +75,7 @@ def cross_entropy_backward(
     slope = grad / _divisor(divisor, reduction)
     spread = np.exp(logs) * shares.sum(axis=-1, keepdims=True)
     dim = 1 if input.ndim > 1 else 0
-    # The error of a logarithm is that of its probability, relative to it.
+    # The absolute error of a logarithm is the relative error of its probability.
     size = np.abs(slope) * (np.abs(spread) * sizes + np.abs(shares))
     length = 2 * x.shape[-1] + divisor.size
     value = np.moveaxis(slope * (spread - shares), -1, dim)

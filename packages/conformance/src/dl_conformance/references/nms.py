@@ -1,4 +1,4 @@
-"""Non-maximum suppression of upright and turned boxes, and of boxes in space seen from above."""
+"""Non-maximum suppression of axis-aligned, rotated and 3D boxes (in bird's-eye view)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from dl_conformance.polygons import overlap
 from dl_conformance.reference import Array, reference
-from dl_conformance.references.box_overlap import from_above, turned, upright
+from dl_conformance.references.box_overlap import from_above, rotated, upright
 
 
 def _suppressed(count: int, overlap: Callable[[int, int], Any], threshold: float) -> list[int]:
-    """The boxes that none kept before them overlaps."""
+    """Return the boxes that do not overlap any previously selected box."""
     kept: list[int] = []
     for i in range(count):
         if all(not overlap(k, i) > threshold for k in kept):
@@ -21,7 +21,7 @@ def _suppressed(count: int, overlap: Callable[[int, int], Any], threshold: float
     return kept
 
 
-def _kept_by_score(boxes: Array, scores: Array, threshold: float, offset: float) -> Array:
+def _suppress_by_score(boxes: Array, scores: Array, threshold: float, offset: float) -> Array:
     order = sorted(range(len(scores)), key=lambda i: -scores[i])
 
     def together(a: int, b: int) -> Any:
@@ -33,14 +33,14 @@ def _kept_by_score(boxes: Array, scores: Array, threshold: float, offset: float)
 
 @reference("diopiNms")
 def nms(*, boxes: Array, confidence: Array, iou_threshold: float) -> dict[str, Any]:
-    return {"out": _kept_by_score(boxes, confidence, iou_threshold, 0)}
+    return {"out": _suppress_by_score(boxes, confidence, iou_threshold, 0)}
 
 
 @reference("diopiNmsMmcv")
 def nms_with_offset(
     *, dets: Array, scores: Array, iou_threshold: float, offset: int
 ) -> dict[str, Any]:
-    return {"out": _kept_by_score(dets, scores, iou_threshold, offset)}
+    return {"out": _suppress_by_score(dets, scores, iou_threshold, offset)}
 
 
 @reference("diopiNmsRotatedMmcv")
@@ -56,12 +56,12 @@ def nms_rotated(
 ) -> dict[str, Any]:
     def together(i: int, j: int) -> Any:
         a, b = dets_sorted[i], dets_sorted[j]
-        return turned(a, b)[0] if np.array_equal(a[5:], b[5:]) else 0.0
+        return rotated(a, b)[0] if np.array_equal(a[5:], b[5:]) else 0.0
 
     return {"out": order[_suppressed(len(order), together, iou_threshold)]}
 
 
-def _kept_from_above(boxes: Array, threshold: float) -> dict[str, Any]:
+def _suppress_from_above(boxes: Array, threshold: float) -> dict[str, Any]:
     figures = [from_above(box) for box in boxes]
     kept = _suppressed(len(boxes), lambda a, b: overlap(figures[a], figures[b]), threshold)
     keep = np.zeros(len(boxes), np.int64)
@@ -71,9 +71,9 @@ def _kept_from_above(boxes: Array, threshold: float) -> dict[str, Any]:
 
 @reference("diopiIou3dNms3dMmcv")
 def nms_3d(*, boxes: Array, nms_overlap_thresh: float) -> dict[str, Any]:
-    return _kept_from_above(boxes, nms_overlap_thresh)
+    return _suppress_from_above(boxes, nms_overlap_thresh)
 
 
 @reference("diopiIou3dNms3dNormalMmcv")
 def nms_3d_upright(*, boxes: Array, nms_overlap_thresh: float) -> dict[str, Any]:
-    return _kept_from_above(boxes * [1, 1, 1, 1, 1, 1, 0], nms_overlap_thresh)
+    return _suppress_from_above(boxes * [1, 1, 1, 1, 1, 1, 0], nms_overlap_thresh)

@@ -1,4 +1,4 @@
-"""Elements that are not 0 or that a mask picks."""
+"""Elements that are nonzero or that a mask selects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Division by norms, and the gradients of norms."""
+"""Division by norms, and gradients of norms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _norms(x: Array, p: float, axes: Axes) -> Array:
 
 
 def _slopes(x: Array, p: float, norm: Array, axes: Axes) -> Array:
-    """The gradient of a norm, which is given."""
+    """Return the gradient of a given norm."""
     if np.isinf(p):
         most = np.abs(x) == norm
         return np.asarray(np.sign(x) * most / most.sum(axis=axes, keepdims=True))
@@ -32,7 +32,7 @@ def _slopes(x: Array, p: float, norm: Array, axes: Axes) -> Array:
 
 
 def _slope_length(p: float) -> int:
-    """A quotient, whose error the power multiplies with p - 1; the power; two products."""
+    """Return the number of roundings: a quotient, amplified p - 1 times; a power; two products."""
     return 4 if np.isinf(p) else 4 + int(np.ceil(abs(p - 1)))
 
 
@@ -51,7 +51,7 @@ def norm_backward(
 @reference("diopiNormalize")
 def normalize(*, input: Array, p: float, axis: int, eps: float) -> dict[str, Any]:
     value = input / np.maximum(_norms(input, p, (axis,)), eps)
-    # A sum of powers, each off by p of its own error, and its root, which divides that by p.
+    # The power multiplies relative errors by p, and the root of the sum divides them by p.
     return {"output": Expected(value, input.shape[axis] + 4, np.abs(value))}
 
 

@@ -1,10 +1,10 @@
-"""Steps of optimizers that scale each element by what its gradients were.
+"""Steps of adaptive optimizers.
 
 Sources: Kingma and Ba, Adam, 2015; Loshchilov and Hutter, Decoupled weight decay regularization,
 2019; Reddi et al., On the convergence of Adam and beyond, 2018 (amsgrad); Zeiler, ADADELTA, 2012;
 Hinton, lecture 6e of Neural networks for machine learning, 2012 (RMSprop).
 
-Lengths are the roundings on the longest way to an element, counted beside each.
+Lengths count the roundings on the longest path to an element.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 from dl_conformance.reference import Array, Expected, reference
 
 MEAN = 5
-"""Decay and sum of the gradient, its share, that of the mean, their sum."""
+"""First moment: weight decay and its sum, two scaled terms and their sum."""
 SQUARE = 8
-"""Those of the gradient count twice in its square; the square, its share, the other, the sum."""
+"""Second moment: squaring doubles the roundings of the gradient; then square, two scaled terms,
+sum."""
 STEP = 22
-"""Half of those of the square; its root, the correction's power, difference, root and quotient,
-eps; those of the mean; its correction (3), the quotient, the product, the difference."""
+"""Update: half of the roundings of the second moment; root, bias correction (power, difference,
+root, quotient), eps; first moment with its correction (3), quotient, product, difference."""
 
 
 def _rounded(length: int, value: Array, size: Array) -> Expected:
@@ -29,7 +30,7 @@ def _rounded(length: int, value: Array, size: Array) -> Expected:
 
 
 def _single(*numbers: float) -> list[Any]:
-    """Numbers that the contract passes as float32."""
+    """Return scalars that the contract passes as float32."""
     return [np.longdouble(np.float32(x)) for x in numbers]
 
 
@@ -53,7 +54,7 @@ def _adam(
     top = np.maximum(largest, v) if amsgrad else v
     root = np.sqrt(top) / np.sqrt(1 - beta2**step) + eps
     rate = lr / (1 - beta1**step)
-    # The error of the square, relative to it, is half of that of its root.
+    # The relative error of a root is half of that of its argument.
     spread = m_size * (1 + v_size / top)
     found = {
         "param": _rounded(STEP, start - rate * m / root, np.abs(param) + rate * spread / root),
@@ -146,7 +147,7 @@ def adadelta(
     scale = np.sqrt(acc_delta + eps) / np.sqrt(square + eps)
     step, step_size = scale * along, scale * sizes * (1 + square_size / (square + eps))
     delta = rho * acc_delta + (1 - rho) * step * step
-    # A step: those of the gradient, half of those of the square, two roots of sums, two products.
+    # A step: roundings of the gradient, half of the square's, two roots of sums, two products.
     taken = 2 + SQUARE // 2 + 6
     return {
         "param": _rounded(taken + 2, param - rate * step, np.abs(param) + rate * step_size),
@@ -189,7 +190,7 @@ def rmsprop(
         found["grad_avg"] = Expected(grad_avg, op_class="exact")
     root = np.sqrt(spread) + eps
     step, step_size = along / root, sizes / root * (1 + spread_size / spread)
-    # Of the gradient, of half the square and of that of the mean, the root, eps, the quotient.
+    # Roundings of the gradient, half of those of both second moments, root, eps and quotient.
     taken = 2 + SQUARE // 2 + MEAN + 1 + 3
     if momentum > 0:
         step, step_size = speed * momentum_buf + step, np.abs(speed * momentum_buf) + step_size

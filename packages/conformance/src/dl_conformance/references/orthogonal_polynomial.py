@@ -1,9 +1,9 @@
 """Orthogonal polynomials by their recurrences (NIST Digital Library of Mathematical Functions,
 18.9.1, table 18.9.1 and 18.9.2).
 
-The magnitude is that of a running error analysis (Higham, Accuracy and Stability of Numerical
-Algorithms, 2002, section 3.3): each step adds two terms, whose roundings the steps after it carry
-on as they carry on the polynomials themselves; to it comes what a change of the input would do.
+The magnitude is from a running error analysis (Higham, Accuracy and Stability of Numerical
+Algorithms, 2002, section 3.3): each step adds the roundings of two terms, which later steps
+propagate like the polynomials themselves. The effect of a rounding of the input is added.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 from dl_conformance.reference import Array, Expected, reference
 
 LARGEST = 24
-"""Degrees of cases end here."""
+"""Maximum degree of cases."""
 
 
 @dataclass(frozen=True)
 class Recurrence:
-    """p[k + 1] = (a(k) x + b(k)) p[k] - c(k) p[k - 1], from p[1] = a x + b."""
+    """Recurrence p[k + 1] = (a(k) x + b(k)) p[k] - c(k) p[k - 1], from p[1] = a x + b."""
 
     first: tuple[float, float]
     a: Callable[[int], Any]
@@ -42,7 +42,7 @@ class Recurrence:
 
 
 def polynomials(of: Recurrence, x: Array, start: int = 0) -> list[Array]:
-    """Those of all degrees, as they go on from a 1 at the degree where they start."""
+    """Return the solutions of the recurrence that start with 1 at a degree, for all degrees."""
     values = [np.zeros_like(x)] * start + [np.ones_like(x)]
     for k in range(start, LARGEST):
         before = values[k - 1] if k else np.zeros_like(x)
@@ -51,7 +51,7 @@ def polynomials(of: Recurrence, x: Array, start: int = 0) -> list[Array]:
 
 
 def magnitudes(of: Recurrence, x: Array, p: list[Array]) -> list[Array]:
-    """Of all degrees."""
+    """Return the polynomials of all degrees."""
     terms = [
         (abs(of.slope(k) * x) + abs(of.factor(k, x) - of.slope(k) * x)) * abs(p[k])
         + abs(of.behind(k) * (p[k - 1] if k else 0))
@@ -80,7 +80,7 @@ def evaluate(of: Recurrence, x: Array, degree: Array) -> Expected:
 
 
 def declare(name: str, of: Recurrence, shifted: bool = False) -> None:
-    """Declare a family; with ``shifted``, Chebyshev's of 2 x - 1."""
+    """Register a family; ``shifted`` evaluates Chebyshev polynomials at 2 x - 1."""
     if shifted:
         a, b = of.first
         of = Recurrence((2 * a, b - a), lambda k: 4.0, of.c, lambda k: -2.0)

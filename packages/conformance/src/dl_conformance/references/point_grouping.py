@@ -1,4 +1,4 @@
-"""Features of points, gathered in groups, and what gradients add to them."""
+"""Features of points gathered in groups, and their gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _columns(points: Array, idx: Array) -> Array:
 
 
 class _Sum:
-    """What is added to a tensor in place, with the number and size of the terms."""
+    """Accumulator of a tensor that is updated in place, with number and magnitude of the terms."""
 
     def __init__(self, before: Array) -> None:
         self.value, self.size = before.copy(), np.abs(before)
@@ -45,7 +45,7 @@ def gather_points_backward(
 
 
 def _stacked(idx: Array, groups: Array, counts: Array) -> Array:
-    """Positions in all batches of positions in each."""
+    """Convert indices in each batch to indices in the flattened batches."""
     return np.asarray(idx + np.repeat(np.cumsum(counts) - counts, groups)[:, None])
 
 
@@ -79,7 +79,7 @@ def stack_group_points_backward(
 
 
 def _apart(points: Array, centers: Array, knn: Array) -> Array:
-    """Differences of neighbors and centers, [B, npoint, K, M, out_dim]."""
+    """Return differences of neighbors and centers, [B, npoint, K, M, out_dim]."""
     return np.stack([p[k] - c[k[:, :1]] for p, c, k in zip(points, centers, knn, strict=True)])
 
 
@@ -94,7 +94,7 @@ def assign_score(
     terms = "bikm,bikmo->boik"
     value = np.einsum(terms, scores, _apart(points, centers, knn_idx))
     size = np.einsum(terms, np.abs(scores), _sizes(points, centers, knn_idx))
-    # A difference and a product for each.
+    # A difference and a product for each term.
     length = 2 * scores.shape[-1] + 1
     return {"output": Expected(output + value, length, np.abs(output) + size)}
 

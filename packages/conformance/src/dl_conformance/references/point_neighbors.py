@@ -10,12 +10,12 @@ from dl_conformance.reference import Array, Expected, reference
 
 
 def _squares(a: Array, b: Array) -> Array:
-    """Squared distances of all pairs."""
+    """Return the squared distances of all pairs."""
     return np.asarray(((a[..., :, None, :] - b[..., None, :, :]) ** 2).sum(axis=-1))
 
 
 def _first(before: Array, inside: Array) -> Array:
-    """The first positions that are true, then the first of them again."""
+    """Return the first indices with True, padded with the first one."""
     found = np.flatnonzero(inside)[: len(before)]
     if not len(found):
         return before
@@ -97,7 +97,7 @@ def three_interpolate_backward(
 
 
 def _furthest(before: Array, apart: Array, count: int) -> dict[str, Any]:
-    """Each point is the one furthest from those chosen before it, the first one is point 0."""
+    """Sample the farthest point from all previous ones, starting at point 0."""
     seen, picked = [], []
     for start, distances in zip(before, apart, strict=True):
         chosen, least = [0], start.copy()
@@ -127,7 +127,7 @@ def furthest_points_by_distance(
 def chamfer_distance(*, xyz1: Array, xyz2: Array) -> dict[str, Any]:
     apart = _squares(xyz1, xyz2)
     dims = xyz1.shape[-1]
-    # A difference and a square for each coordinate, and their sum.
+    # A difference and a square for each coordinate, and the sum.
     least = {f"dist{at}": apart.min(axis=3 - at) for at in (1, 2)}
     found: dict[str, Any] = {k: Expected(v, 3 * dims, np.abs(v)) for k, v in least.items()}
     return {**found, "idx1": apart.argmin(axis=2), "idx2": apart.argmin(axis=1)}

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from dl_conformance.boxes import seen_from
+from dl_conformance.boxes import to_box_frame
 from dl_conformance.reference import Array, Expected, reference
 
 HULL = 1e-12
-"""How far a point may lie outside of a side of the hull, by rounding."""
+"""Tolerance for points outside of a side of the hull, due to rounding."""
 CORNER = 20
-"""Roundings of a corner: a direction, two products, their sum, and the same way back."""
+"""Roundings of a corner: direction, two products and their sum, and the inverse rotation."""
 
 
 def _cross(a: Array, b: Array) -> Array:
@@ -21,7 +21,7 @@ def _cross(a: Array, b: Array) -> Array:
 
 @reference("diopiMinAreaPolygonsMmcv")
 def min_area_polygons(*, pointsets: Array) -> dict[str, Any]:
-    """The least over directions of segments between points: one of them lies along the hull."""
+    """Return the smallest rectangle over all directions of segments; one has a side on the hull."""
     result = []
     for points in pointsets.reshape(-1, 9, 2):
         found = []
@@ -42,7 +42,7 @@ def min_area_polygons(*, pointsets: Array) -> dict[str, Any]:
 
 @reference("diopiPointsInPolygonsMmcv")
 def points_in_polygons(*, points: Array, polygons: Array) -> dict[str, Any]:
-    """Of convex polygons: on the same side of all sides."""
+    """Return True if a point is on the same side of all edges of a convex polygon."""
     out = np.zeros((len(points), len(polygons)))
     for i, k in np.ndindex(out.shape):
         corners = polygons[k].reshape(4, 2)
@@ -53,10 +53,10 @@ def points_in_polygons(*, points: Array, polygons: Array) -> dict[str, Any]:
 
 @reference("diopiPointsInBoxesPartMmcv")
 def points_in_boxes_part(*, box_idx_of_points: Array, boxes: Array, pts: Array) -> dict[str, Any]:
-    """The first box that holds each point."""
+    """Return the first box that contains each point."""
     out = box_idx_of_points.copy()
     for b, m in np.ndindex(out.shape):
-        holding = [t for t, box in enumerate(boxes[b]) if seen_from(box, pts[b, m]) is not None]
+        holding = [t for t, box in enumerate(boxes[b]) if to_box_frame(box, pts[b, m]) is not None]
         out[b, m] = holding[0] if holding else out[b, m]
     return {"box_idx_of_points": out}
 
@@ -65,6 +65,6 @@ def points_in_boxes_part(*, box_idx_of_points: Array, boxes: Array, pts: Array) 
 def points_in_boxes_all(*, box_idx_of_points: Array, boxes: Array, pts: Array) -> dict[str, Any]:
     out = box_idx_of_points.copy()
     for b, m, t in np.ndindex(out.shape):
-        if seen_from(boxes[b, t], pts[b, m]) is not None:
+        if to_box_frame(boxes[b, t], pts[b, m]) is not None:
             out[b, m, t] = 1
     return {"box_idx_of_points": out}

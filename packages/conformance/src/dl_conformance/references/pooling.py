@@ -1,7 +1,7 @@
-"""Maxima or means of windows in one operator, and their gradients.
+"""Max or average pooling in one operator, and its gradient.
 
-Windows as PyTorch's MaxPool and AvgPool have them; means of windows with dilation as ONNX's
-AveragePool (opset 19) has them.
+Windows are those of PyTorch's MaxPool and AvgPool; average pooling with dilation follows ONNX's
+AveragePool (opset 19).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dl_conformance.windows import Sizes, adaptive, picked, positions, several, 
 
 
 def _every(place: Sizes) -> Any:
-    """An output of every plane."""
+    """Return the index of an output in every plane."""
     return (..., *place)
 
 
 def _windows(
     spatial: Sizes, outputs: Sizes | None, arguments: dict[str, Any]
 ) -> tuple[Sizes, Iterator[tuple[Sizes, list[Array], int]]]:
-    """The shape of the output, and for each place its cells and what a mean divides by."""
+    """Return the output shape, and for each output index its cells and the divisor of the mean."""
     dims = len(spatial)
     if arguments["adaptive"]:
         assert outputs is not None
@@ -41,7 +41,7 @@ def _windows(
         for place, cells in places:
             count = prod(map(len, cells))
             if not arguments["exclusive"]:
-                # Beyond the padding, where only the rounding up leads, nothing counts.
+                # Cells beyond the padding, which only ceil_mode reaches, do not count.
                 sides = zip(place, spatial, kernel, stride, padding, dilation, strict=True)
                 count = prod(
                     int(np.sum(at * s - p + np.arange(k) * d < n + p))

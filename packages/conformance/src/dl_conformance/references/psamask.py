@@ -1,4 +1,4 @@
-"""Masks of point-wise spatial attention: of every position, over the map around it or of it.
+"""Masks of point-wise spatial attention, for collecting and distributing.
 
 Source: Zhao et al., PSANet: Point-wise spatial attention network for scene parsing, 2018.
 """
@@ -16,7 +16,7 @@ At = tuple[int, ...]
 
 
 def _places(s: dict[str, int]) -> Iterator[tuple[At, At]]:
-    """Position in the masks and in the attention map, of all that lie in it."""
+    """Yield the index in the mask and in the attention map for all positions inside the map."""
     height, width = s["h_feature"], s["w_feature"]
     for n, i, j, h, w in np.ndindex(s["num_"], s["h_mask"], s["w_mask"], height, width):
         y, x = h + i - s["half_h_mask"], w + j - s["half_w_mask"]

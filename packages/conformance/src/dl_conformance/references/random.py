@@ -1,4 +1,4 @@
-"""Random numbers: integers, uniform and normal ones, in the contract's own stream."""
+"""Random integers, uniform and normal numbers from the stream of the contract."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dl_conformance.philox import State, below, normals, units
 from dl_conformance.reference import Array, Expected, OutputShape, reference
 
 NORMAL = 10
-"""Roundings: logarithm, root, product; angle, its function, product; deviation, mean. The logarithm
-and the function are within one ulp, which is two roundings each."""
+"""Roundings: logarithm, root, product; angle, its sine or cosine, product; deviation, mean. The
+logarithm and the sine are within one ulp, which is two roundings each."""
 TURN = 2 * np.pi
 
 
@@ -34,7 +34,7 @@ def random(*, inout: OutputShape, generator: State, **bounds: Any) -> dict[str, 
 def _normal(shape: OutputShape, state: State, mean: Any, std: Any) -> Expected:
     flat, radius = normals(state, prod(shape), shape.dtype)
     value = mean + std * flat.reshape(shape)
-    # A rounding of the angle is one of a turn.
+    # The error of the angle is relative to 2π.
     size = np.abs(mean) + np.abs(std) * radius.reshape(shape) * (1 + TURN)
     return Expected(value, NORMAL, size, op_class="reduction")
 

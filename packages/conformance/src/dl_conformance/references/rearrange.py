@@ -1,4 +1,4 @@
-"""Other orders of the same elements."""
+"""Permutations of the same elements."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dl_conformance.reference import Array, Expected, reference
 
 
 def reduced(each: Array, size: Array, reduction: str) -> Expected:
-    """A loss of each element, combined."""
+    """Return the reduction of the loss of each element."""
     kind = reduction.lower().removeprefix("reduction")
     if kind == "none":
         return Expected(each, 4, size)
@@ -23,7 +23,7 @@ def share(count: int, reduction: str) -> Any:
 
 
 def numbers(values: Any) -> Any:
-    """Targets or weights of integers or bools as the numbers that they are."""
+    """Convert integer or bool targets or weights to numbers."""
     return values if values is None else values + np.longdouble(0)
 
 

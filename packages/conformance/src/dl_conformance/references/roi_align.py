@@ -1,4 +1,4 @@
-"""Regions of feature maps, sampled on grids that stand upright.
+"""Regions of feature maps, sampled on axis-aligned grids.
 
 Source: He et al., Mask R-CNN, 2017.
 """
@@ -67,7 +67,7 @@ def roi_align_mmcv(
     spatial_scale: float,
     aligned: bool,
 ) -> dict[str, Any]:
-    """``pool_mode`` 0: the largest sample, and where it is; 1: the mean."""
+    """Return the largest sample and its position for ``pool_mode`` 0, or the mean for 1."""
     bins = (aligned_height, aligned_width)
     grids = _grids(rois, bins, sampling_ratio, np.float32(spatial_scale), aligned)
     if pool_mode == 1:
@@ -109,7 +109,7 @@ def roi_align_backward_mmcv(
 
 
 def _border(box: Array, side: int, steps: int) -> list[tuple[Any, Any]]:
-    """Places y, x: top, left, bottom, right, the last two from the far corner back."""
+    """Return positions y, x along one border: top, left, bottom, right; the last two reversed."""
     x1, y1, x2, y2 = box
     along = [np.longdouble(i) / steps for i in range(steps + 1)]
     if side == 0:

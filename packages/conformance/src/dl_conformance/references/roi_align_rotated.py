@@ -1,4 +1,4 @@
-"""Regions of feature maps, sampled on grids that are turned, with channels that turn too.
+"""Regions of feature maps, sampled on rotated grids, with rotated orientation channels.
 
 Sources: Ma et al., Arbitrary-oriented scene text detection via rotation proposals, 2018; Han et
 al., ReDet: A rotation-equivariant detector for aerial object detection, 2021; Yang et al., R3Det:
@@ -21,7 +21,7 @@ def _grids(
     rois: Array, bins: tuple[int, int], ratio: int, scale: float, aligned: bool, clockwise: bool
 ) -> list[Grid]:
     of = (bins, ratio, np.float32(scale), aligned, clockwise)
-    return [Grid.turned(roi, *of) for roi in rois]
+    return [Grid.rotated(roi, *of) for roi in rois]
 
 
 @reference("diopiRoiAlignRotatedMmcv")
@@ -60,7 +60,7 @@ def roi_align_rotated_backward(
 
 
 def _turns(rois: Array, orientations: int) -> Iterator[tuple[int, Array]]:
-    """For each region, [to, from]: how channels of orientations are mixed."""
+    """Return the mixing matrix [to, from] of orientation channels for each region."""
     for k, roi in enumerate(rois):
         steps = roi[5] * orientations / (2 * np.pi)
         whole = int(np.floor(steps))
@@ -80,7 +80,7 @@ def _mixed(values: Array, rois: Array, orientations: int, back: bool) -> Array:
 
 
 def _angles(rois: Array, orientations: int) -> Array:
-    """By how much an error of the angle moves the share of an orientation."""
+    """Return the effect of an error of the angle on the share of an orientation."""
     sizes = 1 + np.abs(rois[:, 5]) * orientations
     return np.asarray(sizes[:, None, None, None])
 
@@ -101,7 +101,7 @@ def riroi_align(
     grids = _grids(rois, bins, num_samples, spatial_scale, False, clockwise)
     plain = pooled(features, grids)
     value = _mixed(plain.value, rois, num_orientations, False)
-    # Of all orientations of a group together, with shares of at most 1.
+    # Sum over all orientations of a group, with shares of at most 1.
     groups = plain.size.reshape(len(rois), -1, num_orientations, *bins)
     every = np.broadcast_to(groups.sum(axis=2, keepdims=True), groups.shape).reshape(value.shape)
     size = every * _angles(rois, num_orientations)
@@ -136,7 +136,7 @@ def riroi_align_backward(
 def _anchors(
     boxes: Array, scale: float, points: int, shape: tuple[int, int]
 ) -> Iterator[tuple[tuple[int, int, int], Weights]]:
-    """The samples at the middle and the corners of the box of each cell."""
+    """Yield the samples at the center and the corners of the box of each cell."""
     for at in np.ndindex(boxes.shape[:3]):
         y, x, w, h, angle = boxes[at]
         cos, sin = np.cos(angle), np.sin(angle)
@@ -165,7 +165,7 @@ def feature_align_backward(
     *, bottom_grad: Array, top_grad: Array, best_bboxes: Array, spatial_scale: float, points: int
 ) -> dict[str, Any]:
     out = Sampled(bottom_grad.shape, bottom_grad)
-    # The features themselves are a term of what was computed of them.
+    # The features themselves are one of the terms.
     out.value += top_grad
     out.size += np.abs(top_grad)
     shape = bottom_grad.shape[2:]

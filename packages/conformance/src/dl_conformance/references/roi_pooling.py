@@ -1,8 +1,7 @@
-"""Pooling over regions of feature maps: largest cells, and means of samples in bins that are moved,
-with the gradients.
+"""Pooling over regions of feature maps: max pooling and deformable pooling, with gradients.
 
 Sources: Girshick, Fast R-CNN, 2015; Dai et al., Deformable convolutional networks (deformable RoI
-pooling), 2017. Which corners belong to a region is as in MMCV.
+pooling), 2017. The corners of a region follow MMCV.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from dl_conformance.sampling import Sampled, Weights, bordered, slopes, tents
 
 
 def _cells(low: Fraction, high: Fraction, bins: int, size: int) -> list[range]:
-    """The cells that each bin touches."""
+    """Return the cells that each bin overlaps."""
     step = max(high - low, Fraction(0)) / bins
     edges = [(floor(low + i * step), ceil(low + (i + 1) * step)) for i in range(bins)]
     if step == 0:
@@ -33,7 +32,7 @@ def _cells(low: Fraction, high: Fraction, bins: int, size: int) -> list[range]:
 def roi_pool(
     *, input: Array, rois: Array, pooled_height: int, pooled_width: int, spatial_scale: float
 ) -> dict[str, Any]:
-    """In rational numbers: an edge on a border between cells is exactly there."""
+    """Return bin edges as rational numbers, so that an edge on a cell border is exact."""
     shape = (len(rois), input.shape[1], pooled_height, pooled_width)
     value, places = np.zeros(shape, np.longdouble), np.full(shape, -1, np.int32)
     height, width = input.shape[2:]
@@ -47,7 +46,7 @@ def roi_pool(
                 continue
             numbers = np.array([y * width + x for y in rows[row] for x in columns[column]])
             cells = input[int(roi[0])].reshape(-1, height * width)[:, numbers]
-            # argmax takes the first nan, or the first of the largest.
+            # argmax selects the first NaN, or else the first maximum.
             first = np.argmax(cells, axis=1)
             value[k, :, row, column] = cells[np.arange(len(cells)), first]
             places[k, :, row, column] = numbers[first]
@@ -79,7 +78,7 @@ def roi_pool_backward(
 
 @dataclass(frozen=True)
 class Moved:
-    """The samples of regions whose bins are moved by parts of the region's size."""
+    """Samples of regions with bins that are offset by a fraction of the region's size."""
 
     grids: list[Grid]
     offset: Array | None
@@ -94,8 +93,8 @@ class Moved:
         return cls(grids, given, np.longdouble(np.float32(gamma)))
 
     def samples(self) -> Iterator[tuple[tuple[Any, ...], Grid, tuple[Any, ...], Any]]:
-        """Of each the place in the output, the region, y, x and the sizes of their terms, and its
-        share of the mean."""
+        """Yield for each sample its output index, region, y, x, the magnitudes of their terms, and
+        its share of the mean."""
         for k, grid in enumerate(self.grids):
             share = np.longdouble(1) / max(grid.samples[0] * grid.samples[1], 1)
             for row, column in np.ndindex(*grid.bins):
@@ -104,13 +103,13 @@ class Moved:
                     move = self.gamma * grid.size * self.offset[k, :, row, column]
                 there = replace(grid, centre=grid.centre + move)
                 more = np.abs(move) + np.abs(grid.centre)
-                for y, x, of_y, of_x in there.places(row, column):
+                for y, x, of_y, of_x in there.positions(row, column):
                     place = (y, x, of_y + more[1], of_x + more[0])
                     yield (k, slice(None), row, column), grid, place, share
 
 
 @reference("diopiDeformRoiPoolMmcv")
-def moved_pool(
+def deformable_pool(
     *,
     input: Array,
     rois: Array,
@@ -130,7 +129,7 @@ def moved_pool(
 
 
 @reference("diopiDeformRoiPoolBackwardMmcv")
-def moved_pool_backward(
+def deformable_pool_backward(
     *,
     grad_input: Array,
     grad_offset: Array | None,
@@ -167,7 +166,7 @@ def moved_pool_backward(
 
 
 def _slope(y: Any, x: Any, shape: Bins, of_y: Any, of_x: Any, axis: int) -> Weights:
-    """The derivative of what cells count by x (axis 0) or y: 0 where the border goes on."""
+    """Return derivatives of the weights by x (axis 0) or y; 0 beyond the border."""
     at, last, size = ((x, shape[1] - 1, shape[1]), (y, shape[0] - 1, shape[0]))[axis]
     other, of, count = ((y, of_y, shape[0]), (x, of_x, shape[1]))[axis]
     beyond = not (-1 <= y <= shape[0] and -1 <= x <= shape[1])

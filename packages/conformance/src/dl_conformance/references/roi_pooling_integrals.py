@@ -1,4 +1,4 @@
-"""Exact means of the bilinear surface of feature maps over the bins of regions, and the gradients.
+"""Exact means of bilinearly interpolated feature maps over the bins of regions, with gradients.
 
 Source: Jiang et al., Acquisition of localization confidence for accurate object detection (precise
 RoI pooling), 2018.
@@ -18,18 +18,19 @@ from dl_conformance.sampling import POSITION, Sampled, Weights, tents
 
 
 def _below(at: Any) -> Array:
-    """The integral of a tent of width 1 on either side up to there."""
+    """Return the integral of the tent function from -1 up to a position."""
     t = np.clip(at, -1, 1)
     return np.asarray(np.where(t < 0, (1 + t) ** 2 / 2, 1 - (1 - t) ** 2 / 2))
 
 
 @dataclass(frozen=True)
 class Line:
-    """What a bin covers of a line of cells.
+    """Interval that a bin covers of a line of cells.
 
-    :ivar low: where it begins; ``high``: where it ends.
-    :ivar number: which of how many it is.
-    :ivar terms: the sum of the absolute values of what its edges are made of.
+    :ivar low: start of the interval.
+    :ivar high: end of the interval.
+    :ivar number: index of the bin, and number of bins.
+    :ivar terms: sum of the absolute values of the terms of its edges.
     """
 
     low: Any
@@ -43,7 +44,7 @@ class Line:
         return self.high - self.low
 
     def means(self) -> tuple[Array, Array]:
-        """What each cell counts in the mean over it, and how large the numbers behind that are."""
+        """Return the weight of each cell in the mean, and the magnitudes of its terms."""
         cells = np.arange(self.size)
         value = _below(self.high - cells) - _below(self.low - cells)
         near = (np.abs(self.low - cells) < 1) | (np.abs(self.high - cells) < 1)
@@ -51,8 +52,8 @@ class Line:
         return value / self.length, size / self.length
 
     def edges(self) -> Iterator[tuple[Any, Array, Array, Any]]:
-        """Both edges: the sign that they have in the length, what cells count there, how large the
-        numbers behind that are, and the edge's share of the region from the low corner on."""
+        """Yield both edges: sign in the length, weights of cells, magnitudes of their terms, and
+        the edge's relative position in the region."""
         for at, sign, number in ((self.low, -1, 0), (self.high, 1, 1)):
             cells = np.arange(self.size)
             near = np.abs(at - cells) < 1
@@ -62,7 +63,7 @@ class Line:
 
 
 def _lines(roi: Array, scale: Any, bins: Bins, shape: Bins) -> tuple[list[Line], list[Line]]:
-    """Along y and along x."""
+    """Return the intervals along y and along x."""
 
     def along(low: Any, high: Any, count: int, size: int) -> list[Line]:
         step = np.maximum(high - low, 0) / count
@@ -79,7 +80,7 @@ def _lines(roi: Array, scale: Any, bins: Bins, shape: Bins) -> tuple[list[Line],
 def _covered(
     rois: Array, scale: Any, bins: Bins, shape: Bins
 ) -> Iterator[tuple[tuple[Any, ...], int, Line, Line]]:
-    """The bins that have an area: their place in the output, the batch, and both lines."""
+    """Yield the bins with nonzero area: output index, batch, and both intervals."""
     for k, roi in enumerate(rois):
         rows, columns = _lines(roi, scale, bins, shape)
         for i, j in np.ndindex(*bins):
@@ -134,8 +135,12 @@ def precise_pool_corners(
     pooled_width: int,
     spatial_scale: float,
 ) -> dict[str, Any]:
-    """The mean of a bin is an integral over an area. An edge that moves out adds the mean along it
-    to the integral, and as much area, which counts as the mean of the bin."""
+    """Return the gradient of the region.
+
+    The mean of a bin is an integral divided by an area. Moving an edge outwards adds the mean along
+    the edge to the integral and enlarges the area, so the derivative is the difference to the bin's
+    mean.
+    """
     bins, scale = (pooled_height, pooled_width), np.float32(spatial_scale)
     value, size = grad_rois.copy(), np.abs(grad_rois)
     count = np.full(value.shape, POSITION, np.int64)
@@ -144,7 +149,7 @@ def precise_pool_corners(
         for axis, (moved, other) in enumerate(((column, row), (row, column))):
             planes = np.moveaxis(input[batch], 1 + axis, 1)  # [C, other, moved]
             weights, weight_sizes = other.means()
-            # Relative to the length, whose error is that of the region's corners.
+            # Relative to the length, which has the error of the region's corners.
             factor = scale / moved.length
             unsure = 1 + moved.terms / (moved.length * moved.number[1])
             for sign, cells, cell_sizes, share in moved.edges():

@@ -1,4 +1,4 @@
-"""Rotary position embedding: pairs of elements, turned by an angle each.
+"""Rotary position embedding: each pair of elements is rotated by an angle.
 
 Source: Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021, equation 34.
 """
@@ -12,11 +12,11 @@ import numpy as np
 from dl_conformance.reference import Array, Expected, reference
 
 LENGTH = 2
-"""Products that make an element."""
+"""Number of products in an element."""
 
 
-def _turned(first: Array, second: Array, angles: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Both coordinates of pairs, and the sizes of the terms that they are made of."""
+def _rotate(first: Array, second: Array, angles: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Return both coordinates of the rotated pairs, and the magnitudes of their terms."""
     cos, sin, cos_of_second, sin_of_second = angles
     return (
         first * cos - second * sin,
@@ -36,7 +36,7 @@ def rotary_embedding(
         x.reshape(*x.shape[:-1], *((half, 2) if interleaved else (2, half))), axis, -1
     )
     turn = -sin if conj else sin
-    a, b, size_a, size_b = _turned(pairs[..., 0], pairs[..., 1], (cos, turn, cos, turn))
+    a, b, size_a, size_b = _rotate(pairs[..., 0], pairs[..., 1], (cos, turn, cos, turn))
 
     def joined(first: Array, second: Array) -> Array:
         return np.stack([first, second], axis=axis).reshape(x.shape)
@@ -50,15 +50,15 @@ def rotary_embedding_v2(
 ) -> dict[str, Any]:
     half = dim // 2
 
-    def turned(x: Array) -> Expected:
+    def rotate(x: Array) -> Expected:
         flat = x.ndim == 2
         heads = x.reshape(x.shape[0], -1, dim) if flat else x
         c, s = (a[:, None] if flat and a.ndim == 2 else a for a in (cos, sin))
         angles = (c[..., :half], s[..., :half], c[..., half:], s[..., half:])
-        parts = _turned(heads[..., :half], heads[..., half:], angles)
+        parts = _rotate(heads[..., :half], heads[..., half:], angles)
         value, size = (
             np.concatenate(parts[at : at + 2], axis=-1).reshape(x.shape) for at in (0, 2)
         )
         return Expected(value, LENGTH, size, op_class="reduction")
 
-    return {"query": turned(query), "key": turned(key)}
+    return {"query": rotate(query), "key": rotate(key)}

@@ -1,4 +1,4 @@
-"""Elements that are written at positions."""
+"""Writes of elements at indices."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from dl_conformance.reference import Array, Expected, reference
 
 
 def sign(x: Array) -> Array:
-    """-1, 0 or 1; 0 for nan, a bool as it is."""
+    """Return -1, 0 or 1; 0 for NaN; bools unchanged."""
     if x.dtype == bool:
         return x
     return np.asarray((x > 0).astype(x.dtype) - (x < 0).astype(x.dtype))
@@ -30,7 +30,7 @@ def negative(x: Array) -> Array:
 @reference("diopiAbs")
 def absolute(*, input: Array) -> dict[str, Any]:
     value = np.abs(input)
-    # The modulus of a complex number is a root, and no bits that are taken away.
+    # The modulus of a complex number is a rounded root; real ones only lose the sign bit.
     return {"out": Expected(value, op_class="elementary") if input.dtype.kind == "c" else value}
 
 

@@ -1,4 +1,4 @@
-"""Positions and ranges of one dimension, cut out, put back, and their gradients."""
+"""Selection, slicing and writing along one dimension, and the gradients."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dl_conformance.reference import Array, reference
 Sizes = tuple[int, ...]
 
 
-def _at(ndim: int, dim: int, place: Any) -> tuple[Any, ...]:
-    return tuple(place if d == dim % ndim else slice(None) for d in range(ndim))
+def _at(ndim: int, dim: int, index: Any) -> tuple[Any, ...]:
+    return tuple(index if d == dim % ndim else slice(None) for d in range(ndim))
 
 
-def _written(into: Array, values: Array, dim: int, place: Any) -> Array:
+def _write_slice(into: Array, values: Array, dim: int, index: Any) -> Array:
     result = into.copy()
-    result[_at(into.ndim, dim, place)] = values
+    result[_at(into.ndim, dim, index)] = values
     return result
 
 
@@ -31,12 +31,12 @@ def select_backward(
     *, grad_output: Array, input_sizes: Sizes, dim: int, index: int
 ) -> dict[str, Any]:
     zeros = np.zeros(input_sizes, grad_output.dtype)
-    return {"grad_input": _written(zeros, grad_output, dim, index)}
+    return {"grad_input": _write_slice(zeros, grad_output, dim, index)}
 
 
 @reference("diopiSelectScatter")
 def select_scatter(*, input: Array, src: Array, dim: int, index: int) -> dict[str, Any]:
-    return {"out": _written(input, src, dim, index)}
+    return {"out": _write_slice(input, src, dim, index)}
 
 
 @reference("diopiSlice")
@@ -49,11 +49,11 @@ def cut_backward(
     *, grad_output: Array, input_sizes: Sizes, dim: int, start: int, end: int, step: int
 ) -> dict[str, Any]:
     zeros = np.zeros(input_sizes, grad_output.dtype)
-    return {"grad_input": _written(zeros, grad_output, dim, slice(start, end, step))}
+    return {"grad_input": _write_slice(zeros, grad_output, dim, slice(start, end, step))}
 
 
 @reference("diopiSliceScatter")
 def slice_scatter(
     *, input: Array, src: Array, dim: int, start: int, end: int, step: int
 ) -> dict[str, Any]:
-    return {"out": _written(input, src, dim, slice(start, end, step))}
+    return {"out": _write_slice(input, src, dim, slice(start, end, step))}

@@ -17,7 +17,7 @@ def _shifted(input: Array, dim: int) -> Array:
 def softmax(*, input: Array, dim: int) -> dict[str, Any]:
     shifted = _shifted(input, dim)
     value = np.exp(shifted) / np.sum(np.exp(shifted), axis=dim, keepdims=True)
-    # Minus infinity has no share, and none that is rounded.
+    # Minus infinity has probability 0, without rounding.
     size = value * (1 + np.where(np.isneginf(shifted), 0, np.abs(shifted)))
     return {"out": Expected(value, input.shape[dim] if input.ndim else 1, size)}
 
@@ -60,7 +60,7 @@ def scaled_masked_softmax(
     shifted = _shifted(np.where(hidden, -10000, np.longdouble(scale) * input), -1)
     powers = np.exp(shifted)
     value = powers / powers.sum(axis=-1, keepdims=True)
-    # The scaled scores are rounded too, and the largest of them is taken away.
+    # The scaled scores are rounded too, and the maximum is subtracted.
     size = value * (1 + np.abs(shifted) + 2 * np.abs(scale * input).max(axis=-1, keepdims=True))
     return {"output": Expected(value, input.shape[-1], size)}
 

@@ -1,4 +1,4 @@
-"""Sorted elements and their positions."""
+"""Sorted elements and their indices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dl_conformance.reference import Array, reference
 
 
 def _order(input: Array, dim: int, descending: bool) -> Array:
-    """Positions, those of equal elements in their order; nan is the largest."""
+    """Return the indices of a stable sort in which NaN is the largest."""
     if input.ndim == 0:
         return np.zeros((), np.int64)
     if not descending:

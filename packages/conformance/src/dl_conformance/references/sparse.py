@@ -1,4 +1,4 @@
-"""Products of sparse matrices in compressed sparse rows (CSR): only what is held has a part."""
+"""Products of sparse CSR matrices: only stored elements contribute."""
 
 from __future__ import annotations
 

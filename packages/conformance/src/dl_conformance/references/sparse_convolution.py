@@ -1,6 +1,6 @@
 """Convolution and pooling of sparse voxels by pairs of rows, and their gradients.
 
-The conventions of MMCV 2.x (``mmcv/ops/sparse_ops.py``), which are those of spconv 1.x: Yan, Mao,
+Conventions follow MMCV 2.x (``mmcv/ops/sparse_ops.py``) and thereby spconv 1.x: Yan, Mao,
 Li, "SECOND: Sparsely Embedded Convolutional Detection", Sensors 18 (2018); submanifolds: Graham,
 van der Maaten, "Submanifold Sparse Convolutional Networks" (2017).
 """
@@ -20,7 +20,7 @@ Pairs = Iterator[tuple[int, int, int]]
 def _pairs(
     arguments: dict[str, Any], inverse: bool = False, whole: int = -1, rows: int = 0
 ) -> Pairs:
-    """Kernel cell, row that is read and row that is written, of all pairs."""
+    """Yield kernel cell, input row and output row of all pairs."""
     pairs, counts = arguments["indicePairs"], arguments["indiceNum"]
     cells = len(counts)
     by_cell = pairs if pairs.shape[:2] == (cells, 2) else pairs.swapaxes(0, 1)
@@ -39,7 +39,7 @@ def _convolution_pairs(features: Array, arguments: dict[str, Any]) -> list[tuple
 
 
 def _convolution(features: Array, filters: Array, arguments: dict[str, Any]) -> tuple[Array, ...]:
-    """The sums, those of absolute terms, and the numbers of terms."""
+    """Return the sums, the sums of absolute terms, and the numbers of terms."""
     cells = filters.reshape(-1, *filters.shape[-2:])
     shape = (arguments["numActOut"], filters.shape[-1])
     value, size = np.zeros((2, *shape), features.dtype)

@@ -1,8 +1,7 @@
 """The error function, functions of the normal distribution, and entropies.
 
 NIST Digital Library of Mathematical Functions, 7.6.2 (series) and 7.9.1 (continued fraction). The
-magnitude of a value is what it would change by if the input were changed in its last place:
-``|f| + |x f'|``.
+magnitude of a value is its condition, ``|f| + |x f'|``: the effect of a rounding of the input.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ TERMS = 120
 
 
 def erfinv(x: Array) -> Array:
-    """Newton's method, in the tails on the complement, whose errors are relative to it."""
+    """Return the inverse by Newton's method; the tails use the accurate complement."""
     size = np.abs(x)
     inside = np.where(size < 1, size, 0)
     y = np.zeros_like(inside)
     for _ in range(STEPS):
-        # Steps from 0 stay below the root, for the function is concave there.
+        # Newton steps from 0 stay below the root, because the function is concave there.
         off = np.where(inside < 0.5, erf(y) - inside, (1 - inside) - erfc(y))
         y = y - HALF_ROOT_PI * off * np.exp(y * y)
-    # Where float64 has too few digits of the error function: its series.
+    # The series, where the error function in float64 is not accurate enough.
     small = HALF_ROOT_PI * inside * (1 + HALF_ROOT_PI**2 * inside**2 / 3)
     value = np.sign(x) * np.where(inside < 1e-5, small, y)
     return np.asarray(np.where(size < 1, value, np.where(size == 1, x * np.inf, np.nan)))
 
 
 def scaled(x: Array) -> Array:
-    """exp(x^2) erfc(x) of positive numbers."""
+    """Return exp(x^2) erfc(x) of positive numbers."""
     near = np.where(x < 2, x, 0)
     term = near
     total = near
@@ -60,19 +59,19 @@ def erfcx(x: Array) -> Array:
 
 
 def log_ndtr(x: Array) -> Array:
-    """In the left tail without the decay, whose logarithm is known."""
+    """Return log Φ(x); the left tail adds the logarithm of its exponential factor."""
     decay = scaled(np.abs(x) * ROOT_HALF)
     left = np.log(decay / 2) - x * x / 2
     return np.asarray(np.where(x < 0, left, np.log1p(-decay * np.exp(-x * x / 2) / 2)))
 
 
 def hazard(x: Array) -> Array:
-    """The slope of log_ndtr."""
+    """Return the derivative of log_ndtr."""
     return np.asarray(np.sqrt(2 / PI) / erfcx(-x * ROOT_HALF))
 
 
 def ndtri(p: Array) -> Array:
-    """Newton's method for log_ndtr, which is concave, from the left of the root."""
+    """Solve log_ndtr by Newton's method from the left of the root; the function is concave."""
     tail = np.minimum(p, 1 - p)
     z = -np.sqrt(-2 * np.log(tail)) - np.longdouble(0.5)
     for _ in range(QUADRATIC_STEPS):
@@ -84,7 +83,7 @@ unary({"Erf": lambda x: erf(as_float(x)), "Erfinv": lambda x: erfinv(as_float(x)
 
 
 def conditioned(value: Array, slope_by_input: Array) -> dict[str, Any]:
-    """Of infinite inputs nothing is near."""
+    """Return the condition; infinite inputs are exact."""
     magnitude = np.abs(value) + np.abs(slope_by_input)
     return {"out": Expected(value, magnitude=np.where(np.isfinite(magnitude), magnitude, 0))}
 

@@ -1,4 +1,4 @@
-"""The steps of batch normalization over several processes."""
+"""The steps of synchronized batch normalization."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _wide(vector: Array) -> Array:
 
 
 def _summed(terms: Array, roundings: int) -> Expected:
-    """Of every channel, of terms that have so many roundings each."""
+    """Return the sums of each channel, of terms with a number of roundings each."""
     count = terms.shape[0] * terms.shape[2]
     return Expected(terms.sum(axis=AXES), count + roundings, np.abs(terms).sum(axis=AXES))
 
@@ -55,7 +55,7 @@ def output_of(
     norm = (input - _wide(mean)) / _wide(std)
     scaled = norm * _wide(weight)
     found: dict[str, Any] = {
-        # A sum and a root; with a difference and a quotient; with a product and a sum.
+        # A sum and a root; plus a difference and a quotient; plus a product and a sum.
         "std": _of(std, 2, std),
         "norm": _of(norm, 4, np.abs(norm)),
         "output": _of(scaled + _wide(bias), 6, np.abs(scaled) + np.abs(_wide(bias))),
@@ -112,7 +112,7 @@ def batch_statistics(*, input: Array, eps: float) -> dict[str, Any]:
     mean = input.mean(axis=axes)
     centred = input - _channels(mean, input)
     invstd = 1 / np.sqrt((centred**2).mean(axis=axes) + eps)
-    # An error of the mean moves the variance by its square only.
+    # An error of the mean affects the variance only by its square.
     return {
         "mean": Expected(mean, count, np.abs(input).mean(axis=axes)),
         "invstd": Expected(invstd, count + 6, invstd),

@@ -1,4 +1,4 @@
-"""Groups of channels shifted in time."""
+"""Temporal shift of groups of channels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from dl_conformance.reference import Array, reference
 
 
-def _moved(frames: Array, shift: Array) -> Array:
+def _shift_frames(frames: Array, shift: Array) -> Array:
     out = np.zeros_like(frames)
     groups, times = shift.shape[1], frames.shape[1]
     size = frames.shape[2] // groups
@@ -23,9 +23,9 @@ def _moved(frames: Array, shift: Array) -> Array:
 
 @reference("diopiTinShiftMmcv")
 def shift_forward(*, input: Array, shift: Array) -> dict[str, Any]:
-    return {"output": _moved(input, shift)}
+    return {"output": _shift_frames(input, shift)}
 
 
 @reference("diopiTinShiftBackwardMmcv")
 def shift_backward(*, grad_output: Array, shift: Array) -> dict[str, Any]:
-    return {"grad_input": _moved(grad_output, -shift.astype(np.int64))}
+    return {"grad_input": _shift_frames(grad_output, -shift.astype(np.int64))}

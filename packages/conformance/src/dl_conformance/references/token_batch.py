@@ -1,4 +1,4 @@
-"""The batch of a language-model server: tokens, lengths, padding, embedded inputs."""
+"""Batch preparation in a language-model server: tokens, lengths, padding, embedded inputs."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What is done to the logits of a language model before a token is drawn, and when to stop.
+"""Logits processing before sampling a token, and stop criteria.
 
-Penalties as OpenAI's API documents them for presence and frequency, as Keskar et al., CTRL (2019),
-for repetition; words and lengths as FasterTransformer's guide describes its criteria.
+Presence and frequency penalties follow the documentation of OpenAI's API, the repetition penalty
+follows Keskar et al., CTRL (2019), and stop criteria follow the guide of FasterTransformer.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from dl_conformance.reference import Array, Expected, reference
 
 MOST = 1024
-"""Of candidates of top-k sampling."""
+"""Maximum number of candidates of top-k sampling."""
 
 
 def _penalized(logits: Array, value: Array, size: Array, terms: int) -> dict[str, Any]:
-    """Logits of which some became sums of terms; the others are as they were."""
+    """Return logits of which some are sums of terms and the others are unchanged."""
     value = np.where(np.isnan(size), logits, value)
     size = np.where(np.isnan(size), 0, size)
     length = np.where(size > 0, terms, 1)
@@ -70,7 +70,7 @@ def penalize_places(
 def _limits(
     top_ks: Array, top_ps: Array, top_k: int, top_ks_size: int, top_p: float, top_ps_size: int
 ) -> tuple[Array, Array]:
-    """k and p of each sequence, k = 1 where both are 0."""
+    """Return k and p of each sequence; k is 1 where both are 0."""
     k = top_ks if top_ks_size > 0 else np.full_like(top_ks, top_k)
     p = top_ps if top_ps_size > 0 else np.full_like(top_ps, np.float32(top_p))
     return np.where((k == 0) & (p == 0), 1, k), p
@@ -107,7 +107,7 @@ def top_p_limits(
 
 
 def _words(lists: Array, sequence: int) -> list[list[int]]:
-    """The words of a sequence."""
+    """Return the words of a sequence."""
     tokens, ends = lists[sequence] if lists.ndim == 3 else lists
     words = []
     for at, end in enumerate(ends):
@@ -220,7 +220,7 @@ def apply_temperature(
 
 
 def lowest(dtype: str) -> np.longdouble:
-    """The lowest finite number."""
+    """Return the lowest finite number."""
     if dtype == "bfloat16":
         return np.longdouble(-(2.0**127) * (2 - 2.0**-7))
     return np.longdouble(np.finfo(dtype).min)

@@ -1,6 +1,7 @@
-"""Tokens drawn among the most likely: the k most likely (Fan, Lewis, Dauphin, Hierarchical neural
-story generation, 2018), or those that have the probability p together (Holtzman et al., The curious
-case of neural text degeneration, 2020). The draws are those of docs/random.md of dl-diopi-proto.
+"""Sampling of tokens: top-k (Fan, Lewis, Dauphin, Hierarchical neural story generation, 2018) and
+top-p (Holtzman et al., The curious case of neural text degeneration, 2020).
+
+docs/random.md of dl-diopi-proto specifies the draws.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from dl_conformance.reference import UNSPECIFIED, Array, Expected, reference
 from dl_conformance.references.token_sampling import MOST
 
 SMALLEST = np.longdouble(1e-6)
-"""What is added to the sum of all weights in a token's probability."""
+"""Constant added to the sum of all weights in a token's probability."""
 
 
-def _drawn(logits: Array, k: int, p: float, state: State) -> tuple[int, Array, Array]:
-    """A token, and the weights of all tokens and of the candidates."""
+def _draw_token(logits: Array, k: int, p: float, state: State) -> tuple[int, Array, Array]:
+    """Return a token, and the weights of all tokens and of the candidates."""
     weights = np.exp(logits - logits.max())
     order = np.argsort(-logits, kind="stable")[:k]
     running = np.cumsum(weights[order].astype(np.float64))
@@ -61,7 +62,7 @@ def _sample(
         else:
             count = min(max(int(k), 1), vocabulary)
             p = float(np.clip(runtime_top_p[n], 0, 1))
-            token, weights, kept = _drawn(logits[n], count, p, generators[n])
+            token, weights, kept = _draw_token(logits[n], count, p, generators[n])
             ids[step, n] = token
             behind = logits[n, token] - logits[n].max()
             sums = weights.sum() + SMALLEST, kept.sum()
@@ -71,7 +72,7 @@ def _sample(
                 if to is None:
                     continue
                 to[n] = behind - np.log(sum_) + (to[n] if row == 0 else 0)
-                # A relative error of the sum is one of 1 in its logarithm.
+                # A relative error of the sum is an absolute error of its logarithm.
                 added = np.abs(cum_log_probs[n]) if row == 0 and cum_log_probs is not None else 0
                 sizes[row, n] = np.abs(behind) + np.log(sum_) + 1 + added
         if done is not None and lengths is not None:

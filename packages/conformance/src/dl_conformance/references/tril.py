@@ -1,4 +1,4 @@
-"""Triangles of matrices."""
+"""Triangular parts of matrices."""
 
 from __future__ import annotations
 

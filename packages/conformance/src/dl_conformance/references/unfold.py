@@ -1,4 +1,4 @@
-"""Windows of images as columns, and the way back."""
+"""Unfolding of image windows to columns, and the inverse."""
 
 from __future__ import annotations
 

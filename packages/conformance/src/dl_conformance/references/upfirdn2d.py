@@ -13,7 +13,7 @@ from dl_conformance.reference import Array, Expected, reference
 
 
 def _padded(values: Array, axis: int, before: int, behind: int) -> Array:
-    """With zeros at the ends of an axis, or without as many elements."""
+    """Pad an axis with zeros, or crop it for negative padding."""
     width = [(0, 0)] * values.ndim
     width[axis] = (max(before, 0), max(behind, 0))
     wide = np.pad(values, width)
@@ -31,7 +31,7 @@ def _upsampled(values: Array, up: tuple[int, int]) -> Array:
 
 @reference("diopiUpfirdn2dOpMmcv")
 def upfirdn(*, input: Array, kernel: Array, **given: int) -> dict[str, Any]:
-    """All steps one after another."""
+    """Return the result of all steps: upsample, pad, filter and downsample."""
     up, down = ((given[f"{name}_y"], given[f"{name}_x"]) for name in ("up", "down"))
     image, cells = (_upsampled(x, up) for x in (input, np.ones(input.shape, np.int64)))
     for axis, d in ((2, "y"), (3, "x")):

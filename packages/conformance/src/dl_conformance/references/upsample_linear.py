@@ -43,10 +43,10 @@ def _tent(distance: np.longdouble) -> np.longdouble:
 
 
 def _matrix(size: int, outputs: int, align: bool, cubic: bool) -> tuple[Array, Array]:
-    """[outputs, inputs]: weights of the cells, and the sizes of the terms that they are sums of.
+    """Return the weights of cells, [outputs, inputs], and the magnitudes of their terms.
 
-    Beyond the edges the last cell goes on, so that it may have weights of both signs. A position
-    that is rounded moves a weight by its slope.
+    Beyond the edges, the last cell is repeated, so it may have weights of both signs. A rounding of
+    the position changes a weight by its derivative.
     """
     result, sizes = np.zeros((2, outputs, size), Number)
     for o in range(outputs):
@@ -67,7 +67,7 @@ def _matrices(sizes: Sizes, outputs: Sizes, mode: str, align: bool) -> list[tupl
 
 
 def _along(x: Array, matrices: Sequence[Array]) -> Array:
-    """Each matrix applied to one of the last axes."""
+    """Apply each matrix to one of the last axes."""
     first = x.ndim - len(matrices)
     for at, matrix in enumerate(matrices):
         x = np.moveaxis(np.tensordot(x, matrix, (first + at, 1)), -1, first + at)

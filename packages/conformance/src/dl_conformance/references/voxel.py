@@ -1,4 +1,4 @@
-"""Point clouds as voxels, and pooling over the points of boxes.
+"""Voxelization of point clouds, and pooling over the points in boxes.
 
 Sources: Zhou and Tuzel, VoxelNet: End-to-end learning for point cloud based 3D object detection,
 2018; Zhou et al., End-to-end multi-view fusion for 3D object detection in LiDAR point clouds
@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from dl_conformance.boxes import seen_from
+from dl_conformance.boxes import to_box_frame
 from dl_conformance.reference import UNSPECIFIED, Array, Expected, reference
 
 Voxel = tuple[int, int, int]
 
 
 def _voxel(point: Array, size: Array, span: Array) -> Voxel | None:
-    """z, y, x of the voxel that a point is in; None outside of the grid."""
+    """Return z, y, x of the voxel of a point, or None outside of the grid."""
     found = []
     for d in range(3):
         low, high, side = (Fraction(float(x)) for x in (span[d], span[3 + d], size[d]))
@@ -74,7 +74,7 @@ def hard_voxelize(
             counts[at] += 1
     number = np.full(voxel_num.shape, len(numbers))
     slots = {"voxels": voxels, "coors": coors, "num_points_per_voxel": counts}
-    # Without it, any order of voxels will do.
+    # If not deterministic, any order of voxels is right.
     return {**(slots if deterministic else dict.fromkeys(slots, UNSPECIFIED)), "voxel_num": number}
 
 
@@ -132,11 +132,11 @@ def reduce_points_backward(
 
 
 def _lists(boxes: Array, points: Array, sides: tuple[int, ...], most: int) -> Iterator[Any]:
-    """Each voxel of each box that has points: its place, and the first ones of these."""
+    """Yield each nonempty voxel of each box: its index, and its first points."""
     for n, box in enumerate(boxes):
         members: dict[tuple[int, ...], list[int]] = {}
         for i, point in enumerate(points):
-            seen = seen_from(box, point)
+            seen = to_box_frame(box, point)
             if seen is None:
                 continue
             from_corner = seen + np.array([box[3] / 2, box[4] / 2, 0])
@@ -170,7 +170,7 @@ def pool_points(
             continue
         features = pts_feature[found]
         if pool_method == 0:
-            # argmax takes the first nan, or the first of the largest.
+            # argmax selects the first NaN, or else the first maximum.
             first = np.argmax(features, axis=0)
             places[at] = np.array(found)[first]
             out[at] = features[first, np.arange(features.shape[1])]
@@ -220,7 +220,7 @@ def gather_points(
 ) -> dict[str, Any]:
     out, empty = pooled_features.copy(), pooled_empty_flag.copy()
     for b, m in np.ndindex(empty.shape):
-        found = [i for i, p in enumerate(xyz[b]) if seen_from(boxes3d[b, m], p) is not None]
+        found = [i for i, p in enumerate(xyz[b]) if to_box_frame(boxes3d[b, m], p) is not None]
         if not found:
             empty[b, m] = 1
             continue

@@ -1,4 +1,4 @@
-"""Choices by a mask."""
+"""Selection by a mask."""
 
 from __future__ import annotations
 
