@@ -1,4 +1,4 @@
-/* A library in DIOPI's own style, in plain C, with three operators: float32, any strides. */
+/* A library with DIOPI symbols in plain C: three operators for float32 with any strides. */
 #define DIOPI_EXPORT_SYMBOLS
 #define DIOPIRT_EXTERN
 #include "diopi/diopirt.h"
@@ -6,7 +6,7 @@
 
 #define MAX_DIMENSIONS 8
 
-/* In the library that --runtime names, or in this one. */
+/* Defined in the library that --runtime names, or in this one. */
 #ifdef NEEDS_RUNTIME
 float runtime_negated(float x);
 #else
@@ -33,7 +33,7 @@ static diopiError_t view(diopiConstTensorHandle_t tensor, View* out) {
   return dtype == diopi_dtype_float32 ? diopiSuccess : diopiDtypeNotSupported;
 }
 
-/* A tensor that has to broadcast to `of`; another one is declined. */
+/* View a tensor that must broadcast to `of`; decline others. */
 static diopiError_t view_in(diopiConstTensorHandle_t tensor, const View* of, View* out) {
   diopiError_t code = view(tensor, out);
   int64_t missing = of->shape.len - out->shape.len;
@@ -45,7 +45,7 @@ static diopiError_t view_in(diopiConstTensorHandle_t tensor, const View* of, Vie
   return diopiSuccess;
 }
 
-/* Where the element of this index is in a tensor that broadcasts to `of`. */
+/* Return the element with an index of `of` in a tensor that broadcasts to `of`. */
 static float* element(const View* tensor, const View* of, int64_t index) {
   int64_t offset = 0;
   int64_t missing = of->shape.len - tensor->shape.len;

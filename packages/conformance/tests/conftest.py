@@ -1,4 +1,4 @@
-"""Libraries in C that tests build, and one kind of processor for torch's kernels."""
+"""Fixtures that build libraries in C, and a fixed CPU capability for torch's kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import diopi_proto
 
-# Read when torch is imported: its results are those of test_torch_cpu's list on every machine.
+# Read on import of torch, so that its results match the list of test_torch_cpu on every machine.
 os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 os.environ.setdefault("ONEDNN_MAX_CPU_ISA", "AVX2")
 
@@ -21,7 +21,7 @@ FLAGS = ("-shared", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror")
 
 @pytest.fixture(scope="session")
 def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Compile a file to a library."""
+    """Compile a C file to a shared library."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")
@@ -38,5 +38,5 @@ def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture(scope="session")
 def library(compile_c: Callable[..., Path]) -> Path:
-    """One that crashes, hangs and overruns."""
+    """Return the path of a library that crashes, hangs and overruns."""
     return compile_c(Path(__file__).with_name("isolation.c"))

@@ -1,4 +1,4 @@
-/* A library in DIOPI's own style with seven operators: one is right, six do the worst there is. */
+/* A library with DIOPI symbols and seven operators: one is right, six misbehave. */
 #define DIOPI_EXPORT_SYMBOLS
 #define DIOPIRT_EXTERN
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@ static diopiError_t floats(diopiConstTensorHandle_t tensor, const float** data, 
   return diopiGetTensorNumel(tensor, numel);
 }
 
-/* Right, for contiguous tensors. */
+/* A right operator, for contiguous tensors. */
 diopiError_t diopiAbs(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                       diopiConstTensorHandle_t input) {
   const float *from = NULL, *to = NULL;
@@ -51,14 +51,14 @@ diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   return diopiSuccess;
 }
 
-/* What an exception that nobody catches does. */
+/* An abort, as after an uncaught exception. */
 diopiError_t diopiTan(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                       diopiConstTensorHandle_t input) {
   (void)ctx, (void)out, (void)input;
   abort();
 }
 
-/* One element too many. */
+/* A write past the end. */
 diopiError_t diopiFloor(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                         diopiConstTensorHandle_t input) {
   const float *from = NULL, *to = NULL;
@@ -79,7 +79,7 @@ diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   return diopiSuccess;
 }
 
-/* It writes to every file that is open: the outcome of another case among them. */
+/* A forged outcome of another case, written to every open file. */
 diopiError_t diopiLog(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                       diopiConstTensorHandle_t input) {
   (void)ctx, (void)out, (void)input;

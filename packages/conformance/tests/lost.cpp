@@ -1,5 +1,5 @@
-// A device that one case loses: from then on it takes no memory and gives none back. With
-// DL_TEST_NO_BOARD it was never there.
+// A device that one case breaks: all later allocations and copies fail. With DL_TEST_NO_BOARD, the
+// device is absent.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// A vendor whose chip has float32 and int32 only, and wants channels innermost for one operator:
-// what its adaptor files make of it is up to the test.
+// A vendor that supports only float32 and int32, and only channels-last tensors for one operator.
+// Adaptor files of the tests add conversions.
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -23,8 +23,7 @@ struct View {
     return missing >= 0;
   }
 
-  // The element with this row-major number in a tensor of the sizes of `of`, to which this one
-  // broadcasts.
+  // Returns the element at a row-major index of `of`, to which this tensor broadcasts.
   template <typename T>
   T& at(int64_t index, const View& of) const {
     int64_t offset = 0;
@@ -56,7 +55,7 @@ diopiError_t diopiAdd(diopiContextHandle_t, diopiTensorHandle_t out, diopiConstT
   return diopiDtypeNotSupported;
 }
 
-// Channels innermost, or one that is wrong: WRONG adds a little.
+// Supports only channels-last tensors. WRONG adds a small error.
 diopiError_t diopiRelu(diopiContextHandle_t, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input) {
   const View o(out), in(input);
@@ -88,7 +87,7 @@ diopiError_t diopiArgmax(diopiContextHandle_t, diopiTensorHandle_t out,
   return diopiSuccess;
 }
 
-// Stores its result, in int32.
+// Allocates its result, in int32.
 diopiError_t diopiNonzero(diopiContextHandle_t ctx, diopiTensorHandle_t* out,
                           diopiConstTensorHandle_t input) {
   const View in(input);

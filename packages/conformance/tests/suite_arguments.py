@@ -9,26 +9,25 @@ import numpy as np
 
 from diopi_proto.schema import load
 from dl_conformance.catalog import cases_of
-from dl_conformance.execute import Run, expected
+from dl_conformance.execution import CaseInputs
 from dl_conformance.inputs import Array, uniform
-from dl_conformance.reference import compute
+from dl_conformance.reference import as_expected, compute
 
 STEP = np.longdouble(2) ** -31
-"""Short, because some slopes have kinks; what longdouble loses by it is 1e-9."""
+"""Step of numerical derivatives; small because of kinks, with a longdouble error of 1e-9."""
 
 
 def arguments_of(operator: str, dtype: str = "float64") -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the reference gets in each case of a dtype: exact numbers, without edge values."""
+    """Yield the exact arguments of the reference for each case of a dtype without edge values."""
     for case in cases_of(operator):
         if case.dtype != dtype or case.edge or case.layout != "contiguous" or case.models:
             continue
-        work = Run(None, case)  # type: ignore[arg-type]
-        work.make_inputs()
-        yield case.name, work.wide
+        inputs = CaseInputs(case)
+        yield case.name, inputs.wide
 
 
 def results_of(operator: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the reference of an operator gives, of all that is given those that it reads."""
+    """Return the results of a reference for those of the given arguments that it reads."""
     entry = load()[operator]
     read = {p.name for p in entry.params[1:] if p.direction != "out"}
     outputs = {
@@ -40,19 +39,21 @@ def results_of(operator: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _value(found: Any) -> Any:
     return (
-        [_value(x) for x in found] if isinstance(found, list) else np.asarray(expected(found).value)
+        [_value(x) for x in found]
+        if isinstance(found, list)
+        else np.asarray(as_expected(found).value)
     )
 
 
 def direction(key: str, like: Array) -> Array:
-    """Numbers of either sign in the shape of an array."""
+    """Return numbers of both signs in the shape of an array."""
     return uniform(key, like.size, -1, 1).reshape(like.shape).astype(np.longdouble)
 
 
 def slope(
     operator: str, output: str, grad: Array, given: Mapping[str, Any], name: str, along: Array
 ) -> Any:
-    """How fast the sum of ``grad`` · ``output`` grows where the input ``name`` moves ``along``."""
+    """Return the derivative of the sum of ``grad`` · ``output`` along a direction of an input."""
     ends = []
     for sign in (1, -1):
         moved = {**given, name: given[name] + sign * STEP * along}

@@ -1,4 +1,4 @@
-"""A chip of float32 and int32 with an adaptor file: what it says is tested with the library."""
+"""A device with only float32 and int32: its adaptor file is tested together with its library."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def report(
     path: Path, folder: Path, text: str | None, *operators: str, code: int = 0
 ) -> tuple[str, dict[str, Any]]:
-    """What the suite prints and writes of operators, with the adaptor file of this text."""
+    """Run operators with an adaptor file of this text, and return the output and the report."""
     options = [option for name in operators for option in ("--fname", name)]
     if text is not None:
         (folder / "adaptor.yaml").write_text(text, encoding="utf-8")
@@ -61,9 +61,7 @@ def dtypes_that_pass(found: dict[str, Any]) -> dict[str, set[str]]:
     return passed
 
 
-def test_without_an_adaptor_the_chip_declines_what_it_does_not_know(
-    narrow: Path, tmp_path: Path
-) -> None:
+def test_without_an_adaptor_unsupported_dtypes_are_declined(narrow: Path, tmp_path: Path) -> None:
     text, found = report(narrow, tmp_path, None, "Add", "Relu", "Argmax")
     assert dtypes_that_pass(found) == {"diopiAdd": {"float32"}}
     assert "adaptor" not in text
@@ -86,16 +84,16 @@ def test_with_it_all_pass_and_every_conversion_is_in_the_report(
     cases = [case["conversions"] for case in found["cases"] if case.get("conversions")]
     assert sum(sum(x.values()) for x in cases) == sum(sum(x.values()) for x in done.values())
     page = (tmp_path / "report.html").read_text()
-    assert "What the adaptor of narrow 1 converted" in page
+    assert "Conversions by the adaptor of narrow 1" in page
     assert "float64→float32" in page
 
 
-def test_what_it_asks_for_wrongly_the_suite_finds(narrow: Path, tmp_path: Path) -> None:
-    # Only half of an operator's tensors are brought to what the chip knows.
+def test_wrong_conversions_are_found(narrow: Path, tmp_path: Path) -> None:
+    # The adaptor converts only one of two tensors.
     half = "version: 1\noperators:\n  diopiAdd: {parameters: {input: {cast: {float64: float32}}}}\n"
     _, found = report(narrow, tmp_path, half, "Add")
     assert dtypes_that_pass(found).get("diopiAdd") == {"float32"}
-    # What the chip does not know it declines all the same.
+    # The device declines dtypes that it does not support.
     wide = "version: 1\noperators:\n  diopiAdd: {cast: {float32: float16}}\n"
     _, found = report(narrow, tmp_path, wide, "Add")
     assert "diopiAdd" not in dtypes_that_pass(found)

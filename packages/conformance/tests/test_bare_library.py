@@ -1,4 +1,4 @@
-"""A library of three operators in plain C, without a wheel or a table: one command tests it."""
+"""One command tests a library of three operators in plain C, without a wheel or a vendor table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bare(compile_c: Compile) -> Path:
     return compile_c(Path(__file__).with_name("bare.c"))
 
 
-def test_one_command_tests_all_of_it(bare: Path, tmp_path: Path) -> None:
+def test_one_command_tests_the_whole_library(bare: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     done = suite(bare, "--json", str(file))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -40,7 +40,7 @@ def test_one_command_tests_all_of_it(bare: Path, tmp_path: Path) -> None:
     assert dtypes == {"float32"}
 
 
-def test_readme_says_how_it_is_compiled(tmp_path: Path) -> None:
+def test_readme_has_the_compiler_command(tmp_path: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("there is no gcc")
     here = Path(__file__)
@@ -53,13 +53,13 @@ def test_readme_says_how_it_is_compiled(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_would_run_on_it_is_listed(bare: Path, tmp_path: Path) -> None:
+def test_selected_names_are_listed(bare: Path, tmp_path: Path) -> None:
     chosen = ("--fname", "Neg", "-k", "float32-5]")
     done = suite(bare, "--list", *chosen)
     assert (done.returncode, done.stdout) == (0, "diopiNeg[float32-5]\n")
     done = suite(tmp_path / "none.so", "--list", *chosen)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "none.so: there is no such file" in done.stderr
+    assert "none.so: no such file" in done.stderr
 
 
 def test_library_that_needs_a_runtime_gets_it(compile_c: Compile, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files of captured calls: what the suite reads, runs and refuses."""
+"""Case files of captured calls are read, run, and refused if invalid."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dl_conformance.captured import (
 from dl_conformance.case import T
 from dl_conformance.catalog import cases_of
 from dl_conformance.command import main
-from dl_conformance.execute import run
+from dl_conformance.execution import run
 
 RANDOM = np.random.default_rng(3)
 
@@ -44,7 +44,7 @@ def added(**changed: Any) -> Captured:
 
 
 def forged(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
-    """The file with another header."""
+    """Rewrite the header of the file."""
     content = path.read_bytes()
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
@@ -55,7 +55,7 @@ def forged(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
 
 
 def described(change: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], None]:
-    """A change of the first case in a file."""
+    """Return a function that changes the first case in a file."""
 
     def changed(header: dict[str, Any]) -> None:
         content = json.loads(header["__metadata__"][KEY])
@@ -121,16 +121,16 @@ def test_safetensors_reads_what_is_written(file: Path) -> None:
 
 MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     "operator": (described(lambda x: x.update(operator="diopiAdt")), "not an operator"),
-    "keys": (described(lambda x: x.update(more=1)), "not just operator"),
-    "argument missing": (described(lambda x: x["arguments"].pop("alpha")), "look at alpha"),
-    "argument too much": (described(lambda x: x["arguments"].update(beta=1)), "look at beta"),
+    "keys": (described(lambda x: x.update(more=1)), "not exactly operator"),
+    "argument missing": (described(lambda x: x["arguments"].pop("alpha")), "unknown are alpha"),
+    "argument too much": (described(lambda x: x["arguments"].update(beta=1)), "unknown are beta"),
     "absent": (described(lambda x: x["arguments"].update(input=None)), "input is absent"),
     "number": (described(lambda x: x["arguments"].update(alpha="2")), "alpha is '2'"),
     "large number": (described(lambda x: x["arguments"].update(alpha=1 << 70)), "alpha is"),
     "no tensor": (described(lambda x: x["arguments"].update(input=3)), "not a tensor"),
     "unknown tensor": (
         described(lambda x: x["arguments"]["input"].update(tensor="9")),
-        "does not have",
+        "not in the file",
     ),
     "strides": (described(lambda x: x["arguments"]["input"].update(strides=[1])), "the strides"),
     "negative strides": (
@@ -143,20 +143,20 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     ),
     "far strides": (
         described(lambda x: x["arguments"]["input"].update(strides=[1 << 40, 1])),
-        "reach over",
+        "tensors span",
     ),
     "far offset": (
         described(lambda x: x["arguments"]["input"].update(offset=1 << 60)),
-        "reach over",
+        "tensors span",
     ),
     "shared memory": (
         described(lambda x: x["arguments"]["input"].update(strides=[1, 1])),
-        "share memory and are not equal",
+        "share memory but are not equal",
     ),
     "output": (described(lambda x: x["outputs"].update(values=None)), "its outputs"),
     "output shape": (
         described(lambda x: x["outputs"]["out"].update(shape=[3, -4])),
-        "no dtype and shape",
+        "a dtype and shape of the contract",
     ),
     "output strides": (
         described(lambda x: x["outputs"]["out"].update(strides=[0, 1])),
@@ -164,15 +164,15 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     ),
     "large output": (
         described(lambda x: x["outputs"]["out"].update(shape=[1 << 31, 8], strides=[8, 1])),
-        "reach over",
+        "tensors span",
     ),
     "large output without elements": (
         described(lambda x: x["outputs"]["out"].update(shape=[0, 1 << 61], strides=[1, 1])),
-        "reach over",
+        "tensors span",
     ),
     "large strides without elements": (
         described(lambda x: x["outputs"]["out"].update(shape=[0, 4], strides=[1 << 61, 1])),
-        "reach over",
+        "tensors span",
     ),
     "interleaved output": (
         described(lambda x: x["outputs"]["out"].update(shape=[2, 3], strides=[2, 2])),
@@ -180,17 +180,17 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
     ),
     "output interleaved far": (
         described(lambda x: x["outputs"]["out"].update(shape=[1 << 13, 3], strides=[9999, 9998])),
-        "which interleave over 81921806 places",
+        "which interleave over 81921806 positions",
     ),
     "dtype": (lambda x: x["0"].update(dtype="F8_E5M2"), "known are"),
-    "shape": (lambda x: x["0"].update(shape=[3, 5]), "its place is"),
-    "large shape": (lambda x: x["0"].update(shape=[1 << 61, 1 << 61]), "its place is"),
+    "shape": (lambda x: x["0"].update(shape=[3, 5]), "its data_offsets are"),
+    "large shape": (lambda x: x["0"].update(shape=[1 << 61, 1 << 61]), "its data_offsets are"),
     "large empty shape": (
         lambda x: x["0"].update(shape=[0, 1 << 61], data_offsets=[0, 0]),
         "which is too large",
     ),
-    "place": (lambda x: x["0"].update(data_offsets=[0, 1 << 40]), "its place is"),
-    "overlap": (lambda x: x["1"].update(data_offsets=[32, 48]), "its place is"),
+    "place": (lambda x: x["0"].update(data_offsets=[0, 1 << 40]), "its data_offsets are"),
+    "overlap": (lambda x: x["1"].update(data_offsets=[32, 48]), "its data_offsets are"),
     "hole": (lambda x: x.pop("1"), "the file has"),
     "bool bytes": (lambda x: x["1"].update(dtype="BOOL", shape=[16]), "neither 0 nor 1"),
     "no cases": (lambda x: x.pop("__metadata__"), "no cases"),
@@ -198,8 +198,8 @@ MISTAKES: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         lambda x: x["__metadata__"].update({KEY: '{"format": 2, "cases": []}'}),
         "format 1",
     ),
-    "json": (lambda x: x["__metadata__"].update({KEY: "["}), "no JSON"),
-    "deep json": (lambda x: x["__metadata__"].update({KEY: "[" * 100000}), "no JSON"),
+    "json": (lambda x: x["__metadata__"].update({KEY: "["}), "not valid JSON"),
+    "deep json": (lambda x: x["__metadata__"].update({KEY: "[" * 100000}), "not valid JSON"),
 }
 
 
@@ -224,12 +224,12 @@ def test_dtypes_that_the_contract_does_not_know_are_named(tmp_path: Path) -> Non
     path = tmp_path / "case.safetensors"
     weight = {"input": placed(np.float32([[1]])), "mat2": placed(np.float64([[1]]))}
     write_cases(path, [Captured("diopiMm", weight, {}, "here")])
-    with pytest.raises(CaseFileError, match="mat2 is of float64, and has to be of float32"):
+    with pytest.raises(CaseFileError, match="mat2 has dtype float64, but it must be float32"):
         read_cases(path)
 
 
 @pytest.mark.parametrize("kept", [0, 7, 8, 100, -1])
-def test_a_file_that_is_cut_off_is_refused(file: Path, kept: int) -> None:
+def test_a_file_that_is_truncated_is_refused(file: Path, kept: int) -> None:
     file.write_bytes(file.read_bytes()[:kept])
     with pytest.raises(CaseFileError):
         read_cases(file)
@@ -248,7 +248,7 @@ def test_every_flipped_byte_is_refused_or_read(file: Path) -> None:
             continue
 
 
-def test_a_captured_call_runs_beside_the_others(
+def test_a_captured_call_runs_together_with_the_suite(
     file: Path, compile_c: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     negated = np.float32([[1, -2, 3]])
@@ -275,24 +275,24 @@ def test_an_input_may_share_memory_where_it_is_equal(tmp_path: Path) -> None:
         assert read_cases(path)[0].arguments["input"].strides == shared.strides
     unequal = placed(RANDOM.standard_normal((3, 4)).astype(np.float32), strides=(0, 1))
     write_cases(path, [added(input=unequal)])
-    with pytest.raises(CaseFileError, match="share memory and are not equal"):
+    with pytest.raises(CaseFileError, match="share memory but are not equal"):
         read_cases(path)
 
 
 class Untouched:
-    """A vendor that has every operator, and must not be called."""
+    """A vendor that implements every operator but must not be called."""
 
     operators = dict.fromkeys(load(), True)
 
 
-def test_an_output_of_another_shape_is_named(tmp_path: Path) -> None:
+def test_an_output_with_the_wrong_shape_is_named(tmp_path: Path) -> None:
     path = tmp_path / "case.safetensors"
     call = added()
     out = {"out": Written("float32", (4, 3), (3, 1))}
     write_cases(path, [Captured(call.operator, call.arguments, out, "here")])
     outcome = run(Untouched(), read_cases(path)[0])  # type: ignore[arg-type]
-    assert (outcome.status, outcome.cause) == ("failed", "no call of the operator")
-    assert "out: the call has the shape (4, 3), the operator writes (3, 4)" in outcome.detail
+    assert (outcome.status, outcome.cause) == ("failed", "invalid call")
+    assert "out: the call has the shape (4, 3), but the operator writes (3, 4)" in outcome.detail
 
 
 def test_shapes_that_do_not_fit_are_named(file: Path) -> None:
@@ -301,7 +301,7 @@ def test_shapes_that_do_not_fit_are_named(file: Path) -> None:
     (case,) = read_cases(file)
     outcome = run(Untouched(), case)  # type: ignore[arg-type]
     assert outcome.status == "failed"
-    assert outcome.cause == "no call of the operator"
+    assert outcome.cause == "invalid call"
     assert "do not fit together" in outcome.detail
     assert "captured: aten.add.Tensor, captured on here" in outcome.detail
 

@@ -1,4 +1,4 @@
-"""The catalog has every call of the modules of cases, also where names do not tell two apart."""
+"""The catalog has every call of the modules of cases, including calls with equal names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs are the same on every machine and with every numpy."""
+"""Inputs are the same on every machine and with every version of NumPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A library that crashes, hangs and overruns: each is reported as what it is, and the rest runs."""
+"""Crashes, hangs and overruns are reported as such, and all other cases run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def suite(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def report(library: Path) -> dict[str, Any]:
-    """The report of the cases of a shape, of each operator."""
+    """Run the cases of one shape for each operator, and return the output and the report."""
     file, junit = library.with_suffix(".json"), library.with_suffix(".xml")
     names = [part for name in OPERATORS for part in ("--fname", name)]
     options = ("--library", str(library), *names, "-k", "[float32-5]", "--seconds", "2")
@@ -35,7 +35,7 @@ def report(library: Path) -> dict[str, Any]:
     return read
 
 
-def test_each_operator_is_reported_as_what_it_does(report: dict[str, Any]) -> None:
+def test_each_operator_has_its_own_cause(report: dict[str, Any]) -> None:
     causes = {case["operator"]: case.get("cause", case["status"]) for case in report["cases"]}
     assert causes == {
         "diopiAbs": "passed",
@@ -48,22 +48,22 @@ def test_each_operator_is_reported_as_what_it_does(report: dict[str, Any]) -> No
     }
 
 
-def test_report_says_where(report: dict[str, Any]) -> None:
+def test_report_path_is_required(report: dict[str, Any]) -> None:
     details = {case["operator"]: case.get("detail", "") for case in report["cases"]}
     assert "after the end of out" in details["diopiFloor"]
     for name in ("diopiSin", "diopiCos", "diopiTan"):
-        assert "execute.py" in details[name]
+        assert "call.py" in details[name]
 
 
 def test_failed_cases_run_again_alone(library: Path, report: dict[str, Any]) -> None:
     file = library.with_name("again.json")
-    # What is kept of it is told by what no run says.
+    # Mark outcomes of the earlier run, to recognize those that are retained.
     cases = [{**x, "detail": "of the earlier run"} for x in report["cases"]]
     file.write_text(json.dumps({**report, "cases": cases}))
     options = ("--library", str(library), "--fname", "Sin", "--json", str(file), "--rerun-failed")
     done = suite(*options)
     assert done.returncode == 1
-    assert "1 of 6 cases that failed ran again: 1 failed\n" in done.stdout
+    assert "1 of 6 failed cases ran again: 1 failed\n" in done.stdout
     assert "1 passed, 6 failed" in done.stdout
     again = json.loads(file.read_text())
     assert {x["name"] for x in again["cases"]} == {x["name"] for x in report["cases"]}
@@ -72,9 +72,7 @@ def test_failed_cases_run_again_alone(library: Path, report: dict[str, Any]) -> 
     assert fresh == ["diopiSin[float32-5]"]
 
 
-def test_outcomes_of_what_runs_again_replace_earlier_ones(
-    library: Path, report: dict[str, Any]
-) -> None:
+def test_new_outcomes_replace_earlier_ones(library: Path, report: dict[str, Any]) -> None:
     file = library.with_name("mended.json")
     cases = [
         {**x, "status": "failed", "cause": "earlier"} if x["operator"] == "diopiAbs" else x
@@ -84,7 +82,7 @@ def test_outcomes_of_what_runs_again_replace_earlier_ones(
     file.write_text(json.dumps({**report, "cases": cases, "counts": {"failed": 6}}))
     options = ("--library", str(library), "--fname", "Abs", "--json", str(file), "--rerun-failed")
     done = suite(*options)
-    assert "1 of 6 cases that failed ran again: 0 failed\n" in done.stdout
+    assert "1 of 6 failed cases ran again: 0 failed\n" in done.stdout
     assert done.returncode == 1
     again = json.loads(file.read_text())
     assert (again["counts"]["passed"], again["counts"]["failed"]) == (1, 5)
@@ -103,7 +101,7 @@ def test_where_nothing_failed_nothing_runs_again(library: Path, tmp_path: Path) 
     assert file.read_text() == before
 
 
-def test_what_failed_and_is_not_chosen_does_not_run_again(
+def test_failures_outside_of_the_selection_do_not_run_again(
     library: Path, report: dict[str, Any]
 ) -> None:
     file = library.with_name("others.json")
@@ -124,7 +122,7 @@ def test_failures_of_another_library_do_not_run_again(
     shutil.copy(library, other)
     done = suite("--library", str(other), "--json", str(file), "--rerun-failed")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"is a report of {library}, and --rerun-failed adds to it" in done.stderr
+    assert f"is a report of {library}, and --rerun-failed updates it" in done.stderr
 
 
 def test_known_failure_that_passes_fails_the_run(library: Path) -> None:
@@ -133,7 +131,7 @@ def test_known_failure_that_passes_fails_the_run(library: Path) -> None:
     options = ("--library", str(library), "--known-failures", str(known))
     done = suite(*options, "--case", "diopiAbs[float32-5]")
     assert done.returncode == 1
-    assert "passes: take it out" in done.stdout
+    assert "passes: remove it" in done.stdout
 
 
 def test_known_failure_that_names_no_case_is_refused(library: Path) -> None:
@@ -141,10 +139,10 @@ def test_known_failure_that_names_no_case_is_refused(library: Path) -> None:
     known.write_text("diopiAbs[nothing]\n")
     done = suite("--library", str(library), "--known-failures", str(known), "--fname", "Abs")
     assert done.returncode == 2
-    assert "there is no case 'diopiAbs[nothing]'" in done.stderr
+    assert "unknown case 'diopiAbs[nothing]'" in done.stderr
 
 
-def test_library_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_a_library_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "not.so"
     file.write_text("text")
     done = suite("--library", str(file), "--fname", "Abs")

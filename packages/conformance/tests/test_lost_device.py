@@ -1,5 +1,6 @@
-"""A device that works no more ends one case: the next one has a process in which it works. One that
-was never there ends the run before its first case.
+"""A device that breaks ends one case, and the next case gets a new process.
+
+Without a device, the run ends before its first case.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ CHOSEN = ("--fname", "Relu", "--filter-dtype", "float32", "-k", "not refused", "
 
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library of ``lost.cpp``."""
+    """Return the path of the library of ``lost.cpp``."""
     source = Path(__file__).with_name("lost.cpp")
     path = tmp_path_factory.mktemp("board") / "liblost.so"
     return compile_library(path, [source], include_dirs=[include_dir()])

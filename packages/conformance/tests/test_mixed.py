@@ -1,4 +1,4 @@
-"""Operands of several dtypes: they meet in the dtype that torch gives them, in every case."""
+"""Operands of mixed dtypes are promoted as in torch, in every case."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from diopi_proto.promotion import promotion
 from diopi_proto.schema import expand_dtypes, load
 from dl_conformance.case import Case, T
 from dl_conformance.catalog import cases_of
-from dl_conformance.execute import Run, expected
+from dl_conformance.execution import CaseInputs
 from dl_conformance.inputs import stored
-from dl_conformance.judging import judged
+from dl_conformance.judging import compare_tensor
 from dl_conformance.mixed import mixed_cases
+from dl_conformance.reference import as_expected
 
 Inputs = dict[str, Any]
 MIXED = [x.name for x in load().values() if next(mixed_cases(x), None) is not None]
@@ -36,7 +37,7 @@ def test_every_operator_that_promotes_has_cases() -> None:
 
 
 def mode(a: Inputs) -> str | None:
-    """The rounding of quotients as torch names it."""
+    """Return torch's name of a rounding mode of division."""
     name = str(a["rounding_mode"]).removeprefix("RoundMode").lower()
     return None if name == "none" else name
 
@@ -79,7 +80,7 @@ def functions() -> dict[str, Callable[[Inputs], Any]]:
 
 
 def function_of(name: str) -> Callable[[Inputs], Any]:
-    """What torch computes for an operator, its forms in place and with scalars included."""
+    """Return torch's functions by operator, including in-place and scalar variants."""
     operator = load()[name]
     short = (operator.in_place_of or name).removeprefix("diopi")
     table = functions()
@@ -89,9 +90,9 @@ def function_of(name: str) -> Callable[[Inputs], Any]:
     raise KeyError(name)
 
 
-def as_torch(case: Case, work: Run, name: str) -> Any:
+def as_torch(case: Case, inputs: CaseInputs, name: str) -> Any:
     torch = pytest.importorskip("torch")
-    value = work.wide[name]
+    value = inputs.wide[name]
     if not isinstance(case.arguments[name], T):
         return value
     dense = np.asarray(value)
@@ -111,23 +112,22 @@ def test_torch_gives_the_dtype_and_the_numbers(name: str) -> None:
     for case in mixed_cases(operator):
         if case.layout != "contiguous":
             continue
-        work = Run(None, case)  # type: ignore[arg-type]
-        work.make_inputs()
-        arguments = {n: as_torch(case, work, n) for n in work.wide}
+        inputs = CaseInputs(case)
+        arguments = {n: as_torch(case, inputs, n) for n in inputs.wide}
         found = function(arguments)
-        assert str(found.dtype) == f"torch.{'bool' if rule.kind == 'truth' else result(case)}"
+        assert str(found.dtype) == f"torch.{'bool' if rule.kind == 'boolean' else result(case)}"
         dtype = case.dtypes[out]
         got = found.to(getattr(torch, dtype))
         stored_ = stored(got.float().numpy(), dtype) if dtype == "bfloat16" else got.numpy()
-        want = expected(work.want()[out])
-        fault, _ = judged(operator, stored_, dtype, dtype, want)
+        want = as_expected(inputs.expected()[out])
+        fault, _ = compare_tensor(operator, stored_, dtype, dtype, want)
         if fault:
             wrong.append(f"{case.name}: {fault}")
     assert not wrong, "\n".join(wrong)
 
 
 def result(case: Case) -> str:
-    """The dtype of a result, before it is converted to that of an operand."""
+    """Return the dtype of a result before conversion to that of an operand."""
     whole = "rounding_mode" not in case.arguments or mode(dict(case.arguments)) is not None
     integers = expand_dtypes("integer, bool")
     return case.dtype if whole or case.dtype not in integers else "float32"

@@ -1,13 +1,13 @@
-"""Shapes of models: each is there, selectable, and told by the report."""
+"""Every model is present, selectable and in the report."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-from dl_conformance.execute import Outcome
 from dl_conformance.model_table import as_html, model_table
 from dl_conformance.models.model import all_models
+from dl_conformance.outcome import Outcome
 from dl_conformance.selection import Selection
 
 FAMILIES = (
@@ -16,7 +16,7 @@ FAMILIES = (
 )
 
 
-def test_families_of_models_are_there() -> None:
+def test_all_families_of_models_are_present() -> None:
     for family in FAMILIES:
         assert [x for x in all_models() if x.startswith(family)], family
 
@@ -42,7 +42,7 @@ def test_unknown_model_is_refused() -> None:
     assert "--list-models" in done.stderr
 
 
-def test_report_names_what_a_model_lacks() -> None:
+def test_report_names_missing_operators_of_a_model() -> None:
     outcomes = [
         Outcome("a", "diopiSilu", "float16", "passed"),
         Outcome("b", "diopiMul", "float16", "failed", "wrong value"),

@@ -1,4 +1,4 @@
-"""What docs/vendor.md of dl-diopi-proto calls optional is skipped where a vendor lacks it."""
+"""Checks of slots that docs/vendor.md of dl-diopi-proto calls optional are skipped without them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 MINIMAL = Path(__file__).parents[3] / "examples" / "vendor-minimal" / "csrc" / "vendor.c"
 SKIPPED = {
     "every device has a name, memory and dtypes": "device_properties is optional",
-    "free memory is at most all memory": "memory_info is optional",
-    "memory that is freed can be had again": "memory_info is optional",
+    "free memory is at most total memory": "memory_info is optional",
+    "freed memory can be allocated again": "memory_info is optional",
 }
 
 
 def test_vendor_without_them_fails_no_check(compile_c: Callable[..., Path], tmp_path: Path) -> None:
     library, report = compile_c(MINIMAL), tmp_path / "report.json"
-    # The others compute, which takes this vendor long.
+    # The other checks compute, which is slow with this vendor.
     chosen = (
         "--fname",
         "runtime",
@@ -35,6 +35,6 @@ def test_vendor_without_them_fails_no_check(compile_c: Callable[..., Path], tmp_
     assert skipped.keys() == SKIPPED.keys()
     for name, why in SKIPPED.items():
         assert skipped[name].startswith(why)
-    assert "runtime[more memory than there is is refused, and the device still works]" in {
+    assert "runtime[an allocation beyond the memory is refused, and the device still works]" in {
         x["name"] for x in cases if x["status"] == "passed"
     }

@@ -1,4 +1,4 @@
-"""The page of HTML says for each vendor what its report says; no text of a report is markup."""
+"""The HTML page shows the report of each vendor, and escapes all text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dl_conformance.execute import Outcome
+from dl_conformance.outcome import Outcome
 from dl_conformance.page import page
 from dl_conformance.results import Results
 
@@ -42,7 +42,7 @@ BAD = report(
 
 
 class Rows(HTMLParser):
-    """The cells of the matrix by operator, and what the page refers to."""
+    """Parser that collects the cells of the matrix by operator, and external references."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Rows(HTMLParser):
 def test_vendors_stand_side_by_side() -> None:
     found = Rows(page([GOOD, BAD]))
     kinds = {name: [kind for kind, _ in cells] for name, cells in found.rows.items()}
-    # float32 and int8 of the first vendor, then of the second.
+    # Columns: float32 and int8 of the first vendor, then of the second one.
     assert kinds["diopiAbs"] == ["cell passed", "cell passed", "cell failed", "cell unsupported"]
     assert kinds["diopiSin"] == ["cell passed", "none", "cell unsupported", "none"]
     titles = [title for _, title in found.rows["diopiAbs"]]
@@ -83,7 +83,7 @@ def test_rows_are_marked_for_the_filters() -> None:
     assert Rows(page([GOOD])).classes["diopiAbs"] == ""
 
 
-def test_text_of_reports_is_no_markup_and_nothing_is_fetched() -> None:
+def test_text_of_reports_is_escaped_and_nothing_is_fetched() -> None:
     text = page([GOOD, BAD])
     assert "<pre>&lt;script&gt;</pre>" in text
     assert text.count("<script>") == 1
@@ -127,16 +127,16 @@ def test_page_of_a_run_and_of_its_report_are_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", "[]", json.dumps({"format": 99})])
-def test_file_that_is_no_report_is_refused(tmp_path: Path, text: str) -> None:
+def test_file_that_is_not_a_report_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(text)
     done = suite("--reports", str(file), "--html", str(tmp_path / "page.html"))
     assert done.returncode == 2
-    assert f"{file} is no report of a run" in done.stderr
+    assert f"{file} is not a report of a run" in done.stderr
     assert not (tmp_path / "page.html").exists()
 
 
 def test_reports_without_a_page_are_refused(tmp_path: Path) -> None:
     done = suite("--reports", str(tmp_path / "report.json"))
     assert done.returncode == 2
-    assert "say where with --html" in done.stderr
+    assert "name its path with --html" in done.stderr

@@ -1,4 +1,4 @@
-"""The suite under pytest: what passes, fails, crashes and is known to fail is what pytest says."""
+"""Under pytest, cases pass, fail, crash and are expected to fail as with the command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_each_case_is_a_test(library: Path) -> None:
     assert "crash: SIGSEGV" in done.stdout
 
 
-def test_known_failure_is_one_that_pytest_expects(library: Path) -> None:
+def test_known_failure_is_an_expected_failure_of_pytest(library: Path) -> None:
     known = library.with_name("known-to-pytest.txt")
     known.write_text("diopiSin[float32-5]\n")
     done = suite("--library", str(library), "--known-failures", str(known), *CHOSEN)
@@ -35,7 +35,7 @@ def test_known_failure_is_one_that_pytest_expects(library: Path) -> None:
 def test_nothing_to_test_is_refused() -> None:
     done = suite()
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "name what to test: --vendor NAME or --library PATH" in done.stdout + done.stderr
+    assert "name a library to test: --vendor NAME or --library PATH" in done.stdout + done.stderr
 
 
 def test_selection_of_nothing_is_refused(library: Path) -> None:

@@ -1,4 +1,4 @@
-"""References are found by family, and held to the outputs of the schema."""
+"""References are found by family, and their outputs must match the schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_wrong_set_of_outputs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         compute("diopiAdd", {"input": np.zeros(2)}, {"out"})
 
 
-def test_operator_without_reference_says_where_to_add_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_reference_names_the_file_to_add_it_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(references, "find", lambda name: None)
     with pytest.raises(BadReferenceError, match=r"add one to references/arithmetic\.py"):
         compute("diopiAdd", {}, {"out"})

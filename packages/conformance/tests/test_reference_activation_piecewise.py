@@ -1,4 +1,4 @@
-"""Leaky ReLU fused with a bias against torch, its gradient against slopes."""
+"""Leaky ReLU fused with a bias matches torch, its gradient matches numerical derivatives."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_first_derivative_is_the_slope() -> None:
             continue
         result = results_of(NAME, given)["out"]
         if given["alpha"] < 0 or given["scale"] < 0:
-            continue  # the result does not tell the side
+            continue  # the result does not determine the sign of the input
         grad = direction(f"{case} grad", given["input"])
         along = direction(f"{case} along", given["input"])
         asked = {**given, "input": grad, "bias": None, "refer": result, "grad": 1}

@@ -1,4 +1,4 @@
-"""DIOPI's attention against torch's, its gradients against slopes, its dropout weight by weight."""
+"""DIOPI's attention matches torch's, gradients match derivatives, dropout is checked by weight."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPERATORS = {
 
 
 def heads_second(x: Any, layout: str, heads: int) -> Any:
-    """Rows of torch as [N, H, S, D]."""
+    """Return a torch tensor with shape [N, H, S, D]."""
     if layout == "BNSD":
         return x
     if layout == "SBH":
@@ -28,7 +28,7 @@ def heads_second(x: Any, layout: str, heads: int) -> Any:
 
 
 def bias_of(given: dict[str, Any], queries: int, keys: int) -> np.ndarray:
-    """What is added to the score of each query and key, one after the other."""
+    """Return the bias of the scores, computed one by one."""
     left, right = (given.get(f"window_size_{x}", -1) for x in ("left", "right"))
     slopes, mask = given.get("alibi_slopes"), given.get("attention_mask")
     batch = 1 if slopes is None or slopes.ndim == 1 else len(slopes)
@@ -65,7 +65,7 @@ def test_output_is_that_of_torch(name: str) -> None:
         got = torch.nn.functional.scaled_dot_product_attention(q, k, v, bias, scale=scale)
         want = torch.from_numpy(results_of(name, given)[OPERATORS[name][0]].astype(np.float64))
         want = heads_second(want, layout, heads)
-        # Torch leaves open what a query without a key gets.
+        # Torch does not define the output of a query without keys.
         seen = torch.isfinite(bias).any(-1).expand(q.shape[:3])
         np.testing.assert_allclose(got[seen], want[seen], rtol=1e-12, atol=1e-12, err_msg=case)
         assert not want[~seen].any()
@@ -74,7 +74,7 @@ def test_output_is_that_of_torch(name: str) -> None:
 
 
 def with_results(name: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a gradient with exact results of the forward pass."""
+    """Return the arguments of a gradient with exact results of the forward pass."""
     kept = given.get("softmax_out")
     forward = {**given, "gen": kept["gen"]} if isinstance(kept, dict) else dict(given)
     found = {
@@ -98,7 +98,7 @@ def test_gradients_are_slopes(name: str) -> None:
 
 
 def test_dropout_leaves_out_weights_and_enlarges_others() -> None:
-    """Values are unit vectors, so that the output is the weights."""
+    """Use unit vectors as values, so that the output equals the weights."""
     q = direction("queries", np.zeros((1, 6, 2, 3)))
     k = direction("keys", np.zeros((1, 5, 2, 3)))
     v = np.broadcast_to(np.eye(5, dtype=np.longdouble)[None, :, None], (1, 5, 2, 5)).copy()

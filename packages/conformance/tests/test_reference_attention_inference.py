@@ -1,4 +1,4 @@
-"""Attention over pages, prompts and caches, and fused layers of it, against torch."""
+"""Attention over pages, prompts and caches, and fused layers, match torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def of(x: Any) -> Any:
 
 
 def heads_of(rows: Any, heads: int) -> Any:
-    """Rows [S, H · D] as [1, H, S, D]."""
+    """Reshape rows [S, H · D] to [1, H, S, D]."""
     return rows.unflatten(1, (heads, rows.shape[1] // heads)).transpose(0, 1)[None]
 
 
@@ -68,8 +68,8 @@ def test_prompts() -> None:
             start += longest if sum(lengths) != len(want) else length
 
 
-def turned(x: Any, positions: Any, count: int, theta: float) -> Any:
-    """Rows [S, H, D], the first elements as complex numbers times those of the angles."""
+def rotate(x: Any, positions: Any, count: int, theta: float) -> Any:
+    """Rotate the first elements of rows [S, H, D], by multiplication of complex numbers."""
     if not count:
         return x
     base = float(np.float32(theta))
@@ -80,7 +80,7 @@ def turned(x: Any, positions: Any, count: int, theta: float) -> Any:
 
 
 def projected(given: dict[str, Any], positions: Any) -> list[Any]:
-    """Queries, keys and values, [S, H, D]."""
+    """Return queries, keys and values, [S, H, D]."""
     bias = None if given["qkv_bias"] is None else of(given["qkv_bias"]).ravel()
     heads, few = given["local_head_num"], given["local_kv_head_num"]
     rows = torch.nn.functional.linear(of(given["inoutput"]), of(given["qkv_weight"]).T, bias)
@@ -88,7 +88,7 @@ def projected(given: dict[str, Any], positions: Any) -> list[Any]:
         [heads, few, few], 1
     )
     angles = (positions, given["rotary_embedding"], given["rope_theta"])
-    return [turned(q, *angles), turned(k, *angles), v]
+    return [rotate(q, *angles), rotate(k, *angles), v]
 
 
 def caches_of(given: dict[str, Any]) -> list[Any]:
@@ -133,7 +133,7 @@ def test_fused_tokens() -> None:
                 continue
             for cache, x in zip(caches, (k, v), strict=True):
                 cache[layer, n, :, length % given["max_seq_len"]] = x[n]
-            # The order of keys does not matter: a full ring is taken as it lies.
+            # The order of keys does not matter: a full ring buffer is used in storage order.
             end = min(length + 1, given["max_seq_len"])
             keys, values = (widened(x[layer, n, None, :, :end], q.shape[1]) for x in caches)
             out[n] = attention(q[n][None, :, None], keys, values).ravel()
@@ -141,7 +141,7 @@ def test_fused_tokens() -> None:
 
 
 def test_the_last_token_of_a_fused_prompt_is_a_new_token_behind_it() -> None:
-    """At the same position and place in the cache."""
+    """Decode at the same position and the same slot of the cache."""
     layer = dict(
         qkv_weight=direction("weight", np.zeros((8, 16))),
         qkv_bias=direction("bias", np.zeros(16)),

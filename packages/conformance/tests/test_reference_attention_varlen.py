@@ -1,4 +1,4 @@
-"""Packed attention is that of each sequence, its gradients are slopes."""
+"""Packed attention equals that of each sequence, and gradients match numerical derivatives."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OPERATORS = {
 
 
 def ends_of(given: dict[str, Any]) -> list[list[int]]:
-    """Cumulative lengths of queries and of keys, from 0 on."""
+    """Return cumulative lengths of queries and of keys, starting with 0."""
     keys = "cum_seq_k" if "cum_seq_k" in given else "cum_seq_kv"
     both = [[int(x) for x in given[name]] for name in ("cum_seq_q", keys)]
     return [[0, *x] if isinstance(given[keys], tuple) else x for x in both]
 
 
 def of_sequence(given: dict[str, Any], n: int, queries: int, keys: int) -> dict[str, Any]:
-    """What is said of a call, for one of its sequences."""
+    """Return the options of a call for one of its sequences."""
     found = dict(given)
     slopes, mask = given.get("alibi_slopes"), given.get("attention_mask")
     if slopes is not None and slopes.ndim == 2:
@@ -83,7 +83,7 @@ def test_gradients_are_slopes(name: str) -> None:
 
 
 def test_weights_are_dropped_as_those_of_a_padded_batch() -> None:
-    """Two sequences of 3 queries and 4 keys, packed and as a batch."""
+    """Compare two sequences of 3 queries and 4 keys, packed and as a batch."""
     q, k, v = (direction(x, np.zeros((2, n, 2, 4))) for x, n in (("q", 3), ("k", 4), ("v", 4)))
     heads = dict(dropout_p=0.5, is_causal=True, scale=0.5, gen=(9, 2))
     batch = results_of("diopiMultiHeadAttention", dict(q=q, k=k, v=v, **heads))

@@ -1,4 +1,4 @@
-"""CARAFE against torch's windows, its gradients against slopes."""
+"""CARAFE matches torch's unfold, and gradients match numerical derivatives."""
 
 from __future__ import annotations
 

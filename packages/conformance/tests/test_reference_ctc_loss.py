@@ -1,4 +1,4 @@
-"""References of connectionist temporal classification against torch, and against all paths."""
+"""References of CTC loss match torch, and a sum over all paths."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dl_conformance.catalog import cases_of
-from dl_conformance.execute import Run, expected
+from dl_conformance.execution import CaseInputs
 from dl_conformance.inputs import uniform
-from dl_conformance.reference import compute
+from dl_conformance.reference import as_expected, compute
 
 OUTPUTS = {"out", "neg_log_likelihood", "log_alpha"}
 
@@ -28,16 +28,15 @@ def close(got: Any, want: Any, name: str) -> None:
 def test_loss_is_that_of_torch() -> None:
     torch = pytest.importorskip("torch")
     for case in cases("diopiCTCLoss"):
-        work = Run(None, case)  # type: ignore[arg-type]
-        work.make_inputs()
-        given = {k: torch.as_tensor(np.asarray(work.wide[k], np.float64)) for k in ("log_probs",)}
-        lengths = [torch.as_tensor(work.wide[f"{x}_lengths"]).long() for x in ("input", "target")]
-        targets = torch.as_tensor(work.wide["targets"]).long()
-        want = {k: expected(v).value for k, v in work.want().items()}
+        inputs = CaseInputs(case)
+        given = {k: torch.as_tensor(np.asarray(inputs.wide[k], np.float64)) for k in ("log_probs",)}
+        lengths = [torch.as_tensor(inputs.wide[f"{x}_lengths"]).long() for x in ("input", "target")]
+        targets = torch.as_tensor(inputs.wide["targets"]).long()
+        want = {k: as_expected(v).value for k, v in inputs.expected().items()}
         if targets.ndim == 1:
             targets = targets[: int(lengths[1].sum())]
         if not lengths[0].numel():
-            continue  # torch wants a sample
+            continue  # torch needs at least one sample
         settings = [case.arguments[k] for k in ("blank", "reduction", "zero_infinity")]
         found = torch.nn.functional.ctc_loss(given["log_probs"], targets, *lengths, *settings)
         close(found, want["out"], case.name)
@@ -46,7 +45,7 @@ def test_loss_is_that_of_torch() -> None:
         )
         close(losses, want["neg_log_likelihood"], case.name)
         for n, (steps, labels) in enumerate(zip(*(x.tolist() for x in lengths), strict=True)):
-            if steps:  # the rest of what torch keeps means nothing
+            if steps:  # the rest of torch's log_alpha is undefined
                 states = 2 * labels + 1
                 close(alpha[n, :steps, :states], want["log_alpha"][n, :steps, :states], case.name)
             assert np.all(want["log_alpha"][n, steps:] == -np.inf)
@@ -56,17 +55,18 @@ def test_loss_is_that_of_torch() -> None:
 def test_gradient_is_that_of_torch() -> None:
     torch = pytest.importorskip("torch")
     for case in cases("diopiCTCLossBackward"):
-        work = Run(None, case)  # type: ignore[arg-type]
-        work.make_inputs()
-        lengths = [torch.as_tensor(work.wide[f"{x}_lengths"]).long() for x in ("input", "target")]
+        inputs = CaseInputs(case)
+        lengths = [torch.as_tensor(inputs.wide[f"{x}_lengths"]).long() for x in ("input", "target")]
         if not lengths[0].numel():
             continue
-        targets = torch.as_tensor(work.wide["targets"]).long()
-        log_probs = torch.as_tensor(np.asarray(work.wide["log_probs"], np.float64)).requires_grad_()
+        targets = torch.as_tensor(inputs.wide["targets"]).long()
+        log_probs = torch.as_tensor(
+            np.asarray(inputs.wide["log_probs"], np.float64)
+        ).requires_grad_()
         settings = [case.arguments[k] for k in ("blank", "reduction", "zero_infinity")]
         loss = torch.nn.functional.ctc_loss(log_probs, targets, *lengths, *settings)
-        loss.backward(torch.as_tensor(np.asarray(work.wide["grad_output"], np.float64)))
-        close(log_probs.grad, expected(work.want()["grad_input"]).value, case.name)
+        loss.backward(torch.as_tensor(np.asarray(inputs.wide["grad_output"], np.float64)))
+        close(log_probs.grad, as_expected(inputs.expected()["grad_input"]).value, case.name)
 
 
 @pytest.mark.parametrize("labels", [[], [1], [1, 2], [1, 1], [2, 1, 2]])
@@ -91,11 +91,11 @@ def test_loss_is_the_sum_over_all_paths(labels: list[int]) -> None:
         ),
         OUTPUTS,
     )
-    assert abs(expected(found["out"]).value + np.log(total)) < 1e-14
+    assert abs(as_expected(found["out"]).value + np.log(total)) < 1e-14
 
 
 def test_gradient_through_log_softmax_is_the_slope() -> None:
-    """That of log_probs alone is not: it is written for results of log_softmax."""
+    """The gradient of log_probs is the derivative only for results of log_softmax."""
     shape, step = (6, 2, 4), np.longdouble(2) ** -24
     given = dict(
         targets=np.array([[1, 2, 2], [3, 1, 0]]),
@@ -110,19 +110,19 @@ def test_gradient_through_log_softmax_is_the_slope() -> None:
     def normalized(x: Any) -> Any:
         return x - np.log(np.exp(x).sum(axis=2, keepdims=True))
 
-    def kept(x: Any) -> dict[str, Any]:
+    def forward(x: Any) -> dict[str, Any]:
         found = compute("diopiCTCLoss", given | dict(log_probs=normalized(x)), OUTPUTS)
-        return {k: np.asarray(expected(v).value) for k, v in found.items()}
+        return {k: np.asarray(as_expected(v).value) for k, v in found.items()}
 
-    results = kept(logits)
+    results = forward(logits)
     call = given | {k: results[k] for k in ("neg_log_likelihood", "log_alpha")}
     call |= dict(log_probs=normalized(logits), grad_output=np.asarray(np.longdouble(0.75)))
-    grad = expected(compute("diopiCTCLossBackward", call, {"grad_input"})["grad_input"]).value
+    grad = as_expected(compute("diopiCTCLossBackward", call, {"grad_input"})["grad_input"]).value
     grad = np.asarray(grad)
     found = grad - np.exp(normalized(logits)) * grad.sum(axis=2, keepdims=True)
     for at in np.ndindex(shape):
         moved = [logits.copy(), logits.copy()]
         moved[0][at] += step
         moved[1][at] -= step
-        slope = 0.75 * (kept(moved[0])["out"] - kept(moved[1])["out"]) / (2 * step)
+        slope = 0.75 * (forward(moved[0])["out"] - forward(moved[1])["out"]) / (2 * step)
         assert abs(found[at] - slope) < 1e-9

@@ -1,5 +1,5 @@
-"""Deformable convolution against torch's samples of grids and plain convolution, its gradients
-against slopes."""
+"""Deformable convolution matches torch's grid_sample and convolution, and gradients match
+numerical derivatives."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NAMES = (
 
 
 def geometry(given: Mapping[str, Any]) -> tuple[list[tuple[int, ...]], int, int]:
-    """Kernel, stride, padding and dilation of both axes, groups and deformable groups."""
+    """Return kernel, stride, padding and dilation of both axes, groups and deformable groups."""
     *names, axes, groups, deformable = NAMES[0 if "kernel_h" in given else 1]
     each = [tuple(given[f"{name}{d}"] for name in names) for d in axes]
     return each, given[groups], given[deformable]
 
 
 def places(given: Mapping[str, Any]) -> Array:
-    """Where the samples lie: [N, deformable groups · window, 2, h, w]."""
+    """Return the positions of the samples, [N, deformable groups · taps, 2, h, w]."""
     (down, right), _, groups = geometry(given)
     offset = given["offset"]
     n, _, *outputs = offset.shape
@@ -98,8 +98,11 @@ def test_without_moves_it_is_a_convolution(name: str) -> None:
 
 
 def towards_next(name: str, given: Mapping[str, Any]) -> Array:
-    """Directions in which an input is moved: offsets forwards, since slopes are those towards the
-    next cell; but not into the plane from where there is no sample."""
+    """Return the direction of a numerical derivative.
+
+    Offsets move forwards, because the gradient is the right derivative, but not into the plane from
+    outside, where there is no sample.
+    """
     along = direction(f"move {name}", given[name])
     if name != "offset":
         return along

@@ -1,4 +1,4 @@
-"""Gated feed-forward layers against torch."""
+"""Gated feed-forward layers match torch."""
 
 from __future__ import annotations
 

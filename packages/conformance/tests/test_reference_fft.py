@@ -1,4 +1,4 @@
-"""The reference of Fourier transforms: torch's results, and what is known of such transforms."""
+"""References of Fourier transforms match torch, and known identities."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from double_precision import runs
 
 
 def transforms() -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Name, arguments, and what the reference says."""
-    for name, work, want in runs("dlopFft"):
-        yield name, work.wide, want["out"]
+    """Yield name, arguments, and results of the reference."""
+    for name, inputs, want in runs("dlopFft"):
+        yield name, inputs.wide, want["out"]
 
 
 def test_transform_is_that_of_torch() -> None:
@@ -44,7 +44,7 @@ def test_transforming_back_gives_the_numbers() -> None:
 
 
 def test_magnitude_keeps_the_energy() -> None:
-    """Parseval: what comes out is n times as large as what goes in, and the bound is above it."""
+    """Parseval's theorem: the energy of the result is n times that of the input."""
     for name, given, want in transforms():
         length = given["input"].shape[given["dim"]]
         squares = [np.sum(np.abs(x) ** 2) for x in (want.value, given["input"])]

@@ -1,4 +1,4 @@
-"""References of gradients are the slopes of the references that they are gradients of."""
+"""References of gradients match numerical derivatives of the forward references."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from diopi_proto.schema import load
-from dl_conformance.execute import expected
 from dl_conformance.inputs import uniform
-from dl_conformance.reference import compute
+from dl_conformance.reference import as_expected, compute
 
 STEP = np.longdouble(2) ** -24
 ONE, TWO = (1, 1), (2, 2)
@@ -32,14 +31,14 @@ FLASH = dict(
 
 @dataclass(frozen=True)
 class Gradient:
-    """A gradient, and the function that it is one of.
+    """A gradient and its forward function.
 
-    :ivar tensors: shapes of what it is differentiated by; as ``"2x3 0.5 2"`` with a range.
-    :ivar others: what it is given besides.
-    :ivar grads: outputs of the gradient, by the parameter that each belongs to.
+    :ivar tensors: shapes of differentiated inputs, with an optional range: ``"2x3 0.5 2"``.
+    :ivar others: other arguments.
+    :ivar grads: outputs of the gradient by differentiated parameter.
     :ivar saved: parameters of the gradient that are outputs of the function.
-    :ivar grad: the parameter of the incoming gradient.
-    :ivar more: what only the gradient is given.
+    :ivar grad: parameter of the incoming gradient.
+    :ivar more: arguments of the gradient only.
     """
 
     backward: str
@@ -55,12 +54,12 @@ class Gradient:
 
 
 def of(name: str, shape: str = "3x4", **others: Any) -> Gradient:
-    """Of a function of one input."""
+    """Return the pair for a function of one input."""
     return Gradient(f"diopi{name}Backward", f"diopi{name}", {"input": shape}, others)
 
 
 def saving_output(name: str, **others: Any) -> Gradient:
-    """Of one whose gradient is given its result instead of its input."""
+    """Return the pair for a function whose gradient takes its result instead of its input."""
     return Gradient(
         f"diopi{name}Backward",
         f"diopi{name}",
@@ -96,7 +95,7 @@ GRADIENTS = [
             {"p": p, "axis": axis, "eps": 1e-12},
             out="output",
         )
-        for p, axis in ((2.0, 1), (3.0, 0))
+        for p, axis in ((1.0, 1), (2.0, 1), (3.0, 0), (float("inf"), 1))
     ),
     Gradient(
         "diopiLinearBackward",
@@ -242,11 +241,11 @@ def tensor(key: str, text: str) -> np.ndarray:
 
 
 def outputs_of(name: str, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """What an operator gives, but for what it moves in place."""
+    """Return the results of an operator, except for parameters that it updates in place."""
     operator = load()[name]
     wanted = {p.name for p in operator.outputs}
     found = compute(name, given, wanted)
-    return {k: np.asarray(expected(v).value) for k, v in found.items()}
+    return {k: np.asarray(as_expected(v).value) for k, v in found.items()}
 
 
 @pytest.mark.parametrize("each", GRADIENTS, ids=lambda x: x.backward)

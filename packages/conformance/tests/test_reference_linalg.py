@@ -1,4 +1,4 @@
-"""References of factorizations and solvers: torch's results, identities, and slopes."""
+"""References of factorizations and solvers match torch, identities, and numerical derivatives."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def close(got: Any, want: Any, name: str) -> None:
 
 def test_cholesky_is_that_of_torch() -> None:
     torch = pytest.importorskip("torch")
-    for name, work, want in runs("diopiCholesky"):
+    for name, inputs, want in runs("diopiCholesky"):
         factor, info = torch.linalg.cholesky_ex(
-            double(work.wide["mat"]), upper=work.wide["upper"], check_errors=False
+            double(inputs.wide["mat"]), upper=inputs.wide["upper"], check_errors=False
         )
         assert np.array_equal(value(want["info"]), info.numpy()), name
         if not isinstance(want["out"], Unspecified):
@@ -36,32 +36,32 @@ def test_cholesky_is_that_of_torch() -> None:
 
 def test_cholesky_gradient_is_the_hermitian_part_of_that_of_torch() -> None:
     torch = pytest.importorskip("torch")
-    for name, work, _ in runs("diopiCholeskyBackward"):
-        upper = work.wide["upper"]
-        factor = triangle(work.wide["L"], upper)
-        # Its diagonal is real where it is a factor; torch makes one.
+    for name, inputs, _ in runs("diopiCholeskyBackward"):
+        upper = inputs.wide["upper"]
+        factor = triangle(inputs.wide["L"], upper)
+        # The diagonal of a Cholesky factor is real, as torch's is.
         at = np.arange(factor.shape[-1])
         factor[..., at, at] = np.abs(factor[..., at, at].real)
         lower = adjoint(factor) if upper else factor
         mat = double(lower @ adjoint(lower)).requires_grad_()
-        torch.linalg.cholesky(mat, upper=upper).backward(double(work.wide["grad_output"]))
-        work.wide["L"] = factor
+        torch.linalg.cholesky(mat, upper=upper).backward(double(inputs.wide["grad_output"]))
+        inputs.wide["L"] = factor
         got = mat.grad.numpy()
-        close((got + adjoint(got)) / 2, work.want()["grad_mat"], name)
+        close((got + adjoint(got)) / 2, inputs.expected()["grad_mat"], name)
 
 
 def test_cholesky_gradient_is_the_slope() -> None:
-    """Of each of the parts of each element of a Hermitian matrix."""
-    for name, work, _ in runs("diopiCholeskyBackward"):
-        upper = work.wide["upper"]
-        lower = triangle(adjoint(work.wide["L"]) if upper else work.wide["L"], upper=False)
+    """Yield a direction for the real and imaginary part of each element of a Hermitian matrix."""
+    for name, inputs, _ in runs("diopiCholeskyBackward"):
+        upper = inputs.wide["upper"]
+        lower = triangle(adjoint(inputs.wide["L"]) if upper else inputs.wide["L"], upper=False)
         if lower.shape != (4, 4):
             continue
         at = np.arange(4)
         lower[at, at] = np.abs(lower[at, at].real)
-        work.wide["L"] = adjoint(lower) if upper else lower
-        grad = value(work.want()["grad_mat"])
-        weight = work.wide["grad_output"]
+        inputs.wide["L"] = adjoint(lower) if upper else lower
+        grad = value(inputs.expected()["grad_mat"])
+        weight = inputs.wide["grad_output"]
         mat = lower @ adjoint(lower)
         for i, j in np.ndindex(4, 4):
             for part in (1, 1j) if lower.dtype.kind == "c" else (1,):
@@ -80,23 +80,23 @@ def test_cholesky_gradient_is_the_slope() -> None:
 @pytest.mark.filterwarnings("ignore:torch.triangular_solve is deprecated")
 def test_triangular_solve_and_its_gradient_are_those_of_torch() -> None:
     torch = pytest.importorskip("torch")
-    for name, work, want in runs("diopiTriangularSolve"):
-        flags = [work.wide[x] for x in ("upper", "transpose", "unitriangular")]
+    for name, inputs, want in runs("diopiTriangularSolve"):
+        flags = [inputs.wide[x] for x in ("upper", "transpose", "unitriangular")]
         if not hasattr(torch, "triangular_solve"):
             pytest.skip("this torch has no triangular_solve")
         found, copy = torch.triangular_solve(
-            double(work.wide["b"]), double(work.wide["mat"]), *flags
+            double(inputs.wide["b"]), double(inputs.wide["mat"]), *flags
         )
         close(found, want["out"], name)
         close(copy, want["cloned_mat"], name)
-    for name, work, want in runs("diopiTriangularSolveBackward"):
-        flags = [work.wide[x] for x in ("upper", "transpose", "unitriangular")]
-        b, mat = (double(work.wide[x]).requires_grad_() for x in ("b", "mat"))
+    for name, inputs, want in runs("diopiTriangularSolveBackward"):
+        flags = [inputs.wide[x] for x in ("upper", "transpose", "unitriangular")]
+        b, mat = (double(inputs.wide[x]).requires_grad_() for x in ("b", "mat"))
         results = torch.triangular_solve(b, mat, *flags)
         total = 0 * b.abs().sum() + 0 * mat.abs().sum()
         for result, key in zip(results, ("grad_x", "grad_cloned_mat"), strict=True):
-            if work.wide[key] is not None:
-                total = total + (result * double(work.wide[key]).conj()).real.sum()
+            if inputs.wide[key] is not None:
+                total = total + (result * double(inputs.wide[key]).conj()).real.sum()
         total.backward()
         for tensor, key in ((b, "grad_b"), (mat, "grad_mat")):
             if key in want:
@@ -104,29 +104,29 @@ def test_triangular_solve_and_its_gradient_are_those_of_torch() -> None:
 
 
 def test_triangular_solve_solves() -> None:
-    for name, work, want in runs("diopiTriangularSolve"):
-        upper, transpose = work.wide["upper"], work.wide["transpose"]
-        system = triangle(work.wide["mat"], upper, work.wide["unitriangular"])
+    for name, inputs, want in runs("diopiTriangularSolve"):
+        upper, transpose = inputs.wide["upper"], inputs.wide["transpose"]
+        system = triangle(inputs.wide["mat"], upper, inputs.wide["unitriangular"])
         system = np.swapaxes(system, -1, -2) if transpose else system
         left = system @ value(want["out"])
-        assert np.abs(left - work.wide["b"]).max(initial=0) < 1e-15, name
+        assert np.abs(left - inputs.wide["b"]).max(initial=0) < 1e-15, name
 
 
 def test_qr_is_that_of_torch() -> None:
     torch = pytest.importorskip("torch")
-    for name, work, want in runs("diopiLinalgQR"):
-        found = torch.linalg.qr(double(work.wide["A"]), mode=work.wide["mode"])
+    for name, inputs, want in runs("diopiLinalgQR"):
+        found = torch.linalg.qr(double(inputs.wide["A"]), mode=inputs.wide["mode"])
         close(found.R, want["R"], name)
         if "Q" in want:
             close(found.Q, want["Q"], name)
 
 
 def test_qr_is_a_factorization() -> None:
-    for name, work, want in runs("diopiLinalgQR"):
+    for name, inputs, want in runs("diopiLinalgQR"):
         if "Q" not in want:
             continue
         q, r = value(want["Q"]), value(want["R"])
-        assert np.abs(q @ r - work.wide["A"]).max(initial=0) < 1e-16, name
+        assert np.abs(q @ r - inputs.wide["A"]).max(initial=0) < 1e-16, name
         assert np.abs(adjoint(q) @ q - np.eye(q.shape[-1])).max(initial=0) < 1e-17, name
         assert np.array_equal(np.triu(r), r), name
 
@@ -136,7 +136,7 @@ def test_qr_is_a_factorization() -> None:
     ["diopiCholesky", "diopiCholeskyBackward", "diopiTriangularSolve", "diopiLinalgQR"],
 )
 def test_bounds_are_small(operator: str) -> None:
-    """As the conditions of matrices are: below 2 % of the largest element in float32."""
+    """Error bounds stay below 2 % of the largest element in float32."""
     for name, _, want in runs(operator):
         for key, output in want.items():
             if isinstance(output, Unspecified) or key == "info" or not value(output).size:
@@ -151,26 +151,26 @@ SMALL = np.longdouble(2) ** -30
 
 
 def noise(key: str, like: Any) -> Any:
-    """Numbers of at most 1 in absolute value."""
+    """Return random numbers in [-1, 1]."""
     shape = "x".join(map(str, like.shape))
     dtype = "complex128" if like.dtype.kind == "c" else "float64"
     return T(shape, low=-0.7, high=0.7).elements(key, dtype, "").astype(like.dtype)
 
 
-def test_magnitude_of_a_solution_bounds_what_errors_of_the_matrix_do() -> None:
-    for name, work, want in runs("diopiTriangularSolve"):
-        if work.wide["transpose"] or work.wide["unitriangular"] or not value(want["out"]).size:
+def test_magnitude_of_a_solution_bounds_the_effect_of_matrix_errors() -> None:
+    for name, inputs, want in runs("diopiTriangularSolve"):
+        if inputs.wide["transpose"] or inputs.wide["unitriangular"] or not value(want["out"]).size:
             continue
-        upper = work.wide["upper"]
-        system = triangle(work.wide["mat"], upper)
+        upper = inputs.wide["upper"]
+        system = triangle(inputs.wide["mat"], upper)
         moved = system * (1 + noise(name, system) * SMALL)
-        change = solve(moved, work.wide["b"], upper) - value(want["out"])
+        change = solve(moved, inputs.wide["b"], upper) - value(want["out"])
         assert np.all(np.abs(change) <= 1.001 * want["out"].magnitude * SMALL), name
 
 
-def test_magnitude_of_a_factor_bounds_what_errors_of_the_matrix_do() -> None:
-    for name, work, want in runs("diopiCholesky"):
-        if isinstance(want["out"], Unspecified) or work.wide["upper"]:
+def test_magnitude_of_a_factor_bounds_the_effect_of_matrix_errors() -> None:
+    for name, inputs, want in runs("diopiCholesky"):
+        if isinstance(want["out"], Unspecified) or inputs.wide["upper"]:
             continue
         lower = value(want["out"])
         mat = lower @ adjoint(lower)
@@ -181,9 +181,9 @@ def test_magnitude_of_a_factor_bounds_what_errors_of_the_matrix_do() -> None:
         assert np.all(np.abs(change) <= 1.001 * want["out"].magnitude * SMALL + 1e-17), name
 
 
-def test_magnitudes_of_qr_bound_what_errors_of_columns_do() -> None:
-    for name, work, _ in runs("diopiLinalgQR"):
-        mat = work.wide["A"]
+def test_magnitudes_of_qr_bound_the_effect_of_column_errors() -> None:
+    for name, inputs, _ in runs("diopiLinalgQR"):
+        mat = inputs.wide["A"]
         if mat.ndim != 2 or not mat.size:
             continue
         q, r = householder(mat)

@@ -1,4 +1,4 @@
-"""References of LU factors and of pivots: torch's results, and identities."""
+"""References of LU factors and pivots match torch, and identities."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SMALL = np.longdouble(2) ** -30
 
 def test_lu_is_that_of_torch() -> None:
     torch = pytest.importorskip("torch")
-    for name, work, want in runs("dlopLinalgLu"):
-        factors, pivots, info = torch.linalg.lu_factor_ex(double(work.wide["mat"]))
+    for name, inputs, want in runs("dlopLinalgLu"):
+        factors, pivots, info = torch.linalg.lu_factor_ex(double(inputs.wide["mat"]))
         assert np.array_equal(value(want["info"]), info.numpy()), name
         if isinstance(want["lu"], Unspecified):
             continue
@@ -33,10 +33,10 @@ def test_lu_is_that_of_torch() -> None:
 
 
 def test_lu_is_a_factorization_of_the_rows_in_their_order() -> None:
-    for name, work, want in runs("dlopLinalgLu"):
-        if isinstance(want["lu"], Unspecified) or not work.wide["mat"].size:
+    for name, inputs, want in runs("dlopLinalgLu"):
+        if isinstance(want["lu"], Unspecified) or not inputs.wide["mat"].size:
             continue
-        mat, factors = work.wide["mat"], value(want["lu"])
+        mat, factors = inputs.wide["mat"], value(want["lu"])
         count = min(mat.shape[-2:])
         eye = np.eye(mat.shape[-2], count)
         lower, upper = np.tril(factors[..., :count], -1) + eye, np.triu(factors[..., :count, :])
@@ -49,9 +49,9 @@ def test_lu_is_a_factorization_of_the_rows_in_their_order() -> None:
 
 def test_permutation_is_that_of_torch() -> None:
     torch = pytest.importorskip("torch")
-    for name, work, want in runs("dlopPivotsToPermutation"):
+    for name, inputs, want in runs("dlopPivotsToPermutation"):
         order = value(want["out"])
-        pivots = torch.from_numpy(np.ascontiguousarray(work.wide["pivots"]).astype(np.int32))
+        pivots = torch.from_numpy(np.ascontiguousarray(inputs.wide["pivots"]).astype(np.int32))
         if not order.size or not pivots.shape[-1]:
             assert np.array_equal(order, np.broadcast_to(np.arange(order.shape[-1]), order.shape))
             continue
@@ -62,13 +62,13 @@ def test_permutation_is_that_of_torch() -> None:
 
 
 def noise(key: str, like: Any) -> Any:
-    """Numbers of at most 1 in absolute value."""
+    """Return random numbers in [-1, 1]."""
     shape = "x".join(map(str, like.shape))
     dtype = "complex128" if like.dtype.kind == "c" else "float64"
     return T(shape, low=-0.7, high=0.7).elements(key, dtype, "").astype(like.dtype)
 
 
-def test_magnitude_of_factors_bounds_what_errors_of_the_matrix_do() -> None:
+def test_magnitude_of_factors_bounds_the_effect_of_matrix_errors() -> None:
     for name, _, want in runs("dlopLinalgLu"):
         if isinstance(want["lu"], Unspecified) or value(want["lu"]).ndim != 2:
             continue
@@ -85,7 +85,7 @@ def test_magnitude_of_factors_bounds_what_errors_of_the_matrix_do() -> None:
 
 
 def test_bounds_are_small() -> None:
-    """As the conditions of matrices are: below 2 % of the largest element in float32."""
+    """Error bounds stay below 2 % of the largest element in float32."""
     for name, _, want in runs("dlopLinalgLu"):
         if isinstance(want["lu"], Unspecified) or not value(want["lu"]).size:
             continue

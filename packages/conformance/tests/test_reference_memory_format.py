@@ -1,4 +1,4 @@
-"""A cast to the format of all tensors is a copy of the same elements."""
+"""A cast to the format ND copies the elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pooling in one operator against torch, and its gradient against slopes, at all cases."""
+"""Pooling matches torch, and its gradient matches numerical derivatives, in all cases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMES = [f"diopiPool{dims}d" for dims in (1, 2, 3)]
 
 
 def by_unfolding(given: dict[str, Any], x: Any, dims: int) -> Any:
-    """Means of windows with dilation: sums of shifted and strided views over counts of these."""
+    """Return dilated average pooling: sums of shifted, strided views divided by their counts."""
     torch = pytest.importorskip("torch")
     kernel, stride, padding = (tuple(given[k]) for k in ("ksize", "stride", "padding"))
     dilation = tuple(max(step, 1) for step in given["dilation"])
@@ -35,7 +35,7 @@ def by_unfolding(given: dict[str, Any], x: Any, dims: int) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_pooling_is_what_torch_computes(name: str) -> None:
+def test_pooling_matches_torch(name: str) -> None:
     torch = pytest.importorskip("torch")
     functional, dims, compared = torch.nn.functional, int(name[-2]), 0
     for case, given in arguments_of(name):
@@ -51,7 +51,7 @@ def test_pooling_is_what_torch_computes(name: str) -> None:
                 given["ksize"],
                 given["stride"],
                 given["padding"],
-                [max(step, 1) for step in given["dilation"]],  # DIOPI's 0 stands for 1
+                [max(step, 1) for step in given["dilation"]],  # DIOPI's 0 means 1
                 given["ceil_mode"],
             )
         elif max(given["dilation"]) > 1:
@@ -78,7 +78,7 @@ def test_gradients_are_slopes_of_pooling(name: str) -> None:
     for case, given in arguments_of(f"{name}Backward"):
         if given["indices"] is not None or given["input"].size == 0:
             continue
-        # Numbers without equals are large, and large sums have no slope over a short step.
+        # Distinct numbers are large, and sums of large numbers have no accurate derivative.
         given["input"] = given["input"] / 64
         found = results_of(f"{name}Backward", given)["grad_input"]
         forward = {**given, "output_size": given["grad_output"].shape[-int(name[-2]) :]}

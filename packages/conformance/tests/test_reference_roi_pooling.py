@@ -1,4 +1,4 @@
-"""References of pooling over regions, at the cases of the suite."""
+"""References of region pooling are right in the cases of the suite."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAUSS = np.longdouble(1) / np.sqrt(np.longdouble(3))
 
 
 def test_cells_of_a_bin_are_those_that_overlap_it() -> None:
-    """In doubles, with which the coordinates of the cases make no rounding errors."""
+    """Return the arguments in float64, in which the coordinates of the cases are exact."""
     for name, given in arguments_of("diopiRoiPoolMmcv"):
         found, planes = results_of("diopiRoiPoolMmcv", given), given["input"]
         scale = float(np.float32(given["spatial_scale"]))
@@ -42,7 +42,7 @@ def test_cells_of_a_bin_are_those_that_overlap_it() -> None:
 
 
 def line_points(low: Any, high: Any) -> list[tuple[Any, Any]]:
-    """Places and weights of Gauss's rule of two points between all cells: exact for cubics."""
+    """Return nodes and weights of two-point Gauss quadrature between cells, exact for cubics."""
     borders = [low, *np.arange(np.floor(low) + 1, np.ceil(high)), high]
     points = []
     for a, b in pairwise(borders):
@@ -101,8 +101,8 @@ def test_bins_that_all_move_alike_are_a_region_that_moves() -> None:
         np.testing.assert_allclose(found, want, rtol=1e-15, atol=1e-15, err_msg=name)
 
 
-def moved_by(name: str, given: dict[str, Any]) -> np.ndarray:
-    """A direction for an input; regions without an area stay, for their means jump."""
+def find_direction(name: str, given: dict[str, Any]) -> np.ndarray:
+    """Return a direction; empty regions stay, because their means are discontinuous."""
     along = direction(name, given[name])
     if name == "rois":
         sizes = given["rois"][:, 3:] - given["rois"][:, 1:3]
@@ -139,7 +139,7 @@ def test_gradients_are_slopes(
             before = given.get(written)
             if before is None or before.size == 0:
                 continue
-            along = moved_by(read, given)
+            along = find_direction(read, given)
             want = slope(forward, output, given["grad_output"], given, read, along)
             got = np.sum((found[written] - before) * along)
             assert abs(got - want) < 1e-8 * (1 + abs(want)), f"{name}: {written}"

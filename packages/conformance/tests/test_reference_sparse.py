@@ -1,4 +1,4 @@
-"""Products of sparse matrices against dense ones, and torch's."""
+"""Products of sparse matrices match dense ones and torch's."""
 
 from __future__ import annotations
 

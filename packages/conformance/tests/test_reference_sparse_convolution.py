@@ -1,4 +1,4 @@
-"""Sparse convolution against a dense one of voxels that are all there, and its gradient."""
+"""Sparse convolution matches a dense one if all voxels are present; gradients match derivatives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONV, POOL = "diopiIndiceConvMmcv", "diopiIndiceMaxpoolMmcv"
 
 
 def pairs_of(places: Array, outputs: Array, kernel: tuple[int, ...], padding: int) -> Any:
-    """The pairs of a convolution with stride 1: kernel cell k leads from place p to p - k + pad."""
+    """Return the pairs of a convolution with stride 1: tap k maps position p to p - k + pad."""
     cells = list(itertools.product(*map(range, kernel)))
     pairs = np.full((len(cells), 2, len(places)), -1)
     counts = np.zeros(len(cells), np.int64)
@@ -34,7 +34,7 @@ def grid(*sizes: int) -> Array:
 
 
 def pairs_in(given: dict[str, Any]) -> Array:
-    """The pairs of a call, one a line."""
+    """Return the pairs of a call, one per row."""
     pairs, counts = given["indicePairs"], given["indiceNum"]
     if pairs.shape[:2] != (len(counts), 2):
         pairs = pairs.swapaxes(0, 1)
@@ -46,7 +46,7 @@ def numbers(key: str, *shape: int) -> Array:
 
 
 def dense(image: Array, filters: Array, padding: int) -> Array:
-    """A correlation of `image` [H, W, C] with `filters` [kh, kw, C, M]."""
+    """Return the correlation of `image` [H, W, C] with `filters` [kh, kw, C, M]."""
     kh, kw = filters.shape[:2]
     padded = np.pad(image, ((padding, padding), (padding, padding), (0, 0)))
     height, width = (n + 2 * padding - k + 1 for n, k in zip(image.shape, (kh, kw), strict=False))
@@ -78,7 +78,7 @@ def test_where_all_voxels_are_there_it_is_a_dense_convolution(
 
 
 def test_an_inverse_leads_back_along_the_same_pairs() -> None:
-    """It is the product with the transposed matrix, for filters with transposed cells."""
+    """The transposed convolution is the product with the transposed matrix."""
     for case, given in arguments_of(CONV):
         if given["_subM"] or given["features"].size == 0:
             continue
@@ -148,7 +148,7 @@ def test_gradients_of_maxima_are_slopes_where_no_features_are_equal() -> None:
 
 
 def test_all_of_equal_maxima_get_the_gradient() -> None:
-    """What arrives is as much as is sent, once for each pair of equal numbers."""
+    """The gradient is conserved, and counted once for each pair of equal numbers."""
     ties = 0
     for case, given in arguments_of("diopiIndiceMaxpoolBackwardMmcv"):
         found = results_of("diopiIndiceMaxpoolBackwardMmcv", given)["out"]

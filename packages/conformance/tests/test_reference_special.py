@@ -1,4 +1,4 @@
-"""References of special functions against torch in float64, at every case that they have."""
+"""References of special functions match torch in float64, in every case."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from diopi_proto.schema import load
 from dl_conformance.case import Case
 from dl_conformance.catalog import cases_of
-from dl_conformance.execute import Run, expected
-from dl_conformance.reference import compute
+from dl_conformance.execution import CaseInputs
+from dl_conformance.reference import as_expected, compute
 
 torch = pytest.importorskip("torch")
 special = torch.special
@@ -63,7 +63,7 @@ FUNCTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "Polygamma": lambda a: torch.polygamma(a["n"], a["input"]),
 }
 LIMITS = ("Bessel", "AiryAi", "Zeta", "Polygamma")
-"""Torch has nan at infinity, or numbers at poles, where the contract has limits."""
+"""Functions for which torch returns NaN at infinity, or numbers at poles, instead of limits."""
 ACCURACY = {
     "BesselJ": 1e-6,
     "BesselY": 1e-6,
@@ -71,10 +71,10 @@ ACCURACY = {
     "Igamma": 1e-10,
     "Polygamma": 1e-9,
 }
-"""Of torch, relative to the magnitude, where it is worse than others'; identities below go on."""
+"""Errors of torch relative to the magnitude, where they are large; identities are tighter."""
 OTHERS = 1e-11
 TINY = 1e-14
-"""Where torch rounds what is 0."""
+"""Absolute errors of torch at zeros of functions."""
 
 
 def as_torch(value: Any) -> Any:
@@ -83,19 +83,18 @@ def as_torch(value: Any) -> Any:
     return torch.from_numpy(np.ascontiguousarray(value.astype(np.float64))).reshape(value.shape)
 
 
-def runs(operator: str) -> Iterator[tuple[Case, Run]]:
+def runs(operator: str) -> Iterator[tuple[Case, CaseInputs]]:
     for case in cases_of(operator):
         if case.dtype == "float64" and case.layout == "contiguous" and not case.edge:
-            work = Run(None, case)  # type: ignore[arg-type]
-            work.make_inputs()
-            yield case, work
+            inputs = CaseInputs(case)
+            yield case, inputs
 
 
 def of(name: str, *arguments: Any) -> Any:
-    """What a reference computes, in longdouble."""
+    """Return the result of a reference in longdouble."""
     names = [p.name for p in load()[f"dlop{name}"].params[1:] if p.name != "out"]
     given = dict(zip(names, arguments, strict=True))
-    return expected(compute(f"dlop{name}", given, {"out"})["out"]).value
+    return as_expected(compute(f"dlop{name}", given, {"out"})["out"]).value
 
 
 def points(low: float, high: float) -> Any:
@@ -103,19 +102,19 @@ def points(low: float, high: float) -> Any:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_reference_is_what_torch_computes(name: str) -> None:
+def test_reference_matches_torch(name: str) -> None:
     compared = 0
-    for case, work in runs(f"dlop{name}"):
-        got = FUNCTIONS[name]({k: as_torch(v) for k, v in work.wide.items()}).numpy()
-        want = expected(work.want()["out"])
+    for case, inputs in runs(f"dlop{name}"):
+        got = FUNCTIONS[name]({k: as_torch(v) for k, v in inputs.wide.items()}).numpy()
+        want = as_expected(inputs.expected()["out"])
         value = np.asarray(want.value, np.float64)
         magnitude = np.abs(value) if want.magnitude is None else np.asarray(want.magnitude)
         assert got.shape == value.shape
-        given = [v for v in work.wide.values() if isinstance(v, np.ndarray)]
+        given = [v for v in inputs.wide.values() if isinstance(v, np.ndarray)]
         if any(word in name for word in LIMITS):
             limit = np.isinf(value) | (sum(np.isinf(v).astype(int) for v in given) > 0)
             got = np.where(limit, value, got)
-        # Torch makes numbers of nan: of degrees, and in incomplete gamma functions.
+        # Torch returns numbers for NaN degrees, and in incomplete gamma functions.
         nan = sum(np.isnan(v).astype(int) for v in given) > 0
         got = np.where(nan, np.where(np.isnan(value), np.nan, got), got)
         same = (got == value) | (np.isnan(got) & np.isnan(value))
@@ -166,9 +165,9 @@ def test_degrees_have_closed_forms() -> None:
         "T": lambda n, angle: np.cos(n * angle),
         "U": lambda n, angle: np.sin((n + 1) * angle) / np.sin(angle),
     }.items():
-        for _, work in runs(f"dlopChebyshevPolynomial{name}"):
-            x, n = np.broadcast_arrays(work.wide["input"], work.wide["n"])
+        for _, inputs in runs(f"dlopChebyshevPolynomial{name}"):
+            x, n = np.broadcast_arrays(inputs.wide["input"], inputs.wide["n"])
             inside = (np.abs(x) < 1) & (n >= 0)
-            value = np.asarray(expected(work.want()["out"]).value)[inside]
+            value = np.asarray(as_expected(inputs.expected()["out"]).value)[inside]
             wanted = function(np.trunc(n[inside]), np.arccos(x[inside]))
             assert np.allclose(value, wanted, rtol=1e-12, atol=1e-12)

@@ -1,4 +1,4 @@
-"""References of token sampling against other formulas of the same, at every case of the suite."""
+"""References of token sampling match alternative formulas, in every case of the suite."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ import pytest
 from diopi_proto.tolerance.distribution import compare_distribution
 from dl_conformance.case import Case
 from dl_conformance.catalog import cases_of
-from dl_conformance.execute import Run, expected
-from dl_conformance.reference import Array, compute
+from dl_conformance.execution import CaseInputs
+from dl_conformance.reference import Array, as_expected, compute
 
 Inputs = dict[str, Any]
 
 
 def computed(name: str) -> Iterator[tuple[Case, Inputs, dict[str, Any]]]:
-    """What the reference gives at the cases of an operator."""
+    """Yield the arguments and the results of the reference for the cases of an operator."""
     cases = [x for x in cases_of(f"diopi{name}") if x.layout == "contiguous"]
     assert cases
     for case in cases:
-        work = Run(None, case)  # type: ignore[arg-type]
-        work.make_inputs()
-        yield case, work.wide, work.want()
+        inputs = CaseInputs(case)
+        yield case, inputs.wide, inputs.expected()
 
 
 def same(got: Any, want: Any, case: Case) -> None:
     np.testing.assert_allclose(
-        np.asarray(expected(got).value, np.longdouble), want, rtol=1e-15, err_msg=case.name
+        np.asarray(as_expected(got).value, np.longdouble), want, rtol=1e-15, err_msg=case.name
     )
 
 
@@ -50,13 +49,13 @@ def test_penalties_are_those_of_counts_of_all_tokens() -> None:
         presence, frequency = a["presence_penalty"][:, None], a["frequency_penalty"][:, None]
         lowered = a["logits"] - (counts > 0) * presence - counts * frequency
         np.testing.assert_allclose(
-            expected(want["logits"]).value, lowered, rtol=1e-15, atol=1e-17, err_msg=case.name
+            as_expected(want["logits"]).value, lowered, rtol=1e-15, atol=1e-17, err_msg=case.name
         )
 
 
 def test_penalties_of_places_undo_each_other() -> None:
     for case, a, want in computed("ApplyPenaltyV2"):
-        value = np.asarray(expected(want["logits"]).value).reshape(-1)
+        value = np.asarray(as_expected(want["logits"]).value).reshape(-1)
         others = np.delete(value, a["p_token_ids"])
         same(others, np.delete(a["logits"].reshape(-1), a["p_token_ids"]), case)
         back = value[a["p_token_ids"]] + a["presence_penalty"]
@@ -76,14 +75,14 @@ def test_repetition_is_penalized_where_a_token_was_seen() -> None:
         x, p = a["logits"], a["penalties"][:, None]
         changed = {0: x, 1: x - p, 2: np.minimum(x / p, x * p) * (p >= 1)}[a["penalty_type"]]
         if a["penalty_type"] == 2:
-            # A penalty below 1 makes a token likelier.
+            # A penalty below 1 makes a token more likely.
             changed = changed + np.maximum(x / p, x * p) * (p < 1)
         same(want["logits"], np.where(seen, changed, x), case)
 
 
 def test_temperatures_are_undone() -> None:
     for case, a, want in computed("BatchApplyTemperaturePenaltyInp"):
-        value, vocabulary = np.asarray(expected(want["logits"]).value), a["vocab_size"]
+        value, vocabulary = np.asarray(as_expected(want["logits"]).value), a["vocab_size"]
         bias = 0 if a["bias"] is None else a["bias"]
         back = value * (a["temperatures"][:, None] + np.longdouble(1e-6)) - bias
         np.testing.assert_allclose(back[:, :vocabulary], a["logits"][:, :vocabulary], atol=1e-15)
@@ -149,7 +148,7 @@ def test_limits_of_top_p(k: int, p: float, decay: float, least: float, want: Any
     assert tuple(found[x][0] for x in (*names.split(), "top_p_reset_ids_buf")) == want
 
 
-def written(tokens: Any) -> str:
+def join_tokens(tokens: Any) -> str:
     return "".join(f"<{x}>" for x in tokens)
 
 
@@ -160,9 +159,9 @@ def test_words_are_found_as_ends_of_texts() -> None:
             steps = a["step"] + (0 if output else 1)
             for n in range(a["batch_size"]):
                 tokens, ends = lists if lists.ndim == 2 else lists[n]
-                text = written(a["output_ids"][:steps, a["id_offset"] + n])
+                text = join_tokens(a["output_ids"][:steps, a["id_offset"] + n])
                 parts = np.split(tokens, ends[ends >= 0])[: np.count_nonzero(ends >= 0)]
-                found = [x for x in parts if text.endswith(written(x[: len(x) - last]))]
+                found = [x for x in parts if text.endswith(join_tokens(x[: len(x) - last]))]
                 if output:
                     banned = {int(x[-1]) for x in found} - {0}
                     infinite = set(np.flatnonzero(np.isneginf(want["logits"][n])).tolist())
@@ -196,14 +195,14 @@ def test_probabilities_are_those_of_softmax(name: str) -> None:
                 continue
             alone = every[n, token].item()
             if a["cum_log_probs"] is not None:
-                more = float(expected(want["cum_log_probs"]).value[n] - a["cum_log_probs"][n])
+                more = float(as_expected(want["cum_log_probs"]).value[n] - a["cum_log_probs"][n])
                 assert abs(more - alone) < 2e-6, case.name
                 compared += 1
             if a["output_log_probs"] is not None:
                 if name == "TopKSampling":
                     k = int(np.clip(a["runtime_top_k"][n], 1, logits.shape[1]))
                     alone -= torch.topk(every[n], k).values.logsumexp(0).item()
-                got = float(expected(want["output_log_probs"]).value[n])
+                got = float(as_expected(want["output_log_probs"]).value[n])
                 assert abs(got - alone) < 2e-6, case.name
     assert compared
 
@@ -252,7 +251,7 @@ def test_tokens_are_drawn_with_their_probabilities(
         sampled.append(order.index(int(found["output_ids"][0, 0])))
     p = float(limits["runtime_top_p"][0])
     steps = np.cumsum([0, *np.exp(logits[0])[order[:kept]]]).astype(float)
-    # Where p cuts the last one, it keeps what is left.
+    # If p cuts off the last candidate, it has the remaining probability.
     steps = np.minimum(steps / (steps[-1] if operator == "TopK" else p), 1)
     result = compare_distribution(
         np.array(sampled),

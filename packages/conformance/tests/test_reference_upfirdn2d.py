@@ -1,4 +1,4 @@
-"""Upsampling, filtering and downsampling against torch's transposed convolution."""
+"""Upsampling, filtering and downsampling match torch's transposed convolution."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_it_is_a_part_of_a_transposed_convolution() -> None:
             continue
         planes = input.flatten(0, 1)[:, None]
         up = given["up_y"], given["up_x"]
-        # Each cell leaves the kernel behind, from its place on: beyond these cells there are zeros.
+        # Each cell contributes a copy of the kernel from its position on; all other cells are 0.
         whole = torch.nn.functional.conv_transpose2d(planes, kernel[None, None], stride=up)
         ends = []
         for d, size, at in (("x", kernel.shape[1], 3), ("y", kernel.shape[0], 2)):
@@ -39,7 +39,7 @@ def test_it_is_a_part_of_a_transposed_convolution() -> None:
 def test_a_filter_of_one_cell_at_the_end_keeps_the_image() -> None:
     image = np.arange(12, dtype=np.longdouble).reshape(1, 1, 3, 4)
     kernel = np.zeros((2, 2), np.longdouble)
-    kernel[1, 1] = 1  # flipped, it is the first
+    kernel[1, 1] = 1  # the first element after flipping
     numbers = dict.fromkeys(("up_x", "up_y", "down_x", "down_y"), 1)
     ends = {"pad_x0": 0, "pad_x1": 1, "pad_y0": 0, "pad_y1": 1}
     got = results_of(NAME, {"input": image, "kernel": kernel, **numbers, **ends})["out"]

@@ -1,4 +1,4 @@
-"""References of voxels and of pooling over the points of boxes, at the cases of the suite."""
+"""References of voxelization and of pooling over points in boxes are right in the suite's cases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suite_arguments import arguments_of, direction, results_of, slope
 
 
 def test_voxels_are_those_of_sorted_borders() -> None:
-    """Of the borders between voxels, how many are at or below a point."""
+    """Return the number of borders between voxels at or below a point."""
     for name, given in arguments_of("diopiDynamicVoxelizeMmcv"):
         span, size, points = (given[k] for k in ("coors_range", "voxel_size", "points"))
         found = results_of("diopiDynamicVoxelizeMmcv", given)["coors"]
@@ -79,7 +79,7 @@ def combined(given: dict[str, Any], feats: Array) -> Array:
 
 
 def test_gradients_of_combined_features_are_slopes() -> None:
-    """Features lie apart, so that the largest stays the largest."""
+    """Use well-separated features, so that the maximum stays the maximum."""
     step = np.longdouble(2) ** -20
     for name, given in arguments_of("diopiDynamicPointToVoxelMmcv"):
         reduced, _, rows, counts = results_of("diopiDynamicPointToVoxelMmcv", given)["outlist"]
@@ -101,7 +101,7 @@ def test_gradients_of_combined_features_are_slopes() -> None:
 
 
 def in_box(box: Array, points: Array) -> tuple[Array, Array]:
-    """Which points are inside, and their places as parts of the box, by complex numbers."""
+    """Return the mask of points inside a box and their relative positions, by complex numbers."""
     turned = ((points[:, 0] - box[0]) + 1j * (points[:, 1] - box[1])) * np.exp(-1j * box[6])
     parts = np.stack([turned.real / box[3] + 0.5, turned.imag / box[4] + 0.5], axis=1)
     parts = np.concatenate([parts, ((points[:, 2] - box[2]) / box[5])[:, None]], axis=1)
@@ -137,7 +137,7 @@ def test_lists_have_the_points_of_each_part_of_a_box() -> None:
 def test_gradients_of_pooled_points_are_slopes() -> None:
     forward, compared = "diopiRoiawarePool3dMmcv", 0
     for name, stored in arguments_of(forward):
-        # Of equal features the largest is no function that has a slope.
+        # The maximum is not differentiable at equal features.
         apart = direction(f"{name} apart", stored["pts_feature"]) / 64
         given = {**stored, "pts_feature": stored["pts_feature"] + apart}
         found = results_of(forward, given)

@@ -1,4 +1,4 @@
-"""Options and files that make no run or no report: each is refused before the run, with why."""
+"""Invalid options and report files are refused before the run, with a reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dl_conformance.execute import Outcome
+from dl_conformance.outcome import Outcome
 from dl_conformance.report_file import ReportError, check_writable, read_report, write
 from dl_conformance.results import Results
 from dl_conformance.target import TargetError, read_known_failures
@@ -26,7 +26,7 @@ PASSES, HANGS = "diopiAbs[float32-5]", "diopiCos[float32-5]"
         *(("--jobs", x) for x in ("-1", "0", "many")),
     ],
 )
-def test_number_that_is_none_is_refused(option: str, value: str) -> None:
+def test_invalid_number_is_refused(option: str, value: str) -> None:
     done = subprocess.run([*COMMAND, "--list", f"{option}={value}"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert f"argument {option}: " in done.stderr and value in done.stderr
@@ -41,13 +41,13 @@ def test_report_that_cannot_be_written_stops_the_run_before_it(
     for option, name in zip(options, names, strict=True):
         done = subprocess.run([*command, option, name], capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (2, "")
-        assert f"{name!r} is no place for a report" in done.stderr
+        assert f"{name!r} is not a path for a report" in done.stderr
     for name in names:
-        with pytest.raises(ReportError, match="is no place for a report"):
+        with pytest.raises(ReportError, match="is not a path for a report"):
             check_writable(name)
 
 
-def test_report_on_a_full_disk_is_told_of(tmp_path: Path) -> None:
+def test_full_disk_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="/dev/full cannot be written: No space left"):
         write(Path("/dev/full"), "text")
     file = tmp_path / "report"
@@ -76,12 +76,12 @@ FORGED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("change", FORGED.values(), ids=FORGED)
-def test_report_of_another_form_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+def test_report_with_wrong_types_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(json.dumps(report()))
     assert read_report(file) == report()
     file.write_text(json.dumps({**report(), **change}))
-    with pytest.raises(ReportError, match=f"its '{next(iter(change))}' has another form"):
+    with pytest.raises(ReportError, match=f"its '{next(iter(change))}' has the wrong type"):
         read_report(file)
 
 
@@ -89,7 +89,7 @@ def test_report_of_another_form_is_refused(change: dict[str, Any], tmp_path: Pat
 def test_report_that_lacks_something_is_refused(missing: str, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(json.dumps({key: x for key, x in report().items() if key != missing}))
-    with pytest.raises(ReportError, match=f"it lacks '{missing}'"):
+    with pytest.raises(ReportError, match=f"it has no '{missing}'"):
         read_report(file)
 
 
@@ -98,13 +98,13 @@ def test_report_that_lacks_something_is_refused(missing: str, tmp_path: Path) ->
     [("--reports",), ("--library", "x.so", "--rerun-failed", "--json")],
     ids=["a page", "what failed"],
 )
-def test_report_that_is_not_there_is_named(options: tuple[str, ...], tmp_path: Path) -> None:
+def test_missing_report_is_named(options: tuple[str, ...], tmp_path: Path) -> None:
     file, page = tmp_path / "none.json", tmp_path / "page.html"
     command = [*COMMAND, *options, str(file), "--html", str(page)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        f"conformance: {file}: there is no such report; a run writes it with --json\n"
+        f"conformance: {file}: the report does not exist; a run writes it with --json\n"
     )
     assert not page.exists()
 
@@ -120,14 +120,14 @@ def test_report_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_list_prints_cases_only(option: tuple[str, ...]) -> None:
     done = subprocess.run([*COMMAND, "--list", *option], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "leave --reports and --list-models out" in done.stderr
+    assert "cannot be combined with --reports or --list-models" in done.stderr
 
 
 @pytest.mark.parametrize("text", ["", "[]", "nothing", "[" * 100_000])
-def test_file_that_is_no_report_is_refused(text: str, tmp_path: Path) -> None:
+def test_file_that_is_not_a_report_is_refused(text: str, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(text)
-    with pytest.raises(ReportError, match="is no report of a run"):
+    with pytest.raises(ReportError, match="is not a report of a run"):
         read_report(file)
 
 
@@ -138,5 +138,5 @@ def test_known_failures_are_text(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"--known-failures .*: No such file"):
         read_known_failures(tmp_path / "none.txt")
     file.write_bytes(b"\x7fELF\xff\xfe")
-    with pytest.raises(TargetError, match="is no list of known failures"):
+    with pytest.raises(TargetError, match="is not a list of known failures"):
         read_known_failures(file)

@@ -1,4 +1,4 @@
-"""A run that was killed or interrupted goes on where it was."""
+"""A killed or interrupted run can be resumed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from dl_conformance.execute import Outcome
 from dl_conformance.journal import Journal, Plan
+from dl_conformance.outcome import Outcome
 from dl_conformance.report_file import ReportError
 from dl_conformance.target import of_library
 
@@ -29,19 +29,19 @@ def command(library: Path, file: Path, *options: str) -> list[str]:
 
 
 def children(parent: int) -> list[int]:
-    """The processes that one has started."""
+    """Return the child processes of a process."""
     stats = (path.read_text().rpartition(")") for path in Path("/proc").glob("[0-9]*/stat"))
     return [int(x[0].split()[0]) for x in stats if int(x[2].split()[1]) == parent]
 
 
 def ended(library: Path, file: Path, by: signal.Signals) -> tuple[int, bytes, bytes]:
-    """End a run in the case that hangs, when the other one is done: its workers go too.
+    """End a run during the hanging case, after the other one is done; its workers end too.
 
-    :returns: its status, and what it wrote.
+    :returns: exit status and output of the run.
     """
     fifo = file.with_name("passed")
     os.mkfifo(fifo)
-    # The report of the passed case goes through it: there is no other way to wait for it.
+    # The journal is a pipe, which is the only way to wait for the passed case.
     partial = file.with_name(f"{file.name}.partial")
     partial.symlink_to(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
@@ -49,7 +49,7 @@ def ended(library: Path, file: Path, by: signal.Signals) -> tuple[int, bytes, by
         command(library, file, "--seconds", "600"),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Tests in the background ignore it, and so would what they start.
+        # Background processes ignore SIGINT, and their children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
@@ -70,16 +70,16 @@ def ended(library: Path, file: Path, by: signal.Signals) -> tuple[int, bytes, by
         run.kill()  # where the test fails
     os.close(reader)
     partial.unlink()
-    # The end of what a killed run leaves may be half a line.
+    # A killed run may leave an incomplete last line.
     partial.write_bytes(kept + b'{"name": "diopiCos[fl')
     return run.returncode, said, error
 
 
-def test_run_that_was_killed_goes_on(library: Path, tmp_path: Path) -> None:
+def test_killed_run_is_resumed(library: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     ended(library, file, signal.SIGKILL)
     partial = tmp_path / "report.json.partial"
-    # What is taken over is told by what no run says.
+    # Mark the outcomes in the journal, to recognize those that are retained.
     lines = partial.read_text().splitlines()
     of_run = [json.loads(line) for line in lines[:-1]]
     of_run[-1]["seconds"] = 41.5
@@ -95,13 +95,13 @@ def test_run_that_was_killed_goes_on(library: Path, tmp_path: Path) -> None:
     assert not partial.exists()
 
 
-def test_interrupted_run_says_how_it_goes_on(library: Path, tmp_path: Path) -> None:
+def test_interrupted_run_tells_how_to_resume(library: Path, tmp_path: Path) -> None:
     status, said, error = ended(library, tmp_path / "report.json", signal.SIGINT)
     assert (status, said) == (2, b"")
-    assert error == b"conformance: interrupted after 1 of 2 cases; --resume goes on\n"
+    assert error == b"conformance: interrupted after 1 of 2 cases; --resume continues\n"
 
 
-def test_only_what_a_run_of_the_same_library_left_is_taken(
+def test_only_the_journal_of_the_same_library_is_used(
     library: Path, compile_c: Callable[..., Path], tmp_path: Path
 ) -> None:
     file, target = tmp_path / "report.json", of_library(str(library), None)
@@ -125,14 +125,14 @@ def test_only_what_a_run_of_the_same_library_left_is_taken(
     first = partial.read_text().splitlines()[0]
     for text in ("", "[]", "nothing", "{}"):
         partial.write_text(text)
-        with pytest.raises(ReportError, match="start anew without --resume"):
+        with pytest.raises(ReportError, match="start a new run without --resume"):
             Journal(file, target, plan, resume=True)
     partial.write_text(f'{first}\n{{"named": 1}}\n')
-    with pytest.raises(ReportError, match="a line that is no outcome"):
+    with pytest.raises(ReportError, match="a line that is not an outcome"):
         Journal(file, target, plan, resume=True)
 
 
-def test_run_goes_on_where_its_outcomes_cannot_be_kept(
+def test_run_continues_without_a_writable_journal(
     library: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target, plan = of_library(str(library), None), Plan([PASSES], "--case A")
@@ -144,7 +144,7 @@ def test_run_goes_on_where_its_outcomes_cannot_be_kept(
         journal.remove()
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert f"{partial} cannot be written: No space left on device; the run goes on" in said
+    assert f"{partial} cannot be written: No space left on device; the run continues" in said
     with pytest.raises(ReportError, match=r"report\.json\.partial cannot be written"):
         Journal(tmp_path / "no" / "report.json", target, plan, resume=False)
 
@@ -165,13 +165,14 @@ def test_run_of_other_cases_is_not_resumed_and_keeps_its_outcomes(
     )
     assert (done.returncode, done.stdout) == (2, "")
     said = (
-        "is of a run of other cases: --case A chose 2, now --fname Abs -k '[float32-5]' chooses 1"
+        "is of a run of other cases: --case A selected 2, now --fname Abs -k '[float32-5]' "
+        "selects 1"
     )
     assert said in done.stderr
     assert "Give --resume the options of that run, or name another file" in done.stderr
-    assert "forgets its 1 outcomes" in done.stderr
+    assert "discards its 1 outcomes" in done.stderr
     assert partial.read_text() == before and not file.exists()
-    # Other words for the same cases do not matter.
+    # A different expression that selects the same cases is accepted.
     done = subprocess.run(
         [
             *(*narrower, "--json", str(file), "--seconds", "1"),
@@ -185,9 +186,9 @@ def test_run_of_other_cases_is_not_resumed_and_keeps_its_outcomes(
     assert cases.keys() == {PASSES, HANGS} and cases[PASSES]["seconds"] == 41.5
 
 
-def test_finished_run_is_told_of_with_its_report(library: Path, tmp_path: Path) -> None:
+def test_finished_run_is_reported_again(library: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
-    check = "runtime[a driver and a device are there]"
+    check = "runtime[a driver and a device are present]"
     for name, status in ((PASSES, 0), ("diopiSin[float32-5]", 1), (check, 0)):
         run = [sys.executable, "-m", "dl_conformance", "--library", str(library), "--json", file]
         first = subprocess.run([*run, "--case", name], capture_output=True, text=True)
@@ -197,13 +198,13 @@ def test_finished_run_is_told_of_with_its_report(library: Path, tmp_path: Path) 
         options = ("--case", name, "--resume", "--junit", str(junit))
         done = subprocess.run([*run, *options], capture_output=True, text=True)
         assert done.returncode == status, done.stderr
-        said = f"the run to {file} is finished: there is nothing to go on with\n"
+        said = f"the run to {file} is finished: there is nothing to resume\n"
         assert done.stdout == said + first.stdout
         assert file.read_text() == before
         assert name in junit.read_text()
 
 
-def test_finished_run_of_something_else_is_no_run_to_resume(library: Path, tmp_path: Path) -> None:
+def test_finished_run_of_other_cases_cannot_be_resumed(library: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     own = tmp_path / "libown.so"
     shutil.copy(library, own)
@@ -217,11 +218,11 @@ def test_finished_run_of_something_else_is_no_run_to_resume(library: Path, tmp_p
         return done.stderr
 
     said = resumed("--case", PASSES, "--case", HANGS)
-    assert "is finished: it has 1 cases, and these options choose 2; start anew" in said
+    assert "is finished: it has 1 cases, and these options choose 2; start a new run" in said
     own.touch()
     assert "is finished: its built is " in resumed("--case", PASSES)
     file.unlink()
-    assert "start anew" not in resumed("--case", PASSES)
+    assert "start a new run" not in resumed("--case", PASSES)
 
 
 def test_resume_wants_a_report() -> None:

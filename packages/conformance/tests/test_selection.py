@@ -1,4 +1,4 @@
-"""Which cases options choose, and what is said where they choose none."""
+"""Options select the right cases, and an empty selection is explained."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ def test_expression_chooses_as_written(text: str) -> None:
 
 
 MALFORMED = {
-    "abs and": "column 8: want a word, 'not' or '(' and not the end",
-    "or abs": "column 1: want a word, 'not' or '(' and not 'or'",
-    "abs or and cos": "column 8: want a word, 'not' or '(' and not 'and'",
-    "not": "column 4: want a word",
-    "()": "column 2: want a word, 'not' or '(' and not ')'",
+    "abs and": "column 8: expected a word, 'not' or '(', got the end",
+    "or abs": "column 1: expected a word, 'not' or '(', got 'or'",
+    "abs or and cos": "column 8: expected a word, 'not' or '(', got 'and'",
+    "not": "column 4: expected a word",
+    "()": "column 2: expected a word, 'not' or '(', got ')'",
     "(abs or cos": "column 1: this '(' is not closed",
     "abs or (cos and (bool)": "column 8: this '(' is not closed",
-    "abs)": "column 4: there is nothing that this ')' closes",
+    "abs)": "column 4: this ')' has no matching '('",
     "abs or 'cos": "column 8: this quote is not closed",
-    "(" * 10_000: "there are more than 50 parentheses within each other",
+    "(" * 10_000: "parentheses are nested more than 50 deep",
 }
 
 
@@ -72,13 +72,13 @@ def test_malformed_expression_is_named(text: str) -> None:
 EMPTY: dict[str, tuple[Selection, str]] = {
     "a mistyped word": (
         Selection(expression="softmx or (transposd and float32)"),
-        "-k 'softmx or (transposd and float32)' chooses no case: 'softmx' is in no name; near to "
-        "it: softmax, ",
+        "-k 'softmx or (transposd and float32)' chooses no case: 'softmx' is in no name; did you "
+        "mean: softmax, ",
     ),
     "one of two options": (
         Selection(operators=["Abs"], expression="transposd"),
         "--fname Abs and -k transposd choose no case; -k transposd alone chooses none: "
-        "'transposd' is in no name; near to it: transposed",
+        "'transposd' is in no name; did you mean: transposed",
     ),
     "options that exclude each other": (
         Selection(operators=["Abs", "Cos"], layout="channels-last", expression="int8"),
@@ -106,7 +106,7 @@ EMPTY: dict[str, tuple[Selection, str]] = {
 
 
 @pytest.mark.parametrize("case", EMPTY)
-def test_selection_that_chooses_nothing_says_which_option_does_that(case: str) -> None:
+def test_empty_selection_names_the_responsible_option(case: str) -> None:
     selection, said = EMPTY[case]
     with pytest.raises(SelectionError) as told:
         chosen_names(selection)
@@ -116,34 +116,34 @@ def test_selection_that_chooses_nothing_says_which_option_does_that(case: str) -
 UNKNOWN: dict[str, tuple[Selection, str]] = {
     "an operator": (
         Selection(operators=["Sofmax"]),
-        "--fname Sofmax: the contract has no such operator; near to it: diopiSoftmax",
+        "--fname Sofmax: the contract has no such operator; did you mean: diopiSoftmax",
     ),
     "an operator in small letters": (
         Selection(operators=["softmax"]),
-        "--fname softmax: the contract has no such operator; near to it: diopiSoftmax",
+        "--fname softmax: the contract has no such operator; did you mean: diopiSoftmax",
     ),
-    "a case beside one that there is": (
+    "a misspelled case": (
         Selection(names=frozenset([ABS, "diopiAbs[float32-trnsposed-3x41]"])),
-        "--case 'diopiAbs[float32-trnsposed-3x41]': there is no such case; near to it: " + ABS,
+        "--case 'diopiAbs[float32-trnsposed-3x41]': unknown case; did you mean: " + ABS,
     ),
     "a case of no operator": (
         Selection(names=frozenset(["diopiAbz[float32-5]"])),
-        "--case 'diopiAbz[float32-5]': there is no such case; near to it: diopiAbs",
+        "--case 'diopiAbz[float32-5]': unknown case; did you mean: diopiAbs",
     ),
-    "a dtype beside one that there is": (
+    "an unknown dtype": (
         Selection(dtypes=["float32", "fp16"]),
-        "--filter-dtype fp16: there is no such dtype; the contract has int8, uint8, ",
+        "--filter-dtype fp16: unknown dtype; the contract has int8, uint8, ",
     ),
     "a check": (
         Selection(names=frozenset(["runtime[blocks do overlap]"])),
-        "--case 'runtime[blocks do overlap]': there is no such case; near to it: "
+        "--case 'runtime[blocks do overlap]': unknown case; did you mean: "
         "runtime[blocks do not overlap]",
     ),
 }
 
 
 @pytest.mark.parametrize("case", UNKNOWN)
-def test_name_that_there_is_not_is_told_with_those_near_to_it(case: str) -> None:
+def test_unknown_name_is_reported_with_close_matches(case: str) -> None:
     selection, said = UNKNOWN[case]
     with pytest.raises(SelectionError) as told:
         chosen_names(selection)
@@ -154,7 +154,7 @@ def test_all_dtypes_of_cases_are_known() -> None:
     assert {case.dtype for case in all_cases()} <= DTYPES.keys()
 
 
-def test_command_says_it_and_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_it_and_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list", "--fname", "Abs", "-k", "transposd"]) == 2
     told = capsys.readouterr()
     assert told.out == ""

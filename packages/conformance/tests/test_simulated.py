@@ -1,4 +1,4 @@
-"""Runs over a simulated driver: asked of vendors that have one, and told apart in every report."""
+"""Runs over a simulated driver need a vendor with one, and are marked in every report."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def missing() -> dict[str, str]:
 
 @pytest.fixture
 def vendors(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The vendors that are installed: the reference vendor's library under other names."""
+    """Install vendors that are the reference vendor's library under other names."""
     library = of_vendor("cpu")[0].library
     simulators = {"toy": lambda: {VARIABLE: "here"}, "lacking": missing, "none": None}
 
@@ -70,7 +70,7 @@ def test_its_variables_are_there_when_the_library_is_loaded(
     [
         (("--vendor", "none"), "vendor none has no simulated driver"),
         (("--vendor", "lacking"), "the simulator is not installed: `pip install it`"),
-        (("--library", "libmine.so"), "name it by --vendor"),
+        (("--library", "libmine.so"), "name one with --vendor"),
     ],
 )
 def test_there_may_be_none(vendors: dict[str, Any], asked: tuple[str, ...], said: str) -> None:
@@ -78,10 +78,10 @@ def test_there_may_be_none(vendors: dict[str, Any], asked: tuple[str, ...], said
         target_of(options("--simulate", *asked))
 
 
-def test_a_vendor_without_a_device_is_told_of_it(vendors: dict[str, Any]) -> None:
+def test_a_missing_device_is_reported(vendors: dict[str, Any]) -> None:
     assert "\n--simulate runs the cases" in way_out("toy", simulate=False)
     assert "the simulator is not installed: `pip install it`" in way_out("lacking", simulate=False)
-    # Nothing that would do, or that was done already.
+    # No advice if there is no vendor, no simulator, or --simulate is given already.
     assert way_out("none", simulate=False) == way_out("toy", simulate=True) == ""
     assert way_out(None, simulate=False) == ""
 
@@ -93,7 +93,7 @@ def test_reports_say_so(tmp_path: Path) -> None:
     assert 'name="dl-conformance toy 1, simulated"' in results.junit(about, 1)
     assert name_of({"vendor": about}) == "toy 1, simulated"
     assert name_of({"vendor": {**about, "simulated": None}}) == "toy 1"
-    # What --rerun-failed, --resume and --reports read.
+    # The report that --rerun-failed, --resume and --reports read.
     file = tmp_path / "report.json"
     for simulated in (about["simulated"], None):
         file.write_text(results.json({**about, "simulated": simulated}, 1))

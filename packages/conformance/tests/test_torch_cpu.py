@@ -1,9 +1,9 @@
-"""torch's CPU kernels at the cases of the suite, judged as a vendor's would be.
+"""torch's CPU kernels run the cases of the suite and are compared like a vendor's operators.
 
-That holds the references against torch, and torch against the contract. Failures of torch are in
-``torch_cpu_failures.txt``: the name of a case, and what torch does with which input. A case that is
-there and passes fails the test. ``DL_TEST_SAMPLE`` is the share of cases that run, 0 to 1, always
-the same ones; those of float64 without edge values and other layouts run always.
+This validates the references against torch, and torch against the contract. Failures of torch are
+listed in ``torch_cpu_failures.txt``: the name of a case, and the cause. A listed case that passes
+fails the test. ``DL_TEST_SAMPLE`` is the share of cases to run, 0 to 1, always the same ones;
+contiguous float64 cases without edge values always run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import pytest
 from diopi_proto.schema import load
 from dl_conformance.case import Case
 from dl_conformance.catalog import cases_of, in_sample
-from dl_conformance.execute import Run
+from dl_conformance.execution import CaseInputs
+from dl_conformance.execution.judge import judge_results
 from dl_conformance.layouts import Strided, strides_of
 from dl_conformance.tensor_file import Stored
 
@@ -38,14 +39,14 @@ FAILURES = Path(__file__).with_name("torch_cpu_failures.txt")
 DEFAULT_SHARE = 0.1
 DECLINED = (
     *("not implemented for", "not supported", "not yet supported", "must be floating"),
-    # Masks of bytes, indices of 32 bits, and results that do not fit the tensor they go to.
+    # Byte masks, 32-bit indices, and results that cannot be cast to the dtype of the output.
     *("only supports boolean masks", "expected BoolTensor", "scalar types: Long", "can't be cast"),
 )
-"""What torch says of dtypes that it does not take."""
+"""Parts of torch's error messages for unsupported dtypes."""
 
 
 def known_failures() -> dict[str, str]:
-    """The cause by the name of a case."""
+    """Return the cause of each known failure by name of the case."""
     lines = FAILURES.read_text(encoding="utf-8").splitlines()
     pairs = (line.split("  # ", 1) for line in lines if line and not line.startswith("#"))
     return dict(pairs)  # type: ignore[arg-type]
@@ -55,13 +56,13 @@ KNOWN = known_failures()
 
 
 def share() -> int:
-    """One case of how many runs."""
+    """Return N if one case in N runs."""
     wanted = float(os.environ.get("DL_TEST_SAMPLE") or DEFAULT_SHARE)
     return round(1 / wanted) if wanted > 0.01 else 100
 
 
 def tensor(elements: np.ndarray, layout: str | Strided) -> Any:
-    """A tensor of torch's in a layout of the suite."""
+    """Return a torch tensor in a layout of the suite."""
     shape = elements.shape
     given = layout if isinstance(layout, Strided) else Strided(*strides_of(layout, shape))
     dense = torch.from_numpy(
@@ -85,11 +86,11 @@ def is_bfloat16(elements: np.ndarray) -> bool:
     return elements.dtype == np.uint16
 
 
-def given(value: Any) -> Any:
-    """An argument of a case for torch."""
+def to_torch(value: Any) -> Any:
+    """Convert an argument of a case for torch."""
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], np.ndarray):
         return tensor(*value)
-    return [given(x) for x in value] if isinstance(value, list) else value
+    return [to_torch(x) for x in value] if isinstance(value, list) else value
 
 
 def stored(value: Any) -> Any:
@@ -110,12 +111,12 @@ def dtype_of(name: str) -> Any:
     return getattr(torch, name)
 
 
-def arguments(work: Run, want: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments by parameter; of each output its dtype, and its shape."""
-    found = {name: given(value) for name, value in work.inputs.items()}
+def arguments(inputs: CaseInputs, want: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments by parameter; for outputs, dtype and shape."""
+    found = {name: to_torch(value) for name, value in inputs.stored.items()}
     for name, value in want.items():
-        if name in work.case.dtypes:
-            found[f"{name}.dtype"] = dtype_of(work.case.dtypes[name])
+        if name in inputs.case.dtypes:
+            found[f"{name}.dtype"] = dtype_of(inputs.case.dtypes[name])
         found[f"{name}.shape"] = (
             np.shape(getattr(value, "value", value)) if not isinstance(value, list) else None
         )
@@ -123,14 +124,13 @@ def arguments(work: Run, want: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fault_of(name: str, case: Case) -> str | None:
-    """What is wrong with what torch gives; None where torch has no such dtype."""
-    work = Run(None, case)  # type: ignore[arg-type]
-    work.make_inputs()
-    want = work.want()
+    """Return the faults of torch's results, or None if torch does not support the dtype."""
+    inputs = CaseInputs(case)
+    want = inputs.expected()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = CALLS[name](arguments(work, want))
+            found = CALLS[name](arguments(inputs, want))
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
         said = str(error).partition("\n")[0]
         return None if any(x in said for x in DECLINED) else f"raises {said}"
@@ -138,8 +138,8 @@ def fault_of(name: str, case: Case) -> str | None:
         found = {load()[name].outputs[0].name: found}
     if "-mixed-into " in case.name:
         found = {key: value.to(dtype_of(case.dtypes[key])) for key, value in found.items()}
-    faults, _ = work.judged({key: stored(value) for key, value in found.items()}, want)
-    return "; ".join(faults)
+    faults, _ = judge_results(inputs, want, {key: stored(value) for key, value in found.items()})
+    return "; ".join(map(str, faults))
 
 
 def runs(case: Case, parts: int) -> bool:
@@ -151,7 +151,7 @@ def runs(case: Case, parts: int) -> bool:
 
 @pytest.fixture(autouse=True, scope="module")
 def one_thread() -> Iterator[None]:
-    """The order of sums does not depend on the machine."""
+    """Use one thread, so that the summation order does not depend on the machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -159,21 +159,21 @@ def one_thread() -> Iterator[None]:
 
 
 def wrong_cases(name: str, parts: int) -> list[str]:
-    """The cases of an operator that are not as the list has them."""
+    """Return the cases of an operator whose outcome differs from the list."""
     wrong = []
     for case in cases_of(name):
         if not runs(case, parts):
             continue
         fault = fault_of(name, case)
         if case.name in KNOWN and fault == "":
-            wrong.append(f"{case.name} is in {FAILURES.name} and passes: take it out")
+            wrong.append(f"{case.name} is listed in {FAILURES.name} but passes: remove it")
         if fault and case.name not in KNOWN:
             wrong.append(f"{case.name}: {fault}")
     return wrong
 
 
 @pytest.mark.parametrize("name", sorted(CALLS))
-def test_torch_gives_what_the_reference_gives(name: str) -> None:
+def test_torch_matches_the_reference(name: str) -> None:
     wrong = wrong_cases(name, share())
     assert not wrong, "\n".join(wrong)
 
@@ -187,10 +187,11 @@ def test_wrong_answers_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         assert any(f"{name}[float32" in x for x in wrong_cases(name, 1)), name
 
 
-def test_what_is_on_the_list_and_passes_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listed_case_that_passes_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     name = next(x.name for x in cases_of("diopiExp") if x.dtype == "float32")
     monkeypatch.setitem(KNOWN, name, "is right")
-    assert wrong_cases("diopiExp", 1) == [f"{name} is in {FAILURES.name} and passes: take it out"]
+    message = f"{name} is listed in {FAILURES.name} but passes: remove it"
+    assert wrong_cases("diopiExp", 1) == [message]
 
 
 def test_most_operators_are_compared() -> None:

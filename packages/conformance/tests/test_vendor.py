@@ -1,4 +1,4 @@
-"""The reference vendor passes a sample of the suite, without torch."""
+"""The reference vendor passes a sample of the suite without torch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dl_conformance.target import of_vendor
 SEED = commit_seed(Path(__file__).parent)
 WITHOUT_TORCH = """
 import sys
-from dl_conformance import catalog, execute
+from dl_conformance import catalog, execution
 from dl_conformance.target import of_library
 with of_library(sys.argv[1]).load() as vendor:
     case = catalog.case_named("diopiExp[float32-5]")
-    assert execute.run(vendor, case).status == "passed"
+    assert execution.run(vendor, case).status == "passed"
 assert "torch" not in sys.modules
 """
 

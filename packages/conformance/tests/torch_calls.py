@@ -1,8 +1,8 @@
-"""Operators of the contract as calls of torch: one mapping, for references and for torch itself.
+"""Mapping from operators of the contract to calls of torch.
 
-An entry gets the arguments of a case by parameter, tensors as torch's, and for an output ``out``
-its dtype as ``out.dtype``. It returns the first output, or several by name. A line of
-``torch_functions.txt`` is one: the operator, torch's function, and what that is given.
+An entry takes the arguments of a case by parameter, with torch tensors, and for an output ``out``
+its dtype as ``out.dtype``. It returns the first output, or several by name. Each line of
+``torch_functions.txt`` is an entry: the operator, torch's function, and its arguments.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KINDS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def function(name: str) -> Callable[..., Any]:
-    """A function of torch by its name."""
+    """Return a function of torch by name."""
     if name.startswith("aten."):
         found: Callable[..., Any] = getattr(aten, name[5:])
         return found
@@ -41,7 +41,7 @@ def function(name: str) -> Callable[..., Any]:
 
 
 def filled(words: list[str], a: Arguments) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments that the words of a line name."""
+    """Return the arguments that the words of a line name."""
     positional, by_name = [], {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -53,7 +53,7 @@ def filled(words: list[str], a: Arguments) -> tuple[list[Any], dict[str, Any]]:
 
 
 def of_line(line: str) -> tuple[str, Call, Call | None]:
-    """The operator, its call, and that of the form in place, where torch has one."""
+    """Return the call of the operator, and of the in-place variant if torch has one."""
     operator, name, *words = line.split()
     base = name.removeprefix("aten.")
 
@@ -107,12 +107,12 @@ def attention(a: Arguments) -> Any:
 
 
 def both(*names: str) -> Callable[[Any], Arguments]:
-    """Several results by name."""
+    """Return several results by name."""
     return lambda results: dict(zip(names, results, strict=True))
 
 
 def window(name: str, n: int) -> Call:
-    """The gradient of a pooling, all of whose sizes are given for each dimension."""
+    """Return the gradient of a pooling, with all sizes given for each dimension."""
 
     def call(a: Arguments) -> Any:
         def sizes(key: str) -> list[int]:
@@ -149,7 +149,7 @@ def adaptive(n: int) -> Call:
 
 
 def convolved(n: int, transposed: bool) -> Call:
-    """The gradients of a convolution."""
+    """Return the gradients of a convolution."""
 
     def call(a: Arguments) -> Arguments:
         mask = [True, True, a["bias_sizes"] is not None]
@@ -191,7 +191,7 @@ def dims(a: Arguments) -> Any:
 
 
 def reduced(kind: Callable[..., Any], a: Arguments, **options: Any) -> Any:
-    """Over one dimension, or over all where none is given."""
+    """Reduce over one dimension, or over all if none is given."""
     dims = () if a["dim"] is None else (a["dim"],)
     return kind(a["input"], *dims, **options)
 
@@ -225,7 +225,7 @@ def cross_entropy(a: Arguments) -> Any:
         a["input"],
         a["target"],
         a["weight"],
-        # Torch knows it for classes only.
+        # Torch supports it only for class indices.
         ignore_index=-100 if a["target"].is_floating_point() else a["ignore_index"],
         reduction=a["reduction"],
         label_smoothing=a["label_smoothing"],
@@ -233,7 +233,7 @@ def cross_entropy(a: Arguments) -> Any:
 
 
 def gradient(forward: Call, *names: str, of: str = "grad_output") -> Call:
-    """What autograd sends back: to ``names``, as ``grad_<name>`` or the one output there is."""
+    """Return autograd's gradients of ``names``, as ``grad_<name>`` or as the only output."""
 
     def call(a: Arguments) -> Any:
         leaves = {k: a[k].detach().clone().requires_grad_() for k in names if a[k] is not None}
@@ -381,16 +381,16 @@ BY_HAND: dict[str, Call] = {
 }
 
 LEFT_OUT = {
-    r"diopiSgn(Inp)?\[complex\d+-extreme": "a complex infinity by its modulus is nan in both parts "
+    r"diopiSgn(Inp)?\[complex\d+-extreme": "a complex infinity by its modulus is NaN in both parts "
     "by complex division and in one by parts: the contract's text allows either",
     r"diopiMaskedSelectBackward\[.*-0-(4x0|4x1|scalar)-": "torch leaves it to autograd to "
     "bring the gradient from the shape that input and mask broadcast to back to that of the input",
 }
-"""Cases that torch and the contract define differently, and how: patterns of their names."""
+"""Cases that torch and the contract define differently, with the reason: patterns of names."""
 
 
 def as_torch(value: Any) -> Any:
-    """What a reference gets, in float64: lists too."""
+    """Convert the arguments of a reference to float64, including lists."""
     if isinstance(value, np.ndarray):
         wide = {"f": np.float64, "c": np.complex128}.get(value.dtype.kind)
         dense = np.ascontiguousarray(value.astype(wide) if wide else value)
@@ -401,7 +401,7 @@ def as_torch(value: Any) -> Any:
 
 
 def calls() -> dict[str, Call]:
-    """The calls of torch by operator, forms in place included."""
+    """Return the calls of torch by operator, including in-place variants."""
     found: dict[str, Call] = dict(BY_HAND)
     changing: dict[str, Call] = {}
     for line in LINES.read_text(encoding="utf-8").splitlines()[1:]:

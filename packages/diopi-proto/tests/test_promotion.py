@@ -20,7 +20,7 @@ EVERY = expand_dtypes("all")
         ("diopiRemainder", Promotion(("input", "other"), "out", "common")),
         ("diopiExp", Promotion(("input",), "out", "common", floating=True)),
         ("diopiClamp", Promotion(("input", "min", "max"), "out", "converted")),
-        ("diopiEqScalar", Promotion(("input", "other"), "out", "truth")),
+        ("diopiEqScalar", Promotion(("input", "other"), "out", "boolean")),
         ("diopiRelu", None),
         ("diopiSum", None),
     ],

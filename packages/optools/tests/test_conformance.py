@@ -16,7 +16,7 @@ from torch.nn import functional
 from bundle_cases import captured, forge, store_bytes
 from dl_conformance.captured import read_cases
 from dl_conformance.case import T
-from dl_conformance.execute import judge
+from dl_conformance.execution import judge
 from dl_conformance.tensor_file import Stored
 from dl_core.commands import Command
 from dl_optools.bundle import Bundle, BundleError, read
@@ -235,7 +235,7 @@ def test_a_wrong_result_is_reported_and_a_wrong_device_fails_the_case(tmp_path: 
     assert "1 of 12 elements differ" in "".join(said)
     (case,) = read_cases(tmp_path / "case")
     stored = Stored("float32", wrong.numpy())
-    assert "1 of 12" in judge(case, {"out": stored})[0][0]
+    assert "1 of 12" in judge(case, {"out": stored})[0][0].message
 
 
 def test_the_command_writes_a_file_that_runs_without_torch(

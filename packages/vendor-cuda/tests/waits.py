@@ -20,7 +20,7 @@ from diopi_proto.errors import DiopiError
 from diopi_proto.schema import load
 from dl_conformance.case import Case
 from dl_conformance.catalog import cases_of, in_sample
-from dl_conformance.execute import Run
+from dl_conformance.execution import Call, CaseInputs
 from dl_conformance.vocabulary import tensors
 from dl_gpu_sim import waits
 from dl_vendor_cuda.plugin import dl_vendor
@@ -50,17 +50,15 @@ def some_cases(operator: str) -> Iterator[Case]:
 
 def waited(vendor: Vendor, case: Case) -> dict[str, int] | None:
     """How often a call waited, by the driver's call; None: it was declined."""
-    work = Run(vendor, case)
-    work.make_inputs()
-    work.place(work.want())
-    if work.make_workspaces() or work.prepare():
-        raise AssertionError(f"{case.name}: its arguments cannot be made")
-    work.make_kept()
+    inputs = CaseInputs(case)
+    call = Call(vendor, inputs, inputs.expected())
+    if fault := call.prepare():
+        raise AssertionError(f"{case.name}: {fault}")
     # Tensors of earlier calls go now, not while this one is looked at: setting memory free waits.
     gc.collect()
     before = waits()
     try:
-        kept = vendor.op[case.operator](**work.passed, synchronize=False)
+        kept = vendor.op[case.operator](**call.arguments, synchronize=False)
     except DiopiError:
         return None
     after = waits()

@@ -1,4 +1,4 @@
-"""A case: one call of one operator, whose name says what it is."""
+"""Cases: one call of one operator each, with a descriptive name."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class T:
-    """A tensor of a call.
+    """Description of a tensor argument.
 
     :ivar shape: sizes, as ``"3x4"`` (``"-"`` without dimensions) or a tuple.
-    :ivar low: where random numbers begin. Unsigned ones begin at 0 at least.
-    :ivar high: where they end; for integers the last one.
-    :ivar values: the elements, in place of random ones.
-    :ivar dtype: None: by the rule of the schema.
-    :ivar diagonal: added to random numbers on the diagonal of the last two dimensions: makes
-        matrices that are well conditioned, or positive definite.
-    :ivar apart: no two elements are equal, so that an order of them is one.
-    :ivar result_of: ``"diopiX.out"``: what that operator gives for the inputs of the same names.
-    :ivar kept_by: ``"diopiX.stored"``: what the vendor's own operator keeps there for the same
-        inputs, in a format of its own, which is handed on as it is.
-    :ivar given: what that operator, or the one of ``result_of``, is given besides.
-    :ivar plain: neither edge values nor another layout are tried on it; no edge values either
-        where both a dtype and a range are named, as of indices.
-    :ivar stored: the elements as the dtype stores them, of a call that was captured.
-    :ivar strides: of that tensor, with ``offset``, in elements; None: those of the case's layout.
-    :ivar csr: of a sparse CSR tensor, the dtype of its indices. It holds the elements that are not
-        0 where ``values`` are given, and a part of the random ones.
-    :ivar density: how large a part, in the mean.
+    :ivar low: lower bound of random elements; at least 0 for unsigned dtypes.
+    :ivar high: upper bound of random elements; inclusive for integers.
+    :ivar values: the elements, instead of random ones.
+    :ivar dtype: None: derived from the rule of the schema.
+    :ivar diagonal: added to the diagonal of the last two dimensions, to make random matrices
+        well conditioned or positive definite.
+    :ivar apart: all elements are distinct, so that their order is unique.
+    :ivar result_of: ``"diopiX.out"``: the output of that operator for the inputs of the same names.
+    :ivar saved_by: ``"diopiX.stored"``: the output of the vendor's own operator for the same
+        inputs, in a format of its own, which is passed on unchanged.
+    :ivar given: additional arguments of that operator, or of the one of ``result_of``.
+    :ivar plain: use neither edge values nor other layouts. Edge values are not used either where
+        both a dtype and a range are given, as for indices.
+    :ivar stored: elements of a captured call, in the storage format of the dtype.
+    :ivar strides: strides of that tensor, with ``offset``, in elements; None: from the layout of
+        the case.
+    :ivar csr: dtype of the indices of a sparse CSR tensor. The tensor stores the nonzero elements
+        of ``values``, or a random part of random elements.
+    :ivar density: mean share of random elements that a sparse tensor stores.
     """
 
     shape: str | Shape
@@ -48,7 +49,7 @@ class T:
     apart: bool = False
     plain: bool = False
     result_of: str = ""
-    kept_by: str = ""
+    saved_by: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
     stored: Array | None = None
     strides: Shape | None = None
@@ -63,7 +64,7 @@ class T:
         return () if self.shape == "-" else tuple(map(int, self.shape.split("x")))
 
     def elements(self, key: str, dtype: str, edge: str) -> Array:
-        """The elements as the dtype stores them; other ones with another key."""
+        """Return the elements in the storage format of the dtype; random ones depend on ``key``."""
         sizes = self.sizes
         count = prod(sizes)
         if self.stored is not None:
@@ -104,11 +105,11 @@ class T:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What makes a right call one that has to be refused.
+    """Changes that make a valid call invalid.
 
-    :ivar changed: arguments by parameter, in place of those of the right call.
-    :ivar in_data: elements are wrong, not arguments. A device may find that when it has begun to
-        write, so that the outputs mean nothing.
+    :ivar changed: arguments by parameter that replace those of the valid call.
+    :ivar in_data: elements are invalid, not arguments. A device may detect that only after it has
+        begun to write, so the outputs are not compared.
     """
 
     changed: Mapping[str, Any]
@@ -117,16 +118,16 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Case:
-    """One call.
+    """One call of an operator.
 
     :ivar name: ``diopiAdd[float16-transposed-3x41-alpha=2]``.
-    :ivar arguments: by parameter, a :class:`T`, a list with those, None, or a plain value.
-    :ivar dtypes: of every tensor parameter.
-    :ivar layout: of the tensors that can have it.
-    :ivar edge: which edge values fill the inputs: "", "special" or "extreme".
-    :ivar models: those that make this call.
-    :ivar source: what was captured, of a case that comes from a file.
-    :ivar refusal: the operator has to compute the call, and to refuse it with these changes.
+    :ivar arguments: by parameter, a :class:`T`, a list of those, None, or a plain value.
+    :ivar dtypes: dtype of every tensor parameter.
+    :ivar layout: layout of the tensors to which it applies.
+    :ivar edge: kind of edge values that fill the inputs: "", "special" or "extreme".
+    :ivar models: models that make this call.
+    :ivar source: description of the captured call, for a case from a file.
+    :ivar refusal: changes with which the operator must refuse the call that it otherwise computes.
     """
 
     name: str
@@ -141,7 +142,7 @@ class Case:
     refusal: Refusal | None = None
 
     def refused(self) -> Case:
-        """The call that has to be refused."""
+        """Return the invalid call, which the operator must refuse."""
         changed = self.refusal.changed if self.refusal else {}
         given = {}
         for name, value in changed.items():

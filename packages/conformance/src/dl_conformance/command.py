@@ -1,4 +1,4 @@
-"""``dl conformance`` and ``python -m dl_conformance``."""
+"""The commands ``dl conformance`` and ``python -m dl_conformance``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from diopi_proto.text import write_error, write_output
 from .captured import CaseFileError
 from .earlier import finished, read_earlier
 from .empty import chosen_names
-from .execute import Outcome
 from .journal import Journal, Plan, run_of
 from .models.model import all_models
 from .options import add_options, add_targets, jobs, selection_of, target_of
+from .outcome import Outcome
 from .page import page
 from .pool import NoDeviceError, Pool, WorkerError
 from .report_file import ReportError, check_writable, read_report, write
@@ -27,39 +27,48 @@ from .results import Results
 from .selection import Selection, SelectionError
 from .target import Target, TargetError, way_out
 
-HELP = "which operators of a library are right, and by how much the others are wrong"
+HELP = "run the conformance suite on the operators of a library"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the options."""
+    """Add the options to a parser."""
     what = parser.add_mutually_exclusive_group()
     add_targets(what.add_argument)
     what.add_argument(
-        "--reports", nargs="+", metavar="FILE", help="make --html of reports written by --json"
+        "--reports",
+        nargs="+",
+        metavar="FILE",
+        help="reports written by --json to render as one page with --html, without running cases",
     )
-    what.add_argument("--list-models", action="store_true", help="print the models, and what of")
+    what.add_argument(
+        "--list-models", action="store_true", help="print the models with their sources"
+    )
     add = parser.add_argument
-    add("--list", action="store_true", help="print the names of the chosen cases, and run none")
+    add("--list", action="store_true", help="print the names of the selected cases without running")
     add_options(add)
     add(
         "-k",
         dest="expression",
         default="",
         metavar="EXPR",
-        help="words of names: 'transposed and not (float16 or bfloat16)'",
+        help="expression of words in names: 'transposed and not (float16 or bfloat16)'",
     )
-    add("--case", action="append", default=[], metavar="NAME", help="the case of this name")
-    add("--jobs", type=jobs, default=0, metavar="N", help="workers; default: one per processor")
-    add("--rerun-failed", action="store_true", help="what failed in the report of --json, into it")
-    add("--resume", action="store_true", help="go on with the run to --json that was cut short")
-    add("--json", metavar="FILE", help="write the report as JSON")
-    add("--html", metavar="FILE", help="write the report as one page of HTML")
-    add("--junit", metavar="FILE", help="write the report as JUnit's XML")
-    add("--all-failures", action="store_true", help="print each failure, as it happens")
+    add("--case", action="append", default=[], metavar="NAME", help="run this case (repeatable)")
+    add("--jobs", type=jobs, default=0, metavar="N", help="number of workers (default: all CPUs)")
+    add(
+        "--rerun-failed",
+        action="store_true",
+        help="run the failed cases of the report that --json names, and update it",
+    )
+    add("--resume", action="store_true", help="continue the interrupted run that writes to --json")
+    add("--json", metavar="FILE", help="path of the report as JSON")
+    add("--html", metavar="FILE", help="path of the report as an HTML page")
+    add("--junit", metavar="FILE", help="path of the report as JUnit XML")
+    add("--all-failures", action="store_true", help="print each failure as it happens")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the suite; 0: nothing failed, 1: something did, 2: it could not run."""
+    """Run the suite; return 0 if nothing failed, 1 if something did, 2 if it could not run."""
     try:
         return _run(arguments)
     except NoDeviceError as error:
@@ -76,10 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     if arguments.list and (arguments.reports or arguments.list_models):
-        raise SelectionError("--list prints cases: leave --reports and --list-models out")
+        raise SelectionError(
+            "--list prints cases and cannot be combined with --reports or --list-models"
+        )
     if arguments.reports:
         if not arguments.html:
-            raise ReportError("--reports makes a page of reports: say where with --html FILE")
+            raise ReportError("--reports renders a page of reports: name its path with --html FILE")
         reports = [read_report(Path(path)) for path in arguments.reports]
         write(Path(arguments.html), page(reports))
         return 0
@@ -96,7 +107,7 @@ def _run(arguments: argparse.Namespace) -> int:
         selection = replace(selection, failed=earlier.failed)
     names = chosen_names(selection)
     if arguments.list:
-        # What is wrong with a library is said here too.
+        # Report a defective library here too.
         if arguments.library or arguments.vendor:
             target_of(arguments)
         write_output("".join(f"{name}\n" for name in names))
@@ -107,12 +118,14 @@ def _run(arguments: argparse.Namespace) -> int:
             check_writable(file)
     report = Path(arguments.json) if arguments.json else None
     if arguments.resume and report is None:
-        raise SelectionError("--resume goes on with the report that --json names: give both")
+        raise SelectionError(
+            "--resume continues the run of the report that --json names: give both"
+        )
     if earlier is not None:
         earlier.check_library(target)
     elif arguments.resume and report and (done := finished(report, target, names)):
         whole, of, took = done.whole()
-        said = f"the run to {report} is finished: there is nothing to go on with"
+        said = f"the run to {report} is finished: there is nothing to resume"
         write_output(f"{said}\n{whole.text(of, took)}\n")
         return _pages(arguments, whole, of, took)
     models_of = {case.name: case.models for case in selection.cases()}
@@ -124,10 +137,10 @@ def _run(arguments: argparse.Namespace) -> int:
         return 2
     seconds = time.monotonic() - start
     if earlier is not None:
-        said = f"{len(names)} of {len(earlier.failed)} cases that failed ran again"
+        said = f"{len(names)} of {len(earlier.failed)} failed cases ran again"
         write_output(f"{said}: {len(results.failed)} failed\n")
         results, seconds = earlier.merged(results), seconds + earlier.seconds
-    # First, for a disk may be full.
+    # Print first, because writing fails on a full disk.
     write_output(results.text(about, seconds) + "\n")
     if report:
         write(report, results.json(about, seconds))
@@ -142,9 +155,9 @@ def _cases(
     results: Results,
     journal: Journal,
 ) -> dict[str, Any] | None:
-    """Run the cases that the journal does not have; what is known of the vendor then.
+    """Run the cases that the journal does not have, and return the description of the vendor.
 
-    :returns: None where the user interrupted it.
+    :returns: None if the user interrupted the run.
     """
     pool = Pool(
         target,
@@ -153,8 +166,8 @@ def _cases(
         files=arguments.cases,
     )
 
-    def tell(outcome: Outcome) -> None:
-        # Counted first: a run that is interrupted has counted what it kept.
+    def report_outcome(outcome: Outcome) -> None:
+        # Count first, so that an interrupted run has counted all that the journal has.
         results.add(outcome)
         journal.add(outcome)
         last = results.outcomes[-1]
@@ -166,10 +179,10 @@ def _cases(
             if name in journal.outcomes:
                 results.add(journal.outcomes[name])
         try:
-            pool.run([name for name in names if name not in journal.outcomes], tell)
+            pool.run([name for name in names if name not in journal.outcomes], report_outcome)
         except KeyboardInterrupt:
             count = f"interrupted after {len(results.outcomes)} of {len(names)} cases"
-            go_on = "; --resume goes on" if arguments.json else ""
+            go_on = "; --resume continues" if arguments.json else ""
             write_error(f"conformance: {count}{go_on}\n")
             return None
     about = {**run_of(target), **pool.about}
@@ -179,7 +192,7 @@ def _cases(
 def _pages(
     arguments: argparse.Namespace, results: Results, about: dict[str, Any], seconds: float
 ) -> int:
-    """Write the report as the other options ask for it; the exit status of its run."""
+    """Write the HTML and JUnit reports, and return the exit status."""
     if arguments.html:
         write(Path(arguments.html), page([results.as_dict(about, seconds)]))
     if arguments.junit:
@@ -192,12 +205,12 @@ def _selection(arguments: argparse.Namespace) -> Selection:
     if arguments.case:
         selection = replace(selection, names=frozenset(arguments.case))
     if arguments.rerun_failed and not arguments.json:
-        raise SelectionError("--rerun-failed reads the report that --json names: give both")
+        raise SelectionError("--rerun-failed updates the report that --json names: give both")
     return selection
 
 
 def models_as_text() -> str:
-    """A line for each model: its name, how many calls of how many operators, and its source."""
+    """Return a line for each model: name, numbers of cases and operators, and source."""
     lines = []
     for name, model in all_models().items():
         cases = list(Selection(models=[name]).cases())
@@ -208,7 +221,7 @@ def models_as_text() -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The same without dl-core."""
+    """Run the command without dl-core."""
     parser = argparse.ArgumentParser(prog="python -m dl_conformance", description=HELP)
     configure(parser)
     return run(parser.parse_args(argv))

@@ -1,4 +1,4 @@
-"""What a run takes from the report of an earlier one: what failed, or that all of it is done."""
+"""Reports of earlier runs, for ``--rerun-failed`` and for ``--resume`` of a finished run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from diopi_proto.schema import load
 
 from .catalog import cases_of
-from .execute import Outcome
 from .journal import difference, partial_of, run_of
+from .outcome import Outcome
 from .report_file import ReportError, read_report
 from .results import Results
 from .target import Target
@@ -19,9 +19,9 @@ from .target import Target
 
 @dataclass(frozen=True)
 class Earlier:
-    """A report that was read.
+    """The report of an earlier run.
 
-    :ivar about: of the vendor, as the report has it.
+    :ivar about: description of the vendor in the report.
     """
 
     path: Path
@@ -35,63 +35,63 @@ class Earlier:
         return frozenset(x.name for x in self.outcomes if x.status == "failed")
 
     def whole(self) -> tuple[Results, dict[str, Any], float]:
-        """The results as they were judged then, what is known of the vendor, and the seconds."""
+        """Return the results as reported, the description of the vendor, and the seconds."""
         outcomes = list(self.outcomes)
         return Results(models_of=models_of(outcomes), outcomes=outcomes), self.about, self.seconds
 
     def merged(self, fresh: Results) -> Results:
-        """With fresh outcomes in place of those of the same cases."""
+        """Return the results with fresh outcomes replacing earlier ones of the same cases."""
         new = {outcome.name: outcome for outcome in fresh.outcomes}
         outcomes = [new.pop(old.name, old) for old in self.outcomes] + list(new.values())
         return Results(models_of=models_of(outcomes), outcomes=outcomes)
 
     def check_library(self, target: Target) -> None:
-        """See that outcomes of a library are added to those of the same one, built anew perhaps.
+        """Check that the report is of the same library, which may have been rebuilt since.
 
-        :raises ReportError: the report is of another one.
+        :raises ReportError: the report is of another library.
         """
         library = str(self.about.get("library", target.library))
         if Path(library).name != Path(target.library).name:
             raise ReportError(
-                f"{self.path} is a report of {library}, and --rerun-failed adds to it; name that "
-                f"library, or a report of {target.library} with --json"
+                f"{self.path} is a report of {library}, and --rerun-failed updates it; test that "
+                f"library, or name a report of {target.library} with --json"
             )
         then, now = bool(self.about.get("simulated")), bool(target.simulated)
         if then != now:
             device = "a simulated device" if then else "a device"
             way = "leave --simulate out" if now else "give --simulate too"
             raise ReportError(
-                f"{self.path} is a report of {device}, and --rerun-failed adds to it: {way}"
+                f"{self.path} is a report of {device}, and --rerun-failed updates it: {way}"
             )
 
 
 def read_earlier(path: Path) -> Earlier:
     """Read a report.
 
-    :raises ReportError: it is none.
+    :raises ReportError: the file is not a report.
     """
     report = read_report(path)
     try:
         outcomes = [Outcome.from_dict(case) for case in report["cases"]]
     except TypeError as error:
-        raise ReportError(f"{path} has a case that is no outcome: {error}") from None
+        raise ReportError(f"{path} has a case that is not an outcome: {error}") from None
     about = dict(report["vendor"])
     return Earlier(path, str(report.get("suite")), about, float(report["seconds"]), outcomes)
 
 
 def finished(path: Path, target: Target, names: Sequence[str]) -> Earlier | None:
-    """The report of a run that went to its end; None where there is a part of a run.
+    """Return the report of a finished run, or None if a partial run exists.
 
-    :raises ReportError: there is neither, or the report is of another run.
+    :raises ReportError: neither exists, or the report is of another run.
     """
     partial = partial_of(path)
     if partial.exists():
         return None
-    said = f"there is no run to resume: {partial} is not there"
+    said = f"there is no run to resume: {partial} does not exist"
     if not path.exists():
         raise ReportError(said)
     earlier = read_earlier(path)
-    # Its name is that which the library itself gives.
+    # The report has the name that the library gives itself.
     run = {key: x for key, x in run_of(target).items() if key != "name"}
     differing = difference({**earlier.about, "suite": earlier.suite}, run)
     then = {x.name for x in earlier.outcomes}
@@ -100,12 +100,12 @@ def finished(path: Path, target: Target, names: Sequence[str]) -> Earlier | None
     if differing:
         raise ReportError(
             f"{said}, and {path} is the report of another run, which is finished: {differing}; "
-            "start anew without --resume"
+            "start a new run without --resume"
         )
     return earlier
 
 
 def models_of(outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:
-    """The models that make the call of a case, by its name, of all cases of the same operators."""
+    """Return the models of each case by its name, for all cases of the operators of outcomes."""
     operators = {x.operator for x in outcomes} & load().keys()
     return {case.name: case.models for operator in operators for case in cases_of(operator)}

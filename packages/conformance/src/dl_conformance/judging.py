@@ -1,4 +1,4 @@
-"""What is wrong with the elements, the dtype, the shape and the strides of an output."""
+"""Comparison of the elements, dtype, shape and strides of an output with the reference."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from diopi_proto.schema import Operator
 from diopi_proto.tolerance import OpClass, compare
 
+from .fault import Fault, FaultKind, wrong_value
 from .inputs import COMPLEX, FLOATS, Array, exact
 from .reference import Expected
 
@@ -23,8 +24,8 @@ SIGNED_ZEROS = frozenset(
     )
     for form in ("", "Inp")
 ) | {f"diopi{name}{form}Scalar" for name in ("Mul", "Div") for form in ("", "Inp")}
-"""Operators whose results are rounded and whose zeros have the sign that IEEE 754 gives them; with
-exact results all do but those below."""
+"""Operators with rounded results whose zeros have the sign that IEEE 754 specifies. Of operators
+with exact results, all but those below have signed zeros."""
 
 EITHER_ZERO = frozenset(
     f"diopi{name}"
@@ -39,28 +40,30 @@ EITHER_ZERO = frozenset(
         "RoiPoolMmcv",
     )
 )
-"""Operators with exact results that choose among equals: either zero is right."""
+"""Operators with exact results that select among equal elements: a zero of either sign is right."""
 
 
 def signed_zeros(operator: Operator, op_class: OpClass) -> bool:
-    """Whether zeros of the operator's results have a sign that is theirs."""
+    """Return True if the sign of zeros in the operator's results is compared."""
     if operator.name in SIGNED_ZEROS:
         return True
     return op_class is OpClass.EXACT and operator.name not in EITHER_ZERO
 
 
 def class_of(operator: Operator, want: Expected) -> OpClass:
-    """The schema's class; where a random operator has a reference, its draws are exact and what it
-    does with them is rounded."""
+    """Return the tolerance class of an output.
+
+    A random operator with a reference draws exact numbers and rounds what it computes from them.
+    """
     name = want.op_class or operator.op_class
     return OpClass("rounding" if name == "random" else name)
 
 
-def judged_number(operator: Operator, got: Any, want: Expected) -> tuple[str, float]:
-    """A number in the host's memory: exact, unless the reference names the dtype of its sums."""
+def compare_scalar(operator: Operator, got: Any, want: Expected) -> tuple[Fault | None, float]:
+    """Compare a host scalar: exactly, unless the reference names the dtype of its sums."""
     number = np.asarray(want.value).item()
     if want.dtype is None:
-        return ("" if got == number else f"got {got}, want {number}"), math.nan
+        return (None if got == number else wrong_value(f"got {got}, want {number}")), math.nan
     comparison = compare(
         np.array(got, want.dtype),
         np.asarray(want.value, np.longdouble),
@@ -69,18 +72,19 @@ def judged_number(operator: Operator, got: Any, want: Expected) -> tuple[str, fl
         reduction_length=np.asarray(want.length),
         magnitude=want.magnitude,
     )
-    return ("" if comparison.ok else f"got {got}, want {number}"), comparison.ratio
+    fault = None if comparison.ok else wrong_value(f"got {got}, want {number}")
+    return fault, comparison.ratio
 
 
-def judged(
+def compare_tensor(
     operator: Operator, got: Array, got_dtype: str, dtype: str, want: Expected
-) -> tuple[str, float]:
-    """What is wrong with one output, nothing if it is right, and its worst element.
+) -> tuple[Fault | None, float]:
+    """Compare one output with the reference, and return its fault and worst element.
 
-    :param got: as the dtype is stored: bfloat16 and complex32 as bits.
+    :param got: elements in the storage format of the dtype: bfloat16 and complex32 as bits.
     """
     if got_dtype != dtype:
-        return f"dtype is {got_dtype}, want {dtype}", math.inf
+        return Fault(FaultKind.DTYPE, f"dtype is {got_dtype}, want {dtype}"), math.inf
     value = np.asarray(want.value)
     if dtype in FLOATS:
         value = value.astype(np.longdouble)
@@ -108,27 +112,30 @@ def judged(
         signed_zeros=signed_zeros(operator, op_class),
     )
     if comparison.ok:
-        return "", comparison.ratio
+        return None, comparison.ratio
     report = comparison.report("").removeprefix(": ")
-    return report, comparison.ratio if not comparison.mismatch else math.inf
+    if comparison.mismatch:
+        return Fault(FaultKind(comparison.mismatch), report), math.inf
+    return wrong_value(report), comparison.ratio
 
 
-def wrong_strides(strides: Shape, shape: Shape, want: Shape | None) -> str:
-    """What is wrong with the strides of a tensor that the operator allocated.
+def check_strides(strides: Shape, shape: Shape, want: Shape | None) -> Fault | None:
+    """Return the fault of the strides of a tensor that the operator allocated.
 
-    :param want: those that the contract names; None: it is enough that no two elements share
-        memory.
+    :param want: strides that the contract specifies; None: any strides without overlap.
     """
     real = [(step, size) for step, size in zip(strides, shape, strict=True) if size > 1]
     if 0 in shape:
-        return ""
+        return None
     if want is not None:
         named = [step for step, size in zip(want, shape, strict=True) if size > 1]
         right = [step for step, _ in real] == named
-        return "" if right else f"strides are {strides}, want {want}"
+        message = f"strides are {strides}, want {want}"
+        return None if right else Fault(FaultKind.STRIDES, message)
     reach = 1
     for step, size in sorted(real):
         if step < reach:
-            return f"strides are {strides} for shape {shape}: elements share memory"
+            message = f"strides are {strides} for shape {shape}: elements share memory"
+            return Fault(FaultKind.STRIDES, message)
         reach = 1 + step * (size - 1) + reach - 1
-    return ""
+    return None

@@ -1,7 +1,7 @@
-"""Cases of operands of several dtypes, which the contract brings to one as PyTorch does.
+"""Cases with operands of mixed dtypes, which the contract promotes as PyTorch does.
 
-Which arguments take part and which dtype they meet in is :mod:`diopi_proto.promotion`'s; the
-references compute with operands that have been converted to it.
+:mod:`diopi_proto.promotion` determines the participating arguments and the common dtype; references
+compute with operands that have been converted to it.
 """
 
 from __future__ import annotations
@@ -27,31 +27,31 @@ PAIRS = (
     *(("float32", "float64"), ("int64", "complex64"), ("float16", "complex64")),
     *(("float64", "complex64"), ("float32", "complex128"), ("complex64", "complex128")),
 )
-"""Every two categories, and within them whatever is not just the wider one."""
-NUMBERS = (("bool", True), ("int64", 2), ("float32", 1.5))
-"""Scalars, and the dtypes that promotion takes them for."""
+"""Pairs of all categories, and pairs within a category that do not promote to the wider dtype."""
+SCALARS = (("bool", True), ("int64", 2), ("float32", 1.5))
+"""Scalars, and the dtypes that they have in promotion."""
 WIDENED = (
     *(("bool", "uint8"), ("bool", "float32"), ("int8", "int64"), ("uint8", "float32")),
     *(("int8", "float64"), ("int16", "complex64")),
 )
-"""Dtypes of operands, and of results of a higher category or more bits that hold theirs exactly."""
+"""Operand dtypes, and result dtypes of a higher category or width that represent them exactly."""
 DIVISOR = dict(low=1, high=4)
 RANGES: Mapping[str, Mapping[str, Any]] = {
     "other of division": DIVISOR,
     "exponent of power": dict(low=0, high=3),
     "input of power": dict(low=1, high=3),
 }
-"""Where random numbers begin and end, for operands that cannot have any."""
+"""Bounds of random elements, for operands with a limited domain."""
 CALLS: Mapping[str, tuple[Mapping[str, Any], ...]] = {
     "division": tuple({"rounding_mode": f"RoundMode{x}"} for x in ("None", "Trunc", "Floor")),
     "arithmetic": ({"alpha": 2},),
     "where": ({"condition": T(SHAPE, dtype="bool", plain=True)},),
 }
-"""What else the calls of a family are given; an operator takes those that it has."""
+"""Additional arguments of the calls of a family; an operator takes those that it has."""
 
 
 def mixed_cases(operator: Operator) -> Iterator[Case]:
-    """Those of an operator."""
+    """Yield the mixed-dtype cases of an operator."""
     rule = promotion(operator.name)
     if rule is None:
         return
@@ -68,7 +68,7 @@ def mixed_cases(operator: Operator) -> Iterator[Case]:
 
 
 def _widened(operator: Operator, rule: Promotion, more: Mapping[str, Any]) -> Iterator[Case | None]:
-    """Results that are converted from the dtype that the operands meet in to another one."""
+    """Yield cases whose result is converted from the common dtype to another dtype."""
     if rule.kind != "common" or rule.floating:
         return
     tensors = [x for x in rule.operands if operator.parameter(x).is_tensor]
@@ -81,16 +81,16 @@ def _widened(operator: Operator, rule: Promotion, more: Mapping[str, Any]) -> It
 
 
 def _calls(operator: Operator, rule: Promotion) -> Iterator[tuple[Mapping[str, Any], str, str]]:
-    """Operands, whether they have edge values, and their layout."""
+    """Yield operands, their kind of edge values, and their layout."""
     tensors = [x for x in rule.operands if operator.parameter(x).is_tensor]
     scalars = [x for x in rule.operands if x not in tensors]
     in_place = operator.parameter(rule.result).direction == "inout"
-    edge = "extreme" if operator.op_class == "exact" or rule.kind == "truth" else ""
+    edge = "extreme" if operator.op_class == "exact" or rule.kind == "boolean" else ""
     for dtype in main_dtypes(operator) if scalars else ():
-        for of, number in NUMBERS:
-            if category(of) != category(dtype) and of in main_dtypes(operator):
-                numbers = dict.fromkeys(scalars, number)
-                yield {**_tensors(operator, tensors, [dtype], [SHAPE]), **numbers}, "", ""
+        for scalar_dtype, value in SCALARS:
+            if category(scalar_dtype) != category(dtype) and scalar_dtype in main_dtypes(operator):
+                values = dict.fromkeys(scalars, value)
+                yield {**_tensors(operator, tensors, [dtype], [SHAPE]), **values}, "", ""
     for pair in PAIRS if len(tensors) > 1 else ():
         for dtypes in permutations(pair):
             yield _tensors(operator, tensors, dtypes, (SHAPE, SHAPE)), "", ""
@@ -106,12 +106,12 @@ def _calls(operator: Operator, rule: Promotion) -> Iterator[tuple[Mapping[str, A
 
 
 def _tensors(operator: Operator, names: list[str], dtypes: Any, shapes: Any) -> dict[str, T]:
-    """Operands of these dtypes and shapes, the last of which are those of all others."""
+    """Return operands of these dtypes and shapes; the last ones apply to all further operands."""
     found = {}
     for at, name in enumerate(names):
         dtype, shape = (x[min(at, len(x) - 1)] for x in (dtypes, shapes))
         given = RANGES.get(f"{name} of {operator.family}", {})
-        # A divisor is no 0.
+        # A divisor must not be 0.
         values = [1] if dtype == "bool" and given.get("low", 0) > 0 else None
         found[name] = T(shape, dtype=dtype, values=values, **given)
     return found
@@ -125,9 +125,9 @@ def _case(
     layout: str,
     widened: str = "",
 ) -> Case | None:
-    """The case of a call, where the operator has it.
+    """Return the case of a call, or None if the operator does not support it.
 
-    :param widened: the dtype of the result, where it is not the one that the operands meet in.
+    :param widened: dtype of the result, if it is not the common dtype of the operands.
     """
     arguments = complete(operator, call)
     dtypes = {x: v.dtype for x, v in arguments.items() if isinstance(v, T) and v.dtype}
@@ -144,7 +144,7 @@ def _case(
     if operator.parameter(rule.result).direction == "inout":
         if rule.kind == "converted" and category(result) > category(dtypes[rule.result]):
             return None
-    elif rule.kind != "truth":
+    elif rule.kind != "boolean":
         arguments[rule.result] = T("-", dtype=widened or result)
     kind = f"mixed-into {widened}" if widened else "mixed"
     return make(operator, common, arguments, call, layout or "contiguous", edge, kind)
@@ -155,12 +155,12 @@ def _allowed(operator: Operator, name: str) -> tuple[str, ...]:
 
 
 def is_true_division(arguments: Mapping[str, Any]) -> bool:
-    """Whether quotients of integers are floating-point."""
+    """Return True if quotients of integers are floating-point numbers."""
     return str(arguments.get("rounding_mode", "")).lower().endswith("none")
 
 
 def promoted(case: Case, wide: Mapping[str, Any], number: Any) -> dict[str, Any]:
-    """What the operator reads, its operands as the dtype has them that they meet in."""
+    """Return the arguments with all operands converted to their common dtype."""
     rule = promotion(case.operator)
     found = dict(wide)
     if rule is None:

@@ -1,4 +1,4 @@
-"""Which models a vendor can run, by the outcomes of their calls."""
+"""Table of the models that a vendor can run, from the outcomes of their calls."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from .execute import Outcome
+from .outcome import Outcome
 
 ModelsOf = Mapping[str, Sequence[str]]
-"""The models that make a call, by the name of its case."""
+"""Models that make a call, by the name of its case."""
 Table = dict[str, dict[str, dict[str, Any]]]
 BAD = {"failed": "wrong", "known failure": "wrong", "unsupported": "missing"}
-"""What is said of an operator, by the status of its cases."""
+"""Classification of an operator by the status of its cases."""
 
 
 def model_table(outcomes: Iterable[Outcome], models_of: ModelsOf) -> Table:
-    """By model and dtype: the cases that passed, operators that are wrong, and missing ones."""
+    """Return passed cases, wrong operators and missing operators by model and dtype."""
     found: Table = {}
     for outcome in outcomes:
         for model in models_of.get(outcome.name, ()):
@@ -32,7 +32,7 @@ def model_table(outcomes: Iterable[Outcome], models_of: ModelsOf) -> Table:
 
 
 def as_html(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
-    """The tables of reports side by side; nothing where no case is of a model."""
+    """Render the tables of reports side by side; "" if no case belongs to a model."""
     tables: list[Table] = [report.get("models", {}) for report in reports]
     models = list(dict.fromkeys(model for table in tables for model in table))
     if not models:
@@ -43,8 +43,8 @@ def as_html(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
         cells = "".join(f"<td>{_cell(table.get(model, {}))}" for table in tables)
         rows.append(f"<tr data-model='{escape(model)}'><th>{escape(model)}{cells}")
     return (
-        "<h2>Models</h2><p>Whether every call of a model is right, at its published shapes, by "
-        "the dtype of the call; else the operators that are missing or wrong.</p>"
+        "<h2>Models</h2><p>Results of all calls of a model at its published shapes, by dtype of "
+        "the call, with the operators that are missing or wrong.</p>"
         f"<div class=wide><table class=models><tr><th>{heads}{''.join(rows)}</table></div>"
     )
 

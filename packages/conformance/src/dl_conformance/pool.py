@@ -1,4 +1,4 @@
-"""Workers that run cases, one thread here for each: a crash or a hang ends one case."""
+"""Pool of workers that run cases: a crash or a hang ends only one case."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from typing import Any
 from diopi_proto.worker import Failure, Worker, signal_name
 from diopi_proto.worker import WorkerError as LostError
 
-from .execute import Outcome
+from .outcome import Outcome
 from .target import Target
 from .worker import LOST, NO_DEVICE, Cases, failed
 
 STARTING = 120.0
-"""Seconds that loading a library may take."""
+"""Timeout for loading a library in seconds."""
 ENDING = 60.0
-"""Seconds that its end may take: coverage's counters are written then."""
+"""Timeout for the end of a worker in seconds; it may write coverage counters then."""
 SAID = 2000
-"""Characters kept of what a worker left behind."""
+"""Maximum length of the reported output of a lost worker in characters."""
 ABORTING = 2.0
-"""Seconds that a worker which hangs has to write its stack."""
+"""Timeout for a hanging worker to write its stack in seconds."""
 FATAL = "Fatal Python error"
-"""Where faulthandler begins in what a worker left behind."""
+"""First words of faulthandler in the output of a worker."""
 
 AFTERWARDS = "the device works no more in this process: the next case gets another one"
 
 
 class WorkerError(Exception):
-    """A library could not even be loaded."""
+    """A library cannot be loaded."""
 
 
 class NoDeviceError(WorkerError):
-    """A library has no device here, on which cases could run."""
+    """A library has no device on which cases could run."""
 
 
 def _describe_end(error: LostError, hang: str) -> str:
@@ -54,9 +54,9 @@ def _describe_end(error: LostError, hang: str) -> str:
 
 
 class CaseRunner:
-    """Runs one case after another in a worker, and in the next one where that was lost.
+    """Runner of one case at a time: it starts a new worker after one is lost.
 
-    :param files: with cases besides those of the suite.
+    :param files: additional case files.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class CaseRunner:
         return replace(outcome, detail=f"{outcome.detail}\n{AFTERWARDS}".lstrip())
 
     def interrupt(self) -> None:
-        """From another thread: end the case that runs, by ending its worker."""
+        """End the running case by ending its worker; may be called from another thread."""
         self.worker.kill()
 
     def leave(self) -> None:
@@ -105,7 +105,7 @@ class CaseRunner:
         try:
             about: dict[str, Any] = self.worker.call(None, STARTING)
         except LostError as error:
-            # The stack of Python behind a crash is that of this suite, not of the library.
+            # The Python stack after a crash is that of the suite, not of the library.
             words = error.output[-SAID:].partition(FATAL)[0].strip()
             crashed = f"{_describe_end(error, 'hang')} while it was loaded"
             about = {"fatal": crashed + (f"; it said: {words}" if words else "")}
@@ -118,14 +118,14 @@ class CaseRunner:
 
 
 def worker_environ(threads: int) -> dict[str, str]:
-    """The environment of workers, each of which has so many threads unless the user says."""
+    """Return the environment of workers, with a number of threads unless the user sets it."""
     return {"OMP_NUM_THREADS": str(threads), **os.environ}
 
 
 class Pool:
-    """Runs cases in several workers and gives each outcome to a function, as it comes.
+    """Runner of cases in several workers; it passes each outcome to a callback as it arrives.
 
-    :param files: with cases besides those of the suite.
+    :param files: additional case files.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class Pool:
         try:
             while not self.problems and not self.stopped:
                 outcome = runner.run(waiting.get_nowait())
-                # What ends now was ended by the interruption.
+                # Outcomes after an interruption are caused by it.
                 if not self.stopped:
                     tell(outcome)
         except queue.Empty:

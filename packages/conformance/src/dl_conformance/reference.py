@@ -1,8 +1,8 @@
-"""What a reference is, and how that of an operator is found.
+"""Registry of references, and the values that they return.
 
-References stand in :mod:`dl_conformance.references`, in modules named for the families of the
-schema; a module is imported when the first of its operators is asked for. ``README.md`` says what
-they are given and what they return.
+References are defined in :mod:`dl_conformance.references`, in modules named after the families of
+the schema; a module is imported when the first of its operators is looked up. ``README.md``
+documents their arguments and results.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ Compute = Callable[..., Mapping[str, Any]]
 
 
 class BadReferenceError(Exception):
-    """A reference is missing, or did not return what it has to."""
+    """A reference is missing, or its result does not have the required outputs."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The value of an output, and what the bound of a sum depends on.
+    """Expected value of an output, with the quantities that determine its error bound.
 
-    :ivar value: exact in the wide dtype; integers and bools as they are.
-    :ivar length: how many terms an element is the sum of: one number, or one for each element.
-    :ivar magnitude: the sum of the terms' absolute values, likewise; None: that of the value.
-    :ivar roundings: how often inputs or intermediates are rounded to the output's dtype on the way.
-    :ivar accumulate: the dtype that sums are computed in, where the contract names another one.
-    :ivar op_class: the class of this output, where the formula is a sum of several terms and the
-        schema's class knows one; or where an output of sums is only moved.
-    :ivar dtype: the dtype of a result that the operator allocates, where the schema leaves it open.
-    :ivar either_zero: which elements may be a zero of either sign, where the operator has signs of
-        zeros that are compared at all: it chooses among zeros there.
+    :ivar value: exact values in the wide dtype; integers and bools unchanged.
+    :ivar length: number of summed terms, for all elements or for each.
+    :ivar magnitude: sum of the absolute values of the terms, likewise; None: absolute value.
+    :ivar roundings: number of times that inputs or intermediates are rounded to the output's dtype.
+    :ivar accumulate: dtype of the accumulator, if the contract specifies another one.
+    :ivar op_class: tolerance class of this output, if it differs from the one in the schema: the
+        formula sums several terms, or an output of a summing operator is only moved.
+    :ivar dtype: dtype of a result that the operator allocates, if the schema leaves it open.
+    :ivar either_zero: mask of elements that may be a zero of either sign, if the signs of zeros
+        are compared.
     """
 
     value: npt.ArrayLike
@@ -55,10 +55,15 @@ class Expected:
     either_zero: npt.ArrayLike = False
 
 
-class OutputShape(tuple[int, ...]):
-    """The shape of an output that the call decides, for a reference that has such a parameter.
+def as_expected(value: Any) -> Expected:
+    """Wrap the value of an output unless the reference did."""
+    return value if isinstance(value, Expected) else Expected(value)
 
-    :ivar dtype: of the output.
+
+class OutputShape(tuple[int, ...]):
+    """Shape of an output that the call determines, for references with such a parameter.
+
+    :ivar dtype: dtype of the output.
     """
 
     dtype: str
@@ -71,9 +76,9 @@ class OutputShape(tuple[int, ...]):
 
 
 class Unspecified:
-    """The contents of an output that the contract leaves open: only its shape is compared.
+    """Output with contents that the contract leaves open: only its shape is compared.
 
-    :ivar shape: for outputs that are made before the call.
+    :ivar shape: shape of outputs that the caller allocates.
     """
 
     def __init__(self, shape: tuple[int, ...] = ()) -> None:
@@ -92,9 +97,9 @@ _REFERENCES: dict[str, Compute] = {}
 
 
 def reference(*names: str) -> Callable[[Compute], Compute]:
-    """Declare the function that computes these operators.
+    """Register the function that computes these operators.
 
-    :raises BadReferenceError: there is no such operator, or it has a reference.
+    :raises BadReferenceError: an operator is unknown, or already has a reference.
     """
 
     def declare(compute: Compute) -> Compute:
@@ -104,8 +109,8 @@ def reference(*names: str) -> Callable[[Compute], Compute]:
             if name in _REFERENCES and _REFERENCES[name].__module__ != compute.__module__:
                 known = _REFERENCES[name]
                 raise BadReferenceError(
-                    f"[{name}] has a reference in {known.__module__} and one in "
-                    f"{compute.__module__}: keep one of them"
+                    f"[{name}] has references in both {known.__module__} and "
+                    f"{compute.__module__}: keep only one"
                 )
             _REFERENCES[name] = compute
         return compute
@@ -115,7 +120,7 @@ def reference(*names: str) -> Callable[[Compute], Compute]:
 
 @cache
 def modules() -> tuple[str, ...]:
-    """The names of all modules of references."""
+    """Return the names of all modules of references."""
     from dl_conformance import references
 
     return tuple(sorted(x.name for x in pkgutil.iter_modules(references.__path__)))
@@ -123,12 +128,12 @@ def modules() -> tuple[str, ...]:
 
 @cache
 def families() -> frozenset[str]:
-    """The families of the schema."""
+    """Return the families of the schema."""
     return frozenset(operator.family for operator in load().values())
 
 
 def family_of_module(module: str) -> str | None:
-    """The family whose operators a module has: the longest one that its name begins with."""
+    """Return the family of a module: the longest one that is a prefix of its name."""
     found = (name for name in families() if f"{module}_".startswith(f"{name}_"))
     return max(found, key=len, default=None)
 
@@ -141,11 +146,11 @@ def _import_family(family: str) -> None:
 
 
 def find(name: str) -> Compute | None:
-    """The reference of an operator, or None if there is none.
+    """Return the reference of an operator, or None.
 
-    An operator that computes in place has that of the operator which does not.
+    An in-place operator uses the reference of its out-of-place form.
 
-    :raises BadReferenceError: there is no such operator.
+    :raises BadReferenceError: the operator is unknown.
     """
     if name not in load():
         raise BadReferenceError(f"[{name}] is not an operator of the contract")
@@ -158,7 +163,7 @@ def find(name: str) -> Compute | None:
 
 
 def _in_place(operator: Operator, base: Operator) -> Compute | None:
-    """The reference of the operator that writes elsewhere, with its output in the input's place."""
+    """Return the reference of the out-of-place form, with its output renamed to the input."""
     compute = find(base.name)
     written, outputs = operator.outputs[0].name, [p.name for p in base.outputs]
     first = next((p.name for p in base.params if p.direction == "in" and p.name != "ctx"), "")
@@ -179,13 +184,13 @@ def compute(
     shapes: Mapping[str, OutputShape] = MappingProxyType({}),
     dtypes: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """What the operator has to write.
+    """Return the expected outputs of an operator.
 
-    :param arguments: what it reads, by parameter, as in README.md.
-    :param outputs: the outputs that the call has; others are left out of the answer.
-    :param shapes: those of outputs that the call names, for references that want them.
-    :param dtypes: those of the tensors, for references that want them.
-    :raises BadReferenceError: there is no reference, or it did not return just the outputs.
+    :param arguments: inputs by parameter, as described in README.md.
+    :param outputs: outputs that the call has; others are dropped.
+    :param shapes: shapes of outputs that the call specifies, for references that take them.
+    :param dtypes: dtypes of the tensors, for references that take them.
+    :raises BadReferenceError: there is no reference, or its outputs are missing or unknown.
     """
     function = find(name)
     if function is None:
@@ -193,7 +198,7 @@ def compute(
             f"[{name}] has no reference: add one to references/{load()[name].family}.py"
         )
     wanted = signature(function).parameters
-    # Of an output whose shape the call decides.
+    # Shapes of outputs that the call determines.
     extra: dict[str, Any] = {k: v for k, v in shapes.items() if k in wanted}
     if "dtypes" in wanted:
         extra["dtypes"] = dtypes

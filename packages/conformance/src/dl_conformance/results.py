@@ -1,4 +1,4 @@
-"""What became of a run: counts, causes, the worst element for each operator and dtype."""
+"""Results of a run: counts, causes, and the worst element for each operator and dtype."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 from xml.etree import ElementTree
 
 from ._version import __version__
-from .execute import Outcome
 from .model_table import ModelsOf, model_table
+from .outcome import Outcome
 
 FORMAT = 1
-"""Of the report as JSON; another number where readers of the old one would be misled."""
+"""Version of the JSON report; it changes when readers of the old format would be misled."""
 Key = TypeVar("Key", bound=tuple[str, str])
 Failure = TypeVar("Failure")
 COUNTED = ("passed", "failed", "unsupported", "skipped", "unchecked", "known failure")
@@ -25,9 +25,9 @@ COUNTED = ("passed", "failed", "unsupported", "skipped", "unchecked", "known fai
 class Results:
     """Outcomes of a run.
 
-    :ivar known: names of cases that are known to fail. One that passes is a failure.
-    :ivar strict: dtypes by operator that may not be unsupported.
-    :ivar models_of: the models that make the call of a case, by its name.
+    :ivar known: names of cases that are known to fail; one that passes is a failure.
+    :ivar strict: dtypes by operator that must be supported.
+    :ivar models_of: models that make the call of a case, by its name.
     """
 
     known: frozenset[str] = frozenset()
@@ -40,18 +40,18 @@ class Results:
         self.outcomes.append(self.judged(outcome))
 
     def judged(self, outcome: Outcome) -> Outcome:
-        """An outcome in the light of what is known of the vendor."""
+        """Return the outcome after applying known failures and the profile."""
         if outcome.name in self.known:
             if outcome.status == "failed":
                 return replace(outcome, status="known failure")
             if outcome.status == "passed":
-                said = "it is in the list of known failures and passes: take it out"
-                return replace(outcome, status="failed", cause="known failure", detail=said)
+                detail = "it is on the list of known failures but passes: remove it from the list"
+                return replace(outcome, status="failed", cause="known failure", detail=detail)
         elif outcome.status == "unsupported" and outcome.dtype in self.strict.get(
             outcome.operator, ()
         ):
-            said = f"the profile promises {outcome.dtype}: {outcome.detail or outcome.cause}"
-            return replace(outcome, status="failed", cause="promised", detail=said)
+            detail = f"the profile promises {outcome.dtype}: {outcome.detail or outcome.cause}"
+            return replace(outcome, status="failed", cause="promised", detail=detail)
         return outcome
 
     def counts(self) -> dict[str, int]:
@@ -63,7 +63,7 @@ class Results:
         return [x for x in self.outcomes if x.status == "failed"]
 
     def matrix(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Counts and the worst element, in units of its bound, by operator and dtype."""
+        """Return counts and the worst element, in units of its bound, by operator and dtype."""
         found: dict[str, dict[str, dict[str, Any]]] = {}
         for outcome in self.outcomes:
             if not outcome.dtype:
@@ -75,7 +75,7 @@ class Results:
         return found
 
     def conversions(self) -> dict[str, dict[str, int]]:
-        """What the vendor's adaptor converted, and how often, by operator."""
+        """Return the counts of the adaptor's conversions by operator."""
         found: dict[str, Counter[str]] = {}
         for outcome in self.outcomes:
             if outcome.conversions:
@@ -83,11 +83,11 @@ class Results:
         return {name: dict(sorted(found[name].items())) for name in sorted(found)}
 
     def clusters(self) -> list[tuple[tuple[str, str], list[Outcome]]]:
-        """Failures by operator and cause, the largest cluster first."""
+        """Return failures by operator and cause, the largest cluster first."""
         return clustered(((x.operator, x.cause), x) for x in self.failed)
 
     def text(self, about: Mapping[str, Any], seconds: float) -> str:
-        """The summary for a terminal."""
+        """Return the summary for a terminal."""
         lines = []
         for (operator, cause), outcomes in self.clusters():
             lines.append(f"{operator}: {cause}: {len(outcomes)} cases, such as {outcomes[0].name}")
@@ -112,7 +112,7 @@ class Results:
         return [f"adaptor, {about['adapted']}: {done} conversions in {cases} cases"]
 
     def as_dict(self, about: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """The report as data."""
+        """Return the report as data."""
         return {
             "format": FORMAT,
             "suite": __version__,
@@ -126,11 +126,11 @@ class Results:
         }
 
     def json(self, about: Mapping[str, Any], seconds: float) -> str:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return json.dumps(self.as_dict(about, seconds), indent=1, allow_nan=False) + "\n"
 
     def junit(self, about: Mapping[str, Any], seconds: float) -> str:
-        """The report as JUnit's XML, which continuous integration reads."""
+        """Return the report as JUnit XML, for continuous integration."""
         counts = self.counts()
         suite = ElementTree.Element(
             "testsuite",
@@ -159,13 +159,13 @@ class Results:
 
 
 def called(about: Mapping[str, Any]) -> str:
-    """The name of what was tested, in all reports: nobody takes a simulated device for one."""
+    """Return the display name of the library; it marks simulated devices in all reports."""
     name = f"{about.get('name', '')} {about.get('version', '')}".strip()
     return f"{name or 'a library'}{', simulated' if about.get('simulated') else ''}"
 
 
 def clustered(failures: Iterable[tuple[Key, Failure]]) -> list[tuple[Key, list[Failure]]]:
-    """What has the same key, the largest cluster first."""
+    """Group failures by key, the largest cluster first."""
     found: dict[Key, list[Failure]] = {}
     for key, failure in failures:
         found.setdefault(key, []).append(failure)
@@ -173,12 +173,12 @@ def clustered(failures: Iterable[tuple[Key, Failure]]) -> list[tuple[Key, list[F
 
 
 def _printable(text: str) -> str:
-    """Without what XML cannot hold."""
+    """Replace characters that XML cannot represent."""
     return "".join(x if x in "\n\t" or x.isprintable() else "?" for x in text)
 
 
 def as_data(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON can hold it, without what says nothing."""
+    """Return an outcome as JSON data, without empty entries."""
     found = outcome.as_dict()
     found["worst"] = outcome.worst if math.isfinite(outcome.worst) else None
     found["seconds"] = round(outcome.seconds, 5)

@@ -1,4 +1,4 @@
-"""The words in which cases are written, and how calls, dtypes, layouts and edge values combine."""
+"""Vocabulary for cases: combinations of calls, dtypes, layouts and edge values."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ BY_TYPE: Mapping[str, Any] = {
     "diopiReduction_t": "mean",
     "diopiRoundMode_t": "floor",
 }
-"""What a parameter that a call does not name gets."""
+"""Default values of parameters that a call does not name, by type."""
 
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls of operators; see :func:`calls`."""
+    """Specification of valid calls; see :func:`calls`."""
 
     operators: tuple[str, ...]
     each: tuple[Mapping[str, Any], ...]
@@ -65,14 +65,14 @@ def calls(
     layouts: Iterable[str] = LAYOUTS,
     edges: str = "",
 ) -> Calls:
-    """Every call, of every operator, with every dtype; the first one in all layouts too.
+    """Specify every call for every operator and dtype; the first call also in all layouts.
 
-    :param operators: names, without ``diopi``, with spaces between them.
-    :param each: arguments by parameter: for a tensor its shape, a :class:`T` or None. Outputs are
-        made as the reference wants them; None there leaves one out, a :class:`T` names its dtype.
-    :param dtypes: None: those of the schema.
-    :param edges: ``"extreme"``: the first call with nan, infinities, zeros, denormals and the
-        largest numbers too; ``"special"``: without the largest, whose sums overflow.
+    :param operators: names without ``diopi``, separated by spaces.
+    :param each: arguments by parameter: for a tensor, its shape, a :class:`T` or None. Outputs are
+        allocated as the reference specifies; None omits an output, a :class:`T` sets its dtype.
+    :param dtypes: dtypes separated by spaces; None: those of the schema.
+    :param edges: ``"extreme"``: also run the first call with NaN, infinities, zeros, denormals and
+        the largest numbers; ``"special"``: without the largest numbers, whose sums overflow.
     """
     names = (x if x.startswith("dlop") else f"diopi{x}" for x in operators.split())
     chosen = None if dtypes is None else tuple(dtypes.split())
@@ -81,7 +81,7 @@ def calls(
 
 @dataclass(frozen=True)
 class Refused:
-    """Calls that have to be refused; see :func:`refused`."""
+    """Specification of calls that must be refused; see :func:`refused`."""
 
     operators: tuple[str, ...]
     call: Mapping[str, Any]
@@ -96,7 +96,7 @@ class Refused:
             dtype = self.dtype if self.dtype in allowed else allowed[0]
             arguments = complete(operator, self.call)
             for change in (*self.wrong, *self.data):
-                words = "refused-" + " ".join(_told(n, x) for n, x in change.items())
+                words = "refused-" + " ".join(_describe_change(n, x) for n, x in change.items())
                 right = make(operator, dtype, arguments, {}, kind=words)
                 changed = {n: _argument(operator.parameter(n), x) for n, x in change.items()}
                 in_data = any(change is x for x in self.data)
@@ -110,20 +110,20 @@ def refused(
     data: Iterable[Mapping[str, Any]] = (),
     dtype: str = "float32",
 ) -> Refused:
-    """Calls that every operator has to refuse: a right one with arguments that do not fit it.
+    """Specify calls that every operator must refuse: a valid call with invalid changes.
 
     :param operators: names, as in :func:`calls`.
-    :param call: the right one, which the operator has to compute.
-    :param wrong: what is changed in it; outputs too, which else are those of the right call.
-    :param data: the same, where elements are wrong and not arguments.
-    :param dtype: of the call; the first one of the schema where that does not have it.
+    :param call: the valid call, which the operator must compute.
+    :param wrong: changed arguments by parameter; unchanged outputs are those of the valid call.
+    :param data: the same for changes that make elements invalid instead of arguments.
+    :param dtype: dtype of the call; the first one of the schema if the operator does not have it.
     """
     names = (x if x.startswith("dlop") else f"diopi{x}" for x in operators.split())
     return Refused(tuple(names), call, wrong, tuple(data), dtype)
 
 
-def _told(name: str, value: Any) -> str:
-    """How a changed argument is told in the name of a case."""
+def _describe_change(name: str, value: Any) -> str:
+    """Return the words for a changed argument in the name of a case."""
     if isinstance(value, T) and value.values is not None:
         listed = "_".join(map(str, _flat(value.values)[:6]))
         return f"{name} {described(name, replace(value, values=None))} of {listed}"
@@ -137,14 +137,14 @@ def _is_sizes(value: Any) -> bool:
 
 
 def is_output(parameter: Parameter) -> bool:
-    """Whether it is only written."""
+    """Return True if a parameter is only written."""
     return parameter.direction == "out"
 
 
 def complete(operator: Operator, call: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call, with defaults for those that it does not name.
+    """Return the arguments of a call, with defaults for those that it does not name.
 
-    Names that the operator does not have are for others of the same calls.
+    Names that the operator does not have are ignored: they are for other operators of the calls.
     """
     arguments: dict[str, Any] = {}
     for parameter in operator.params[1:]:
@@ -173,19 +173,19 @@ def _default(operator: Operator, parameter: Parameter) -> Any:
     if parameter.nullable:
         return None
     if parameter.is_tensor or parameter.is_tensor_pointer:
-        raise ValueError(f"[{operator.name}] a case names no {parameter.name}")
+        raise ValueError(f"[{operator.name}] a case must name {parameter.name}")
     if parameter.type.startswith("diopiGeneratorHandle_t"):
         return (5, 0)
     if parameter.values:
         return parameter.values[0]
     kind = parameter.value_type.removeprefix("const ").removesuffix("*")
     if kind not in BY_TYPE:
-        raise ValueError(f"[{operator.name}] a case names no {parameter.name}")
+        raise ValueError(f"[{operator.name}] a case must name {parameter.name}")
     return BY_TYPE[kind]
 
 
 def tensors(arguments: Mapping[str, Any]) -> Iterator[T]:
-    """The tensors that arguments have, also in lists."""
+    """Yield all tensors among the arguments, including those in lists."""
     for value in arguments.values():
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, T):
@@ -201,9 +201,9 @@ def make(
     edge: str = "",
     kind: str = "",
 ) -> Case:
-    """A case with its name.
+    """Create a case with its name.
 
-    :param kind: a word for those of its kind.
+    :param kind: word that distinguishes this kind of case in the name.
     """
     given = {n: v.dtype for n, v in arguments.items() if isinstance(v, T) and v.dtype}
     dtypes = with_promotion(operator, arguments, resolve(operator, dtype, given))
@@ -218,8 +218,8 @@ def make(
 
 
 def described(name: str, value: Any) -> str:
-    """How an argument is told in the name of a case."""
-    if isinstance(value, T) and value.kept_by:
+    """Return the words for an argument in the name of a case."""
+    if isinstance(value, T) and value.saved_by:
         return ""
     if isinstance(value, T):
         shape = "x".join(map(str, value.sizes)) or "scalar"

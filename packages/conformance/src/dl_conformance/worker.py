@@ -1,4 +1,4 @@
-"""Work of the processes that run cases, which :mod:`.pool` starts."""
+"""Request handler of the processes that run cases; :mod:`.pool` starts them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from .adapted import conversions
 from .case import Case
 from .catalog import case_named, cases_of_files
 from .checks.check import is_check, run_check
-from .execute import Outcome, run
+from .execution import run
+from .outcome import Outcome
 from .target import Target
 
 LOST = "device lost"
-"""In an answer: whether the device worked when the worker started, and not after this case."""
+"""Key of an answer: True if the device worked when the worker started, but not after the case."""
 NO_DEVICE = "no device"
-"""In the first answer: why the library has none."""
+"""Key of the first answer: reason why the library has no device."""
 
 
 def failed(name: str, cause: str, detail: str) -> Outcome:
-    """What became of a case that did not come to its end."""
+    """Return the outcome of a case that did not finish."""
     operator, _, rest = name.partition("[")
     dtype = "" if is_check(name) else rest.rstrip("]").partition("-")[0]
     return Outcome(name, operator, dtype, "failed", cause, detail)
@@ -50,7 +51,7 @@ def outcome_of(vendor: Vendor, name: str, captured: Mapping[str, Case]) -> Outco
 
 
 def works(vendor: Vendor) -> bool:
-    """Whether its device takes an element and gives it back: one that has failed may not."""
+    """Return True if an element survives a round trip to the device, which may have failed."""
     try:
         return float(vendor.tensor(np.ones(1, np.float32)).numpy()[0]) == 1
     except Exception:  # noqa: BLE001 - whatever it raises, it does not
@@ -58,11 +59,11 @@ def works(vendor: Vendor) -> bool:
 
 
 class Cases:
-    """Handler of requests: the name of a case asks for its outcome, None for the library's name.
+    """Handler of requests: the name of a case requests its outcome, None the name of the library.
 
-    What a library prints is no answer; what it does to the process ends this process only.
+    Output that a library prints is not part of an answer, and a crash ends only this process.
 
-    :param files: with cases besides those of the suite.
+    :param files: additional case files.
     """
 
     def __init__(self, target: Target, files: Sequence[str]) -> None:
@@ -70,7 +71,7 @@ class Cases:
         self.target, self.files = target, files
 
     def __call__(self, name: str | None) -> dict[str, Any]:
-        """Load the library, which has to be the first request, or run a case."""
+        """Load the library, which must be the first request, or run a case."""
         if name is None:
             return self._load()
         outcome = outcome_of(self.vendor, name, self.captured)

@@ -1,4 +1,4 @@
-"""A vendor whose operators are right but for one seeded fault."""
+"""A vendor with right operators except for one seeded fault."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from diopi_proto.tolerance import bfloat16_to_float32, float32_to_bfloat16
 
 @dataclass
 class Call:
-    """One call of the operator that has the fault.
+    """One call of the faulty operator.
 
-    :ivar right: computes what is right; arguments that are given replace those of the call.
+    :ivar right: computes the right result; given arguments replace those of the call.
     """
 
     vendor: Vendor
@@ -29,7 +29,7 @@ class Call:
         return self.function(**{**self.passed, **replaced})
 
     def change(self, name: str, change: Callable[[np.ndarray], Any]) -> None:
-        """Replace the elements of a tensor; they come as numbers, bfloat16 too."""
+        """Replace the elements of a tensor by a function of their values; bfloat16 is widened."""
         tensor = self.passed[name]
         array = tensor.numpy()
         if tensor.dtype.name == "bfloat16":
@@ -37,7 +37,7 @@ class Call:
         with np.errstate(all="ignore"):
             tensor.copy_from(np.asarray(change(array.copy())))
 
-    def kept(self, name: str) -> np.ndarray:
+    def array(self, name: str) -> np.ndarray:
         return np.asarray(self.passed[name].numpy())
 
 
@@ -60,7 +60,7 @@ class Operators:
 
 
 class Faulty:
-    """What :func:`dl_conformance.execute.run` needs of a vendor."""
+    """The part of a vendor that :func:`dl_conformance.execution.run` needs, with faults."""
 
     def __init__(self, vendor: Vendor, faults: dict[str, Fault]) -> None:
         self.operators = vendor.operators
@@ -70,8 +70,8 @@ class Faulty:
         self.op = Operators(vendor, faults)
 
 
-def written(call: Call) -> list[Tensor]:
-    """The tensors that the call has to write."""
+def outputs(call: Call) -> list[Tensor]:
+    """Return the tensors that the call must write."""
     found = []
     for parameter in load()[call.operator].outputs:
         value = call.passed.get(parameter.name)
@@ -80,18 +80,18 @@ def written(call: Call) -> list[Tensor]:
 
 
 def nothing(call: Call) -> None:
-    """Success, and nothing written."""
+    """Succeed without writing anything."""
 
 
 def copy_first_input(call: Call) -> None:
-    """The first input in every output of its shape and dtype."""
+    """Copy the first input to every output with its shape and dtype."""
     read = [call.passed.get(p.name) for p in load()[call.operator].params if p.direction != "out"]
     flat = [y for x in read for y in (x if isinstance(x, list) else [x]) if isinstance(y, Tensor)]
-    for tensor in written(call):
+    for tensor in outputs(call):
         if flat and flat[0].shape == tensor.shape and flat[0].dtype == tensor.dtype:
             tensor.copy_from(flat[0].numpy())
 
 
 def narrowed(array: np.ndarray) -> np.ndarray:
-    """Through bfloat16."""
+    """Round to bfloat16."""
     return bfloat16_to_float32(float32_to_bfloat16(array.astype(np.float32)))

@@ -1,4 +1,4 @@
-"""Checks of what is no operator find faults: each of these is caught by the check that is named."""
+"""Runtime checks find faults: each seeded fault is caught by the named check."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from diopi_proto import Generator, NotSupportedError, OperatorError, Vendor
+from diopi_proto.host.cabi import constants
 from dl_conformance.checks.check import checks, run_check
 from dl_conformance.target import of_vendor
 
@@ -24,7 +25,7 @@ def vendor() -> Iterator[Vendor]:
 
 
 class Other:
-    """Something, but for what is replaced."""
+    """Proxy of an object with replaced attributes."""
 
     def __init__(self, real: Any, **replaced: Any) -> None:
         self._real, self._replaced = real, replaced
@@ -34,7 +35,7 @@ class Other:
 
 
 class Operators:
-    """Operators, one of which has a fault."""
+    """Operators with one faulty one."""
 
     def __init__(self, vendor: Vendor, name: str, fault: Callable[..., Any]) -> None:
         self.vendor, self.name, self.fault = vendor, name, fault
@@ -203,50 +204,50 @@ def bottomless(vendor: Vendor) -> Any:
 
 FAULTS: dict[str, tuple[str, Callable[[Vendor], Any]]] = {
     "absent driver": (
-        "a driver and a device are there",
+        "a driver and a device are present",
         lambda vendor: Other(vendor, present=False),
     ),
     "nameless device": ("every device has a name, memory and dtypes", no_name),
-    "more free memory than there is": (
-        "free memory is at most all memory",
+    "more free than total memory": (
+        "free memory is at most total memory",
         lambda vendor: Other(vendor, memory_info=lambda device: (5, 3)),
     ),
     "misaligned blocks": ("blocks are aligned to 64 bytes", misaligned),
-    "changed byte": ("elements survive the way to the device and back", changed_byte),
+    "changed byte": ("elements survive a round trip to the device", changed_byte),
     "overlapping blocks": ("blocks do not overlap", overlapping),
     "half a copy": ("copies within the device are exact", half_copied),
     "bottomless memory": (
-        "more memory than there is is refused, and the device still works",
+        "an allocation beyond the memory is refused, and the device still works",
         bottomless,
     ),
-    "lost blocks": ("memory that is freed can be had again", lost_blocks),
-    "dropped work": ("work on a stream happens in its order", dropped_work),
-    "dropped work behind an event": ("a stream waits for the event of another", dropped_work),
+    "lost blocks": ("freed memory can be allocated again", lost_blocks),
+    "dropped work": ("work on a stream executes in order", dropped_work),
+    "dropped work behind an event": ("a stream waits for an event of another stream", dropped_work),
     "event that never finishes": (
-        "waiting for an event waits for the work before it",
+        "synchronizing an event waits for the work before it",
         never_finished,
     ),
-    "new event that is busy": ("an event that was never recorded is finished", never_finished),
-    "backward clock": ("the time between events grows", backward_clock),
+    "new event that is busy": ("an event that was never recorded is completed", never_finished),
+    "backward clock": ("the time between events is monotonic", backward_clock),
     "forgetful offset": (
-        "a generator goes on where it was, and its state is all of it",
+        "a generator resumes from seed and offset alone",
         forgetful_offset,
     ),
-    "hidden state": ("a generator goes on where it was, and its state is all of it", hidden_state),
-    "ignored seed": ("a generator goes on where it was, and its state is all of it", ignored_seed),
-    "threads that share": ("threads do not disturb each other", shared_between_threads),
+    "hidden state": ("a generator resumes from seed and offset alone", hidden_state),
+    "ignored seed": ("a generator resumes from seed and offset alone", ignored_seed),
+    "threads that share": ("threads do not interfere", shared_between_threads),
     "half a launch": ("a kernel runs for every element", half_launched),
     "a compiler that takes anything": (
-        "source that does not compile is refused, with the compiler's words",
+        "source that does not compile is refused with the compiler's message",
         anything_compiles,
     ),
-    "a loader that takes anything": ("bytes that are no code are not loaded", anything_loads),
+    "a loader that takes anything": ("invalid code is not loaded", anything_loads),
     "streams that share": (
-        "calls on streams of their own do not disturb each other",
+        "calls on separate streams do not interfere",
         shared_between_threads,
     ),
     "a stream that is wrong alone": (
-        "calls on streams of their own do not disturb each other",
+        "calls on separate streams do not interfere",
         wrong_on_streams,
     ),
 }
@@ -268,38 +269,37 @@ def wrong_everywhere(vendor: Vendor, name: str) -> Any:
     return faulty(vendor, name, computed)
 
 
-def failing(vendor: Vendor, symbol: str) -> Any:
+def failing(vendor: Vendor, code: int) -> Any:
     def computed(right: Any, *given: Any, **named: Any) -> None:
-        said = f"[diopiAdd] failed ({symbol}, 1)"
-        raise OperatorError(said, code=1, operator="diopiAdd", vendor="cpu")
+        raise OperatorError("[diopiAdd] failed", code=code, operator="diopiAdd", vendor="cpu")
 
     return faulty(vendor, "diopiAdd", computed)
 
 
 def unoffered(vendor: Vendor, **slots: str) -> Any:
-    """Without slots, by what asks for them."""
+    """Return a vendor without slots, given by the functions that use them."""
 
-    def asked(slot: str) -> Callable[..., Any]:
+    def raise_for(slot: str) -> Callable[..., Any]:
         def ask(*given: Any, **named: Any) -> Any:
             raise NotSupportedError(f"[{slot}] no", code=1, operation=slot, vendor="cpu")
 
         return ask
 
-    return Other(vendor, **{name: asked(slot) for name, slot in slots.items()})
+    return Other(vendor, **{name: raise_for(slot) for name, slot in slots.items()})
 
 
 STREAMS = (
-    "calls on streams of their own do not disturb each other",
-    "work on a stream happens in its order",
-    "a stream waits for the event of another",
-    "waiting for an event waits for the work before it",
-    "an event that was never recorded is finished",
-    "the time between events grows",
-    "many streams and events come and go",
+    "calls on separate streams do not interfere",
+    "work on a stream executes in order",
+    "a stream waits for an event of another stream",
+    "synchronizing an event waits for the work before it",
+    "an event that was never recorded is completed",
+    "the time between events is monotonic",
+    "many streams and events can be created and destroyed",
 )
 LEFT: dict[str, tuple[tuple[str, ...], Callable[[Vendor], Any], str]] = {
     "a wrong Mul": (
-        ("threads do not disturb each other",),
+        ("threads do not interfere",),
         lambda vendor: wrong_everywhere(vendor, "diopiMul"),
         "diopiMul, diopiAdd: wrong on one thread too",
     ),
@@ -311,38 +311,38 @@ LEFT: dict[str, tuple[tuple[str, ...], Callable[[Vendor], Any], str]] = {
     "a wrong Add": (
         STREAMS[1:4],
         lambda vendor: wrong_everywhere(vendor, "diopiAdd"),
-        "diopiAdd: wrong where every call is waited for too",
+        "diopiAdd: wrong with synchronous calls too",
     ),
     "an Add that fails": (
-        ("threads do not disturb each other", *STREAMS[1:4]),
-        lambda vendor: failing(vendor, "diopiErrorOccurred"),
+        ("threads do not interfere", *STREAMS[1:4]),
+        lambda vendor: failing(vendor, constants.diopiErrorOccurred),
         "an error ",
     ),
     "an Add that declines": (
-        ("thousands of calls leave no memory behind", "the time between events grows"),
-        lambda vendor: failing(vendor, "diopiDtypeNotSupported"),
-        "an operator that this computes with is declined",
+        ("thousands of calls leak no memory", "the time between events is monotonic"),
+        lambda vendor: failing(vendor, constants.diopiDtypeNotSupported),
+        "an operator that this check uses is declined",
     ),
     "no memory_info": (
-        ("free memory is at most all memory", "memory that is freed can be had again"),
+        ("free memory is at most total memory", "freed memory can be allocated again"),
         lambda vendor: unoffered(vendor, memory_info="memory_info"),
-        "memory_info is optional, and the library does not offer it",
+        "memory_info is optional, and the library does not provide it",
     ),
     "no streams": (
         STREAMS,
         lambda vendor: unoffered(vendor, stream="stream_create"),
-        "stream_create is optional, and the library does not offer it",
+        "stream_create is optional, and the library does not provide it",
     ),
     "device_properties that declines": (
         ("every device has a name, memory and dtypes",),
         lambda vendor: unoffered(vendor, properties="device_properties"),
-        "device_properties is optional, and the library does not offer it",
+        "device_properties is optional, and the library does not provide it",
     ),
 }
 
 
 @pytest.mark.parametrize("what", LEFT)
-def test_check_that_cannot_tell_is_skipped_and_says_why(vendor: Vendor, what: str) -> None:
+def test_an_inconclusive_check_is_skipped_with_a_reason(vendor: Vendor, what: str) -> None:
     names, made, said = LEFT[what]
     for words in names:
         outcome = run_check(made(vendor), f"runtime[{words}]")
@@ -352,12 +352,12 @@ def test_check_that_cannot_tell_is_skipped_and_says_why(vendor: Vendor, what: st
 
 def test_required_slot_that_is_missing_fails(vendor: Vendor) -> None:
     without = unoffered(vendor, event="event_create")
-    outcome = run_check(without, "runtime[an event that was never recorded is finished]")
+    outcome = run_check(without, "runtime[an event that was never recorded is completed]")
     assert (outcome.status, outcome.cause) == ("failed", "NotSupportedError")
 
 
 def test_memory_runs_out_without_memory_info_too(vendor: Vendor) -> None:
-    name = "runtime[more memory than there is is refused, and the device still works]"
+    name = "runtime[an allocation beyond the memory is refused, and the device still works]"
     without = unoffered(vendor, memory_info="memory_info")
     assert run_check(without, name).status == "passed"
     assert run_check(Other(bottomless(vendor), memory_info=without.memory_info), name).status == (

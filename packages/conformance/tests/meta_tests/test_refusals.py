@@ -1,5 +1,5 @@
-"""Calls that have to be refused: only a library that computes the right call and refuses the wrong
-one, with a reason and without writing, passes them."""
+"""A refusal passes only if the library computes the valid call and refuses the invalid one, with a
+reason and without writing."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 from diopi_proto import ArgumentError, OperatorError, Vendor
+from diopi_proto.host.cabi import constants
 from dl_conformance.case import Case
 from dl_conformance.catalog import all_cases, case_modules, case_named
-from dl_conformance.execute import run
+from dl_conformance.execution import run
 from dl_conformance.target import of_vendor
 from dl_conformance.vocabulary import Refused
-from faults import Call, Fault, Faulty, nothing, written
+from faults import Call, Fault, Faulty, nothing, outputs
 
 WRONG = "diopiMm[float32-refused-input 5x8]"
 IN_DATA = "diopiGather[float32-refused-index 5x3 int64 of -9]"
-FAILED, DECLINED = 1, "diopiDtypeNotSupported"
+FAILED, DECLINED = constants.diopiErrorOccurred, constants.diopiDtypeNotSupported
 
 
 @pytest.fixture(scope="module")
@@ -29,10 +30,10 @@ def vendor() -> Iterator[Vendor]:
         yield loaded
 
 
-def error(call: Call, reason: str, symbol: str = "diopiErrorOccurred") -> OperatorError:
+def error(call: Call, reason: str, code: int = FAILED) -> OperatorError:
     return OperatorError(
-        f"[{call.operator}] {reason} ({symbol}, code {FAILED}; vendor faulty, device 0)",
-        code=FAILED,
+        f"[{call.operator}] {reason} (code {code}; vendor faulty, device 0)",
+        code=code,
         operator=call.operator,
         vendor="faulty",
         reason=reason,
@@ -40,7 +41,7 @@ def error(call: Call, reason: str, symbol: str = "diopiErrorOccurred") -> Operat
 
 
 def refused(change: Callable[[Call, OperatorError], Any]) -> Fault:
-    """Right calls are computed, and something else than the refusal happens to wrong ones."""
+    """Compute valid calls, and apply a fault to invalid ones."""
 
     def fault(call: Call) -> Any:
         try:
@@ -51,15 +52,15 @@ def refused(change: Callable[[Call, OperatorError], Any]) -> Fault:
     return fault
 
 
-def raised(reason: str, symbol: str = "diopiErrorOccurred") -> Fault:
+def raised(reason: str, code: int = FAILED) -> Fault:
     def change(call: Call, _: OperatorError) -> Any:
-        raise error(call, reason, symbol)
+        raise error(call, reason, code)
 
     return refused(change)
 
 
 def writes_first(call: Call, reason: OperatorError) -> Any:
-    for tensor in written(call):
+    for tensor in outputs(call):
         tensor.copy_from(np.zeros_like(tensor.numpy()))
     raise reason
 
@@ -82,7 +83,7 @@ FAULTS = {
     "success where the call is wrong": (refused(lambda call, reason: None), "not refused"),
     "everything is refused": (refuses_all, "returned an error"),
     "no reason": (raised(""), "refused without a reason"),
-    "an output is written first": (refused(writes_first), "wrong value"),
+    "an output is outputs first": (refused(writes_first), "wrong value"),
     "an input is changed": (refused(changes_its_input), "wrong value"),
     "nothing was called": (refused(host_refuses), "ArgumentError"),
 }

@@ -1,4 +1,4 @@
-"""The suite finds faults: each of these is caught, and where, and without it all is right."""
+"""The suite finds and locates each seeded fault, and reports no failure without it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 
 from diopi_proto import Vendor
 from dl_conformance.catalog import cases_of
-from dl_conformance.execute import Outcome, run
+from dl_conformance.execution import run
+from dl_conformance.outcome import Outcome
 from dl_conformance.target import of_vendor
 from faults import Call, Fault, Faulty, narrowed
 
@@ -22,7 +23,7 @@ def vendor() -> Iterator[Vendor]:
 
 
 def after(name: str, change: Callable[[np.ndarray], Any]) -> Fault:
-    """A result that is changed after it was right."""
+    """Return a fault that changes a right result."""
 
     def fault(call: Call) -> Any:
         returned = call.right()
@@ -33,12 +34,12 @@ def after(name: str, change: Callable[[np.ndarray], Any]) -> Fault:
 
 
 def instead(**replaced: Any) -> Fault:
-    """What is right for other arguments."""
+    """Return a fault that computes with different arguments."""
     return lambda call: call.right(**replaced)
 
 
 def at(place: int, change: Callable[[Any], Any]) -> Callable[[np.ndarray], np.ndarray]:
-    """A change of one element."""
+    """Return a function that changes one element."""
 
     def changed(array: np.ndarray) -> np.ndarray:
         if array.size:
@@ -49,7 +50,7 @@ def at(place: int, change: Callable[[Any], Any]) -> Callable[[np.ndarray], np.nd
 
 
 def dropped_tail(call: Call) -> None:
-    before = call.kept("out")
+    before = call.array("out")
     call.right()
     call.change(
         "out", lambda x: np.concatenate([x.ravel()[:-3], before.ravel()[-3:]]).reshape(x.shape)
@@ -62,7 +63,7 @@ def strides_swapped(call: Call) -> None:
 
 
 def in_place_not_done(call: Call) -> None:
-    before = call.kept("input")
+    before = call.array("input")
     call.right()
     call.change("input", lambda x: before)
 
@@ -88,14 +89,14 @@ def returned_as(shape: Callable[[tuple[int, ...]], tuple[int, ...]], dtype: str 
 
 def saturated(call: Call) -> None:
     call.right()
-    wide = call.kept("input").astype(np.int64) + call.kept("other")
-    limits = np.iinfo(call.kept("input").dtype)
+    wide = call.array("input").astype(np.int64) + call.array("other")
+    limits = np.iinfo(call.array("input").dtype)
     call.change("out", lambda x: np.clip(wide, limits.min, limits.max))
 
 
 def low_accumulation(call: Call) -> None:
     call.right()
-    x = call.kept("input")
+    x = call.array("input")
     call.change(
         "out",
         lambda y: np.cumsum(x, axis=1, dtype=np.float16)[:, -1] if x.shape == (2, 5000) else y,
@@ -108,7 +109,7 @@ def other_dimension(call: Call) -> Any:
 
 def last_of_equals(call: Call) -> None:
     call.right()
-    x, dim = call.kept("input"), call.passed["dim"]
+    x, dim = call.array("input"), call.passed["dim"]
     if dim == 1:
         call.change("out", lambda y: x.shape[1] - 1 - np.argmax(x[:, ::-1], axis=1))
 
@@ -209,7 +210,7 @@ def unsigned_zeros(array: np.ndarray) -> np.ndarray:
 
 
 def row_major(call: Call) -> Any:
-    """The elements are right, their order in memory is not that which was asked for."""
+    """Return right elements in another memory format than the requested one."""
     return call.vendor.tensor(call.right().numpy(), dtype=call.passed["input"].dtype.name)
 
 
@@ -233,7 +234,7 @@ FAULTS |= {
 
 
 def outcomes(vendor: Any, operator: str, dtype: str) -> list[Outcome]:
-    """Of all cases but the calls of models, which are large."""
+    """Return the outcomes of all cases except the calls of models, which are large."""
     small = [case for case in cases_of(operator) if not case.models]
     return [run(vendor, case) for case in small if case.dtype == dtype]
 

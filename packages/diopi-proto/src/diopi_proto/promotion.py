@@ -33,13 +33,13 @@ class Promotion:
     :ivar operands: the parameters that take part.
     :ivar result: the parameter with the result; in place it is an operand too.
     :ivar kind: ``common``: the result has the common dtype. ``converted``: it is converted from the
-        common dtype to its own, whose category is no lower. ``truth``: 0 or 1 in its own dtype.
+        common dtype to its own, whose category is no lower. ``boolean``: 0 or 1 in its own dtype.
     :ivar floating: integers are taken as float32.
     """
 
     operands: tuple[str, ...]
     result: str
-    kind: Literal["common", "converted", "truth"]
+    kind: Literal["common", "converted", "boolean"]
     floating: bool = False
 
     def common(self, operands: Iterable[Operand]) -> str | None:
@@ -75,7 +75,7 @@ def _functional(parameters: tuple[Parameter, ...], out: Parameter) -> Promotion 
         return None
     if rule == "any":
         return _rule(parameters, operands, out, "converted")
-    return _rule(parameters, operands, out, "truth") if "bool" in rule else None
+    return _rule(parameters, operands, out, "boolean") if "bool" in rule else None
 
 
 def _in_place(
@@ -86,7 +86,7 @@ def _in_place(
         return None
     (separate,) = (x.dtype or "" for x in load()[operator.in_place_of].outputs)
     if "bool" in separate:
-        return _rule(parameters, [out.name, *operands], out, "truth")
+        return _rule(parameters, [out.name, *operands], out, "boolean")
     if separate == "any" or separate.startswith("promote "):
         return _rule(parameters, [out.name, *operands], out, "converted")
     return None
@@ -100,7 +100,7 @@ def _rule(
     parameters: tuple[Parameter, ...],
     operands: list[str],
     out: Parameter,
-    kind: Literal["common", "converted", "truth"],
+    kind: Literal["common", "converted", "boolean"],
     *,
     floating: bool = False,
 ) -> Promotion:

@@ -6,7 +6,7 @@ LAYOUTS = ("transposed", "strided", "offset")
 
 
 def mask(shape, kind):
-    """With keys that nobody sees, but for the first query, which sees none."""
+    """Return a mask that hides some keys from all queries, and all keys from the first query."""
     if kind == "bool":
         return T(shape, values=[1, 1, 0, 1, 1, 1, 0], dtype="bool", plain=True)
     return T(shape, low=-2, high=2)
@@ -65,7 +65,7 @@ FLASHES = [
     dict(q="1x5x2x8", k="1x0x2x8", v="1x0x2x8", **FLASH),
 ]
 
-# Of the operators that diopiFlashAttention supersedes.
+# Calls of the operators that diopiFlashAttention supersedes.
 HEADS = dict(gen=None, dropout_p=0.0, scale=0.3, is_causal=False)
 OF_HEADS = dict(q="2x5x4x8", k="2x7x2x8", v="2x7x2x8", **HEADS)
 KEEPING = dict(gen=(11, 3), dropout_p=0.25)
@@ -84,7 +84,7 @@ DEBUG = [
     for more in ({}, dict(debug_attn_mask=T("2x4x5x7", dtype="bool")))
 ]
 
-# With a mask of the caller's and layouts.
+# Calls with an explicit mask, and with layouts.
 HIDES = [1, 0, 0, 1, 0, 0, 0, 1, 0]
 BOOL, BYTE = (T("5x7", values=HIDES, dtype=dtype, plain=True) for dtype in ("bool", "uint8"))
 CUSTOM = dict(FLASH, attention_mask=None)
@@ -112,17 +112,17 @@ CUSTOMIZED = [
 ]
 
 
-def kept(call, name, operator):
-    """What the vendor's own forward pass keeps; nothing is dropped without a generator."""
+def saved_outputs(call, name, operator):
+    """Return a tensor that the vendor's own forward pass saves; without a generator, no dropout."""
     if name == "dropout_mask" and call["gen"] is None:
         return None
-    return T("0", kept_by=f"diopi{operator}.{name}", given=dict(gen=call["gen"]))
+    return T("0", saved_by=f"diopi{operator}.{name}", given=dict(gen=call["gen"]))
 
 
 def customized_gradient(call, operator):
-    """The gradient of a call, from what the vendor's own forward pass keeps."""
+    """Return the gradient of a call, from tensors that the vendor's own forward pass saves."""
     names = ("dropout_mask", "softmax_max", "softmax_sum", "softmax_out")
-    found = {name: kept(call, name, operator) for name in names}
+    found = {name: saved_outputs(call, name, operator) for name in names}
     out = T(call["q"], result_of=f"diopi{operator}.attention_out", given=dict(gen=call["gen"]))
     return dict(call, grad_output=call["q"], attention_out=out, **found)
 

@@ -8,7 +8,7 @@ MAPS = dict(
     level_start_index=T("2", values=[0, 6], plain=True),
     im2col_step=64,
 )
-# None lies on a cell, where there is no slope.
+# No sample is exactly on a cell, where the derivative does not exist.
 PLACES = T(
     "1x2x1x2x2x2", values=[0.21, 0.34, 0.62, 0.47, 0.84, 0.12, 0.4, 0.9, 0.15, 0.55], plain=True
 )

@@ -1,5 +1,6 @@
-"""What a library owes its host besides operators: a file for each subject.
+"""Checks of a library's runtime functions: one module for each subject.
 
-A check is a function of a vendor. It returns where all is right, raises :class:`.check.WrongError`
-where something is wrong, and :class:`.check.SkipError` where the vendor offers no such thing.
+A check is a function of a vendor. It returns if the behavior is right, raises
+:class:`.check.WrongError` if it is wrong, and :class:`.check.SkipError` if the vendor does not
+support the feature.
 """

@@ -1,4 +1,4 @@
-"""Calls of operators: threads, generators, and what they leave behind."""
+"""Checks of operator calls: threads, generators and memory leaks."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .check import SkipError, check, offered, operator, require, require_alone
 THREADS = 8
 ROUNDS = 60
 ALONE = 8
-"""Rounds of each on one thread, before threads run at once."""
+"""Rounds of each call on one thread, before threads run concurrently."""
 RANDOM = ("diopiRandomInp", "diopiUniformInp", "diopiNormal")
-KEPT = 64 << 10
-"""Kilobytes that the process may keep; thousands of calls that leak one output are more."""
+ALLOWED_GROWTH = 64 << 10
+"""Allowed growth of the process in KiB; thousands of calls that leak one output exceed it."""
 
 
 def _stays_right(
@@ -31,7 +31,7 @@ def _stays_right(
     formula: Callable[[np.ndarray], np.ndarray],
     rounds: int,
 ) -> bool:
-    """Whether calls, again and again, write what a formula gives of numbers of their own."""
+    """Return True if repeated calls on private inputs always match a formula."""
     values = uniform(key, count, 0.5, 1.5).astype(np.float32)
     a, out, want = vendor.tensor(values), vendor.empty((count,), "float32"), formula(values)
     for _ in range(rounds):
@@ -42,16 +42,16 @@ def _stays_right(
 
 
 def _all_at_once(right: Callable[[int], bool], what: str) -> None:
-    """Require of each thread what is right by itself."""
+    """Require that each thread is still right when all run concurrently."""
     with ThreadPoolExecutor(THREADS) as pool:
         for number, is_right in enumerate(pool.map(right, range(THREADS))):
             require(
                 is_right,
-                f"{what} {number} of {THREADS} got other numbers than one {what} alone gets",
+                f"{what} {number} of {THREADS} got different results than a single {what}",
             )
 
 
-@check("threads do not disturb each other")
+@check("threads do not interfere")
 def threads(vendor: Vendor) -> None:
     multiply, add = operator(vendor, "diopiMul"), operator(vendor, "diopiAdd")
 
@@ -70,7 +70,7 @@ def threads(vendor: Vendor) -> None:
     _all_at_once(right, "thread")
 
 
-@check("calls on streams of their own do not disturb each other")
+@check("calls on separate streams do not interfere")
 def streams(vendor: Vendor) -> None:
     multiply = operator(vendor, "diopiMul")
     offered("stream_create", vendor.stream)
@@ -93,7 +93,7 @@ def streams(vendor: Vendor) -> None:
     _all_at_once(lambda number: right(number, stream=vendor.stream()), "stream")
 
 
-@check("a generator goes on where it was, and its state is all of it")
+@check("a generator resumes from seed and offset alone")
 def generator(vendor: Vendor) -> None:
     name = next((x for x in RANDOM if vendor.operators[x]), None)
     if name is None:
@@ -105,25 +105,25 @@ def generator(vendor: Vendor) -> None:
         "diopiNormal": (0.0, 1.0),
     }[name]
 
-    def drawn(state: Generator) -> np.ndarray:
+    def draw(state: Generator) -> np.ndarray:
         out = vendor.tensor(np.full(1000, -1, np.float32))
         called(out, *arguments, state)
         return out.numpy()
 
     state = Generator(seed=11, offset=0)
-    first, second = drawn(state), drawn(state)
+    first, second = draw(state), draw(state)
     again = Generator(seed=11, offset=0)
-    require(np.array_equal(first, drawn(again)), f"{name}: the same state gives other numbers")
-    require(not np.array_equal(first, second), f"{name}: the offset of the generator stays")
+    require(np.array_equal(first, draw(again)), f"{name}: the same state gives different numbers")
+    require(not np.array_equal(first, second), f"{name}: the generator's offset does not advance")
     between = Generator(seed=11, offset=again.offset)
     require(
-        np.array_equal(second, drawn(between)),
-        f"{name}: something besides seed and offset decides what is drawn",
+        np.array_equal(second, draw(between)),
+        f"{name}: the result depends on more than seed and offset",
     )
-    require(not np.array_equal(first, drawn(Generator(seed=12))), f"{name}: the seed is ignored")
+    require(not np.array_equal(first, draw(Generator(seed=12))), f"{name}: the seed is ignored")
 
 
-@check("thousands of calls leave no memory behind")
+@check("thousands of calls leak no memory")
 def no_leak(vendor: Vendor) -> None:
     add = operator(vendor, "diopiAdd")
     a = vendor.tensor(np.ones(1 << 16, np.float32))
@@ -137,4 +137,4 @@ def no_leak(vendor: Vendor) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     repeat(2000)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    require(grown < KEPT, f"the process grew by {grown} kB in 2000 calls of diopiAdd")
+    require(grown < ALLOWED_GROWTH, f"the process grew by {grown} KiB in 2000 calls of diopiAdd")

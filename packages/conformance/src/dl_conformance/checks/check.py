@@ -1,4 +1,4 @@
-"""What a check is, and how one is run by its name."""
+"""Registry of checks, and helpers to write and run them."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from typing import Any, TypeVar
 
 from diopi_proto import NotSupportedError, OperatorError, Vendor
 from diopi_proto.errors import DiopiError
-from dl_conformance.execute import Outcome
-from dl_conformance.refusal import DECLINED
+from dl_conformance.execution.refusal import DECLINED
+from dl_conformance.outcome import Outcome
 
 SUBJECT = "runtime"
-"""Stands where cases have an operator."""
+"""Name that checks have where cases have an operator."""
 Check = Callable[[Vendor], None]
 Found = TypeVar("Found")
 
 
 class WrongError(Exception):
-    """What a library does is not what the contract says."""
+    """A library violates the contract."""
 
 
 class SkipError(Exception):
-    """The library does not offer what is checked."""
+    """A library does not support the feature under test."""
 
 
 _CHECKS: dict[str, Check] = {}
 
 
 def check(words: str) -> Callable[[Check], Check]:
-    """Declare a check; the words say what is right."""
+    """Register a check; the words describe the right behavior."""
 
     def declare(function: Check) -> Check:
         _CHECKS[f"{SUBJECT}[{words}]"] = function
@@ -43,7 +43,7 @@ def check(words: str) -> Callable[[Check], Check]:
 
 @cache
 def checks() -> dict[str, Check]:
-    """All checks by name."""
+    """Return all checks by name."""
     from dl_conformance import checks as package
 
     for module in sorted(x.name for x in pkgutil.iter_modules(package.__path__)):
@@ -52,27 +52,27 @@ def checks() -> dict[str, Check]:
 
 
 def is_check(name: str) -> bool:
-    """Whether it is the name of a check, and not that of a case."""
+    """Return True for the name of a check, False for that of a case."""
     return name.startswith(f"{SUBJECT}[")
 
 
 def chosen_by(patterns: list[str]) -> bool:
-    """Whether ``--fname`` asks for the checks."""
+    """Return True if ``--fname`` selects the checks."""
     return not patterns or any(fnmatch.fnmatchcase(SUBJECT, x) for x in patterns)
 
 
-def require(truth: object, said: str) -> None:
+def require(condition: object, message: str) -> None:
     """
-    :raises WrongError: it is not true.
+    :raises WrongError: the condition is false.
     """
-    if not truth:
-        raise WrongError(said)
+    if not condition:
+        raise WrongError(message)
 
 
 def operator(vendor: Vendor, name: str) -> Callable[..., Any]:
-    """An operator that a check uses.
+    """Return an operator that a check uses.
 
-    :raises SkipError: the library does not have it.
+    :raises SkipError: the library does not implement it.
     """
     if not vendor.operators[name]:
         raise SkipError(f"{name} is not implemented")
@@ -80,40 +80,40 @@ def operator(vendor: Vendor, name: str) -> Callable[..., Any]:
 
 
 def offered(slot: str, ask: Callable[[], Found]) -> Found:
-    """What a slot gives that a table may leave out.
+    """Call a function that uses an optional slot of the vendor table.
 
-    :raises SkipError: the library does not offer it.
+    :raises SkipError: the library does not provide the slot.
     """
     try:
         return ask()
     except NotSupportedError as error:
-        raise SkipError(f"{slot} is optional, and the library does not offer it") from error
+        raise SkipError(f"{slot} is optional, and the library does not provide it") from error
 
 
 def require_alone(right: Callable[[], bool], names: str, where: str) -> None:
-    """See that operators are right by themselves, before anything else is blamed for what they
-    give.
+    """Check that operators are right in a simple setting, so that a later failure has another
+    cause.
 
-    :param where: a check goes on from there: ``"on one thread"``.
-    :raises SkipError: they are wrong there too.
+    :param where: description of the simple setting: ``"on one thread"``.
+    :raises SkipError: the operators are wrong in that setting too.
     """
     try:
         if right():
             return
-        said = f"{names}: wrong {where} too"
+        message = f"{names}: wrong {where} too"
     except DiopiError as error:
-        said = f"{names}: an error {where} too: {error}"
-    raise SkipError(f"{said}; the operators' own cases say more")
+        message = f"{names}: an error {where} too: {error}"
+    raise SkipError(f"{message}; see the cases of these operators")
 
 
 def run_check(vendor: Vendor, name: str) -> Outcome:
-    """Run a check; whatever goes wrong is in the outcome."""
+    """Run a check; the outcome contains any failure."""
 
     def outcome(status: str, cause: str = "", detail: str = "") -> Outcome:
         return Outcome(name, SUBJECT, "", status, cause, detail)
 
     if vendor.is_legacy:
-        return outcome("skipped", "a library without a table leaves this to its host")
+        return outcome("skipped", "a library without a vendor table leaves this to its host")
     try:
         checks()[name](vendor)
     except SkipError as reason:
@@ -121,8 +121,8 @@ def run_check(vendor: Vendor, name: str) -> Outcome:
     except WrongError as error:
         return outcome("failed", "wrong behaviour", str(error))
     except OperatorError as error:
-        if any(f"({symbol}," in str(error) for symbol in DECLINED):
-            return outcome("skipped", "an operator that this computes with is declined", str(error))
+        if error.code in DECLINED:
+            return outcome("skipped", "an operator that this check uses is declined", str(error))
         return outcome("failed", type(error).__name__, str(error))
     except DiopiError as error:
         return outcome("failed", type(error).__name__, str(error))

@@ -1,4 +1,4 @@
-"""Devices and what they say of themselves."""
+"""Checks of devices and their properties."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from diopi_proto.host.devices import DeviceProperties
 from .check import SkipError, check, offered, require
 
 
-@check("a driver and a device are there")
+@check("a driver and a device are present")
 def present(vendor: Vendor) -> None:
-    require(vendor.present, "the table says that no device is present, and cases run on one")
+    require(vendor.present, "the table reports that no device is present, but cases run on one")
     require(vendor.device_count >= 1, f"the number of devices is {vendor.device_count}")
 
 
 @check("every device has a name, memory and dtypes")
 def properties(vendor: Vendor) -> None:
-    # What a host knows without the slot.
+    # Properties that a host assumes without the slot.
     unknown = DeviceProperties(vendor.name, 0, 0, 0, 0, 0, frozenset(), "")
     for device in range(vendor.device_count):
         found = offered("device_properties", partial(vendor.properties, device))
         if found == unknown:
-            raise SkipError("device_properties is optional, and the library says nothing by it")
+            raise SkipError("device_properties is optional, and the library reports no properties")
         require(found.name.strip(), f"device {device} has no name")
-        require(found.total_memory > 0, f"device {device} says that it has no memory")
-        require(found.dtypes, f"device {device} computes with no dtype")
+        require(found.total_memory > 0, f"device {device} reports no memory")
+        require(found.dtypes, f"device {device} reports no dtype")
 
 
-@check("free memory is at most all memory")
+@check("free memory is at most total memory")
 def memory_info(vendor: Vendor) -> None:
     free, total = offered("memory_info", lambda: vendor.memory_info(0))
     require(0 <= free <= total, f"{free} bytes are free of {total}")
-    require(total > 0, "memory_info says that there is no memory")
+    require(total > 0, "memory_info reports no memory")

@@ -1,4 +1,4 @@
-"""Kernels that a host gives as source text: compiled, loaded, launched; refused where they must."""
+"""Checks of the kernel extension: kernels are compiled from source, loaded, launched, refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .check import SkipError, check, require
 
 COUNT = 1000
 BLOCK = 64
-# By language: what runs once for each thread, or once for each block with all of its threads.
+# Sources by language; a C++ kernel runs once for each block, a CUDA kernel once for each thread.
 DOUBLED = {
     "c++": """
 #include "dl_cpu_kernel.h"
@@ -31,9 +31,9 @@ extern "C" __global__ void doubled(float* data, long long count) {
 
 
 def _language(vendor: Vendor) -> str:
-    """One that the device compiles and that this check is written in."""
+    """Return a language that the device compiles and this check has a source for."""
     if "kernel" not in vendor.extensions:
-        raise SkipError("there is no kernel extension")
+        raise SkipError("the library has no kernel extension")
     properties = vendor.kernels.properties()
     require(properties.languages, "the kernel extension compiles no language")
     if properties.unavailable:
@@ -48,45 +48,45 @@ def _language(vendor: Vendor) -> str:
 def doubled(vendor: Vendor) -> None:
     language = _language(vendor)
     code = vendor.kernels.compile(DOUBLED[language], language=language)
-    require(code.bytes, "the compiler made no code")
+    require(code.bytes, "the compiler produced no code")
     data = vendor.tensor(np.arange(COUNT + 8, dtype=np.float32))
     function = vendor.kernels.load(code).function("doubled")
     function(data, np.int64(COUNT), grid=-(-COUNT // BLOCK), block=BLOCK)
     want = np.arange(COUNT + 8, dtype=np.float32)
     want[:COUNT] *= 2
     wrong = np.flatnonzero(data.numpy() != want)
-    require(not wrong.size, f"{wrong.size} elements are wrong, the first of them {wrong[:1]}")
+    require(not wrong.size, f"{wrong.size} elements are wrong, the first at {wrong[:1]}")
 
 
-@check("what a compiler kept is what it made")
-def kept(vendor: Vendor) -> None:
+@check("cached code equals fresh code")
+def cached_code(vendor: Vendor) -> None:
     language = _language(vendor)
     first, second = (
         vendor.kernels.compile(DOUBLED[language], language=language, name="kept") for _ in range(2)
     )
-    require(first.bytes == second.bytes, "the same source gives other code")
+    require(first.bytes == second.bytes, "the same source gives different code")
 
 
-@check("source that does not compile is refused, with the compiler's words")
-def refused(vendor: Vendor) -> None:
+@check("source that does not compile is refused with the compiler's message")
+def compile_error(vendor: Vendor) -> None:
     language = _language(vendor)
     source = DOUBLED[language].replace("count", "nowhere_declared", 1)
     try:
         vendor.kernels.compile(source, language=language)
     except VendorError as error:
-        said = f"{error} {getattr(error, 'details', '')}"
-        require("count" in said, f"the error does not say what is wrong: {said[:200]}")
+        message = f"{error} {getattr(error, 'details', '')}"
+        require("count" in message, f"the error does not name the problem: {message[:200]}")
     else:
-        require(False, "source with a name that is not declared was compiled")
+        require(False, "source with an undeclared name was compiled")
 
 
-@check("bytes that are no code are not loaded")
-def no_code(vendor: Vendor) -> None:
+@check("invalid code is not loaded")
+def invalid_code(vendor: Vendor) -> None:
     _language(vendor)
     for code in (b"", b"no code" * 40):
         try:
             vendor.kernels.load(code)
         except VendorError as error:
-            require(str(error).strip(), "the error says nothing")
+            require(str(error).strip(), "the error has no message")
         else:
-            require(False, f"{len(code)} bytes that are no code were loaded")
+            require(False, f"{len(code)} bytes that are not code were loaded")

@@ -1,4 +1,4 @@
-"""Device memory: where it lies, what it keeps, and what happens without enough of it."""
+"""Checks of device memory: alignment, copies, exhaustion and leaks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .check import SkipError, check, offered, operator, require
 
 ALIGNMENT = 64
 SIZES = (1, 2, 63, 64, 65, 1000, 4096, 4097, 100_003, (1 << 20) + 3)
-"""Bytes."""
+"""Sizes of blocks in bytes."""
 LEAK = 64 << 20
-"""Bytes by which memory may differ in the end: what a driver or an allocator keeps."""
+"""Allowed difference of free memory in bytes: what a driver or an allocator caches."""
 BLOCK = 8 << 20
 COUNT, ROUNDS = 64, 8
-"""Blocks that come and go, and how often they do."""
+"""Number of blocks that are allocated and freed, and number of repetitions."""
 MORE_THAN_ANY = 1 << 50
-"""Bytes that no device has, and no process has addresses for."""
+"""Number of bytes that exceeds every device and address space."""
 
 
 def pattern(count: int, key: str) -> np.ndarray:
@@ -30,10 +30,10 @@ def alignment(vendor: Vendor) -> None:
     kept = [vendor.empty((size,), "uint8") for size in SIZES]
     for size, tensor in zip(SIZES, kept, strict=True):
         over = tensor.address % ALIGNMENT
-        require(not over, f"a block of {size} bytes lies {over} bytes behind a multiple of 64")
+        require(not over, f"a block of {size} bytes starts {over} bytes after a multiple of 64")
 
 
-@check("elements survive the way to the device and back")
+@check("elements survive a round trip to the device")
 def round_trip(vendor: Vendor) -> None:
     for size in SIZES:
         want = pattern(size, f"trip {size}")
@@ -53,7 +53,7 @@ def apart(vendor: Vendor) -> None:
         )
 
 
-@check("a tensor that is freed leaves others as they are")
+@check("freeing a tensor does not change others")
 def freed(vendor: Vendor) -> None:
     wanted = [pattern(size, f"freed {size}") for size in SIZES]
     tensors = [vendor.tensor(want) for want in wanted]
@@ -76,7 +76,7 @@ def within(vendor: Vendor) -> None:
         require(np.array_equal(source.numpy(), want), f"a copy of {size} bytes changed its source")
 
 
-@check("more memory than there is is refused, and the device still works")
+@check("an allocation beyond the memory is refused, and the device still works")
 def too_much(vendor: Vendor) -> None:
     try:
         _, total = offered("memory_info", lambda: vendor.memory_info(0))
@@ -86,14 +86,14 @@ def too_much(vendor: Vendor) -> None:
     try:
         vendor.empty((asked,), "uint8")
     except OutOfMemoryError as error:
-        require(str(error).strip(), "the error says nothing")
+        require(str(error).strip(), "the error has no message")
     else:
-        require(False, f"a block of {asked} bytes was given")
+        require(False, f"a block of {asked} bytes was allocated")
     want = pattern(1000, "after")
     require(np.array_equal(vendor.tensor(want).numpy(), want), "elements differ afterwards")
 
 
-@check("memory that is freed can be had again")
+@check("freed memory can be allocated again")
 def no_leak(vendor: Vendor) -> None:
     vendor.tensor(np.zeros(BLOCK, np.uint8))
     lost = []
@@ -104,7 +104,8 @@ def no_leak(vendor: Vendor) -> None:
         vendor.synchronize()
         after, _ = vendor.memory_info(0)
         lost.append(before - after)
-        # Who leaks loses all in every round; what other programs take meanwhile is missing once.
+        # A leak loses all blocks in every round; memory taken by other programs is missing only
+        # once.
         if lost[-1] < COUNT * BLOCK / 2:
             return
-    require(False, f"{min(lost)} bytes fewer are free after blocks came and went")
+    require(False, f"{min(lost)} bytes fewer are free after blocks were allocated and freed")

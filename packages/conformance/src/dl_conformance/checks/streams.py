@@ -1,4 +1,4 @@
-"""Streams and events: what waits for what."""
+"""Checks of the ordering of streams and events."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def _doubled(
     *,
     wait: bool = False,
 ) -> Tensor:
-    """Enqueue 2x + 1, so often, from one tensor to the other and back.
+    """Enqueue ``steps`` updates 2x + 1, alternating between two tensors.
 
-    :param wait: for every call, before the next one.
+    :param wait: synchronize after every call.
     """
     for _ in range(steps):
         source, target = both
@@ -38,14 +38,14 @@ def _doubled(
 
 
 def _adding(vendor: Vendor) -> tuple[Callable[..., Any], Tensor]:
-    """An addition that is right where every call is waited for, and ones to add."""
+    """Return an addition that is right with synchronous calls, and a tensor of ones."""
     add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
 
     def right() -> bool:
         last = _doubled(add, _pair(vendor), one, STEPS, None, wait=True)
         return bool(np.all(last.numpy() == 2.0**STEPS - 1))
 
-    require_alone(right, "diopiAdd", "where every call is waited for")
+    require_alone(right, "diopiAdd", "with synchronous calls")
     return add, one
 
 
@@ -64,7 +64,7 @@ def _judge(tensor: Tensor, steps: int, said: str) -> None:
     require(not wrong.size, f"{said}: {wrong.size} of {SIZE} elements are not {want}")
 
 
-@check("work on a stream happens in its order")
+@check("work on a stream executes in order")
 def order(vendor: Vendor) -> None:
     add, one = _adding(vendor)
     for make in (lambda: None, lambda: _stream(vendor), lambda: _stream(vendor, -1)):
@@ -75,7 +75,7 @@ def order(vendor: Vendor) -> None:
         _judge(last, STEPS, "work on one stream")
 
 
-@check("a stream waits for the event of another")
+@check("a stream waits for an event of another stream")
 def waits(vendor: Vendor) -> None:
     add, one = _adding(vendor)
     first, second = _stream(vendor), _stream(vendor)
@@ -88,30 +88,30 @@ def waits(vendor: Vendor) -> None:
     last = _doubled(add, [middle, other], one, STEPS // 2, second)
     second.synchronize()
     _judge(last, STEPS, "work that waited for an event")
-    require(event.query(), "the event of finished work is not finished")
+    require(event.query(), "the event of completed work is not completed")
 
 
-@check("waiting for an event waits for the work before it")
+@check("synchronizing an event waits for the work before it")
 def event_synchronize(vendor: Vendor) -> None:
     add, one = _adding(vendor)
     stream, event = _stream(vendor), vendor.event()
     last = _doubled(add, _pair(vendor), one, STEPS, stream)
     event.record(stream)
     event.synchronize()
-    require(event.query(), "an event that was waited for is not finished")
-    require(stream.query(), "a stream is busy after its last event was waited for")
+    require(event.query(), "an event is not completed after it was synchronized")
+    require(stream.query(), "a stream is busy after its last event was synchronized")
     _judge(last, STEPS, "work before an event")
 
 
-@check("an event that was never recorded is finished")
+@check("an event that was never recorded is completed")
 def never_recorded(vendor: Vendor) -> None:
     event = vendor.event()
-    require(event.query(), "event_query says that it is not")
+    require(event.query(), "event_query reports that it is not completed")
     event.synchronize()
     _stream(vendor).wait_event(event)
 
 
-@check("the time between events grows")
+@check("the time between events is monotonic")
 def elapsed(vendor: Vendor) -> None:
     add, one = operator(vendor, "diopiAdd"), vendor.tensor(np.ones(SIZE, np.float32))
     stream, pair = _stream(vendor), _pair(vendor)
@@ -121,14 +121,14 @@ def elapsed(vendor: Vendor) -> None:
         _doubled(add, pair, one, 2, stream)
     stream.synchronize()
     short, long = (x.elapsed_since(events[0]) for x in events[1:])
-    require(short >= 0, f"an event is {short} ms after one that was recorded before it")
+    require(short >= 0, f"an event is {short} ms after an event that was recorded earlier")
     require(long >= short, f"{long} ms to the third event, {short} ms to the second")
 
 
-@check("many streams and events come and go")
+@check("many streams and events can be created and destroyed")
 def many(vendor: Vendor) -> None:
     for _ in range(200):
         stream, event = _stream(vendor), vendor.event()
         event.record(stream)
         stream.synchronize()
-        require(event.query(), "the event of an empty stream is not finished")
+        require(event.query(), "the event of an empty stream is not completed")

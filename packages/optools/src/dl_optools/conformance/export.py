@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from dl_conformance.captured import case_of, write_cases
-from dl_conformance.execute import judge
+from dl_conformance.execution import judge
 from dl_core.files import check_free, write
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.placement import Placement
@@ -62,5 +62,5 @@ def _check_device_results(bundle: Bundle, outcome: Outcome, found: Found) -> lis
     device = bundle.document.device
     if not faults:
         return [f"  the results of {device} are right"]
-    lines = (f"    {x}" for y in faults for x in y.split("\n"))
+    lines = (f"    {x}" for fault in faults for x in fault.message.split("\n"))
     return [f"  the results of {device} are wrong:", *lines]

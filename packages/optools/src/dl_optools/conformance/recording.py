@@ -14,7 +14,8 @@ from torch.utils._pytree import tree_map
 
 from diopi_proto.schema import load
 from dl_conformance.captured import Captured, CaseFileError, case_of
-from dl_conformance.execute import judge
+from dl_conformance.execution import judge
+from dl_conformance.fault import Fault
 from dl_optools.conformance.errors import NotServedError
 from dl_optools.conformance.handwritten import ContractCall
 from dl_optools.conformance.lookup import find_contract_call
@@ -141,7 +142,7 @@ def _results(serving: ContractCall, result: Any) -> dict[str, torch.Tensor | Non
     return found
 
 
-def _faults(call: Captured, results: dict[str, torch.Tensor]) -> list[str]:
+def _faults(call: Captured, results: dict[str, torch.Tensor]) -> list[Fault]:
     """Return the differences between torch's results and the reference.
 
     :raises CaseFileError: the call is not a call of the operator.

@@ -1,0 +1,41 @@
+"""Outcome of a case or check."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Outcome of a case or check.
+
+    :ivar dtype: empty for runtime checks.
+    :ivar status: ``passed``, ``failed``, ``unsupported``, ``skipped``, or ``unchecked``: the case
+        ran, but a library that writes nothing would have passed too.
+    :ivar worst: error of the worst element in units of its bound; NaN without one.
+    :ivar conversions: counts of the adaptor's conversions.
+    """
+
+    name: str
+    operator: str
+    dtype: str
+    status: str
+    cause: str = ""
+    detail: str = ""
+    worst: float = math.nan
+    seconds: float = 0.0
+    conversions: Mapping[str, int] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Outcome:
+        """Create an outcome from its entry in a report, which omits empty values.
+
+        :raises TypeError: the entry is not an outcome.
+        """
+        return cls(**{"dtype": "", **found})
