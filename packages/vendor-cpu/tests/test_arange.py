@@ -7,8 +7,8 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from referenced import run
-from support import EVERY, FLOATS, LAYOUTS, NUMBERS, Array, check, numbers, out_like
+from suite import check_cases
+from support import FLOATS, NUMBERS, check, out_like
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
@@ -38,16 +38,8 @@ def test_linspace_ends_are_exact(vendor: Vendor, dtype: str) -> None:
     assert one.float32().tolist() == [3.0]
 
 
-def mesh_grid(inputs: list[Array]) -> dict[str, list[Array]]:
-    return {"outs": list(np.meshgrid(*inputs, indexing="ij"))}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("lengths", [(4,), (2, 3), (3, 1, 4), (2, 0)])
-@pytest.mark.parametrize("dtype", EVERY)
-def test_mesh_grid(vendor: Vendor, dtype: str, lengths: tuple[int, ...], layout: str) -> None:
-    lines = [numbers((n,), dtype, 61 + i) for i, n in enumerate(lengths)]
-    run(vendor, "diopiMeshGrid", mesh_grid, dtype, layout, inputs=lines)
+def test_cases_of_grids(vendor: Vendor) -> None:
+    check_cases(vendor, "diopiMeshGrid")
 
 
 def test_grids_of_what_is_no_line(vendor: Vendor) -> None:

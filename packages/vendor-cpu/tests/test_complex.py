@@ -6,37 +6,21 @@ import numpy as np
 import pytest
 
 from diopi_proto import OperatorError, Vendor
-from referenced import run
-from support import COMPLEXES, EVERY, LAYOUTS, Array, numbers, out_like, place, stored
+from suite import check_cases
+from support import LAYOUTS, numbers, out_like, place, stored
+
+OPERATORS = (
+    "Complex",
+    "Polar",
+    "Conj",
+    "Real",
+    "Imag",
+)
 
 
-def complex_of(real: Array, imag: Array) -> dict[str, Array]:
-    return {"out": real + 1j * imag}
-
-
-def conj(input: Array) -> dict[str, Array]:
-    return {"out": np.conj(input)}
-
-
-def real_part(input: Array) -> dict[str, Array]:
-    return {"out": input.real}
-
-
-def imaginary_part(input: Array) -> dict[str, Array]:
-    return {"out": input.imag}
-
-
-def polar(abs: Array, angle: Array) -> dict[str, Array]:
-    return {"out": abs * (np.cos(angle) + 1j * np.sin(angle))}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_from_parts(vendor: Vendor, dtype: str, layout: str) -> None:
-    parts = numbers((4, 5), dtype, 1), numbers((4, 5), dtype, 2)
-    run(vendor, "diopiComplex", complex_of, dtype, layout, real=parts[0], imag=parts[1])
-    size, angle = np.abs(parts[0]), parts[1] * 20
-    run(vendor, "diopiPolar", polar, dtype, layout, abs=size, angle=angle)
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -46,23 +30,6 @@ def test_half_parts(vendor: Vendor, layout: str) -> None:
     out = out_like(vendor, (4, 5), "complex32", layout)
     vendor.op.Complex(out, real, imaginary)
     assert np.array_equal(out.numpy(), stored(parts[0] + 1j * parts[1], "complex32"))
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", EVERY)
-def test_conjugates(vendor: Vendor, dtype: str, layout: str) -> None:
-    for shape in ((), (3, 4), (0, 2)):
-        x = numbers(shape, dtype, 3)
-        run(vendor, "diopiConj", conj, dtype, layout, input=x)
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dtype", COMPLEXES)
-def test_parts(vendor: Vendor, dtype: str, layout: str) -> None:
-    for shape in ((), (3, 4), (0, 2)):
-        x = numbers(shape, dtype, 4)
-        run(vendor, "diopiReal", real_part, dtype, layout, input=x)
-        run(vendor, "diopiImag", imaginary_part, dtype, layout, input=x)
 
 
 def test_conjugate_in_place(vendor: Vendor) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from referenced import run
-from support import EVERY, LAYOUTS, REALS, Array, check, numbers, out_like, place
+from suite import check_cases
+from support import LAYOUTS, REALS, check, numbers, out_like, place
 
 
 @pytest.mark.parametrize("dtype", REALS)
@@ -46,22 +46,8 @@ def test_stack(vendor: Vendor, dim: int) -> None:
     assert np.array_equal(out.numpy(), want)
 
 
-def split_with_sizes(
-    input: Array,
-    splitSizes: list[int],  # noqa: N803 - as in the schema
-    dim: int,
-) -> dict[str, list[Array]]:
-    return {"outs": np.split(input, np.cumsum(splitSizes)[:-1], axis=dim)}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("dim", "sizes"), [(0, [4]), (1, [2, 0, 3]), (-1, [1, 5])])
-@pytest.mark.parametrize("dtype", EVERY)
-def test_split(vendor: Vendor, dtype: str, dim: int, sizes: list[int], layout: str) -> None:
-    run(
-        vendor, "diopiSplitWithSizes", split_with_sizes, dtype, layout,
-        input=numbers((4, 5, 6), dtype, 55), splitSizes=sizes, dim=dim,
-    )  # fmt: skip
+def test_cases_of_splits(vendor: Vendor) -> None:
+    check_cases(vendor, "diopiSplitWithSizes")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from converted_sums import CONVERSIONS, check_converted_sums
 from diopi_proto import Vendor
 from diopi_proto.tolerance import OpClass, Order
-from referenced import Expected, run
-from support import FLOATS, GRADIENTS, LAYOUTS, NUMBERS, Array, check, numbers, out_like, place
+from suite import check_cases
+from support import FLOATS, LAYOUTS, NUMBERS, check, numbers, out_like, place
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -46,28 +46,5 @@ def test_sums_in_another_dtype_are_those_of_a_converted_copy(
     check_converted_sums(vendor, "Cumsum", 1, np.cumsum, (source, result))
 
 
-def cumsum_backward(grad_output: Array, dim: int) -> dict[str, Expected]:
-    def sums(terms: Array) -> Array:
-        return np.flip(np.cumsum(np.flip(terms, dim), axis=dim), dim)
-
-    length = grad_output.shape[dim]
-    return {"grad_input": Expected(sums(grad_output), length, sums(np.abs(grad_output)))}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dim", [0, 1, -1])
-@pytest.mark.parametrize("dtype", GRADIENTS)
-def test_gradient_of_cumsum(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
-    for shape in ((3, 40, 9), (1, 1, 1), (2, 0, 3)):
-        grad = numbers(shape, dtype, 22)
-        run(
-            vendor, "diopiCumsumBackward", cumsum_backward, dtype, layout, grad_output=grad, dim=dim
-        )
-
-
-@pytest.mark.parametrize("dtype", GRADIENTS)
-def test_gradient_of_a_number(vendor: Vendor, dtype: str) -> None:
-    run(
-        vendor, "diopiCumsumBackward", lambda grad_output, dim: {"grad_input": grad_output}, dtype,
-        grad_output=numbers((), dtype, 23), dim=0,
-    )  # fmt: skip
+def test_cases_of_gradients(vendor: Vendor) -> None:
+    check_cases(vendor, "diopiCumsumBackward")

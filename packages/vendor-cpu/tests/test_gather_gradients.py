@@ -1,4 +1,4 @@
-"""Gradients of reading at positions: sums of what was read from one place."""
+"""Gradients of gathering."""
 
 from __future__ import annotations
 
@@ -6,51 +6,18 @@ import numpy as np
 import pytest
 
 from diopi_proto import OperatorError, Vendor
-from referenced import Expected, run
-from scattered_sums import summed
-from support import GRADIENTS, LAYOUTS, Array, numbers, out_like
+from suite import check_cases
+from support import out_like
+
+OPERATORS = (
+    "IndexSelectBackward",
+    "GatherBackward",
+)
 
 
-def index_select_backward(
-    grad: Array, input_sizes: list[int], dim: int, index: Array
-) -> dict[str, Expected]:
-    places = (*[slice(None)] * (dim % len(input_sizes)), index)
-    return {"grad_input": summed(tuple(input_sizes), places, grad)}
-
-
-def gather_backward(
-    grad_output: Array, input: Array, dim: int, index: Array
-) -> dict[str, Expected]:
-    places = list(np.indices(index.shape))
-    places[dim] = index
-    return {"grad_input": summed(input.shape, tuple(places), grad_output)}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dim", [0, 1, -1])
-@pytest.mark.parametrize("dtype", GRADIENTS)
-def test_index_select(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
-    shape = [4, 5, 6]
-    index = np.array([3, 0, 3, 1, 3])
-    shape[dim] = 5
-    for kind in ("int32", "int64"):
-        run(
-            vendor, "diopiIndexSelectBackward", index_select_backward, dtype, layout,
-            dtypes={"index": kind}, grad=numbers(tuple(shape), dtype, 11), input_sizes=[4, 5, 6],
-            dim=dim, index=index,
-        )  # fmt: skip
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("dim", [0, 1, -1])
-@pytest.mark.parametrize("dtype", GRADIENTS)
-def test_gather(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
-    index = np.random.default_rng(12).integers(0, 4, (3, 4, 2))
-    run(
-        vendor, "diopiGatherBackward", gather_backward, dtype, layout,
-        grad_output=numbers(index.shape, dtype, 13), input=numbers((4, 5, 6), dtype, 14), dim=dim,
-        index=index,
-    )  # fmt: skip
+@pytest.mark.parametrize("name", OPERATORS)
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_no_dimensions(vendor: Vendor) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from dl_conformance.catalog import cases_of
-from dl_conformance.execute import run
+from dl_conformance.execution import run
 from suite import check_cases
 from support import out_like
 

@@ -7,8 +7,8 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from referenced import run
-from support import EVERY, GRADIENTS, LAYOUTS, REALS, Array, check, numbers, out_like, place
+from suite import check_cases
+from support import LAYOUTS, REALS, check, numbers, out_like, place
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -68,38 +68,9 @@ def test_masked_select_names_shapes_that_do_not_fit(vendor: Vendor) -> None:
         vendor.op.MaskedSelect(a, mask)
 
 
-def masked_scatter(input: Array, mask: Array, source: Array) -> dict[str, Array]:
-    out = input.copy()
-    chosen = np.broadcast_to(mask, input.shape)
-    out[chosen] = source.reshape(-1)[: np.count_nonzero(chosen)]
-    return {"out": out}
-
-
-def masked_select_backward(grad_output: Array, input: Array, mask: Array) -> dict[str, Array]:
-    grad = np.zeros(input.shape, grad_output.dtype)
-    grad[np.broadcast_to(mask, input.shape) != 0] = grad_output
-    return {"grad_input": grad}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("mask_shape", [(4, 5), (5,), (4, 1), ()])
-@pytest.mark.parametrize("dtype", EVERY)
-def test_masked_elements_are_put_back(
-    vendor: Vendor, dtype: str, mask_shape: tuple[int, ...], layout: str
-) -> None:
-    x, mask = numbers((4, 5), dtype, 95), numbers(mask_shape, "bool", 96)
-    count = np.count_nonzero(np.broadcast_to(mask, x.shape))
-    run(
-        vendor, "diopiMaskedScatter", masked_scatter, dtype, layout, input=x, mask=mask,
-        source=numbers((5, 6), dtype, 97),
-    )  # fmt: skip
-    if dtype not in GRADIENTS:
-        return
-    for kind in ("bool", "uint8"):
-        run(
-            vendor, "diopiMaskedSelectBackward", masked_select_backward, dtype, layout,
-            dtypes={"mask": kind}, grad_output=numbers((count,), dtype, 98), input=x, mask=mask,
-        )  # fmt: skip
+@pytest.mark.parametrize("name", ["MaskedScatter", "MaskedSelectBackward"])
+def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
+    check_cases(vendor, f"diopi{name}")
 
 
 def test_masks_that_take_too_many(vendor: Vendor) -> None:

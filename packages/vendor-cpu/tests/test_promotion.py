@@ -13,7 +13,7 @@ from diopi_proto.promotion import promotion
 from diopi_proto.schema import load
 from diopi_proto.tolerance import OpClass
 from dl_conformance.catalog import cases_of
-from dl_conformance.execute import run
+from dl_conformance.execution import run
 from dl_conformance.mixed import mixed_cases
 from support import (
     COMPLEXES,

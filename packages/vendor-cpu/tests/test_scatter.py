@@ -7,7 +7,7 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from referenced import run
+from suite import check_cases
 from support import (
     FLOATS,
     LAYOUTS,
@@ -185,17 +185,8 @@ def test_scatter_names_what_does_not_fit(vendor: Vendor) -> None:
         vendor.op.ScatterInp(a, 0, a, index, "")
 
 
-def one_hot(input: Array, num_classes: int) -> dict[str, Array]:
-    classes = int(input.max()) + 1 if num_classes == -1 else num_classes
-    return {"out": (input[..., None] == np.arange(classes)).astype(np.int64)}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("num_classes", [-1, 7, 9])
-@pytest.mark.parametrize("shape", [(), (5,), (3, 4)])
-def test_one_hot(vendor: Vendor, shape: tuple[int, ...], num_classes: int, layout: str) -> None:
-    classes = np.random.default_rng(9).integers(0, 7, shape)
-    run(vendor, "diopiOneHot", one_hot, "int64", layout, input=classes, num_classes=num_classes)
+def test_cases_of_one_hot(vendor: Vendor) -> None:
+    check_cases(vendor, "diopiOneHot")
 
 
 def test_classes_out_of_range(vendor: Vendor) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from referenced import run
+from suite import check_cases
 from support import FLOATS, LAYOUTS, NUMBERS, REALS, Array, check, numbers, out_like, place
 
 
@@ -117,29 +117,8 @@ def test_topk_names_a_k_that_is_too_large(vendor: Vendor) -> None:
         vendor.op.Topk(values, where, out_like(vendor, (3,), "float32"), 4, 0, True, True)
 
 
-def sort_backward(
-    grad_output: Array, dim: int, indices: Array, sizes: list[int], keepdim: bool
-) -> dict[str, Array]:
-    if not keepdim:
-        grad_output, indices = np.expand_dims(grad_output, dim), np.expand_dims(indices, dim)
-    grad = np.zeros(sizes, grad_output.dtype)
-    np.put_along_axis(grad, indices, grad_output, dim)
-    return {"grad_input": grad}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("keepdim", [True, False])
-@pytest.mark.parametrize("dim", [0, 1, -1])
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_gradient(vendor: Vendor, dtype: str, dim: int, keepdim: bool, layout: str) -> None:
-    sizes = (4, 5, 6)
-    order = np.argsort(numbers(sizes, "float64", 77), axis=dim)
-    chosen = np.take(order, range(3), dim) if keepdim else np.take(order, 2, dim)
-    run(
-        vendor, "diopiSortBackward", sort_backward, dtype, layout,
-        grad_output=numbers(chosen.shape, dtype, 78), dim=dim, indices=chosen, sizes=list(sizes),
-        keepdim=keepdim,
-    )  # fmt: skip
+def test_cases_of_gradients(vendor: Vendor) -> None:
+    check_cases(vendor, "diopiSortBackward")
 
 
 def test_gradients_that_do_not_fit(vendor: Vendor) -> None:

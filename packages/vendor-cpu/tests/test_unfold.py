@@ -7,8 +7,8 @@ import pytest
 
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.tolerance import OpClass
-from referenced import run
-from support import EVERY, FLOATS, LAYOUTS, Array, check, numbers, out_like, place
+from suite import check_cases
+from support import FLOATS, LAYOUTS, check, numbers, out_like, place
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -71,18 +71,8 @@ def test_columns_and_images(vendor: Vendor, dtype: str, layout: str) -> None:
     check(image, inner, OpClass.REDUCTION, "Col2Im", reduction_length=6, magnitude=np.abs(inner))
 
 
-def unfold(input: Array, dim: int, size: int, step: int) -> dict[str, Array]:
-    windows = np.lib.stride_tricks.sliding_window_view(input, size, dim)
-    return {"out": windows[(*[slice(None)] * (dim % input.ndim), slice(None, None, step))]}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("size", "step"), [(3, 1), (2, 3), (5, 9), (1, 1)])
-@pytest.mark.parametrize("dim", [0, 1, -1])
-@pytest.mark.parametrize("dtype", EVERY)
-def test_unfold(vendor: Vendor, dtype: str, dim: int, size: int, step: int, layout: str) -> None:
-    x = numbers((5, 6, 7), dtype, 326)
-    run(vendor, "diopiUnfold", unfold, dtype, layout, input=x, dim=dim, size=size, step=step)
+def test_cases_of_windows(vendor: Vendor) -> None:
+    check_cases(vendor, "diopiUnfold")
 
 
 def test_windows_that_do_not_fit(vendor: Vendor) -> None:

@@ -1,4 +1,4 @@
-"""Indexing by tensors of positions and masks."""
+"""Indexing by tensors of indices and masks."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
@@ -9,9 +9,14 @@ def places(shape, below):
     return T(shape, low=-below, high=below - 1, dtype="int64")
 
 
-# No place twice in 5 or in 7: which of two values would stay is nobody's promise.
+# Indices into 5 and 7 are unique: the contract does not define which of two writes wins.
 ONCE = T("3", values=[3, 0, -1], dtype="int64")
 MASK = T("5", values=[1, 0, 1, 1, 0], dtype="bool")
+
+BROADCAST = [
+    T("2x3", values=[3, 0, 3, 3, -1, 0], dtype="int64"),
+    T("3", values=[1, 2, 1], dtype="int64"),
+]
 
 CASES = [
     calls(
@@ -46,6 +51,7 @@ CASES = [
                 ("5x7", [places("40", 5), places("40", 7)], "40"),
                 ("5x7", [MASK], "3x7"),
                 ("5x7x3", [places("4", 5), None, places("4", 3)], "4x7"),
+                ("4x5x6", BROADCAST, "2x3x6"),
             )
         ),
         layouts=LAYOUTS,

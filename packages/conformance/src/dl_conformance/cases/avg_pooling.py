@@ -69,6 +69,8 @@ LINES = [
         (2, [2], 0, "2x3x4", dict(ceil_mode=False, count_include_pad=True)),
         (3, [2], 1, "2x3x5", dict(ceil_mode=False, count_include_pad=False)),
         (4, None, 1, "2x3x3", dict(ceil_mode=True, count_include_pad=True)),
+        (3, None, 1, "2x3x3", dict(ceil_mode=False, count_include_pad=True)),
+        (3, [2], 1, "2x3x5", dict(ceil_mode=True, count_include_pad=False)),
     )
 ]
 
@@ -102,12 +104,12 @@ CASES = [
     calls("AvgPool1dBackward", *LINES, layouts=LAYOUTS[:3]),
     calls(
         "AdaptiveAvgPool1d",
-        *(dict(input="2x3x9", output_size=[x]) for x in (4, 1, 9)),
+        *(dict(input="2x3x9", output_size=[x]) for x in (4, 1, 9, 15)),
         layouts=LAYOUTS[:3],
     ),
     calls(
         "AdaptiveAvgPool1dBackward",
-        *(dict(input="2x3x9", grad_output=f"2x3x{x}") for x in (4, 1, 9)),
+        *(dict(input="2x3x9", grad_output=f"2x3x{x}") for x in (4, 1, 9, 15)),
         layouts=LAYOUTS[:3],
     ),
     refused(

@@ -1,4 +1,4 @@
-"""Joined tensors."""
+"""Concatenation, stacking and splitting."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
@@ -24,6 +24,7 @@ CASES = [
         dict(input="6", splitSizes=[6], dim=0),
         dict(input="4x5", splitSizes=[0, 3, 1], dim=-2),
         dict(input="0x3", splitSizes=[1, 2], dim=1),
+        dict(input="4x5x6", splitSizes=[1, 5], dim=-1),
         edges="extreme",
     ),
     refused(

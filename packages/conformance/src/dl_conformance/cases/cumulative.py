@@ -1,4 +1,4 @@
-"""Running sums."""
+"""Cumulative sums."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
@@ -12,7 +12,7 @@ CASES = [
         dict(input="0x3", dim=0),
         dict(input="-", dim=0),
     ),
-    # How many there are so far: masks of attention are made of it.
+    # Running counts of True, from which attention masks are computed.
     calls(
         "Cumsum",
         dict(input=T("5x7", dtype="bool"), dim=1),
@@ -23,7 +23,10 @@ CASES = [
         "CumsumBackward",
         *(
             dict(grad_output=s, dim=d)
-            for s, d in (("5x7", 1), ("5x7x3", 0), ("2x300", -1), ("-", 0), ("0x3", 0))
+            for s, d in (
+                *(("5x7", 1), ("5x7x3", 0), ("2x300", -1), ("-", 0), ("0x3", 0)),
+                *(("3x40x9", 1), ("1x1x1", -1), ("2x0x3", 1)),
+            )
         ),
     ),
     refused(

@@ -1,4 +1,4 @@
-"""Elements and slices at positions."""
+"""Elements and slices at indices."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
@@ -31,6 +31,12 @@ CASES = [
         dict(grad="5x4x3", input_sizes=[5, 7, 3], dim=1, index=index("4", 7)),
         dict(grad="9x7", input_sizes=[5, 7], dim=0, index=index("9", 5, "int32")),
         dict(grad="5x0", input_sizes=[5, 7], dim=-1, index=index("0", 7)),
+        dict(
+            grad="4x5x5",
+            input_sizes=[4, 5, 6],
+            dim=-1,
+            index=T("5", values=[3, 0, 3, 1, 3], dtype="int64"),
+        ),
         layouts=LAYOUTS,
     ),
     calls(
@@ -38,6 +44,10 @@ CASES = [
         dict(grad_output="5x3", input="5x7", dim=1, index=index("5x3", 7)),
         dict(grad_output="9x7", input="5x7", dim=0, index=index("9x7", 5)),
         dict(grad_output="2x6x4", input="3x5x4", dim=-2, index=index("2x6x4", 5)),
+        *(
+            dict(grad_output="3x4x2", input="4x5x6", dim=d, index=index("3x4x2", 4))
+            for d in (0, -1)
+        ),
         layouts=LAYOUTS,
     ),
     refused(

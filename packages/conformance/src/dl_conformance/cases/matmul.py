@@ -93,12 +93,24 @@ CASES = [
         dict(grad_output="5x3", input="5x7", weight="3x7", grad_bias=None),
         dict(grad_output="5x3", input="5x7", weight="3x7", grad_input=None),
         dict(grad_output="5x3", input="5x7", weight="3x7", grad_weight=None),
+        dict(grad_output="5x3", input="5x7", weight="3x7", grad_weight=None, grad_bias=None),
+        dict(grad_output="5x3", input="5x7", weight="3x7", grad_input=None, grad_bias=None),
+        dict(grad_output="5x3", input="5x7", weight="3x7", grad_input=None, grad_weight=None),
+        dict(grad_output="3", input="7", weight="3x7"),
+        dict(grad_output="0x3", input="0x7", weight="3x7"),
     ),
     calls(
         "MatmulAllReduce",
         *(
             dict(x1=a, x2=b, bias=c, group="", reduce_op="sum", comm_turn=0, stream_mode=1)
-            for a, b, c in (("5x7", "7x3", "3"), ("33x65", "65x17", None), ("1x1", "1x1", "1"))
+            for a, b, c in (
+                ("5x7", "7x3", "3"),
+                ("33x65", "65x17", None),
+                ("1x1", "1x1", "1"),
+                ("7", "7x3", None),
+                ("2x4x7", "7x3", "3"),
+                ("0x7", "7x3", "3"),
+            )
         ),
     ),
     refused(

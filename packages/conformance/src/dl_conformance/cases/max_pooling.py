@@ -11,16 +11,16 @@ LINES = ("transposed", "strided", "offset")
 
 
 def halved(lead, spatial):
-    """A cell of each window of two cells a side, which lie in those of an adaptive pool too."""
+    """Return indices of a cell in each 2x2 window; adaptive windows contain these cells too."""
     two, none = (2,) * len(spatial), (0,) * len(spatial)
     values = some_positions("max pooling", lead, spatial, two, two, none)
     return T(values.shape, values=values, dtype="int64")
 
 
-def met(lead, spatial, outputs):
-    """Cells in which several gradients meet, far from the windows of most of them.
+def colliding_indices(lead, spatial, outputs):
+    """Return indices that several outputs share, mostly far from the windows of these outputs.
 
-    So lie those of fractional pooling, whose windows lie at random and overlap.
+    Fractional pooling, with its random overlapping windows, produces such indices.
     """
     values = integers("max pooling met", prod(lead) * prod(outputs), 0, prod(spatial) // 4)
     return T((*lead, *outputs), values=values.reshape(*lead, *outputs), dtype="int64")
@@ -98,14 +98,14 @@ LINE_GRADIENT = dict(
 MET_GRADIENT = {
     **GRADIENT,
     "grad_output": "2x3x5x4",
-    "indices": met((2, 3), (7, 6), (5, 4)),
+    "indices": colliding_indices((2, 3), (7, 6), (5, 4)),
     "kernel_size": [3, 3],
     "stride": [1, 1],
 }
 MET_VOLUME_GRADIENT = {
     **VOLUME_GRADIENT,
     "grad_output": "1x2x3x3x3",
-    "indices": met((1, 2), (4, 4, 4), (3, 3, 3)),
+    "indices": colliding_indices((1, 2), (4, 4, 4), (3, 3, 3)),
     "stride": [1, 1, 1],
 }
 
@@ -151,11 +151,18 @@ CASES = [
             input="2x3x8", kernel_size=[3], stride=None, padding=[0], dilation=[1], ceil_mode=True
         ),
         dict(input="3x9", kernel_size=[9], stride=[1], padding=[0], dilation=[1], ceil_mode=False),
+        dict(
+            input="2x3x11", kernel_size=[3], stride=None, padding=[1], dilation=[1], ceil_mode=False
+        ),
+        dict(input="3x11", kernel_size=[2], stride=[3], padding=[0], dilation=[2], ceil_mode=False),
+        dict(
+            input="2x3x11", kernel_size=[3], stride=[2], padding=[1], dilation=[1], ceil_mode=True
+        ),
         layouts=LINES,
     ),
     calls(
         "AdaptiveMaxPool1d AdaptiveMaxPool1dWithIndices",
-        *(dict(input="2x3x9", output_size=[x]) for x in (4, 1, 9)),
+        *(dict(input="2x3x9", output_size=[x]) for x in (4, 1, 9, 15)),
         layouts=LINES,
     ),
     calls(
@@ -164,8 +171,17 @@ CASES = [
         {
             **LINE_GRADIENT,
             "grad_output": "2x3x8",
-            "indices": met((2, 3), (9,), (8,)),
+            "indices": colliding_indices((2, 3), (9,), (8,)),
             "stride": [1],
+        },
+        layouts=LINES,
+    ),
+    calls(
+        "AdaptiveMaxPool1dBackward",
+        {
+            **LINE_GRADIENT,
+            "grad_output": "2x3x15",
+            "indices": colliding_indices((2, 3), (9,), (15,)),
         },
         layouts=LINES,
     ),

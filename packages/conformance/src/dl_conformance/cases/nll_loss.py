@@ -46,7 +46,13 @@ CROSS = [
     cross(s, target, r, w, smooth)
     for s, t in (*SHAPES, ("7", "-"))
     for target in (T(t, low=0, high=6, dtype="int64"), T(s, low=0, high=1))
-    for r, w, smooth in (("mean", "7", 0.0), ("sum", None, 0.125), ("none", "7", 0.25))
+    for r, w, smooth in (
+        ("mean", "7", 0.0),
+        ("sum", None, 0.125),
+        ("none", "7", 0.25),
+        ("mean", "7", 0.125),
+        ("none", None, 0.0),
+    )
 ]
 
 CASES = [

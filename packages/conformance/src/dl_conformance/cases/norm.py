@@ -27,9 +27,17 @@ CASES = [
                 p=p,
             )
             for g, d in (("3x5", [1]), ("-", None), ("4", [0, -1]))
-            for p in (2, 1, 0, 3)
+            for p in (2, 1, 0, 3, None)
         ),
-        # The largest of each line is 16 or there is none.
+        # The absolute values of the smallest elements of each line are 1.
+        dict(
+            grad_output="3x4",
+            self=T("3x4x5", values=[1, -2, 4, -8, 16, 3, -1, 6, -7, 1]),
+            norm=T("3x4", values=[1]),
+            dim=[2],
+            p=-float("inf"),
+        ),
+        # The absolute values of the largest elements of each line are 16.
         dict(
             grad_output="3x4",
             self=T("3x4x5", values=[1, -2, 4, -8, 16, 3, -16, 6, -7, 16]),
@@ -48,7 +56,10 @@ CASES = [
                 (1.0, -1, 1e-12),
                 (3.0, 0, 1e-12),
                 (float("inf"), 1, 1e-12),
+                (-float("inf"), -1, 1e-12),
+                (0.0, 1, 1e-12),
                 (2.0, 2, 100.0),
+                (float("inf"), 0, 100.0),
             )
         ),
         dict(input="2x300", p=2.0, axis=1, eps=1e-12),
@@ -61,6 +72,9 @@ CASES = [
                 (2.0, 1, 1e-12),
                 (1.0, -1, 1e-12),
                 (3.0, 0, 1e-12),
+                (float("inf"), 1, 1e-12),
+                (-float("inf"), -1, 1e-12),
+                (0.0, 1, 1e-12),
                 (2.0, 2, 100.0),
             )
         ),

@@ -34,6 +34,19 @@ CASES = [
             )
             for x, m, w, n in SHAPES
         ),
+        *(
+            dict(
+                grad_output="5x7",
+                input="5x7",
+                weight=None,
+                bias=None,
+                inv_rms=T("5x1", low=0.5, high=2),
+                normalized_shape=[7],
+                eps=1e-3,
+                **absent,
+            )
+            for absent in ({}, dict(grad_bias=None))
+        ),
     ),
     calls(
         "RootMeanSquareNormInp",
@@ -41,7 +54,7 @@ CASES = [
     ),
     calls(
         "FusedAddRootMeanSquareNormInp",
-        # Integers, whose sums every dtype stores exactly.
+        # Integers, so that the sums are exact in every dtype.
         *(
             dict(inoutput=whole(x), residual=whole(x), bias=b and whole(b), scale=w, eps=1e-5)
             for x, b, w in (("7x33", "33", "33"), ("2x3x64", None, "64"))

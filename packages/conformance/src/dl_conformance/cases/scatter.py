@@ -1,4 +1,4 @@
-"""Elements that are written at positions."""
+"""Writes of elements at indices."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
@@ -41,6 +41,7 @@ CASES = [
         dict(input=T("5x7", low=0, high=4, dtype="int64"), num_classes=6),
         dict(input=T("9", values=[3, 0, 1], dtype="int64"), num_classes=-1),
         dict(input=T("-", values=[2], dtype="int64"), num_classes=3),
+        dict(input=T("-", values=[2], dtype="int64"), num_classes=-1),
         layouts=LAYOUTS,
     ),
     refused(

@@ -1,8 +1,11 @@
-"""Positions and ranges of one dimension, cut out, put back, and their gradients."""
+"""Selection, slicing and writing along one dimension, and the gradients."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
-PLACES = [("5x7x3", 1, 4, "5x3"), ("5x7", 0, -1, "7"), ("9", -1, 0, "-"), ("3x0", 0, 2, "0")]
+PLACES = [
+    *(("5x7x3", 1, 4, "5x3"), ("5x7", 0, -1, "7"), ("9", -1, 0, "-"), ("3x0", 0, 2, "0")),
+    ("5x6x7", -3, -5, "6x7"),
+]
 RANGES = [
     ("5x7x3", 1, 1, 6, 2, "5x3x3"),
     ("5x7", 0, 0, 5, 1, "5x7"),
@@ -10,6 +13,8 @@ RANGES = [
     ("4x9", -1, -5, -1, 3, "4x2"),
     ("4x9", 1, 2, 100, 1, "4x7"),
     ("4x9", 1, 6, 3, 1, "4x0"),
+    ("5x6x7", 1, -99, 99, 3, "5x2x7"),
+    ("5x6x7", 2, 2, 3, 9, "5x6x1"),
 ]
 
 

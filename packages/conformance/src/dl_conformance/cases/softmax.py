@@ -4,7 +4,7 @@ from dl_conformance.vocabulary import T, calls, refused
 
 SHAPES = [("5x7", 1), ("5x7", 0), ("3x5x4", -2), ("2x257", 1), ("0x3", 1), ("-", 0), ("2x3x4x5", 1)]
 WIDE = dict(low=-8, high=8)
-# Lines with NaN, with nothing but minus infinity, with infinity, and with numbers.
+# Lines with NaN, with only minus infinity, with infinity, and with finite numbers.
 NAN, INF = float("nan"), float("inf")
 ENDS = [NAN, -INF, INF, -INF, 0.5, -INF, -1.0, 2.0, 0.0, -INF, 0.5, 1.0]
 NOT_FINITE = [("3x4", 0), ("3x4", 1), ("3x4x1", 0), ("300x4", 0), ("3x300x4", 0)]
@@ -39,11 +39,12 @@ CASES = [
             dict(
                 grad_output="2x3x7x9",
                 output=T("2x3x7x9", low=0, high=0.25),
-                mask=T(m, dtype="bool"),
+                mask=T(m, dtype=k, low=0, high=1),
                 scale=0.75,
                 fixed_triu_mask=t,
             )
-            for m in ("2x1x7x9", "9")
+            for m in ("2x1x7x9", "2x3x7x9", "9")
+            for k in ("bool", "uint8")
             for t in (False, True)
         ),
     ),

@@ -1,4 +1,4 @@
-"""Sorted elements and their positions."""
+"""Sorted elements and their indices."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
@@ -48,6 +48,25 @@ CASES = [
             dim=-1,
             indices=T("4", low=0, high=6, dtype="int64"),
             sizes=[4, 7],
+            keepdim=False,
+        ),
+        dict(
+            grad_output="4x3x6",
+            dim=1,
+            # Distinct along dim 1.
+            indices=T(
+                "4x3x6",
+                values=[(i + 2 * j + k) % 5 for i in range(4) for j in range(3) for k in range(6)],
+                dtype="int64",
+            ),
+            sizes=[4, 5, 6],
+            keepdim=True,
+        ),
+        dict(
+            grad_output="5x6",
+            dim=0,
+            indices=T("5x6", low=0, high=3, dtype="int64"),
+            sizes=[4, 5, 6],
             keepdim=False,
         ),
         dict(

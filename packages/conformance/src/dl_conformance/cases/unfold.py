@@ -1,4 +1,4 @@
-"""Windows of images as columns, and the way back."""
+"""Unfolding of image windows to columns, and the inverse."""
 
 from dl_conformance.vocabulary import T, calls, refused
 
@@ -24,6 +24,7 @@ CASES = [
         "UnfoldBackward",
         dict(grad_output="3x4x4", input_sizes=[3, 10], dim=1, size=4, step=2),
         dict(grad_output="3x5x3", input_sizes=[7, 5], dim=0, size=3, step=2),
+        dict(grad_output="2x5x2", input_sizes=[7, 5], dim=0, size=2, step=3),
         layouts=LAYOUTS,
     ),
     calls(
@@ -35,6 +36,8 @@ CASES = [
                 ("5x9x2", -2, 9, 1),
                 ("7", 0, 2, 3),
                 ("4x5", 0, 1, 1),
+                ("5x6x7", 0, 3, 1),
+                ("5x6x7", -1, 5, 9),
             )
         ),
         edges="extreme",

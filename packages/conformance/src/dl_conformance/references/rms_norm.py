@@ -48,21 +48,18 @@ def rms_norm_backward(
 
     value = inv_rms * (slope - scaled * average(slope * scaled))
     size = inv_rms * (np.abs(slope) + np.abs(scaled) * average(np.abs(slope * scaled)))
-    terms = grad_output * scaled
-    result: dict[str, Any] = {
+    terms, total = grad_output * scaled, np.abs(grad_output).sum(axis=outer)
+    return {
         "grad_input": Expected(value, count, 2 * np.abs(size)),
         "grad_weight": Expected(terms.sum(axis=outer), rows, np.abs(terms).sum(axis=outer)),
+        "grad_bias": Expected(grad_output.sum(axis=outer), rows, total),
     }
-    if bias is not None:
-        total = np.abs(grad_output).sum(axis=outer)
-        result["grad_bias"] = Expected(grad_output.sum(axis=outer), rows, total)
-    return result
 
 
 def _normalized(value: Array, sizes: Array, scale: Array, eps: float) -> Expected:
     count = value.shape[-1]
     inverse = 1 / np.sqrt(np.mean(value * value, axis=-1, keepdims=True) + np.float32(eps))
-    # An error of the elements is one of the element itself and of the mean of their squares.
+    # An error of the input affects the element itself and the mean of squares.
     spread = np.mean(np.abs(value) * sizes, axis=-1, keepdims=True) * inverse**2
     size = np.abs(scale) * inverse * (sizes + np.abs(value) * (1 + spread))
     return Expected(value * inverse * scale, count + 4, size)
@@ -77,7 +74,7 @@ def root_mean_square_norm(*, inoutput: Array, scale: Array, eps: float) -> dict[
 def fused_add_root_mean_square_norm(
     *, inoutput: Array, residual: Array, bias: Any, scale: Array, eps: float
 ) -> dict[str, Any]:
-    """The sum becomes the residual; what is normalized is the sum as it is stored."""
+    """Return the normalized sum and the residual; the stored (rounded) sum is normalized."""
     shift = 0 if bias is None else bias
     total, size = inoutput + residual + shift, np.abs(inoutput) + np.abs(residual) + np.abs(shift)
     return {
