@@ -218,6 +218,19 @@ def environment(session: nox.Session) -> None:
     stamp.write_text(state_of(wheels()))
 
 
+@nox.session(default=False)
+def dev(session: nox.Session) -> None:
+    """The editable environment, for work on the packages; run it again after editing C++."""
+    wanted = ("pip", "wheel", 'tomli; python_version < "3.11"', *libraries(main_job()))
+    every = (*CONSTRAINTS, TORCH, *wanted, *TRAIN, *FRAMEWORKS, *TEST)
+    state = CONSTRAINTS_FILE.read_text() + repr(every)
+    stamp = session.env_dir / "stamp"
+    if not stamp.exists() or stamp.read_text() != state:
+        session.install(*every)
+        stamp.write_text(state)
+    session.run("python", "-m", "tools.dev", *session.posargs)
+
+
 def remove_our_packages(session: nox.Session) -> None:
     """Uninstall what an earlier run installed: pip would keep an equal version of other content."""
     metadata = session.env_dir.glob("lib/python*/site-packages/dl_*.dist-info")

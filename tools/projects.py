@@ -18,7 +18,7 @@ else:
 
 ROOT = Path(__file__).parents[1]
 # Files left by builds and tools, or without influence on the wheel.
-NOT_SOURCES = {"build", "dist", "tests", "__pycache__"}
+NOT_SOURCES = {"build", "dist", "tests", "__pycache__", "_build_info.py"}
 
 
 def normalised(requirement: str) -> str:
@@ -35,8 +35,8 @@ class Project:
 
     The table ``tool.dl`` declares requirements that not every machine meets: ``device-compiler`` is
     a program, and ``found-by`` a function, as ``module:name``, that raises the reason why it is
-    missing. Then the wheel is skipped. ``build-variables`` are read by its setup.py. Sessions read
-    ``reference``, which is true for the vendor whose device every machine has.
+    missing. Then the wheel is skipped. ``build-variables`` are read by its setup.py. ``reference``
+    is true for the vendor whose device every machine has.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Project:
     device_compiler: str | None = None
     found_by: str | None = None
     build_variables: tuple[str, ...] = ()
+    is_reference: bool = False
 
     @classmethod
     def read(cls, folder: Path, *, test_only: bool) -> Project:
@@ -64,7 +65,13 @@ class Project:
             options.get("device-compiler"),
             options.get("found-by"),
             tuple(options.get("build-variables", ())),
+            options.get("reference", False),
         )
+
+    @property
+    def compiles(self) -> bool:
+        """True if the wheel has libraries."""
+        return (self.folder / "csrc").is_dir()
 
     def sources(self) -> Iterator[Path]:
         """Yield the source files of the wheel, in a fixed order."""
@@ -74,7 +81,8 @@ class Project:
                 part in NOT_SOURCES or part.startswith(".") or part.endswith(".egg-info")
                 for part in parts
             )
-            if path.is_file() and not ignored and path.suffix not in {".so", ".pyc"}:
+            built = path.suffix == ".pyc" or ".so" in path.suffixes
+            if path.is_file() and not ignored and not built:
                 yield path
 
     def digest(self, foundations: Iterable[str]) -> str:

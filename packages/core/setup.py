@@ -40,7 +40,11 @@ class BuildWithRecord(build_py):
 
     def run(self) -> None:
         super().run()
-        record = Path(self.build_lib) / "dl_core" / "_build_info.py"
+        # An editable install imports the package from the source tree.
+        folder = (
+            self.get_package_dir("dl_core") if self.editable_mode else f"{self.build_lib}/dl_core"
+        )
+        record = Path(folder) / "_build_info.py"
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text(
             f'"""Written by setup.py at build time."""\n\nTORCH_VERSION = "{torch.__version__}"\n',
@@ -74,6 +78,8 @@ UNITS = (
 class BuildInUnits(BuildExtension):
     """Compiles many files at a time, with torch's headers parsed beforehand."""
 
+    # Settings of build_ext in configuration files would otherwise be lost in editable installs.
+    command_name = "build_ext"
     HEADERS = ("ATen/core/Tensor.h", "ATen/core/dispatch/Dispatcher.h", "torch/library.h")
 
     def build_extension(self, ext: Extension) -> None:

@@ -15,7 +15,7 @@ SUFFIXES = {
     *(".c", ".h", ".cpp", ".hpp", ".inc", ".cu", ".hip"),
     *(".md", ".txt", ".png", ".css", ".js", ".expected"),
 }
-WITHOUT_SUFFIX = {"LICENSE", "NOTICE", "nox", "run", ".gitignore", ".clang-format"}
+WITHOUT_SUFFIX = {"LICENSE", "NOTICE", "nox", "run", ".gitignore", ".clang-format", ".clangd"}
 
 
 def strays(paths: list[str]) -> list[str]:

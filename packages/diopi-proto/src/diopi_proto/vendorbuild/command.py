@@ -72,6 +72,9 @@ class build_vendor_library(build_ext):  # type: ignore[misc]  # noqa: N801 - set
     A wheel that holds only such libraries works with every Python 3 and is tagged so.
     """
 
+    # Settings of build_ext in configuration files would otherwise be lost in editable installs.
+    command_name = "build_ext"
+
     def run(self) -> None:
         if all(isinstance(extension, VendorLibrary) for extension in self.extensions):
             self._tag_wheel()
