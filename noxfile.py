@@ -8,157 +8,80 @@ have a compiler, and each release of ``torch-matrix`` an environment of its own.
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import json
 import os
-import shlex
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 import nox
 import nox.project
+
+# nox runs this file by its path, from an environment of its own.
+sys.path.insert(0, str(Path(__file__).parent))
+
+from tools.sessions.devices import (
+    HAS_GPU,
+    WITHOUT_DEVICE,
+    demand_device,
+    demand_gpu,
+    has_device,
+    visible,
+)
+from tools.sessions.environments import (
+    AUTOLOAD_OFF,
+    BUILD,
+    DIST,
+    MISFIT_OF_TORCHVISION,
+    WITH_VENDOR,
+    WITHOUT_VENDOR,
+    find_nvcc,
+    is_current,
+    python_of,
+    remove_our_packages,
+    state_of,
+    wheels,
+    whole_environment,
+)
+from tools.sessions.requirements import (
+    CHECK,
+    CONSTRAINTS,
+    CONSTRAINTS_FILE,
+    DISASSEMBLERS,
+    FRAMEWORKS,
+    NVCC,
+    RELEASES,
+    ROOT,
+    TEST,
+    TORCH,
+    TRAIN,
+)
+from tools.sessions.sources import (
+    GENERATORS,
+    cpp_sources,
+    source_path,
+)
+from tools.sessions.suites import (
+    ALSO_WITHOUT_TORCH,
+    EXTRAS_OF_AUTOTUNE,
+    TORCH_FREE,
+    WHOLE_PACKAGES,
+    Suite,
+    passed_tests,
+    run_conformance,
+    run_tests,
+)
+from tools.sessions.vendors import (
+    libraries,
+    main_job,
+    reference_vendor,
+    vendors,
+)
 
 nox.needs_version = ">=2025.2"
 # An environment is made once; `environment` then follows the wheels by itself. For a fresh start:
 # --reuse-venv=never
 nox.options.reuse_venv = "yes"
 nox.options.sessions = ["lint", "tests"]
-
-# A folder of tests, and what the environment says there.
-Suite = tuple[str, Mapping[str, str]]
-# A table of a pyproject.toml.
-Metadata = Mapping[str, Any]
-
-ROOT = Path(__file__).parent
-CONSTRAINTS_FILE = ROOT / "constraints.txt"
-CONSTRAINTS = ("--constraint", str(CONSTRAINTS_FILE))
-DIST = ROOT / "dist"
-BUILD = ROOT / "build"
-
-TORCH = "torch==2.13.0"
-# The torch releases that dl-core is built for, see `torch-matrix`.
-RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.toml")
-TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
-# Frameworks that dl-integrations is tested with, about 30 MB; TRAIN has transformers.
-FRAMEWORKS = ("accelerate", "lightning")
-TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
-CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML")
-# The compiler of CUDA; what it needs of its other parts must have the same version.
-NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
-# Disassemblers of its machine code; cuobjdump calls nvdisasm.
-DISASSEMBLERS = ("nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm")
-# Checks of `import torch` before and after the first vendor wheel is installed.
-WITHOUT_VENDOR = """
-import torch
-assert torch._C._get_privateuse1_backend_name() == "privateuseone", "dl registered without a vendor"
-assert torch.accelerator.current_accelerator() is None
-"""
-WITH_VENDOR = """
-import torch
-assert torch.randn(3, device="dl").device == torch.device("dl", 0)
-"""
-AUTOLOAD_OFF = {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
-# Exits with 0 if a vendor has a device on this machine.
-HAS_DEVICE = """
-import sys, torch
-sys.exit(not (hasattr(torch, "dl") and torch.dl.is_available()))
-"""
-# Exits with 0 if a vendor has a device with memory of its own, such as a GPU.
-HAS_GPU = """
-import sys, torch
-if not (hasattr(torch, "dl") and torch.dl.is_available()):
-    sys.exit(1)
-from dl_core import _C
-sys.exit(bool(_C.device_info(0)["host_accessible"]))
-"""
-# Makes sessions of a vendor without a device skip ("skip") instead of failing.
-WITHOUT_DEVICE = "DL_NOX_WITHOUT_DEVICE"
-# Why the torchvision that is installed does not fit the torch that is; nothing where it does.
-MISFIT_OF_TORCHVISION = """
-try:
-    import torchvision
-except Exception as error:
-    print(f"{type(error).__name__}: {error}")
-"""
-# Makes `tests` run all that the packages' own tests sample; `full` sets it.
-WHOLE_PACKAGES = "DL_NOX_WHOLE_PACKAGES"
-# Tested in an environment without torch, each with no other wheel of ours than those before it.
-TORCH_FREE = {
-    "packages/diopi-proto/tests": "dl_diopi_proto-",
-    "packages/graph/tests": "dl_graph-",
-}
-# Tested there too, with all wheels; the environment with torch runs only what needs torch.
-ALSO_WITHOUT_TORCH = ("packages/conformance/tests",)
-
-# Tests of dl-autotune that need an extra of their own, which `environment` does not have.
-EXTRAS_OF_AUTOTUNE = tuple(
-    f"packages/autotune/tests/test_{name}.py" for name in ("kernel_tuner", "ray", "tuner")
-)
-
-# One in twenty cases of each test function runs, others for each commit; `full` runs all. Not
-# sampled are the rules of the repository, and TORCH_FREE, which lacks the plugin's requirements.
-DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/architecture")
-
-# Generators of committed files; with --check they compare instead of writing.
-GENERATORS = (
-    ("-m", "diopi_proto.generate"),
-    ("packages/graph/codegen/generate.py",),
-    ("packages/core/codegen/generate.py",),
-    ("packages/core/codegen/required_overloads.py",),
-    ("packages/kernels/codegen/chebyshev_tables.py",),
-)
-CPP_SUFFIXES = {".c", ".h", ".cpp", ".hpp", ".cu", ".hip", ".inc"}
-
-
-def python_of(session: nox.Session, environment: str) -> str:
-    """Return the interpreter of another session's environment."""
-    return str(session.cache_dir.parent / environment / "bin" / "python")
-
-
-def wheels() -> list[Path]:
-    return sorted(DIST.glob("*.whl"))
-
-
-def vendors() -> dict[str, Metadata]:
-    """The project tables of packages/vendor-*, by the name that DL_VENDORS knows each by."""
-    found: dict[str, Metadata] = {}
-    for path in sorted(ROOT.glob("packages/vendor-*/pyproject.toml")):
-        project = nox.project.load_toml(path)["project"]
-        # A package without a plugin is not a vendor: vendors are built with it.
-        for name in project.get("entry-points", {}).get("dl", {}):
-            found[name] = project
-    return found
-
-
-def reference_vendor() -> str:
-    """Return the name of the vendor whose device every machine has, by ``tool.dl.reference``."""
-    for name in vendors():
-        metadata = nox.project.load_toml(ROOT / "packages" / f"vendor-{name}" / "pyproject.toml")
-        if metadata.get("tool", {}).get("dl", {}).get("reference"):
-            return name
-    raise LookupError("no packages/vendor-*/pyproject.toml says tool.dl.reference = true")
-
-
-def main_job() -> tuple[str, str]:
-    """Return the wheels that the main job needs, but those that they need themselves."""
-    return "dl-core", vendors()[reference_vendor()]["name"]
-
-
-def libraries(names: Iterable[str] = ()) -> list[str]:
-    """Return the extras of these vendor wheels (default: of all), but those for tests.
-
-    They are libraries that a vendor loads where they are installed.
-    """
-    chosen = [x for x in vendors().values() if not names or x["name"] in names]
-    extras = (project.get("optional-dependencies", {}) for project in chosen)
-    return sorted({x for each in extras for name in each if name != "test" for x in each[name]})
 
 
 @nox.session(default=False)
@@ -180,21 +103,6 @@ def toolchain(session: nox.Session) -> None:
 def build(session: nox.Session) -> None:
     """Build every wheel whose sources have changed into dist/ (every wheel after rm -r dist)."""
     session.run(python_of(session, "toolchain"), "-m", "tools.build_wheels", external=True)
-
-
-def state_of(installed: Iterable[Path]) -> str:
-    """Return a hash of what an environment with these wheels is made from."""
-    state = hashlib.sha256((ROOT / "constraints.txt").read_bytes())
-    state.update(Path(__file__).read_bytes())
-    state.update(repr(libraries()).encode())
-    for wheel in installed:
-        state.update(wheel.name.encode() + wheel.read_bytes())
-    return state.hexdigest()
-
-
-def is_current(stamp: Path, installed: Iterable[Path]) -> bool:
-    """Return True if the environment of a stamp was made from these wheels."""
-    return stamp.exists() and stamp.read_text() == state_of(installed)
 
 
 @nox.session(requires=["build"], default=False)
@@ -231,14 +139,6 @@ def dev(session: nox.Session) -> None:
     session.run("python", "-m", "tools.dev", *session.posargs)
 
 
-def remove_our_packages(session: nox.Session) -> None:
-    """Uninstall what an earlier run installed: pip would keep an equal version of other content."""
-    metadata = session.env_dir.glob("lib/python*/site-packages/dl_*.dist-info")
-    names = [path.name.split("-")[0] for path in metadata]
-    if names:
-        session.run("python", "-m", "pip", "uninstall", "--quiet", "--yes", *names)
-
-
 @nox.session(name="train-build", venv_backend="none", requires=["toolchain"], default=False)
 def train_build(session: nox.Session) -> None:
     """Build the wheels that the main job needs, a quarter of all."""
@@ -259,11 +159,6 @@ def train_environment(session: nox.Session) -> None:
     remove_our_packages(session)
     session.install(*CONSTRAINTS, TORCH, *map(str, needed), *libraries(main_job()), *TRAIN)
     stamp.write_text(state_of(needed))
-
-
-def whole_environment(session: nox.Session) -> Path:
-    """Return the stamp of the environment with all wheels."""
-    return session.cache_dir.parent / "environment" / "stamp"
 
 
 @nox.session(venv_backend="none", requires=["train-environment"])
@@ -294,15 +189,6 @@ def torch_free(session: nox.Session) -> None:
     noting = [(x, {**env, **passed_tests("--passed-to", x)}) for x in ALSO_WITHOUT_TORCH]
     if failed := run_tests(session, python, noting):
         session.error(f"failed without torch: {', '.join(failed)}")
-
-
-def passed_tests(option: str, folder: str) -> dict[str, str]:
-    """Return the environment that makes pytest record, or skip, tests that passed without torch."""
-    BUILD.mkdir(exist_ok=True)
-    file = BUILD / f"passed-without-torch-{folder.replace('/', '-')}.txt"
-    # In one word, or pytest takes the file for a folder of tests, and another root for its own.
-    options = ("-p", "tools.passed_tests", f"{option}={file}")
-    return {"PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} {shlex.join(options)}"}
 
 
 @nox.session(venv_backend="none", requires=["environment", "torch-free"])
@@ -347,110 +233,6 @@ def autotune_extras(session: nox.Session) -> None:
         *("python", "-m", "pytest", *EXTRAS_OF_AUTOTUNE, *session.posargs),
         env={"PATH": os.pathsep.join([session.bin, os.environ["PATH"]]), "DL_TEST_SAMPLE": "1"},
     )
-
-
-@functools.cache  # each answer costs an import of torch, and the sessions ask again and again
-def has_device(python: str, vendor: str | None, program: str = HAS_DEVICE) -> bool:
-    """Return True if a vendor of the environment has a device on this machine.
-
-    :param vendor: None stands for the vendor that torch would select by itself.
-    :param program: the check, a program that exits with 0.
-    """
-    env = {name: value for name, value in os.environ.items() if name != "DL_VENDORS"}
-    if vendor is not None:
-        env["DL_VENDORS"] = vendor
-    # Away from the sources, so that nothing is imported from there.
-    with TemporaryDirectory() as folder:
-        command = [str(Path(python).absolute()), "-c", program]
-        return subprocess.run(command, env=env, cwd=folder, check=False).returncode == 0
-
-
-def visible(python: str) -> dict[str, str]:
-    """Return the environment that makes a device visible where torch would see none by itself.
-
-    An accelerator's wheel without a device here hides the CPU reference. DL_VENDORS, where it is
-    set, is not changed.
-    """
-    if os.environ.get("DL_VENDORS") or has_device(python, None):
-        return {}
-    return {"DL_VENDORS": ",".join(name for name in vendors() if has_device(python, name))}
-
-
-def demand_device(session: nox.Session, python: str, vendor: str) -> None:
-    """Fail where a vendor has no device, so that silence is not mistaken for success."""
-    if has_device(python, vendor):
-        return
-    with TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [str(Path(python).absolute()), "-m", "dl_core", "doctor", "--json"],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    said = {found["name"]: found for found in json.loads(done.stdout)["vendors"]}.get(vendor, {})
-    reason = said.get("no_device") or said.get("error") or "its wheel was not built"
-    message = f"vendor {vendor} has no device here, so nothing was run: {reason}"
-    # `full` runs what this machine can.
-    if os.environ.get(WITHOUT_DEVICE) == "skip":
-        session.skip(message)
-    session.error(message)
-
-
-def demand_gpu(session: nox.Session, python: str) -> str:
-    """Return the vendor to time: the one that DL_VENDORS names, or the first with a GPU here."""
-    if named := os.environ.get("DL_VENDORS"):
-        return named
-    for name in vendors():
-        if has_device(python, name, HAS_GPU):
-            return name
-    message = f"none of the vendors {', '.join(vendors())} has a GPU here, so nothing was timed"
-    if os.environ.get(WITHOUT_DEVICE) == "skip":
-        session.skip(message)
-    session.error(message)
-    return None
-
-
-def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> list[str]:
-    """Run pytest for each suite, in processes that start as a user's would; return what failed.
-
-    There are as many at a time as processors. What a process writes is shown when it has ended.
-    """
-    # Tests that are named run whole.
-    drawn = () if session.posargs or WHOLE_PACKAGES in os.environ else DRAWN
-
-    def run(suite: Suite) -> subprocess.CompletedProcess[str]:
-        folder, env = suite
-        options = (*session.posargs, *(drawn if folder not in TORCH_FREE else ()))
-        return subprocess.run(
-            [python, "-m", "pytest", folder, *options],
-            # Those that wait for a thread leave the processor to another suite.
-            env={"OMP_WAIT_POLICY": "passive", **os.environ, **env},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-
-    failed = []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        running: dict[Future[subprocess.CompletedProcess[str]], str] = {}
-        for folder, env in suites:
-            if any(ROOT.glob(f"{folder}/**/test_*.py")):
-                name = " on ".join([folder, *filter(None, [env.get("DL_VENDORS")])])
-                running[pool.submit(run, (folder, env))] = name
-        session.log(f"testing: {', '.join(running.values())}")
-        for future in as_completed(running):
-            done = future.result()
-            sys.stdout.write(done.stdout)
-            sys.stdout.flush()
-            # 5: no test matches the options.
-            verdict = "passed" if done.returncode in (0, 5) else "failed"
-            session.log(f"{running[future]}: {verdict}")
-            if verdict == "failed":
-                failed.append(running[future])
-    return failed
 
 
 @nox.session(venv_backend="none", requires=["environment"], default=False)
@@ -565,13 +347,6 @@ def clean_models(session: nox.Session) -> None:
 FAULTS = ("gpu-faults", "emulated-gpu", "diagnose-faults", "clean-models")
 
 
-def find_nvcc(folder: Path) -> str | None:
-    """Return the nvcc of NVIDIA's wheels next to an interpreter, else the one of builds."""
-    of_wheels = sorted(folder.parent.glob("lib/python*/site-packages/nvidia/cu*/bin/nvcc"))
-    named = os.environ.get("NVCC") or shutil.which("nvcc")
-    return named or (str(of_wheels[-1]) if of_wheels else None)
-
-
 @nox.session(name="gpu-code", default=False)
 def gpu_code(session: nox.Session) -> None:
     """Hold the machine code of GPU kernels against torch's; `--update` writes the report."""
@@ -581,13 +356,6 @@ def gpu_code(session: nox.Session) -> None:
     folders = session.env_dir.glob("lib/python*/site-packages/nvidia/cu*/bin")
     path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
     session.run("python", "-m", "tools.gpu_code", *session.posargs, env={"PATH": path})
-
-
-def source_path(*patterns: str) -> tuple[list[str], dict[str, str]]:
-    """The folders of Python sources that match, and variables that make them importable."""
-    found = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
-    path = os.pathsep.join(str(ROOT / folder) for folder in found)
-    return found, {"PYTHONPATH": path, "MYPYPATH": path, **AUTOLOAD_OFF}
 
 
 @nox.session(venv_backend="none", requires=["toolchain"], default=False)
@@ -632,21 +400,6 @@ def units(session: nox.Session) -> None:
     """Compile every C++ file of dl-core alone: each includes what it uses."""
     python = python_of(session, "toolchain")
     session.run(python, "tools/compile_alone.py", *session.posargs, external=True)
-
-
-def cpp_sources() -> list[str]:
-    """Return the C and C++ files that people write."""
-    kept = []
-    for path in sorted(
-        x for top in ("packages", "tests", "examples") for x in ROOT.glob(f"{top}/**/*")
-    ):
-        name = path.relative_to(ROOT)
-        if path.suffix not in CPP_SUFFIXES or ".gen." in path.name or "build" in name.parts:
-            continue
-        # The notice stands below the description, where there is one.
-        if "Generated by" not in path.read_text()[:2000]:
-            kept.append(str(name))
-    return kept
 
 
 # Benchmarks of GPUs.
@@ -707,15 +460,6 @@ def add_models(vendor: str) -> None:
     declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
     declare(models)
     MODELS.append(name)
-
-
-def run_conformance(session: nox.Session, python: str, vendor: str) -> Path:
-    """Run the conformance suite on a vendor; return the report."""
-    report = BUILD / "conformance" / f"{vendor}.json"
-    report.parent.mkdir(parents=True, exist_ok=True)
-    command = (python, "-m", "dl_conformance", "--vendor", vendor, "--json", str(report))
-    session.run(*command, *session.posargs, external=True)
-    return report
 
 
 def add_conformance(vendor: str) -> None:

@@ -83,7 +83,8 @@ def test_paths_that_are_named_are_there(document: str) -> None:
 
 def test_sessions_name_no_vendor() -> None:
     """Sessions find vendors in packages/vendor-*: a new vendor changes only its own files."""
-    text = (ROOT / "noxfile.py").read_text(encoding="utf-8")
+    files = (ROOT / "noxfile.py", *ROOT.glob("tools/sessions/*.py"))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     for path in ROOT.glob("packages/vendor-*/pyproject.toml"):
         project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
         for name in project.get("entry-points", {}).get("dl", {}):

@@ -1,0 +1,23 @@
+"""What the sessions install, in versions that constraints.txt pins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nox.project
+
+ROOT = Path(__file__).parents[2]
+CONSTRAINTS_FILE = ROOT / "constraints.txt"
+CONSTRAINTS = ("--constraint", str(CONSTRAINTS_FILE))
+TORCH = "torch==2.13.0"
+# The torch releases that dl-core is built for, see `torch-matrix`.
+RELEASES = nox.project.load_toml(ROOT / "tools" / "torch_matrix" / "releases.toml")
+TRAIN = ("transformers", "scikit-learn", "matplotlib", "rich")
+# Frameworks that dl-integrations is tested with, about 30 MB; TRAIN has transformers.
+FRAMEWORKS = ("accelerate", "lightning")
+TEST = ("pytest", "hypothesis", "pyyaml", "setuptools", "ninja", "expecttest")
+CHECK = ("ruff", "mypy", "clang-format", "nox", "pluggy", "pyyaml", "pytest", "types-PyYAML")
+# The compiler of CUDA; what it needs of its other parts must have the same version.
+NVCC = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
+# Disassemblers of its machine code; cuobjdump calls nvdisasm.
+DISASSEMBLERS = ("nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm")
