@@ -202,7 +202,8 @@ def tests(session: nox.Session) -> None:
     if wheels_for_tests:
         options = ("--quiet", "--no-deps", "--no-index", "--target", str(plugins))
         session.run(python, "-m", "pip", "install", *options, *wheels_for_tests, external=True)
-    patterns = ("packages/*/tests", "packages/compat/*/tests", "tests/plugins/*/tests")
+    places = ("packages/*", "packages/compat/*", "tests/plugins/*", "examples/*")
+    patterns = [f"{place}/tests" for place in places]
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
     rest = [folder for folder in folders if folder not in (*TORCH_FREE, *ALSO_WITHOUT_TORCH)]
     env = {"PYTHONPATH": str(plugins)}
@@ -373,7 +374,8 @@ def lint(session: nox.Session) -> None:
     """Check formatting, types, generated files, operator families, wording, commit messages."""
     python = python_of(session, "toolchain")
     clang_format = str(Path(python).with_name("clang-format"))
-    sources, env = source_path("packages/*/src", "packages/compat/*/src", "tests/plugins/*/src")
+    places = ("packages/*", "packages/compat/*", "tests/plugins/*", "examples/*")
+    sources, env = source_path(*(f"{place}/src" for place in places))
     commands = {
         "ruff check": (python, "-m", "ruff", "check", "."),
         "ruff format": (python, "-m", "ruff", "format", "--check", "."),

@@ -100,7 +100,12 @@ class Project:
 def in_build_order() -> list[Project]:
     """Return every project, after its build requirements."""
     found: dict[str, Project] = {}
-    patterns = (("packages/*", False), ("packages/compat/*", False), ("tests/plugins/*", True))
+    patterns = (
+        ("packages/*", False),
+        ("packages/compat/*", False),
+        ("tests/plugins/*", True),
+        ("examples/vendor-onefile", True),
+    )
     for pattern, test_only in patterns:
         for folder in sorted(ROOT.glob(pattern)):
             if (folder / "pyproject.toml").exists():

@@ -1,4 +1,4 @@
-"""The editable environment: which packages it has, and what editors are told about their files."""
+"""The editable environment: its packages, and the compile commands for editors."""
 
 from __future__ import annotations
 

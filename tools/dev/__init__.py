@@ -1,1 +1,1 @@
-"""The environment of ``tools/nox -s dev``: editable packages, and what an editor needs to know."""
+"""The environment of ``tools/nox -s dev``: editable packages, and compile commands for editors."""

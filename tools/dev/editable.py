@@ -24,8 +24,8 @@ TOGETHER = "DL_BUILD_TOGETHER"
 def choose_projects(names: Iterable[str], projects: Sequence[Project]) -> list[Project]:
     """Return the projects to install, in build order.
 
-    These are the reference vendor, every package that compiles nothing, the named ones, and what
-    all of them need.
+    These are the reference vendor, every package that compiles nothing, the named ones, and their
+    requirements.
 
     :raises ValueError: there is no project of a name.
     """

@@ -1,1 +1,1 @@
-"""What the sessions of noxfile.py have in common; imports nothing but nox."""
+"""Helpers and constants of the sessions in noxfile.py; they import nothing but nox."""

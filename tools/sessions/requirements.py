@@ -1,4 +1,4 @@
-"""What the sessions install, in versions that constraints.txt pins."""
+"""Requirements that the sessions install, in versions that constraints.txt pins."""
 
 from __future__ import annotations
 

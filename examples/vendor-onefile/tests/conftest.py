@@ -14,8 +14,7 @@ RunTorch = Callable[..., str]
 
 @pytest.fixture
 def run_torch() -> RunTorch:
-    """Run code in a process of its own, where this vendor's cards are dl:0 and dl:1; what it
-    prints."""
+    """Run code in a new process, where dl:0 and dl:1 are this vendor's devices; return its output."""
 
     def run(code: str, **variables: str) -> str:
         done = subprocess.run(

@@ -1,11 +1,11 @@
-"""The vendor under torch: six operators on the card, everything else on the CPU with copies."""
+"""The vendor under torch: six operators on the device, all others on the CPU with copies."""
 
 from __future__ import annotations
 
 from conftest import RunTorch
 
 
-def test_tensors_go_to_the_card_and_back(run_torch: RunTorch) -> None:
+def test_tensors_go_to_the_device_and_back(run_torch: RunTorch) -> None:
     said = run_torch("""
 for device in ("dl:0", "dl:1"):
     for x in (torch.randn(3, 4), torch.arange(5), torch.tensor([True, False]), torch.empty(0, 2),
@@ -17,7 +17,7 @@ print(torch.dl.get_device_name(1), torch.dl.device_count())
     assert said == "test card 1 2"
 
 
-def test_six_operators_run_on_the_card(run_torch: RunTorch) -> None:
+def test_six_operators_run_on_the_device(run_torch: RunTorch) -> None:
     run_torch("""
 torch.manual_seed(0)
 x, y, row = torch.randn(3, 4), torch.randn(3, 4), torch.randn(4)
@@ -87,7 +87,7 @@ os._exit(0)
 
 
 def test_overlapping_copies_are_torchs(run_torch: RunTorch) -> None:
-    """What torch refuses is refused; what it allows has its result."""
+    """Copies raise an error where torch raises one, and otherwise have torch's result."""
     run_torch("""
 def outcome(make, device):
     x = torch.arange(12.0).to(device)
@@ -120,6 +120,6 @@ assert refused == 5
 """)
 
 
-def test_no_card_is_no_error(run_torch: RunTorch) -> None:
+def test_a_machine_without_a_device_raises_no_error(run_torch: RunTorch) -> None:
     said = run_torch("print(hasattr(torch, 'dl') and torch.dl.is_available())", CARD_DEVICES="0")
     assert said == "False"

@@ -1,4 +1,4 @@
-"""What dl finds through the entry point ``onefile``."""
+"""Plugin of the entry point ``onefile``."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def dl_vendor() -> VendorDescriptor:
     """An accelerator, behind the asynchronous test vendor where both are installed."""
     return VendorDescriptor(
         name="onefile",
-        library=Path(__file__).parent / "lib" / "libdl_vendor_onefile_test.so",
+        library=Path(__file__).parent / "lib" / "libdl_vendor_onefile.so",
         version="0.1.0",
         priority=5,
     )

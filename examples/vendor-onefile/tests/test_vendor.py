@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from diopi_proto import OperatorError, Vendor, VendorError, load_vendor
-from dl_vendor_onefile_test.plugin import dl_vendor
-
-ROOT = Path(__file__).parents[1]
+from dl_vendor_onefile.plugin import dl_vendor
 
 
 @pytest.fixture
 def vendor() -> Iterator[Vendor]:
     with load_vendor(dl_vendor().library) as opened:
         yield opened
-
-
-def test_one_file_of_150_lines_is_the_whole_vendor() -> None:
-    (source,) = (ROOT / "csrc").iterdir()
-    assert len(source.read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_it_is_a_device_of_its_own(vendor: Vendor) -> None:
@@ -63,8 +55,8 @@ def test_what_it_does_not_compute_is_declined(vendor: Vendor) -> None:
     assert caught.value.code == 13  # diopiNoImplement
 
 
-def test_work_on_memory_of_another_card_fails(vendor: Vendor) -> None:
-    """The kernel finds out; the failure surfaces where somebody waits for it."""
+def test_work_on_memory_of_another_device_fails(vendor: Vendor) -> None:
+    """The kernel finds out; the failure is raised by the next call that waits."""
     x = vendor.tensor(np.ones(3, np.float32), device=0)
     y, out = (vendor.tensor(np.ones(3, np.float32), device=1) for _ in range(2))
     y._prefix.data = x._prefix.data  # the host would have seen an honest mistake

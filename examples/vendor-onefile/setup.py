@@ -1,4 +1,4 @@
-"""Builds the vendor, and its card's driver, which stands in for one that a machine would have."""
+"""Builds the vendor, and a fake driver that replaces the one that a machine would have."""
 
 from pathlib import Path
 
@@ -7,21 +7,21 @@ from setuptools import setup
 from diopi_proto.build import VendorLibrary, build_vendor_library
 from dl_vendor_kit import include_dir
 
-CARD = Path("../../../packages/vendor-kit/card")
-# A test vendor is compiled far more often than it computes.
+DRIVER = Path("../../packages/vendor-kit/card")
+# Tests compile this vendor more often than they compute with it.
 FLAGS = ["-O1", "-Wall", "-Wextra"]
 
 setup(
     ext_modules=[
         VendorLibrary(
-            "dl_vendor_onefile_test.lib.libdl_vendor_onefile_test",
+            "dl_vendor_onefile.lib.libdl_vendor_onefile",
             sources=["csrc/vendor.cpp"],
-            include_dirs=[str(include_dir()), str(CARD)],
+            include_dirs=[str(include_dir()), str(DRIVER)],
             extra_compile_args=FLAGS,
         ),
         VendorLibrary(
-            "dl_vendor_onefile_test.lib.libcard",
-            sources=sorted(map(str, CARD.glob("*.cpp"))),
+            "dl_vendor_onefile.lib.libcard",
+            sources=sorted(map(str, DRIVER.glob("*.cpp"))),
             filename="libcard.so.1",
             exports=("card*",),
             extra_compile_args=FLAGS,

@@ -1,0 +1,1 @@
+"""A vendor as an example: one C++ file on dl-vendor-kit."""

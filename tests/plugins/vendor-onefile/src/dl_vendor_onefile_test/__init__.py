@@ -1,1 +1,0 @@
-"""A vendor for tests: one C++ file on dl-vendor-kit."""
