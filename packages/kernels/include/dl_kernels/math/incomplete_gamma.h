@@ -70,8 +70,15 @@ DL_FN double gamma_p_series(double a, double x) {
   return gamma_density(a, x) * sum;
 }
 
-// Q by its continued fraction (DLMF 8.9.2), evaluated by Lentz's method, for x from about a on.
+// Q by its continued fraction (DLMF 8.9.2), for x from about a on. For small a its terms are added
+// from the last to the first, whose number suffices for x >= 1; for others by Lentz' method.
 DL_FN double gamma_q_fraction(double a, double x) {
+  if (a < 12) {
+    const int count = 16 + static_cast<int>(90 / x);
+    double rest = x + 2 * count + 1 - a;
+    for (int n = count; n > 0; --n) rest = x + (2 * n - 1) - a + n * (a - n) / rest;
+    return gamma_density(a, x) * a / rest;
+  }
   constexpr double kTiny = 1e-300;
   constexpr int kMost = 20000;
   double b = x + 1 - a, c = 1 / kTiny, d = 1 / (b == 0 ? kTiny : b), value = d;
@@ -89,14 +96,16 @@ DL_FN double gamma_q_fraction(double a, double x) {
   return gamma_density(a, x) * a * value;
 }
 
-// Q for small a and x, where 1 - P would cancel (DLMF 8.7.3).
+// Q for small a and x, where 1 - P would cancel and the continued fraction converges slowly
+// (DLMF 8.7.3).
 DL_FN double gamma_q_small(double a, double x) {
   double power = 1, sum = 0;
   for (int n = 1; n < 30; ++n) {
     power *= -x / n;
     sum += power / (a + n);
   }
-  const double exponent = a * std::log(x) - log_gamma_1p(a);
+  const double log_gamma = a <= 0.5 ? log_gamma_1p(a) : std::log(std::tgamma(1 + a));
+  const double exponent = a * std::log(x) - log_gamma;
   return -std::expm1(exponent) - a * std::exp(exponent) * sum;
 }
 
@@ -130,12 +139,14 @@ DL_FN double gamma_large(double a, double x, bool upper) {
 // give the limits.
 DL_FN double incomplete_gamma(double a, double x, bool upper) {
   constexpr double kLarge = 1e6;
+  // Up to here the series are more precise than the fraction, whose length grows with 1 / x.
+  constexpr double kSmallX = 1;
   if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (std::isinf(a) && std::isinf(x))) return NAN;
   if (std::isinf(a) || x == 0) return upper ? 1 : 0;
   if (std::isinf(x) || a == 0) return upper ? 0 : 1;
   if (a >= kLarge) return gamma_large(a, x, upper);
-  if (upper && a < 0.5 && x < 0.5) return gamma_q_small(a, x);
-  if (x < 0.5 || x <= a) {
+  if (upper && a < 1.5 && x < kSmallX) return gamma_q_small(a, x);
+  if (x < kSmallX || x <= a) {
     const double p = gamma_p_series(a, x);
     return upper ? 1 - p : p;
   }
