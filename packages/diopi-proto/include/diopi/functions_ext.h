@@ -300,8 +300,8 @@ DIOPI_API diopiError_t diopiPagedAttention(diopiContextHandle_t ctx, diopiTensor
  *  @param[in] query dtype float
  *  @param[in] key dtype like query
  *  @param[in] value dtype like query
- *  @param[in] atten_mask dtype bool, uint8; may be NULL; broadcasts to [N, `num_heads`,
- *      `max_input_len`, `max_input_len`]; true hides a key */
+ *  @param[in] atten_mask dtype bool, uint8; may be NULL; [N, `max_input_len`, `max_input_len`], or
+ *      broadcast to [N, `num_heads`, `max_input_len`, `max_input_len`]; true hides a key */
 DIOPI_API diopiError_t diopiPromptFlashAttention(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                                  diopiConstTensorHandle_t query,
                                                  diopiConstTensorHandle_t key,

@@ -151,6 +151,8 @@ def prompt_flash(
     out, size = np.zeros_like(query), np.zeros_like(query)
     batch, longest = len(actual_seq_lengths), max_input_len
     mask = np.zeros((1, 1)) if atten_mask is None else atten_mask
+    if mask.ndim == 3:  # a matrix for each sequence, as CANN's aclnnPromptFlashAttention reads it
+        mask = mask[:, None]
     hidden = _hidden(np.broadcast_to(mask, (batch, num_heads, longest, longest)))
     is_padded = sum(actual_seq_lengths) != len(query)
     scale, start = 1 / np.sqrt(np.longdouble(dim)), 0

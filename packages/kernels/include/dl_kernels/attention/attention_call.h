@@ -12,9 +12,10 @@
 DL_KERNELS_BEGIN
 
 // Open a mask, broadcast to [N, H, S, S']. With `hides`, true hides a key; otherwise it keeps it.
+// With `per_sequence`, a mask of three dimensions has a matrix for each sequence, not each head.
 template <class T>
 diopiError_t attention_mask(const char* op, diopiConstTensorHandle_t handle, bool hides,
-                            const AttentionShape& shape, AttentionMask* mask) {
+                            bool per_sequence, const AttentionShape& shape, AttentionMask* mask) {
   if (handle == nullptr) return diopiSuccess;
   const TensorRef tensor = ref(handle);
   const bool is_byte = tensor.dtype == diopi_dtype_uint8 && hides;
@@ -32,13 +33,14 @@ diopiError_t attention_mask(const char* op, diopiConstTensorHandle_t handle, boo
   int64_t* strides[4] = {&mask->batch, &mask->head, &mask->row, &mask->column};
   if (tensor.ndim > 4)
     return fail(op, "the mask has %lld dimensions; it may have at most 4", (long long)tensor.ndim);
-  for (int64_t d = 4 - tensor.ndim; d < 4; ++d) {
-    const int64_t has = tensor.sizes[d - (4 - tensor.ndim)];
+  for (int64_t own = 0; own < tensor.ndim; ++own) {
+    const bool is_sequence = per_sequence && tensor.ndim == 3 && own == 0;
+    const int64_t d = is_sequence ? 0 : own + 4 - tensor.ndim, has = tensor.sizes[own];
     if (has != 1 && has != extents[d]) {
       return fail(op, "the mask has %lld elements in dim %lld and cannot be broadcast to %lld",
-                  (long long)has, (long long)d, (long long)extents[d]);
+                  (long long)has, (long long)own, (long long)extents[d]);
     }
-    *strides[d] = has == 1 ? 0 : tensor.strides[d - (4 - tensor.ndim)];
+    *strides[d] = has == 1 ? 0 : tensor.strides[own];
   }
   return diopiSuccess;
 }
@@ -69,6 +71,7 @@ struct AttentionCall {
   AttentionShape shape{};
   diopiConstTensorHandle_t mask = nullptr;
   bool mask_hides = false;
+  bool mask_per_sequence = false;
   diopiConstTensorHandle_t slopes = nullptr;
   double dropout = 0;
   diopiGeneratorHandle_t generator = nullptr;
@@ -159,7 +162,7 @@ struct AttentionCall {
     AttentionShape broadcast = shape;
     broadcast.queries = numbered_queries();
     broadcast.keys = numbered_keys();
-    return attention_mask<T>(op, mask, mask_hides, broadcast, opened);
+    return attention_mask<T>(op, mask, mask_hides, mask_per_sequence, broadcast, opened);
   }
 };
 
