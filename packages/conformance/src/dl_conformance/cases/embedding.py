@@ -37,6 +37,10 @@ CASES = [
         dict(inout="9x5", indices=index("7", "int32"), max_norm=1.0, norm_type=1.0),
         dict(inout="9x5", indices=index("3"), max_norm=1.5, norm_type=3.0),
         dict(inout="9x300", indices=index("3"), max_norm=5.0, norm_type=2.0),
+        *(
+            dict(inout=T("9x5", low=0.5, high=4), indices=index("3"), max_norm=0.9, norm_type=p)
+            for p in (float("inf"), -float("inf"), 0.0, -1.5)
+        ),
         layouts=("transposed", "strided", "offset"),
     ),
     refused(

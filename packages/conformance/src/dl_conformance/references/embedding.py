@@ -44,11 +44,11 @@ def embedding_renorm(
 ) -> dict[str, Any]:
     value = inout.copy()
     for row in np.unique(indices):
-        p = np.longdouble(norm_type)
-        norm = np.sum(np.abs(inout[row]) ** p) ** (1 / p)
+        norm = np.linalg.norm(inout[row], norm_type)
         if norm > max_norm:
             value[row] = inout[row] * (np.longdouble(max_norm) / (norm + np.longdouble(1e-7)))
     # The sum of powers, its root, and the scale: the relative error of each power is at most p
     # times.
-    length = inout.shape[1] * max(1, int(norm_type)) + 4
+    order = abs(norm_type) if np.isfinite(norm_type) else 1
+    length = inout.shape[1] * max(1, int(order)) + 4
     return {"inout": Expected(value, length, np.abs(value))}
