@@ -157,6 +157,9 @@ NAMED: dict[str, Call] = {
     "a target that is no number": lambda d: functional.binary_cross_entropy(
         ones(d), ones(d) * torch.nan
     ).item(),
+    "labels of another integer type": lambda d: functional.multilabel_margin_loss(
+        ones(d), torch.zeros(2, 2, dtype=torch.int32, device=d)
+    ),
     "attention with less than no dropout": lambda d: functional.scaled_dot_product_attention(
         *[torch.ones(1, 1, 2, 4, device=d)] * 3, dropout_p=-0.5
     ),

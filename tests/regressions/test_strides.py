@@ -44,8 +44,8 @@ def compared() -> list[Any]:
     return [op for op in op_db if op.name.split(".")[-1] not in NOT_COMPARED]
 
 
-def problems(op: Any, layout: str) -> list[str]:
-    dtype = next(each for each in DTYPES if each in op.dtypes)
+def problems(op: Any, layout: str, dtype: torch.dtype | None) -> list[str]:
+    dtype = dtype or next(each for each in DTYPES if each in op.dtypes)
     found = []
     for arguments in laid_out(op, dtype, layout):
         want, got = strides_on(op, arguments, "cpu"), strides_on(op, arguments, "dl")
@@ -57,12 +57,12 @@ def problems(op: Any, layout: str) -> list[str]:
     return found
 
 
-def check(op: Any, layouts: list[str]) -> None:
+def check(op: Any, layouts: list[str], dtype: torch.dtype | None = None) -> None:
     # The vendor of tests leaves these to the CPU.
     listed = {} if torch.dl.get_device_properties(0).vendor == "async" else KNOWN
     known, cause = listed.get(full_name(op), (frozenset(), ""))
     for layout in layouts:
-        found = problems(op, layout)
+        found = problems(op, layout, dtype)
         if layout in known:
             assert found, f"{full_name(op)} {layout} is listed ({cause}), and is as torch's"
         else:
@@ -99,6 +99,19 @@ FOUND = (
 def test_operators_that_once_differed(name: str) -> None:
     (op,) = (each for each in op_db if full_name(each) == name)
     check(op, list(LAYOUTS))
+
+
+LINEAR_ALGEBRA = [
+    op
+    for op in compared()
+    if op.name.startswith(("linalg", "cholesky", "lu", "qr", "svd", "triangular_solve", "ormqr"))
+    and torch.complex64 in op.dtypes
+]
+
+
+@pytest.mark.parametrize("op", LINEAR_ALGEBRA, ids=full_name)
+def test_complex_matrices_are_laid_out_as_torch_lays_them_out(op: Any) -> None:
+    check(op, ["contiguous", "transposed"], torch.complex64)
 
 
 NUMBERS = {

@@ -63,6 +63,9 @@ struct Labels {
 
 Labels labels_of(const Tensor& self, const Tensor& target) {
   const bool batched = self.dim() == 2;
+  TORCH_CHECK(target.scalar_type() == at::kLong,
+              "multilabel_margin_loss: expected scalar type Long but found ", target.scalar_type(),
+              " for target; convert it with target.long()");
   TORCH_CHECK(self.dim() <= 2 && (self.numel() > 0 || (batched && self.size(1) > 0)),
               "Expected non-empty vector or matrix with optional 0-dim batch size, but got: ",
               self.sizes());

@@ -116,7 +116,8 @@ Tensor between(const Tensor& x, double eps) {
 }
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
-  const Tensor p = eps ? between(x, *eps) : x;
+  // No number is outside of bounds that are NaN.
+  const Tensor p = eps && !std::isnan(*eps) ? between(x, *eps) : x;
   return p.div(p.neg().add_(1.0)).log_();
 }
 

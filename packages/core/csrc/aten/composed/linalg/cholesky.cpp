@@ -36,18 +36,18 @@ Tensor cholesky_solve_helper(const Tensor& self, const Tensor& A, bool upper) {
   if (!plans::are_square(A) || !plans::are_matrices(self) || self.dtype() != A.dtype() ||
       self.size(-2) != A.size(-1))
     return on_cpu<"_cholesky_solve_helper", decltype(cholesky_solve_helper)>(self, A, upper);
-  return solution(A, self, upper);
+  return by_columns(solution(A, self, upper));
 }
 
 Tensor cholesky_inverse(const Tensor& self, bool upper) {
   // A factor with a 0 on its diagonal has no inverse: torch words it.
   if (!plans::are_square(self) || !self.diagonal(0, -2, -1).ne(0).all().item<bool>())
     return on_cpu<"cholesky_inverse", decltype(cholesky_inverse)>(self, upper);
-  return solution(self, at::eye(self.size(-1), self.options()), upper);
+  return by_columns(solution(self, at::eye(self.size(-1), self.options()), upper));
 }
 
 Tensor& cholesky_inverse_out(const Tensor& self, bool upper, Tensor& out) {
-  return write_by_columns(out, composed::cholesky_inverse(self, upper));
+  return write_to_matrices(out, composed::cholesky_inverse(self, upper));
 }
 
 }  // namespace

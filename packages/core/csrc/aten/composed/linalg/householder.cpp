@@ -49,7 +49,7 @@ Tensor householder_product(const Tensor& input, const Tensor& tau) {
 }
 
 Tensor& householder_product_out(const Tensor& input, const Tensor& tau, Tensor& out) {
-  return write_by_columns(out, composed::householder_product(input, tau));
+  return write_to_matrices(out, composed::householder_product(input, tau));
 }
 
 Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool left,
@@ -71,7 +71,10 @@ Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool le
 
 Tensor& ormqr_out(const Tensor& self, const Tensor& tau, const Tensor& other, bool left,
                   bool transpose, Tensor& out) {
-  return write_by_columns(out, composed::ormqr(self, tau, other, left, transpose));
+  TORCH_CHECK(out.scalar_type() == self.scalar_type(),
+              "torch.ormqr: Expected input and result to have the same dtype, but input has dtype ",
+              self.scalar_type(), " and result has dtype ", out.scalar_type());
+  return write_to_matrices(out, composed::ormqr(self, tau, other, left, transpose));
 }
 
 }  // namespace

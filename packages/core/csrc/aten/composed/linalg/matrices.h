@@ -19,6 +19,11 @@ inline Tensor& write_by_columns(Tensor& out, const Tensor& result) {
   return write_to(out, result);
 }
 
+// The same for an `out` without elements; others keep torch's ordinary strides.
+inline Tensor& write_to_matrices(Tensor& out, const Tensor& result) {
+  return out.numel() == 0 ? write_by_columns(out, result) : write_to(out, result);
+}
+
 // Matrices in the order of torch's linear algebra, those without elements among them.
 inline Tensor by_columns(const Tensor& result) { return arranged(result.mT()).mT(); }
 

@@ -23,6 +23,7 @@ bool covered(const at::Tensor& self, const at::Tensor& noise, const at::Scalar& 
 
 void draw_slopes(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
                  const at::Scalar& upper, const OptionalGenerator& generator) {
+  if (self.numel() == 0) return;  // the bounds of no draw are not checked
   noise.uniform_(lower.toDouble(), upper.toDouble(), generator);
   noise.masked_fill_(at::le(self, 0).bitwise_not_(), 1);
 }

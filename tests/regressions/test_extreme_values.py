@@ -1,0 +1,84 @@
+"""Infinite, NaN and empty arguments give what torch's CPU gives, where its kernels define it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.nn import functional
+
+INF, NAN = math.inf, math.nan
+
+Call = Callable[[str], torch.Tensor]
+
+
+def row(device: str) -> torch.Tensor:
+    return torch.tensor([[1.0, -INF, INF, NAN, 0.0]], device=device)
+
+
+def table(device: str) -> torch.Tensor:
+    return torch.tensor([[-15.9, 7.2], [6.0, 10.2], [0.0, 0.5]], device=device)
+
+
+def embedded(device: str, order: float) -> torch.Tensor:
+    indices = torch.tensor([0, 1, 2, 1], device=device)
+    return functional.embedding(indices, table(device), max_norm=1.0, norm_type=order)
+
+
+VALUES: dict[str, Call] = {
+    "std of one element": lambda d: row(d).std(0, unbiased=False),
+    "std of one half-precision element": lambda d: row(d).half().std(0, unbiased=False),
+    "var of one element": lambda d: row(d).var(0, unbiased=False),
+    "std of equal elements": lambda d: torch.full((3, 4), INF, device=d).std(1),
+    "cdist of order 0": lambda d: torch.cdist(row(d).mT, torch.tensor([[NAN], [INF]], device=d), 0),
+    "pdist of order 0": lambda d: functional.pdist(row(d).mT.contiguous(), 0),
+    "logit of a bound that is NaN": lambda d: torch.logit(torch.rand(5).to(d), NAN),
+    **{
+        f"max_norm of order {order}": lambda d, order=order: embedded(d, order)
+        for order in (INF, -INF, 0.0, 1.0, 2.0, -1.5)
+    },
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_are_the_cpus(name: str) -> None:
+    torch.manual_seed(0)
+    want = VALUES[name]("cpu")
+    torch.manual_seed(0)
+    torch.testing.assert_close(VALUES[name]("dl").cpu(), want, equal_nan=True)
+
+
+def factors(device: str) -> tuple[torch.Tensor, torch.Tensor]:
+    matrix = torch.arange(1.0, 26.0, device=device).reshape(5, 5)
+    return torch.geqrf(matrix + 30 * torch.eye(5, device=device))
+
+
+def outputs(device: str, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Strides of results in ``out=`` tensors of a shape that does not fit."""
+    a, tau = factors(device)
+    results = [
+        torch.ormqr(a, tau, a, out=torch.empty(shape, device=device)),
+        torch.linalg.householder_product(a, tau, out=torch.empty(shape, device=device)),
+        torch.cholesky_inverse(a.triu(), upper=True, out=torch.empty(shape, device=device)),
+    ]
+    return [x.stride() for x in results]
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("shape", [(0,), (2, 6)], ids=str)
+def test_resized_outputs_of_linear_algebra_have_the_cpus_strides(shape: tuple[int, ...]) -> None:
+    assert outputs("dl", shape) == outputs("cpu", shape)
+
+
+@pytest.mark.parametrize("shape", [(5, 0, 5), (9, 0), (0, 3, 2)], ids=str)
+def test_a_rotation_of_nothing_keeps_the_strides(shape: tuple[int, ...]) -> None:
+    x = torch.empty(2 * shape[0], *shape[1:], device="dl")[::2]
+    assert x.roll(1, 0).stride() == x.cpu().roll(1, 0).stride()
+
+
+def test_an_offset_beyond_32_bits_is_refused() -> None:
+    for function in (torch.tril_indices, torch.triu_indices):
+        with pytest.raises(RuntimeError, match="has to fit 32 bits"):
+            function(3, 3, 2**63 - 1, device="dl")
