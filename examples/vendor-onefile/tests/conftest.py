@@ -14,7 +14,7 @@ RunTorch = Callable[..., str]
 
 @pytest.fixture
 def run_torch() -> RunTorch:
-    """Run code in a new process, where dl:0 and dl:1 are this vendor's devices; return its output."""
+    """Return the output of code in a new process, where dl:0 and dl:1 are this vendor's devices."""
 
     def run(code: str, **variables: str) -> str:
         done = subprocess.run(
