@@ -126,16 +126,21 @@ def _script(bundle: Bundle, script: Path, force: bool, bench: bool) -> None:
 
 def _template() -> str:
     """Return the template with the source of :mod:`.bundle.restore` in place of its import."""
-    lines = Path(__file__).with_name("script_template.py").read_text(encoding="utf-8").splitlines()
+    template = Path(__file__).with_name("script_template.py").read_text(encoding="utf-8")
+    lines = template.splitlines()
     (imported,) = (
         statement
-        for statement in ast.parse("\n".join(lines)).body
+        for statement in ast.parse(template).body
         if isinstance(statement, ast.ImportFrom) and statement.module == restore.__name__
     )
     source = inspect.getsource(restore)
-    # The first statements are the docstring and the import from __future__.
-    begin = ast.parse(source).body[2].lineno - 1
-    lines[imported.lineno - 1 : imported.end_lineno] = source.splitlines()[begin:]
+    # The docstring and the imports come first; the template has most of these imports, too.
+    _, *statements = ast.parse(source).body
+    imports = [x for x in statements if isinstance(x, (ast.Import, ast.ImportFrom))]
+    missing = [text for text in map(ast.unparse, imports) if text not in lines]
+    functions = source.splitlines()[imports[-1].end_lineno :]
+    # The line above the import is the comment about it.
+    lines[imported.lineno - 2 : imported.end_lineno] = [*missing, *functions]
     return "\n".join(lines) + "\n"
 
 
