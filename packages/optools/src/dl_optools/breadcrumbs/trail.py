@@ -23,16 +23,16 @@ LONG = 5.0
 """Seconds that an operator must have been running to be named when a run is stopped."""
 _CURRENT = re.compile(r"^Current thread 0x([0-9a-f]+)", re.MULTILINE)
 _COLLECTIVE = re.compile(r"(c10d|_c10d_functional|_dtensor|symm_mem)\.")
-"""They wait for other processes, which may be busy."""
+"""Collectives, which wait for other processes."""
 _FROM_OUTSIDE = {128 + x for x in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
-"""Exit statuses of signals that other processes send; the kernel kills so when memory is short."""
+"""Exit statuses after signals from other processes, or SIGKILL of the kernel if memory is short."""
 
 
 @dataclass(frozen=True)
 class DeadOperator:
     """An operator that did not return.
 
-    :ivar how: what happened to the process: ``killed by SIGSEGV``.
+    :ivar how: how the process ended: ``killed by SIGSEGV``.
     """
 
     crumb: Crumb
@@ -52,7 +52,7 @@ class Trail:
 
     :param hang: seconds after which an operator counts as hung.
     :param timeout: seconds after which the run is killed; None: never.
-    :ivar variables: for the environment of the run.
+    :ivar variables: environment variables for the run.
     """
 
     def __init__(self, hang: float = DEFAULT_HANG, timeout: float | None = None) -> None:
@@ -81,7 +81,7 @@ class Trail:
 
         :param status: exit status of the run; :data:`TIMED_OUT`: it was killed because it took too
             long, or because it was stuck.
-        :param notes: those of the run.
+        :param notes: notes of the run.
         """
         if status == TIMED_OUT:
             return next(self._stuck(), None)
