@@ -18,8 +18,8 @@ from dl_kernels.promotion import Promotion, promotion
         ("diopiExp", Promotion((1,), 0, "kCommon", True)),
         ("diopiWhere", Promotion((2, 3), 0, "kCommon", False)),  # not the condition
         ("diopiClamp", Promotion((1, 2, 3), 0, "kConverted", False)),
-        ("diopiEqScalar", Promotion((1, 2), 0, "kTruth", False)),
-        ("diopiLtInp", Promotion((0, 1), 0, "kTruth", False)),
+        ("diopiEqScalar", Promotion((1, 2), 0, "kBoolean", False)),
+        ("diopiLtInp", Promotion((0, 1), 0, "kBoolean", False)),
     ],
 )
 def test_rules_of_the_schema(name: str, rule: Promotion) -> None:

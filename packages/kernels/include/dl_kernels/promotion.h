@@ -19,7 +19,7 @@ DL_KERNELS_BEGIN
 enum class PromotedResult {
   kCommon,     // from the common dtype to its own, if that is allowed
   kConverted,  // as kCommon; true quotients of integers are floating-point
-  kTruth,      // 0 or 1 in its own dtype; in place, by way of the common dtype
+  kBoolean,    // 0 or 1 in its own dtype; in place, by way of the common dtype
 };
 
 struct Promotion {
@@ -174,7 +174,7 @@ inline diopiError_t convert(diopiContextHandle_t ctx, const Promotion& rule, dio
     if ((rule.operands >> i & 1) != 0 && arguments[i].tensor != nullptr) DL_TRY(replace(i, true));
   }
   const bool in_place = (rule.operands >> rule.result & 1) != 0;
-  if (rule.kind != PromotedResult::kTruth && !in_place) return replace(rule.result, false);
+  if (rule.kind != PromotedResult::kBoolean && !in_place) return replace(rule.result, false);
   return diopiSuccess;
 }
 
@@ -187,7 +187,7 @@ inline bool is_convertible(const Promotion& rule, diopiDtype_t common, const Arg
     case PromotedResult::kCommon:
     case PromotedResult::kConverted:
       return is_known(result) && category_of(common) <= category_of(result);
-    case PromotedResult::kTruth:
+    case PromotedResult::kBoolean:
       return is_known(result);
   }
   return false;
