@@ -1,9 +1,9 @@
-"""One tuner of kernels for any vendor: four independent axes.
+"""Tuner of kernels for any vendor, with four independent axes.
 
-``strategies`` propose, ``runners`` execute, ``observers`` measure, ``toolchains`` compile; a
+``strategies`` propose, ``runners`` execute, ``observers`` measure, and ``toolchains`` compile. A
 strategy sees a :class:`SearchSpace` and numbers, never a device.
 
-Importing the package imports no part, because `import torch` asks every plugin what it adds.
+Importing the package imports none of its parts, because `import torch` loads every plugin.
 """
 
 from __future__ import annotations

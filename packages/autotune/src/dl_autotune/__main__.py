@@ -1,4 +1,4 @@
-"""``python -m dl_autotune``: what ``dl tune`` does."""
+"""``python -m dl_autotune``, the same command as ``dl tune``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from diopi_proto.text import write_error
 
 
 def main() -> int:
-    # It takes a while, in which a person may think better of it.
+    # The import takes a while, during which the user may press Ctrl-C.
     try:
         from .command import configure, run
 

@@ -1,4 +1,4 @@
-"""Write what was found into the source of a kernel, which stays one to tune."""
+"""Write tuned values into the source of a kernel, which stays tunable."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def _has(text: str, claim: StoredClaim) -> bool:
 
 
 def _plain(written: str) -> tuple[str, list[str]]:
-    """A text with plain line ends, and those that it has."""
+    """Return a text with normalized line endings, and the original line ending."""
     ends = re.findall(r"\r\n|\r|\n", written)
     return re.sub(r"\r\n|\r", "\n", written), ends
 
 
 def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -> None:
-    """Put the values of the winner where the markers are.
+    """Write the values of the winner at the markers.
 
-    :param source: the file that was tuned, as it was then.
-    :param output: where the result goes; it may be `source`.
+    :param source: the tuned file, unchanged since.
+    :param output: path of the result; may be `source`.
     :raises TuningError: nothing is claimed to be faster, `source` is not what was tuned, or a file
         cannot be read or written.
     """
@@ -50,7 +50,7 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
         written = read_regular(source, SOURCE_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise TuningError(f"[tune] {source} cannot be read: {error}") from error
-    # The tuned text has the line ends that Python reads; the file keeps its own.
+    # The tuned text has normalized line endings; the file keeps its own.
     text, ends = _plain(written)
     if _has(text, claim):
         tuned = text

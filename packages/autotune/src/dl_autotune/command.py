@@ -1,4 +1,4 @@
-"""``dl tune kernel``, ``show``, ``report``, ``apply``, ``export`` and ``forget``."""
+"""The commands ``dl tune kernel``, ``show``, ``report``, ``apply``, ``export`` and ``forget``."""
 
 from __future__ import annotations
 
@@ -50,15 +50,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     kernel.add_argument("file", type=Path, metavar="FILE", help="the Python file")
     kernel.add_argument("--vendor", default="cpu", help="vendor to run on (default: cpu)")
     kernel.add_argument("--device", type=int, default=0, help="device of the vendor (default: 0)")
-    kernel.add_argument("--evaluations", type=int, help="candidates to evaluate (60)")
-    kernel.add_argument("--seconds", type=float, help="time limit of the search")
+    kernel.add_argument(
+        "--evaluations", type=int, help="number of candidates to evaluate (default: 60)"
+    )
+    kernel.add_argument("--seconds", type=float, help="timeout of the search in seconds")
     known = ", ".join((*STRATEGIES, *OPTIONAL))
     kernel.add_argument("--strategy", default=DEFAULT, metavar="NAME", help=f"one of {known}")
     kernel.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
     kernel.add_argument(
         "--caches", choices=CACHES, default="warm", help="state of the caches at a launch"
     )
-    kernel.add_argument("--workers", type=int, default=2, help="compilers at a time (2)")
+    kernel.add_argument(
+        "--workers", type=int, default=2, help="number of parallel compilers (default: 2)"
+    )
     kernel.add_argument(
         "--ray",
         metavar="ADDRESS",
@@ -72,45 +76,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=60.0,
         metavar="SECONDS",
-        help="time limit of a candidate, its checks and its race (default: 60)",
+        help="timeout of a candidate, its checks and its race in seconds (default: 60)",
     )
     kernel.add_argument(
-        "--memory", type=int, metavar="MIB", help="memory limit per candidate (default: half)"
+        "--memory",
+        type=int,
+        metavar="MIB",
+        help="memory limit per candidate in MiB (default: half of the machine)",
     )
-    kernel.add_argument("--again", action="store_true", help="search on though there is a verdict")
+    kernel.add_argument("--again", action="store_true", help="continue a search that has a verdict")
     kernel.add_argument(
-        "--report", type=Path, metavar="FILE", help="write a page for the browser at the end"
+        "--report", type=Path, metavar="FILE", help="path of an HTML report to write at the end"
     )
     operators = configure_operators(commands)
     show = commands.add_parser("show", help="show all studies, or the trials of one study")
-    show.add_argument("study", nargs="?", help="the beginning of its key")
-    show.add_argument("--all", action="store_true", help="all its trials, not the ten fastest")
-    report = commands.add_parser("report", help="write a study as a page for the browser")
-    report.add_argument("study", help="the beginning of its key")
-    report.add_argument("file", type=Path, metavar="FILE", help="the page: one HTML file")
+    show.add_argument("study", nargs="?", help="prefix of the study's key")
+    show.add_argument(
+        "--all", action="store_true", help="show all trials, not only the ten fastest"
+    )
+    report = commands.add_parser("report", help="write a study as an HTML report")
+    report.add_argument("study", help="prefix of the study's key")
+    report.add_argument("file", type=Path, metavar="FILE", help="path of the HTML file")
     applied = commands.add_parser(
         "apply",
-        help="write what was found into a kernel's source",
-        description="Put the values of the winner where the markers are; the markers stay.",
+        help="write tuned values into a kernel's source",
+        description="Write the values of the winner at the markers, and keep the markers.",
     )
-    applied.add_argument("study", help="the beginning of its key")
-    applied.add_argument("source", type=Path, metavar="SOURCE", help="the source that was tuned")
+    applied.add_argument("study", help="prefix of the study's key")
+    applied.add_argument("source", type=Path, metavar="SOURCE", help="path of the tuned source")
     applied.add_argument("--output", type=Path, metavar="FILE", help="write there instead")
-    forget = commands.add_parser("forget", help="drop a study with its trials")
-    forget.add_argument("study", help="the beginning of its key")
+    forget = commands.add_parser("forget", help="delete a study with its trials")
+    forget.add_argument("study", help="prefix of the study's key")
     export = commands.add_parser("export", help="write the trials of a study as a T4 file")
-    export.add_argument("study", help="the beginning of its key")
-    export.add_argument("file", type=Path, metavar="FILE", help="T4 file to write")
+    export.add_argument("study", help="prefix of the study's key")
+    export.add_argument("file", type=Path, metavar="FILE", help="path of the T4 file")
     for each in (kernel, report, export):
         add_force(each)
     for each in (kernel, *operators, show, report, applied, forget, export):
         each.add_argument(
-            "--database", type=Path, help="the file of trials ($DL_TUNING_DATABASE, or your own)"
+            "--database",
+            type=Path,
+            help="path of the database (default: $DL_TUNING_DATABASE, or the user's own)",
         )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; return 0, 1 where it failed, 2 for wrong arguments, 130 after Ctrl-C."""
+    """Run the command; return 0, 1 on failure, 2 for invalid arguments, 130 after Ctrl-C."""
     try:
         path = arguments.database or user_database()
         if arguments.what in _READING and not path.exists():
@@ -142,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _nothing_there(arguments: argparse.Namespace, path: Path) -> int:
-    """Say so; no file is made by whoever only wants to read one."""
+    """Check that the database exists; commands that only read it do not create it."""
     told = f"nothing was tuned yet: there is no {path}"
     if arguments.what != "show" or arguments.study is not None or arguments.database is not None:
         raise TuningError(f"[tune] {told}. Tune something, or name another file with --database")
@@ -151,7 +162,7 @@ def _nothing_there(arguments: argparse.Namespace, path: Path) -> int:
 
 
 def tune_kernel(arguments: argparse.Namespace, database: Database) -> int:
-    """``dl tune kernel``."""
+    """Run ``dl tune kernel``."""
     evaluations: int | None = arguments.evaluations
     if evaluations is None and arguments.seconds is None:
         evaluations = 60
@@ -223,8 +234,8 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
 
 
 def write_report(file: Path, study: Study, database: Database, *, force: bool) -> int:
-    """``dl tune report``, and the end of ``dl tune kernel --report``."""
-    # Its analysis needs scikit-learn, which costs a second.
+    """Run ``dl tune report``, or write the report of ``dl tune kernel --report``."""
+    # The analysis needs scikit-learn, which takes a second to import.
     from .report import study_page
 
     page = study_page(study, database.trials(study), database.claimed(study))
@@ -234,7 +245,7 @@ def write_report(file: Path, study: Study, database: Database, *, force: bool) -
 
 
 def apply_winner(arguments: argparse.Namespace, study: Study, database: Database) -> int:
-    """``dl tune apply``."""
+    """Run ``dl tune apply``."""
     output = arguments.output or arguments.source
     claim = database.claimed(study)
     apply(study, claim, arguments.source, output)
@@ -244,7 +255,7 @@ def apply_winner(arguments: argparse.Namespace, study: Study, database: Database
 
 
 def export_trials(file: Path, study: Study, trials: list[StoredTrial], *, force: bool) -> int:
-    """``dl tune export``."""
+    """Run ``dl tune export``."""
     write_text(file, json.dumps(as_t4(study, trials), indent=1) + "\n", force)
     write_output(f"{file}: {len(trials)} trials of {study.key}\n")
     return 0

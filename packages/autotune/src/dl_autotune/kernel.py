@@ -23,16 +23,16 @@ from .spaces.parameter import plain
 Array = NDArray[Any]
 Argument = Array | np.generic
 Arguments = Mapping[str, Argument]
-"""Arguments of one launch, in the order of the kernel's parameters: arrays, and numpy scalars."""
+"""Arguments of one launch, in the order of the kernel's parameters: arrays and NumPy scalars."""
 Shape = Mapping[str, int]
 _DIMENSIONS = 3
 
 
 @dataclass(frozen=True)
 class Launch:
-    """The grid of a launch, in up to three dimensions each.
+    """Grid and block of a launch, with up to three dimensions each.
 
-    :raises KernelError: a field is something else than integers.
+    :raises KernelError: a field does not consist of integers.
     """
 
     grid: int | Sequence[int] = 1
@@ -53,10 +53,10 @@ class Launch:
 class Expected:
     """Expected value of an output.
 
-    :ivar values: in float64, from the same inputs; as they are where the output is of integers.
-    :ivar op_class: how the result may differ, see :class:`diopi_proto.tolerance.OpClass`.
-    :ivar reduction_length: terms of the sum behind an element.
-    :ivar magnitude: the sums of absolute values, for sums and products of matrices.
+    :ivar values: float64 values for the same inputs; integers for an integer output.
+    :ivar op_class: tolerance class, see :class:`diopi_proto.tolerance.OpClass`.
+    :ivar reduction_length: number of summed terms of an element.
+    :ivar magnitude: sums of absolute values of the terms, for sums and matrix products.
     """
 
     values: Array
@@ -67,21 +67,21 @@ class Expected:
 
 @dataclass(frozen=True)
 class TunableKernel:
-    """A kernel with its search space and its judge.
+    """A kernel with its search space and its reference.
 
-    :ivar source: the file of the kernel's text, with a marker for each parameter
+    :ivar source: path of the source text, with a marker for each parameter
         (:mod:`dl_autotune.spaces.markers`).
-    :ivar function: what the source exports.
-    :ivar default: the configuration that candidates have to beat.
-    :ivar arguments: makes the arguments of a shape from a seeded generator; outputs too, whose
-        contents do not matter.
+    :ivar function: name of the exported function.
+    :ivar default: configuration that candidates must beat.
+    :ivar arguments: function that creates the arguments of a shape from a seeded generator,
+        including outputs with arbitrary contents.
     :ivar outputs: names of the arguments that the kernel writes.
-    :ivar reference: what the outputs have to be, by name; gets the arguments.
-    :ivar launch: the launch of a configuration, from the shape.
-    :ivar shape: what is timed.
-    :ivar checks: further shapes whose results are judged: odd ones, and small.
-    :ivar options: of the compiler, one word each.
-    :raises KernelError: a field is of another type; the message names it.
+    :ivar reference: function that computes the expected outputs by name from the arguments.
+    :ivar launch: function that computes the launch of a configuration from the shape.
+    :ivar shape: shape that is timed.
+    :ivar checks: additional shapes for which results are checked: odd and small ones.
+    :ivar options: compiler options, one word each.
+    :raises KernelError: a field has the wrong type; the message names it.
     """
 
     source: Path
@@ -120,7 +120,7 @@ class TunableKernel:
         object.__setattr__(self, "checks", [_shape("a shape of checks", s) for s in self.checks])
 
     def text(self) -> str:
-        """The source.
+        """Return the source text.
 
         :raises KernelError: it cannot be read.
         """
@@ -130,7 +130,7 @@ class TunableKernel:
             raise KernelError(f"[kernel] {self.source} cannot be read: {error}") from error
 
     def check(self) -> None:
-        """Check that source, space and default fit, before anything is compiled.
+        """Check that source, space and default are consistent, before compilation.
 
         :raises KernelError: the default is not valid, or no output is named.
         :raises MarkerError: markers and parameters differ.
@@ -145,7 +145,7 @@ class TunableKernel:
             raise KernelError("[kernel] no output is named, so that no result could be judged")
 
     def identity(self) -> dict[str, Any]:
-        """Return the kernel's part of the identity by which trials are comparable."""
+        """Return the kernel's part of the identity of comparable trials."""
         digest = hashlib.sha256(self.text().encode()).hexdigest()
         return {
             "kernel": self.source.name,
@@ -178,7 +178,7 @@ def _wrong(field: str, given: object, due: str) -> KernelError:
 
 
 def load_kernel(path: Path) -> TunableKernel:
-    """The kernel that a Python file describes: its variable ``kernel``.
+    """Return the kernel that a Python file describes in its variable ``kernel``.
 
     :raises KernelError: the file fails, or has no such variable.
     :raises TuningError: what the file builds is refused, as a space without valid configurations.

@@ -1,4 +1,4 @@
-"""Where measured choices are. Imports next to nothing: torch's import asks for it."""
+"""Locations of measured choices. Imports almost nothing, because `import torch` imports it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def user_database() -> Path:
-    """``$DL_TUNING_DATABASE``, or a file in the person's data folder."""
+    """Return ``$DL_TUNING_DATABASE``, or a file in the user's data folder."""
     if named := os.environ.get("DL_TUNING_DATABASE"):
         return Path(named)
     data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
@@ -16,7 +16,7 @@ def user_database() -> Path:
 
 
 def site_database() -> Path:
-    """``$DL_TUNING_SITE``, or a file that belongs to the environment; read, never written."""
+    """Return ``$DL_TUNING_SITE``, or a file of the environment; it is never written."""
     if named := os.environ.get("DL_TUNING_SITE"):
         return Path(named)
     return Path(sys.prefix) / "share" / "dl" / "tuning.sqlite"

@@ -16,16 +16,16 @@ hookimpl = pluggy.HookimplMarker("dl")
 
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
-    """The command ``dl tune``."""
+    """Return the command ``dl tune``."""
     from dl_core.commands import Command
 
-    help = "find the fastest configuration of a kernel, and measure it again before it is believed"
+    help = "find the fastest configuration of kernels and operators, and confirm it independently"
     return [Command.of_module("tune", help, "dl_autotune.command")]
 
 
 @hookimpl
 def dl_tuned_databases() -> Sequence[Contribution]:
-    """Databases of choices: the user's own, and the one of this environment."""
+    """Return the databases of choices: that of the user, and that of the environment."""
     from dl_core.contributions import Contribution
 
     from .layers import site_database, user_database
@@ -38,7 +38,7 @@ def dl_tuned_databases() -> Sequence[Contribution]:
 
 @hookimpl
 def dl_op_tools() -> Sequence[Contribution]:
-    """Op tool by which ``dl tune model`` records a program's calls."""
+    """Return the op tool with which ``dl tune model`` records the calls of a program."""
     from dl_core.contributions import Contribution
 
     def load() -> object:

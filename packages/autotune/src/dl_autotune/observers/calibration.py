@@ -1,4 +1,4 @@
-"""A/A runs: how much of a difference the machine makes of nothing."""
+"""A/A runs: measurement of the machine's noise."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .warmup import Run
 class Calibration:
     """Result of races of a callable against itself.
 
-    :ivar noise: the share by which every interval has to be widened so that all the
-        intervals contain 1; below 0.01 where the machine is quiet.
-    :ivar races: how many there were.
+    :ivar noise: relative amount by which all intervals must be widened to contain 1; below 0.01
+        on a quiet machine.
+    :ivar races: number of races.
     """
 
     noise: float

@@ -1,4 +1,4 @@
-"""The verdict: what is claimed of a candidate, so that it holds when it is measured again."""
+"""Verdict on a candidate: a claim that holds in repeated measurements."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Verdict(str, enum.Enum):
     SLOWER = "slower"
     NO_WINNER = "no significant winner"
     TAKEN_BACK = "taken back"
-    """Faster by itself, and dropped for what it does to a whole program."""
+    """Faster by itself, but rejected because of its effect on a whole program."""
     UNDER_LOAD = "faster under load"
-    """With one thread, while others kept processors busy: it says more of those, and is dropped."""
+    """Measured with one thread while other processes kept processors busy; rejected."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A verdict and the interval that a rerun is expected in."""
+    """A verdict, and the expected interval of a rerun."""
 
     verdict: Verdict
     interval: Interval

@@ -13,14 +13,14 @@ from .quantile import normal_quantile, t_quantile
 
 _RESAMPLES = 2000
 _TRIMMED = 0.2
-"""Share of blocks at each end that do not count, because they may have been interrupted."""
+"""Share of blocks that are trimmed at each end, because they may have been interrupted."""
 _LEAST = 0.0005
-"""Least distance of an end from 1 for a claim: less is printed as 1.000."""
+"""Minimum distance of an interval from 1 for a claim; smaller ones print as 1.000."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio of times, baseline by candidate: above 1, the candidate is faster.
+    """Ratio of times, baseline divided by candidate; above 1, the candidate is faster.
 
     :ivar low: the lower end of the interval.
     :ivar high: the upper end.
@@ -31,7 +31,7 @@ class Interval:
     high: float
 
     def widened(self, by: float) -> Interval:
-        """The interval with both ends moved outwards by a share, 0.01 for one per cent."""
+        """Return the interval widened at both ends by a share, such as 0.01 for one percent."""
         return Interval(self.ratio, self.low / (1 + by), self.high * (1 + by))
 
     @property
@@ -52,7 +52,7 @@ class Interval:
 
 
 def centre(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The trimmed mean over the last axis."""
+    """Return the trimmed mean over the last axis."""
     count = logarithms.shape[-1]
     cut = int(count * _TRIMMED)
     kept: NDArray[np.float64] = np.sort(logarithms, axis=-1)[..., cut : count - cut]
@@ -61,10 +61,10 @@ def centre(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def bootstrap(ratios: Sequence[float], *, confidence: float, seed: int) -> Interval:
-    """The trimmed geometric mean of the ratios of paired blocks, with a percentile interval.
+    """Return the trimmed geometric mean of the ratios of paired blocks, with a percentile interval.
 
-    Percentiles of few blocks are too narrow, so the interval is stretched by what the t
-    distribution would add to the normal one.
+    Percentile intervals of few blocks are too narrow, so the interval is widened by the ratio of
+    the quantiles of the t distribution and the normal distribution.
 
     :raises ValueError: there are fewer than two ratios, or one is not positive.
     """

@@ -1,4 +1,4 @@
-"""How busy a machine is with what is not measured."""
+"""Load of the machine by other processes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import time
 from pathlib import Path
 
 BUSY = 0.25
-"""Processors, from which on a measurement of more than one thread is one of the others' load."""
+"""Number of processors in use by others from which on a multithreaded measurement is invalid."""
 _STAT = Path("/proc/stat")
 _FIELDS_OF_IDLE = (3, 4)  # idle, and waiting for a disk
 
 
 def processors_in_use(seconds: float = 0.25) -> float:
-    """How many processors others keep busy while this process sleeps; 0.0 where the system does not
-    tell.
+    """Return the number of processors in use by others while this process sleeps, or 0.0 if
+    unknown.
 
-    :param seconds: to look for.
+    :param seconds: duration of the measurement.
     """
     before = _ticks()
     time.sleep(seconds)

@@ -1,7 +1,7 @@
-"""A race: baseline and candidate in paired blocks of random order, until enough is known.
+"""Races: baseline and candidate run in paired blocks of random order until the result is clear.
 
-Whatever slows the machine down for longer than a block slows both down, and the ratio of the two
-stays. A baseline that was measured once, at another time, is not a baseline.
+A slowdown of the machine that lasts longer than a block affects both sides, so their ratio does not
+change. A baseline that was measured once, at another time, would not be comparable.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .warmup import Run, warm_up
 
 @dataclass(frozen=True)
 class RaceSettings:
-    """How long a race may be.
+    """Limits of a race.
 
-    :ivar looks: the numbers of blocks after which it may end; each look has its share of the
-        error, so that looking often finds no more winners by chance.
-    :ivar repeats: runs of each side in a block, of which the median counts.
-    :ivar confidence: of the whole race.
-    :ivar precision: an interval this narrow, as a share, ends the race without a winner.
-    :ivar hopeless: a candidate whose ratio is surely below this ends the race.
-    :ivar seconds: of measured time, after which the next look is the last.
+    :ivar looks: numbers of blocks after which the race may end (interim analyses); each one spends
+        a share of the error probability, so that more analyses find no more winners by chance.
+    :ivar repeats: number of runs of each side in a block; their median counts.
+    :ivar confidence: confidence level of the whole race.
+    :ivar precision: relative width of the interval at which the race ends without a winner.
+    :ivar hopeless: the race ends if the ratio of the candidate is significantly below this value.
+    :ivar seconds: measured time after which the next interim analysis is the last one.
     """
 
     looks: tuple[int, ...] = (8, 16, 32)
@@ -39,9 +39,9 @@ class RaceSettings:
 class Race:
     """Result of a race.
 
-    :ivar interval: of the ratio of times, baseline by candidate.
-    :ivar baseline: seconds of every run that counted.
-    :ivar candidate: the same.
+    :ivar interval: interval of the ratio of times, baseline divided by candidate.
+    :ivar baseline: seconds of every counted run of the baseline.
+    :ivar candidate: seconds of every counted run of the candidate.
     """
 
     interval: Interval
@@ -53,9 +53,10 @@ class Race:
 def race(baseline: Run, candidate: Run, settings: RaceSettings | None = None, *, seed: int) -> Race:
     """Race two callables that run once and return their seconds.
 
-    Ends at the first look at which one is surely faster, or the interval is narrow, or time is up.
+    The race ends at the first interim analysis at which one side is significantly faster, the
+    interval is narrow, or the time is up.
 
-    :param seed: of the order within blocks, and of the bootstrap.
+    :param seed: seed of the order within blocks and of the bootstrap.
     """
     settings = settings or RaceSettings()
     rng = random.Random(seed)

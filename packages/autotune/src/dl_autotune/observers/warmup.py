@@ -1,4 +1,4 @@
-"""Runs before the first that counts: until times have stopped to fall or rise."""
+"""Warm-up runs until times are stable."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _WINDOW = 5
 def warm_up(run: Run, *, tolerance: float = 0.05, most: int = 50, seconds: float = 2.0) -> int:
     """Run until the medians of the last five runs and of the five before them agree.
 
-    :param tolerance: how far they may be apart, as a share.
-    :param most: runs after which it is given up: the machine does not become stable.
-    :param seconds: of running, summed, after which it is given up too.
+    :param tolerance: maximum relative difference.
+    :param most: maximum number of runs, in case the machine does not become stable.
+    :param seconds: maximum total time of the runs in seconds.
     :returns: the number of runs.
     """
     times: list[float] = []

@@ -1,1 +1,1 @@
-"""Tuning of operators: which of a vendor's implementations serves a call fastest."""
+"""Tuning of operators: selection of the fastest of a vendor's implementations."""

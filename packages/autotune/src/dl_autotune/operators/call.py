@@ -1,4 +1,4 @@
-"""A call of an operator, written down so that another process can make it again."""
+"""Serializable calls of operators, which another process can repeat."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NOT_PLAIN = "not_plain"
 
 @dataclass(frozen=True)
 class Call:
-    """An operator and its arguments; tensors by what they are like, with other numbers in them.
+    """An operator and its arguments; tensors by shape, strides and dtype, without their elements.
 
     :ivar operator: ``"aten::mm"``, an overload of it like ``"aten::sum.dim_IntList"``, or the name
         of a function of torch or ``torch.nn.functional``.
     :ivar arguments: JSON values; a tensor is ``{"shape": [], "strides": [], "dtype": "float32"}``.
-    :ivar threads: of torch, where it matters that they are so many: torchrun gives each rank one.
+    :ivar threads: number of torch threads, if it must be the same: torchrun gives each rank one.
     """
 
     operator: str
@@ -41,7 +41,7 @@ class Call:
         return f"{call} on {self.threads} thread{'s' if self.threads > 1 else ''}"
 
     def as_json(self) -> dict[str, Any]:
-        """The same as JSON."""
+        """Return the call as JSON."""
         threads = {} if self.threads is None else {"threads": self.threads}
         return {
             "operator": self.operator,
@@ -52,17 +52,17 @@ class Call:
 
     @classmethod
     def of_json(cls, value: dict[str, Any]) -> Call:
-        """The call that :meth:`as_json` wrote."""
+        """Create a call from the JSON of :meth:`as_json`."""
         arguments, keywords = tuple(value["arguments"]), dict(value["keywords"])
         return cls(value["operator"], arguments, keywords, value.get("threads"))
 
     def signature(self) -> str:
-        """A text that is the same for the same call."""
+        """Return a string that is equal for equal calls."""
         return json.dumps(self.as_json(), sort_keys=True)
 
 
 def described(operator: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Call | None:
-    """Write a call down; None where something in it is neither tensor nor plain value."""
+    """Describe a call, or return None if an argument is neither a tensor nor a plain value."""
     arguments = [_described(value) for value in args]
     keywords = {name: _described(value) for name, value in kwargs.items()}
     if _NOT_PLAIN in (*arguments, *keywords.values()):

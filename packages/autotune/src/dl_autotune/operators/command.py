@@ -1,4 +1,4 @@
-"""``dl tune op``, ``model`` and ``export-wheel``: the options, and what is said."""
+"""The commands ``dl tune op``, ``model`` and ``export-wheel``: options and output."""
 
 from __future__ import annotations
 
@@ -27,26 +27,28 @@ if TYPE_CHECKING:
     from .tuner import TunedCall
 
 _LARGEST = 1 << 31
-"""Elements of a tensor that is tuned for; its sizes too, where one is 0."""
+"""Maximum number of elements of a tensor, and maximum size of a dimension."""
 
 
 def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
-    """Add the commands; returns their parsers."""
+    """Add the commands, and return their parsers."""
     op = commands.add_parser(
         "op",
-        help="choose the implementation that serves an operator fastest",
+        help="select the fastest implementation of an operator",
         description="Race all implementations that the vendor has for one call, check their"
         " results, and keep the winner: later programs use it for calls with the same shapes.",
     )
     _configure_op(op)
     model = commands.add_parser(
         "model",
-        help="the same for the calls of a program, which is not changed",
+        help="select the fastest implementations for the calls of an unmodified program",
         description="Run a program to see which operators it calls, tune those that take longest,"
         " and time the whole program before and after.",
     )
     _add_plan(model, seconds=600.0)
-    model.add_argument("--runs", type=int, default=5, help="pairs of whole runs in the end (5)")
+    model.add_argument(
+        "--runs", type=int, default=5, help="number of pairs of whole runs at the end (default: 5)"
+    )
     model.add_argument(
         "program",
         nargs=argparse.REMAINDER,
@@ -55,7 +57,7 @@ def configure_operators(commands: Any) -> list[argparse.ArgumentParser]:
     )
     wheel = commands.add_parser(
         "export-wheel",
-        help="make a wheel of what was chosen, for others with the same device",
+        help="export the selections as a wheel, for other machines with the same device",
     )
     wheel.add_argument("device", help="name of the device; the wheel is dl-tuned-DEVICE")
     wheel.add_argument(
@@ -94,16 +96,18 @@ def _add_plan(parser: argparse.ArgumentParser, *, seconds: float) -> None:
         "--seconds",
         type=float,
         default=seconds,
-        help=f"time limit of the search (default: {seconds:g})",
+        help=f"timeout of the search in seconds (default: {seconds:g})",
     )
-    parser.add_argument("--processes", type=int, default=3, help="final processes (default: 3)")
+    parser.add_argument(
+        "--processes", type=int, default=3, help="processes of the final race (default: 3)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of inputs and order (default: 0)")
 
 
 def tune_op(arguments: argparse.Namespace, database: Database) -> int:
-    """``dl tune op``."""
+    """Run ``dl tune op``."""
     plan = _plan(arguments)
-    # torch takes a second, which bad options need not wait for.
+    # Check the options first, because importing torch takes a second.
     shapes = [_shape(text) for text in arguments.shapes]
     keywords = _keywords(arguments.set)
     from .call import Call, check_dtype, function_of
@@ -126,12 +130,12 @@ def tune_op(arguments: argparse.Namespace, database: Database) -> int:
 
 
 def tune_program(arguments: argparse.Namespace, database: Database) -> int:
-    """``dl tune model``."""
+    """Run ``dl tune model``."""
     plan = _plan(arguments)
     if arguments.runs < 2:
         raise ArgumentsError("[tune] give 2 or more --runs: one pair says nothing")
     if in_job():
-        # Its program would wait for the other ranks', which wait for the device.
+        # The program of this rank would wait for other ranks, which wait for the device.
         raise TuningError(
             "[tune] a rank of a job cannot tune its program alone: start the job from the tuner, as"
             " dl tune model -- torchrun --nproc-per-node=2 train.py"
@@ -149,7 +153,7 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
 
 
 def make_wheel(arguments: argparse.Namespace, database: Database) -> int:
-    """``dl tune export-wheel``."""
+    """Run ``dl tune export-wheel``."""
     from .wheel import export_wheel
 
     choices = database.choices()
@@ -214,7 +218,7 @@ def format_call(tuned: TunedCall) -> str:
 
 
 def format_load_warning(in_use: float) -> str:
-    """Format a warning about processors that other processes used; empty without one."""
+    """Format a warning about processors that other processes used, or return ""."""
     if in_use < BUSY:
         return ""
     return (
@@ -226,7 +230,7 @@ def format_load_warning(in_use: float) -> str:
 def _shape(text: str) -> list[int]:
     if not re.fullmatch(r"[0-9]+(x[0-9]+)*", text):
         raise ArgumentsError(f"[tune] --shapes {text!r} is not a shape like 64x128")
-    # Python reads no number of thousands of digits.
+    # Python does not parse numbers with thousands of digits.
     sizes = [int(size[:20]) for size in text.split("x")]
     if max(sizes) > _LARGEST or math.prod(sizes) > _LARGEST:
         raise ArgumentsError(

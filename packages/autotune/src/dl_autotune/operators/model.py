@@ -1,4 +1,4 @@
-"""``dl tune model``: the calls of a program that is not changed, tuned, and the program timed."""
+"""``dl tune model``: tuning of the calls of an unmodified program, and timing of the program."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _LEAST_SHARE = 0.005
 
 
 class EndedOtherwiseError(TuningError):
-    """A whole run ended with another status than the first: nothing that was chosen is kept."""
+    """A whole run ended with another status than the first one: all selections are discarded."""
 
 
 @dataclass(frozen=True)
 class TunedModel:
     """Result of tuning a program.
 
-    :ivar calls: those that were tuned, by the time they took in the program.
-    :ivar left: calls with choices that the budget did not reach.
-    :ivar whole: of the times of whole runs, before by after.
-    :ivar outputs: how the program's output differs with the choices; empty if it does not.
-    :ivar in_use: processors that others kept busy, the most that was seen.
+    :ivar calls: tuned calls, by their time in the program.
+    :ivar left: number of calls with choices that the budget did not reach.
+    :ivar whole: claim for the ratio of whole runs, before divided by after.
+    :ivar outputs: difference of the program's output with the choices; empty if there is none.
+    :ivar in_use: maximum number of processors in use by other processes.
     """
 
     calls: tuple[TunedCall, ...]
@@ -58,10 +58,10 @@ def tune_model(
     runs: int,
     say: Callable[[str], object],
 ) -> TunedModel:
-    """Tune what a program calls, the longest first, and time the whole program.
+    """Tune the calls of a program, the slowest first, and time the whole program.
 
-    :param plan: for all calls together.
-    :param runs: pairs of whole runs, without and with what was chosen.
+    :param plan: budget for all calls together.
+    :param runs: number of pairs of whole runs, without and with the selections.
     :raises TuningError: the program fails, calls nothing that has choices, does not end the same
         way twice, or ends otherwise with what was chosen, which is then taken back.
     """
@@ -98,7 +98,7 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
     """
     with tempfile.TemporaryDirectory(prefix="dl-tune-") as folder:
         tools = {"DL_TOOLS": "tuning-calls", FOLDER: folder, "DL_TUNING": "off"}
-        # The calls of a compiled graph pass no mode of torch's: those of the function do.
+        # Calls of a compiled graph bypass torch's dispatch modes; those of the function do not.
         tools["TORCHDYNAMO_DISABLE"] = "1"
         done = run(command, {**tools, "DL_VENDORS": vendor})
         if done.status != 0:
@@ -119,7 +119,7 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
 def compare(
     command: Sequence[str], environment: dict[str, str], *, runs: int, seed: int
 ) -> tuple[Interval, str]:
-    """Pairs of whole runs in random order, without and with what was chosen.
+    """Time pairs of whole runs in random order, without and with the selections.
 
     :raises EndedOtherwiseError: a run fails, although the recorded one did not.
     """
@@ -148,7 +148,7 @@ def compare(
 
 
 def differs(before: ProgramRun, after: ProgramRun) -> str:
-    """How the outputs of two runs differ; empty if they do not."""
+    """Describe the difference of the outputs of two runs; empty if there is none."""
     if before.output == after.output:
         return ""
     if _masked(before.output) != _masked(after.output):
@@ -187,7 +187,7 @@ def format_model(tuned: TunedModel) -> str:
 
 
 def program_of(rest: Sequence[str]) -> list[str]:
-    """The command behind ``--``; ``python`` is this interpreter.
+    """Return the command after ``--``; ``python`` is replaced by this interpreter.
 
     :raises ArgumentsError: there is none.
     """

@@ -1,4 +1,4 @@
-"""How much is spent. Imports no torch."""
+"""Budget of tuning. Does not import torch."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OperatorPlan:
-    """How much is spent on one call.
+    """Budget for one call.
 
-    :ivar seconds: of searching; the last races come on top.
-    :ivar processes: in which what was found is raced at the end.
+    :ivar seconds: timeout of the search, without the final races.
+    :ivar processes: number of processes of the final race.
     """
 
     seconds: float = 60.0

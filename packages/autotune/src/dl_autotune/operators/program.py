@@ -1,4 +1,4 @@
-"""One run of a program, below a guard that ends it with the tuner. Imports no torch."""
+"""Run of a program below a guard that ends it with the tuner. Does not import torch."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..errors import TuningError
 class ProgramRun:
     """One run of the program.
 
-    :ivar seconds: from start to end, by the wall clock.
-    :ivar output: bytes that are not UTF-8 are kept as surrogates, so that they can be compared.
+    :ivar seconds: wall-clock time.
+    :ivar output: output of the program; bytes that are not UTF-8 are kept as surrogates.
     """
 
     seconds: float
@@ -24,7 +24,7 @@ class ProgramRun:
 
 
 def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
-    """Run a program to its end; nothing that it started is left then.
+    """Run a program to its end, and end all processes that it started.
 
     :raises TuningError: it cannot be started.
     """

@@ -1,4 +1,4 @@
-"""The operator calls of a program: which there are, how often, and how long they take."""
+"""Recording of the distinct operator calls of a program, with counts and times."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from dl_core.torch_backend.tuning import extension, loaded
 from .call import Call, described
 
 FOLDER = "DL_TUNING_CALLS"
-"""The variable that names the folder to write to: a program may have several processes."""
+"""Environment variable with the output folder; a program may have several processes."""
 _MOST = 20000
-"""Distinct calls; a program whose shapes never repeat has nothing to gain from more."""
+"""Maximum number of distinct calls; more would not help a program whose shapes never repeat."""
 
 
 class CallRecorder(TorchDispatchMode):
-    """Times operators on dl by the wall clock; writes those that have choices when it is left."""
+    """Dispatch mode that times operators on dl, and writes calls with choices on exit."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -41,7 +41,7 @@ class CallRecorder(TorchDispatchMode):
         if seen is None:
             if len(self._seen) >= _MOST:
                 return function(*args, **kwargs)
-            # The first run makes things ready: it counts, but its time does not.
+            # The first run is a warm-up: it is counted, but not timed.
             result, has_choices = self._first(function, args, kwargs)
             self._seen[signature] = [call, 1, 0.0, has_choices]
             return result
@@ -53,7 +53,7 @@ class CallRecorder(TorchDispatchMode):
         return result
 
     def _first(self, function: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, bool]:
-        """Run a call and see whether its vendor has anything to choose for it."""
+        """Run a call, and check if its vendor has choices for it."""
         vendors = [choices for name in loaded() if (choices := extension(name)) is not None]
         for choices in vendors:
             choices.record()
@@ -72,7 +72,7 @@ class CallRecorder(TorchDispatchMode):
                 for call, count, seconds, has_choices in self._seen.values()
                 if has_choices
             ]
-            # Whole or not at all, if the process is ended meanwhile.
+            # Write atomically, in case the process is ended meanwhile.
             part = Path(folder) / f"{os.getpid()}.part"
             part.write_text(json.dumps(calls), encoding="utf-8")
             part.rename(part.with_suffix(".json"))
@@ -84,8 +84,9 @@ def _name(function: Any) -> str:
 
 
 def recorded(folder: Path) -> list[tuple[Call, int, float]] | None:
-    """Distinct calls with choices of all processes, how often they were made, and their seconds in
-    all, the longest first; None where no process has recorded any.
+    """Return distinct calls with choices of all processes, with counts and total seconds.
+
+    The slowest call is first. The result is None if no process has recorded any.
     """
     files = sorted(folder.glob("*.json"))
     found: dict[str, tuple[Call, int, float]] = {}

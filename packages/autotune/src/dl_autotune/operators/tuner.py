@@ -1,4 +1,4 @@
-"""Finds the fastest implementation of a call, and believes it after races in fresh processes."""
+"""Search for the fastest implementation of a call, confirmed by races in fresh processes."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .call import Call
 from .plan import OperatorPlan
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
-"""Has a job of :mod:`.worker` done in a process of its own."""
+"""Function that runs a job of :mod:`.worker` in a separate process."""
 _LONGEST = 30 * 86400.0
-"""Seconds that a process may take, whatever it was given: the system takes no endless ones."""
+"""Maximum timeout of a process in seconds; the system does not accept infinite ones."""
 _PATIENCE = 60.0
-"""Seconds beyond a job's own, for importing torch and for warming up."""
+"""Additional timeout of a process in seconds, for importing torch and for warm-up."""
 
 
 @dataclass(frozen=True)
 class TunedCall:
     """Result of tuning a call.
 
-    :ivar keys: its choice points, with the names of what may be chosen there.
-    :ivar chosen: by key; empty where the usual choice stays.
-    :ivar claimed: of the call with all that was chosen; None where nothing was worth a race.
-    :ivar refused: choices that were not timed, each with the reason.
+    :ivar keys: choice points of the call, with the names of their choices.
+    :ivar chosen: selected choice by key; empty if the default stays.
+    :ivar claimed: claim for the call with all selections; None if nothing was worth a race.
+    :ivar refused: choices that were not timed, with the reasons.
     """
 
     call: Call
@@ -49,9 +49,9 @@ class TunedCall:
     seconds: float = field(default=0.0)
     """Seconds of one call before tuning."""
     in_use: float = field(default=0.0)
-    """Processors that others kept busy when it was tuned."""
+    """Number of processors in use by other processes during tuning."""
     study: Study | None = field(default=None)
-    """Where it is kept; None where there is nothing to choose between."""
+    """Identity under which it is stored; None if there are no choices."""
     before: StoredClaim | None = field(default=None)
     """Claim of an earlier run."""
 
@@ -74,7 +74,7 @@ def ask_child(job: dict[str, Any]) -> dict[str, Any]:
     except subprocess.TimeoutExpired as error:
         raise TuningError(f"[tune] the process that measures did not end: {error}") from error
     if done.returncode != 0:
-        # The last that says anything: what C++ throws often ends with a quotation mark alone.
+        # The last informative line: C++ exceptions often end with a single quotation mark.
         words = (each for each in reversed(done.stderr.splitlines()) if re.search(r"\w", each))
         last = next(words, "it said nothing").strip()
         raise TuningError(
@@ -89,7 +89,7 @@ def ask_child(job: dict[str, Any]) -> dict[str, Any]:
 def tune_call(
     call: Call, vendor: str, database: Database, plan: OperatorPlan, ask: Ask = ask_child
 ) -> TunedCall:
-    """Tune one call and keep what came of it; a choice that was kept before is replaced.
+    """Tune one call and store the result, which replaces an earlier one.
 
     :raises TuningError: the call fails, or the vendor has nothing to choose between.
     """
@@ -115,7 +115,7 @@ def tune_call(
         database.record(study, _stored(trial))
     claimed, chosen = None, dict(found["best"])
     if not chosen:
-        # In place of what an earlier run may have claimed.
+        # Replace the claim of an earlier run.
         nothing = StoredClaim({}, Verdict.NO_WINNER.value, 1.0, 1.0, 1.0, found["noise"], ())
         database.claim(study, nothing)
     else:
@@ -171,9 +171,9 @@ def tune_call(
 def take_back(
     tuned: Sequence[TunedCall], earlier: Sequence[StoredChoice], database: Database
 ) -> None:
-    """Drop what was chosen for calls; what was chosen and claimed before is there again.
+    """Discard the selections for calls, and restore earlier selections and claims.
 
-    :param earlier: all choices of the database, as they were.
+    :param earlier: all earlier choices of the database.
     """
     for each in tuned:
         database.unchoose(each.identity, each.keys)

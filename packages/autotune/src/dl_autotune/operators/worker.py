@@ -1,7 +1,7 @@
-"""A process in which implementations of one call are raced: ``python -m`` with a job on stdin.
+"""Process that races implementations of one call: ``python -m`` with a job on stdin.
 
-A job and its answer are JSON. ``search`` races all that may be chosen, ``race`` what was found once
-more. The process sees no table of choices but those that it installs itself.
+A job and its answer are JSON. ``search`` races all choices, and ``race`` confirms the selected
+ones. The process uses no tables of choices except those that it installs itself.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ..observers.race import Race, RaceSettings, race
 from .call import Call, build_arguments, function_of
 
 _SHORTEST = 2e-4
-"""Seconds that a timed run takes at least, so that the clock does not matter."""
+"""Minimum duration of a timed run in seconds, so that the clock resolution does not matter."""
 _LONGEST_RACE = 3.0
 
 
 class Subject:
-    """One call on a device, with the choices that it meets.
+    """One call on a device, with its choices.
 
     :raises TuningError: the vendor has no choices to make, or the call fails.
     """
@@ -72,7 +72,7 @@ class Subject:
         synchronize()
 
     def timed(self, table: Mapping[ChoiceKey, str]) -> Callable[[], float]:
-        """A function that makes the call under a table and returns its seconds."""
+        """Return a function that makes the call with a table of choices and returns its seconds."""
 
         def once() -> float:
             self.choices.install(table)
@@ -84,7 +84,7 @@ class Subject:
         return once
 
     def wrong(self, table: Mapping[ChoiceKey, str]) -> str:
-        """Return what is wrong with the results under a table; empty if they are right."""
+        """Return the fault of the results with a table of choices; empty if they are right."""
         self.choices.install(table)
         try:
             with autocompare(".*") as report:
@@ -97,7 +97,7 @@ class Subject:
 
 
 def search(subject: Subject, settings: RaceSettings, seed: int, seconds: float) -> dict[str, Any]:
-    """Race what may be chosen for each key against the usual choice; nothing wrong is timed."""
+    """Race the choices of each key against the default; wrong choices are not timed."""
     usual = subject.timed({})
     noise = Calibration.of([race(usual, usual, settings, seed=seed)]).noise
     trials: list[dict[str, Any]] = []

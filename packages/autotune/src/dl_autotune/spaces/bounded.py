@@ -1,4 +1,4 @@
-"""Arithmetic for expressions of others: what would take all memory, or for ever, is an error."""
+"""Bounded arithmetic for untrusted expressions: excessive memory or time is an error."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 _BITS = 4096
-"""Bits of the largest integer that a power or a shift may give."""
+"""Maximum number of bits of the result of a power or a shift."""
 _LONGEST = 4096
-"""Elements of the longest text or list that a product may give."""
+"""Maximum number of elements of a string or list that a product yields."""
 
 
 def power(base: Any, exponent: Any, *modulus: Any) -> Any:
-    """``pow``, where the result is not larger than any use has for it."""
+    """Return ``pow`` with a bounded result."""
     whole = isinstance(base, int) and isinstance(exponent, int)
     if whole and not modulus and exponent > 0 and abs(base) > 1:
         _demand(base.bit_length() * exponent, f"{_format(base)} ** {_format(exponent)}")
@@ -21,14 +21,14 @@ def power(base: Any, exponent: Any, *modulus: Any) -> Any:
 
 
 def shift(value: Any, by: Any) -> Any:
-    """``value << by``, bounded as a power is."""
+    """Return ``value << by`` with a bounded result."""
     if isinstance(value, int) and isinstance(by, int) and value and by > 0:
         _demand(value.bit_length() + by, f"{_format(value)} << {_format(by)}")
     return value << by
 
 
 def product(left: Any, right: Any) -> Any:
-    """``left * right``: of numbers as it is; a text or a list does not become long."""
+    """Return ``left * right``, with bounded length of strings and lists."""
     for one, other in ((left, right), (right, left)):
         listed = isinstance(one, (str, bytes, list, tuple)) and isinstance(other, int)
         if listed and len(one) * other > _LONGEST:
@@ -50,7 +50,7 @@ _NAMES: dict[type[ast.operator], tuple[str, Callable[..., Any]]] = {
     ast.LShift: ("bounded shift", shift),
     ast.Mult: ("bounded product", product),
 }
-"""Names with a blank: no parameter can have them."""
+"""Names with a space, which no parameter can have."""
 OPERATIONS: dict[str, Callable[..., Any]] = dict(_NAMES.values())
 
 
@@ -64,12 +64,12 @@ def _has_list(node: ast.BinOp) -> bool:
 
 
 class Bounded(ast.NodeTransformer):
-    """Has an expression call these functions where it has the operators."""
+    """Transformer that replaces operators of an expression by calls of these functions."""
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """One operation, after those within it."""
+        """Replace an operation after its operands."""
         self.generic_visit(node)
-        # Numbers are multiplied as ever, since that is most of what spaces of millions ask.
+        # Products of numbers stay unchanged, because they dominate the time of large spaces.
         if type(node.op) not in _NAMES or (isinstance(node.op, ast.Mult) and not _has_list(node)):
             return node
         name, _ = _NAMES[type(node.op)]

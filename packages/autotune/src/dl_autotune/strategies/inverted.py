@@ -1,4 +1,4 @@
-"""A function that asks, turned into one that is asked: it runs in a thread, a step at a time."""
+"""Inversion of control: a function that calls an evaluator runs in a thread, step by step."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from typing import Generic, TypeVar
 Question = TypeVar("Question")
 
 _UNWIND_SECONDS = 5.0
-"""Time to wait for a thread that is asked to end: it may be in code that is not Python."""
+"""Timeout for the end of a thread in seconds; it may be in native code."""
 
 
 class EndedError(BaseException):
-    """Raised in the function when its caller is gone. Not an :class:`Exception`, so that what
-    catches all errors does not catch it.
-    """
+    """Raised to end the function; not an :class:`Exception`, so that no handler catches it."""
 
 
 class Inverted(Generic[Question]):
-    """Runs `function(ask)` up to its next `ask(question)`, and no further until it is resumed.
+    """Runner of `function(ask)` that stops at each `ask(question)` until it is resumed.
 
     Either the caller of :meth:`step` runs or the function does, never both. The thread ends with
     the function, by :meth:`close`, when a step takes too long, or when this object is dropped.
 
-    :param function: asks as often as it likes, and knows where the answers are.
-    :param seconds: that a step may take.
+    :param function: function that asks any number of times, and knows where the answers are.
+    :param seconds: timeout of a step.
     """
 
     def __init__(
@@ -38,7 +36,7 @@ class Inverted(Generic[Question]):
         self._seconds = seconds
         self._go: queue.SimpleQueue[bool] = queue.SimpleQueue()
         self._said: queue.SimpleQueue[_Asked[Question] | BaseException | None] = queue.SimpleQueue()
-        # It must not hold this object, or that is never dropped.
+        # The thread must not reference this object, which would never be dropped then.
         self.thread = threading.Thread(
             target=_run, args=(function, self._go, self._said), name="inverted", daemon=True
         )
@@ -46,7 +44,7 @@ class Inverted(Generic[Question]):
         self.thread.start()
 
     def step(self) -> Question | None:
-        """The next question; None: the function has returned.
+        """Return the next question, or None if the function has returned.
 
         :raises TimeoutError: there is none after so many seconds; the function was ended.
         :raises Exception: what the function raised.
@@ -67,12 +65,12 @@ class Inverted(Generic[Question]):
         return None
 
     def close(self) -> None:
-        """End the function where it is, and wait for that."""
+        """End the function at its current position, and wait for its end."""
         self._dropped()
         self.thread.join(_UNWIND_SECONDS)
 
     def _interrupt(self) -> None:
-        """Raise in a function that does not come to its next question."""
+        """Raise an exception in a function that does not reach its next question."""
         # cffi releases the interpreter's lock during calls, and this call needs it.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(
             ctypes.c_ulong(self.thread.ident or 0), ctypes.py_object(EndedError)
@@ -96,7 +94,7 @@ def _run(
 
     def wait() -> None:
         if not go.get():
-            # For a function that goes on all the same.
+            # In case the function continues nevertheless.
             go.put(False)
             raise EndedError
 

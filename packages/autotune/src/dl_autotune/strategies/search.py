@@ -1,4 +1,4 @@
-"""The loop between a strategy and what evaluates its points, within a budget."""
+"""Search loop between a strategy and an evaluator, within a budget."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..errors import ArgumentsError, TuningError
 from .strategy import Outcome, Strategy
 
 Evaluate = Callable[[Sequence[int]], Iterable[Outcome]]
-"""Answers for points: one for each, in any order, some at a time as they come."""
+"""Evaluator of points: it yields one answer for each point, in any order."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop: at the first limit that is reached. None: no limit of that kind.
+    """Budget of a search: it ends when the first limit is reached; None means no limit.
 
     :raises TuningError: a limit is not positive.
     """
@@ -39,11 +39,11 @@ def search(
     batch: int = 4,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Outcome]:
-    """Ask, evaluate, tell, until the budget is used up or the strategy has nothing left.
+    """Ask, evaluate and tell until the budget or the strategy is exhausted.
 
-    :param batch: points to evaluate at once, as when they compile in parallel.
-    :param clock: seconds; another one in tests.
-    :returns: the answers, in the order they came.
+    :param batch: number of points to evaluate together, for example to compile them in parallel.
+    :param clock: clock in seconds; tests replace it.
+    :returns: the answers in the order of arrival.
     :raises TuningError: a point has no answer or more than one, or an answer is none.
     """
     start = clock()
@@ -63,7 +63,7 @@ def search(
 
 
 def _answered(evaluate: Evaluate, points: Sequence[int]) -> Iterator[Outcome]:
-    """Yield the answers for points, as long as each point has one answer."""
+    """Yield the answers for points, and check that each point has one answer."""
     open_ = list(points)
     given = evaluate(points)
     if not isinstance(given, Iterable):
