@@ -7,6 +7,7 @@ whatever session or group that is, and it sees by itself when the parent is gone
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import selectors
@@ -63,9 +64,8 @@ def main() -> None:
     else:
         try:
             # No thread is there that could hold a lock while the function runs.
-            program = subprocess.Popen(
-                sys.argv[3:], start_new_session=True, preexec_fn=end_with_parent
-            )
+            tie = functools.partial(end_with_parent, parent=os.getpid())
+            program = subprocess.Popen(sys.argv[3:], start_new_session=True, preexec_fn=tie)
         except OSError as error:
             control.sendall(json.dumps({"error": error.strerror}).encode())
             return
