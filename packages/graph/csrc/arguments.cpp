@@ -215,7 +215,7 @@ double read_hex(const std::string& text) {
   const std::string rest = text.substr(at);
   if (rest == "inf") return sign * std::numeric_limits<double>::infinity();
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
-  const auto bad = [&] { return Failure(shown(text) + " is no number; write it as 0x1.8p+0"); };
+  const auto bad = [&] { return Failure(shown(text) + " is not a number; write it as 0x1.8p+0"); };
   const size_t end = rest.find('p');
   if (rest.rfind("0x", 0) != 0 || end == std::string::npos || end < 3 || end > 18) throw bad();
   uint64_t mantissa = 0;
@@ -243,7 +243,7 @@ double read_hex(const std::string& text) {
 Call read_call(const Json& json, const Graph& graph, const Entry& entry) {
   if (!json.is(Json::Kind::kArray) || json.array.size() != 2 ||
       !json.array[0].is(Json::Kind::kString))
-    throw Failure("no call; write [\"diopiAdd\", {…}]");
+    throw Failure("not a call; write [\"diopiAdd\", {…}]");
   Call out;
   const std::string& name = json.array[0].string;
   out.called = find_operator(name);

@@ -18,7 +18,7 @@ struct Bound {
   void** values = nullptr;
 };
 
-// What to throw for a call that failed; it names the call.
+// The failure to throw for a call that failed; it names the call.
 Failure call_failure(const Device& device, const Entry& entry, size_t number, diopiError_t code,
                      Context& context);
 
@@ -60,7 +60,7 @@ class Binder {
   const Device& device_;
   const Sizes& sizes_;
   std::deque<dl_generator_prefix_t>& generators_;
-  // What the calls point to; a deque leaves its elements where they are.
+  // Targets of the pointers in calls; a deque does not move its elements.
   std::deque<Slot> slots_;
   std::deque<std::vector<void*>> arrays_;
   std::deque<std::vector<int64_t>> lists_;

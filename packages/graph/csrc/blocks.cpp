@@ -10,7 +10,7 @@ Blocks::Blocks(const Device& device, const Entry& entry, const Concrete& sized, 
       group_(std::move(group)),
       plan_(make_plan(Lifetimes(entry, sized, group_))),
       generators_(generators) {
-  // Now, so that nobody learns in the middle of a run that there is no memory for one.
+  // Now, so that a lack of memory fails the opening of the session and not a run.
   idle_.push_back(make_lane());
 }
 

@@ -44,7 +44,7 @@ void each_tensor(const Call& call, Body&& body) {
   }
 }
 
-// What a message says of a call.
+// Description of a call in messages.
 std::string call_text(const Entry& entry, size_t number);
 
 }  // namespace dl::graph

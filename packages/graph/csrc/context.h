@@ -31,7 +31,7 @@ class Context {
   // Waits for the stream. Throws Failure: work on it found an error in its data.
   void synchronize();
 
-  // What a function of the host could not do for the call that has just failed; empty otherwise.
+  // Failure of a host function during the call that has just failed; empty if there was none.
   std::string take_failure() { return std::exchange(failure_, std::string()); }
 
   Handle& require(std::vector<int64_t> shape, std::vector<int64_t> strides, int32_t dtype,
@@ -57,7 +57,7 @@ class Context {
   std::vector<DeviceMemory> blocks_;
   size_t block_ = 0;
   uint64_t used_ = 0;
-  // Host memory of calls, which an asynchronous device may read until somebody waits.
+  // Host memory of calls, which an asynchronous device may read until the next synchronization.
   std::deque<std::vector<int64_t>> host_memory_;
   DeviceMemory word_;
   std::string failure_;

@@ -30,7 +30,7 @@ Cut refused(const char* reason) {
   return out;
 }
 
-// Whether a name stands between the bars.
+// Returns true if a list such as "|a|b|" contains a name.
 bool among(const char* names, const char* name) {
   return std::string(names).find("|" + std::string(name) + "|") != std::string::npos;
 }

@@ -74,7 +74,7 @@ int32_t demanded(const Entry& entry, const Call& call, const Parameter& paramete
     case Rule::kAccumulate:
       return is_half(of) ? diopi_dtype_float32 : of;
     case Rule::kPromote:
-      // Of different ones it depends on the dimensions too; the operator checks that.
+      // The promotion of different dtypes depends on the dimensions too; the operator checks that.
       return of == dtype_at(entry, call, parameter.other) ? of : -1;
   }
   return -1;

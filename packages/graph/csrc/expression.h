@@ -34,8 +34,8 @@ class Expression {
 
   // For these sizes. Throws Failure if a step leaves int64 or divides by what is not positive.
   int64_t value(const Sizes& sizes) const;
-  // Of all values that it can have, with no step that leaves int64 or divides by what is not
-  // positive; otherwise it throws Failure.
+  // The range of all values that it can have. Throws Failure if a step may leave int64 or divide by
+  // a number that is not positive.
   Range range(const Symbols& symbols) const;
 
   bool is_constant() const { return op_ == Op::kConstant; }
@@ -49,7 +49,7 @@ class Expression {
   std::vector<Expression> operands_;
 };
 
-// What must hold for a run: ["<=", a, b].
+// A condition that each run must meet: ["<=", a, b].
 struct Guard {
   Guard(const Json& json, const Symbols& symbols);
   bool holds(const Sizes& sizes) const;

@@ -42,7 +42,7 @@ class Fields {
     return static_cast<size_t>(value);
   }
 
-  // Throws Failure: there are fields that nobody has read.
+  // Throws Failure: there are unknown fields.
   void end() const {
     if (read_ != json_.object.size())
       throw Failure("there are fields that this version does not know; a newer one may");

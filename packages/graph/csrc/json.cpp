@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kDeepest = 64;
 
-// Shortest forms alone, no halves of surrogate pairs, nothing beyond the last character.
+// Only shortest forms, no surrogates, nothing beyond U+10FFFF (RFC 3629).
 bool is_utf8(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const auto first = static_cast<unsigned char>(text[at++]);
@@ -131,7 +131,7 @@ class Parser {
     const char* begin = text_.data() + at_;
     const char* end = text_.data() + text_.size();
     const auto [next, error] = std::from_chars(begin, end, number);
-    if (error != std::errc()) fail("a number that is no integer of 64 bits");
+    if (error != std::errc()) fail("a number that is not an integer of 64 bits");
     const std::string_view digits(begin, static_cast<size_t>(next - begin));
     const std::string_view plain = digits[0] == '-' ? digits.substr(1) : digits;
     if ((plain.size() > 1 && plain[0] == '0') || digits == "-0") fail("a number with zeros before");

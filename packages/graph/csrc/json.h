@@ -23,8 +23,8 @@ class Json {
   bool is(Kind wanted) const { return kind == wanted; }
 };
 
-// Throws Failure: not JSON, not UTF-8, numbers that are no int64, a key twice, more than 64 levels,
-// or more than `most` values.
+// Throws Failure: not JSON, not UTF-8, a number that does not fit int64, a key twice, more than 64
+// levels, or more than `most` values.
 Json parse_json(std::string_view text, size_t most);
 
 // The one way to write a document: keys sorted, no white space, only quotes and backslashes

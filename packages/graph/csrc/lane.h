@@ -45,7 +45,7 @@ class Lane {
   // Puts all handles on a block.
   void move_to(const std::deque<Handle>& whole, int64_t block);
   // Has a share of the next block's rows brought into the second-level cache while a call computes:
-  // the processor's own prefetching begins anew with each row.
+  // the processor's own prefetching starts again with each row.
   void fetch(size_t call) const;
   void set_rows(int64_t rows);
 

@@ -175,7 +175,7 @@ class EntryReader {
     }
     for (size_t i = 0; i < out_.storages.size(); ++i) {
       if (out_.storages[i].kind == StorageKind::kInput && storages.count(i) == 0)
-        throw Failure("storage " + std::to_string(i) + " is an input that nobody passes");
+        throw Failure("storage " + std::to_string(i) + " is an input that no port passes");
     }
     for (size_t i = 0; i < out_.symbols.size(); ++i)
       if (bound.count(static_cast<int64_t>(i)) == 0) out_.passed.push_back(i);
@@ -216,7 +216,7 @@ void read_constants(Fields& fields, const SafeTensors& file, Graph& graph) {
     graph.constants.push_back({name, found->second});
   }
   if (graph.constants.size() != file.tensors.size())
-    throw Failure("the file has tensors that are no constants of the graph");
+    throw Failure("the file has tensors that are not constants of the graph");
 }
 
 void read_states(Fields& fields, Graph& graph) {
@@ -236,7 +236,7 @@ void read_states(Fields& fields, Graph& graph) {
       for (size_t i = 0; i < graph.constants.size(); ++i)
         if (initial.is(Json::Kind::kString) && graph.constants[i].name == initial.string)
           state.initial = static_cast<int64_t>(i);
-      if (state.initial < 0) throw Failure("what it begins as is no constant of the file");
+      if (state.initial < 0) throw Failure("its initial value is not a constant of the file");
       if (graph.constants[static_cast<size_t>(state.initial)].tensor.bytes !=
           static_cast<uint64_t>(state.bytes))
         throw Failure("what it begins as has another number of bytes");

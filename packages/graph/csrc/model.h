@@ -31,7 +31,7 @@ struct View {
 };
 
 struct Argument {
-  // What parameters of the type have; null where the operator allows it.
+  // The fields that parameters of the type use; null where the operator allows it.
   bool null = false;
   std::vector<int64_t> places;    // tensors or generators; -1: no entry
   std::vector<Expression> sizes;  // of a floating-point number: what it is the quotient of
@@ -49,7 +49,7 @@ struct Call {
 // Offsets of the temporaries for one tuple of sizes, made beforehand.
 struct StoredPlan {
   Sizes sizes;
-  std::vector<int64_t> offsets;  // by storage; -1 for what is no temporary
+  std::vector<int64_t> offsets;  // by storage; -1 for storages that are not temporaries
   int64_t bytes = 0;
 };
 

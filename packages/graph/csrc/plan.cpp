@@ -13,10 +13,10 @@ namespace {
 constexpr size_t kTryAllOrders = 7;
 constexpr size_t kSwapUpTo = 256;
 constexpr int kSwaps = 300;
-// Of more items one order alone is tried: each costs the square of their number.
+// Beyond this many items only one order is tried: each costs the square of their number.
 constexpr size_t kManyItems = 8192;
 
-// Temporaries that lie in one place, one after the other.
+// Temporaries that use the same memory, one after the other.
 struct Item {
   std::vector<size_t> storages;
   int64_t first = 0;
@@ -259,7 +259,7 @@ void check_plan(const Entry& entry, const Concrete& sized, const Lifetimes& life
     if (!lifetimes.is_placed(storage)) continue;
     if (offset < 0 || offset % kAlignment != 0 || offset > plan.bytes ||
         sized.bytes[storage] > plan.bytes - offset)
-      throw Failure("temporary " + std::to_string(storage) + " lies outside of the plan's " +
+      throw Failure("temporary " + std::to_string(storage) + " is outside of the plan's " +
                     std::to_string(plan.bytes) + " bytes, or is not aligned; plan again");
     placed.push_back(storage);
   }

@@ -1,4 +1,4 @@
-// Where the temporaries of an entry lie in one block of memory.
+// The memory plan: offsets of the temporaries of an entry in one block of memory.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ class Lifetimes {
   // With a tiling, what a group uses is live during all of the group, and what lives in the group
   // alone has no place here.
   Lifetimes(const Entry& entry, const Concrete& sized, const Tiling* tiling = nullptr);
-  // Of the temporaries that live in a group alone, during one block.
+  // Lifetimes of the temporaries that only a group uses, during one block.
   Lifetimes(const Entry& entry, const Concrete& sized, const Group& group);
 
   const Lifetime& of(size_t storage) const { return all_[storage]; }

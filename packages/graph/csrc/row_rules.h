@@ -7,7 +7,7 @@
 
 namespace dl::graph {
 
-// What an operator needs whole.
+// The dimensions that an operator needs as a whole.
 enum class Rows : uint8_t {
   kNone,         // all of its tensors, for all that is known
   kElementwise,  // nothing: its arguments broadcast to the shape of its results

@@ -11,8 +11,8 @@ namespace dl::graph {
 // Runs [begin, end) of a storage, sorted and apart.
 using Runs = std::vector<std::pair<int64_t, int64_t>>;
 
-// Of a view with more than 4096 runs the whole span is one: a hole in it is then taken for part of
-// the view.
+// A view with more than 4096 runs is treated as one run over its whole span, as if it had no
+// holes.
 Runs runs_of(const ConcreteView& view);
 void add(Runs& runs, const Runs& more);
 bool covers(const Runs& runs, const Runs& wanted);

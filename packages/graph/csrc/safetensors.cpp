@@ -65,7 +65,7 @@ FileTensor tensor(const Json& entry, const unsigned char* data, uint64_t bytes) 
   const int64_t begin = offsets.array[0].integer;
   const int64_t end = offsets.array[1].integer;
   if (begin < 0 || end < begin || static_cast<uint64_t>(end) > bytes)
-    throw Failure("its data lie outside of the file: it is damaged or cut off");
+    throw Failure("its data are outside of the file: it is damaged or cut off");
   if (end - begin != wanted) throw Failure("its data are not as long as its shape");
   out.data = data + begin;
   out.bytes = static_cast<uint64_t>(end - begin);
@@ -101,7 +101,7 @@ SafeTensors read_safetensors(const unsigned char* content, uint64_t count) {
   const uint64_t header = header_end(content, count);
   const Json json = parse_json(
       {reinterpret_cast<const char*>(content) + kHeaderBegin, header - kHeaderBegin}, kMostValues);
-  if (!json.is(Json::Kind::kObject)) throw Failure("its header is no object");
+  if (!json.is(Json::Kind::kObject)) throw Failure("its header is not an object");
   SafeTensors out;
   const unsigned char* data = content + header;
   const uint64_t bytes = count - header;

@@ -28,7 +28,7 @@ constexpr uint64_t kHeaderBegin = 8;
 uint64_t header_end(const unsigned char* begin, uint64_t count);
 
 // Throws Failure: offsets outside of the file, tensors that overlap or leave a hole, sizes that do
-// not fit their dtype, a header that is no JSON. What it returns points into `content`.
+// not fit their dtype, a header that is not JSON. The result points into `content`.
 SafeTensors read_safetensors(const unsigned char* content, uint64_t count);
 
 }  // namespace dl::graph

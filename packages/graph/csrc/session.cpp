@@ -22,8 +22,8 @@ bool aligned(const void* memory, int64_t item) {
   return reinterpret_cast<uintptr_t>(memory) % static_cast<uintptr_t>(item) == 0;
 }
 
-// Whether an input that the entry writes shares memory with another one. Blocks count on it that
-// storages are apart; calls that run whole, one after the other, do not.
+// Returns true if an input that the entry writes shares memory with another one. Blocks require
+// disjoint storages; calls that run whole, one after the other, do not.
 bool inputs_overlap(const Entry& entry, const Program& program, const dl_contract_tensor_t* inputs,
                     size_t count) {
   struct Range {
@@ -78,7 +78,7 @@ Session::Session(const Graph& graph, const dl_contract_target_t& target)
   }
   for (size_t entry = 0; entry < graph.entries.size(); ++entry) {
     slots_[entry].memory.resize(graph.entries[entry].inputs.size());
-    // Now, so that nobody learns in the middle of a run that an operator is missing.
+    // Now, so that a missing operator fails the opening of the session and not a run.
     for (size_t number = 0; number < graph.entries[entry].calls.size(); ++number) {
       const Operator& called = *graph.entries[entry].calls[number].called;
       within(call_text(graph.entries[entry], number),
@@ -94,7 +94,7 @@ Session::~Session() {
   try {
     context_.synchronize();
   } catch (const std::exception&) {
-    // Who asked for the results was told; the memory is given back all the same.
+    // The error was reported with the results; the memory is freed nevertheless.
     programs_.clear();
   }
 }
@@ -195,7 +195,7 @@ void Session::place_shared(const Entry& entry, Program& made) {
 
 void Session::grow_arena(int64_t bytes) {
   if (arena_.bytes() >= static_cast<uint64_t>(bytes)) return;
-  if (arena_.bytes() != 0) context_.synchronize();  // nobody uses the old one
+  if (arena_.bytes() != 0) context_.synchronize();  // until the old one is unused
   arena_ = DeviceMemory();
   arena_ = DeviceMemory(device_, static_cast<uint64_t>(bytes));
 }
@@ -208,7 +208,7 @@ void* Session::input_memory(const Port& port, const dl_contract_tensor_t& input,
   if (input.device == diopi_device) return input.data;
   if (device_.can(DL_CAP_ANY_HOST_POINTER) && aligned(input.data, item)) return input.data;
   if (slot.bytes() != bytes) {
-    context_.synchronize();  // nobody uses the old one
+    context_.synchronize();  // until the old one is unused
     slot = DeviceMemory(device_, bytes);
   }
   device_.copy(slot.data(), input.data, bytes, DL_COPY_HOST_TO_DEVICE);

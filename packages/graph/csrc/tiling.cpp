@@ -11,10 +11,10 @@ namespace dl::graph {
 namespace {
 
 constexpr int64_t kGuessedCache = int64_t{1} << 20;
-// Of the cache: what the blocks of a group's tensors may take together. More would leave no room
-// for what the vendor's operators need, less would make calls of too few elements.
+// Inverse of the share of the cache for the blocks of a group's tensors. A larger share would leave
+// no room for the vendor's operators, a smaller one would make calls of too few elements.
 constexpr int64_t kBlockShare = 4;
-// What a block may have of one tensor, if a row is not more: a few of these stay in the first-level
+// Bytes of one tensor in a block, unless a row is larger: a few of these stay in the first-level
 // cache, and the next block is fetched in time (lane.cpp). Chosen by benchmarks/chains.py.
 constexpr int64_t kPieceBytes = 8192;
 // Each call that joins costs a look at all that are in the group.
@@ -25,12 +25,12 @@ constexpr int64_t kLightPerBusy = 2;
 // Calls on tensors of fewer elements than this share of the largest one do not count there.
 constexpr int64_t kSmallShare = 4;
 
-constexpr const char* kAlone = "no call beside it has the same rows";
+constexpr const char* kAlone = "no adjacent call has the same rows";
 constexpr const char* kSmall = "the tensors of its group fit into the cache as they are";
 constexpr const char* kComputesLong =
     "it computes long for what it reads, and no group is before it";
 constexpr const char* kComputes = "its group computes longer than it waits for memory";
-constexpr const char* kScattered = "the elements of its rows lie apart in the memory of a tensor";
+constexpr const char* kScattered = "the elements of its rows are not contiguous in a tensor";
 constexpr const char* kLarge = "one row of its tensors does not fit into the cache";
 
 int64_t inner_bytes(const Concrete& sized, const Piece& piece, size_t depth) {
@@ -103,8 +103,8 @@ class Former {
   }
 
  private:
-  // Whether a call computes longer than it waits: half precision has to be converted, and there is
-  // half as much to wait for.
+  // Returns true if a call computes longer than it waits for memory: half precision has to be
+  // converted, and has half the bytes.
   bool is_busy(size_t call) const {
     bool half = false;
     each_tensor(entry_.calls[call], [&](size_t, const Parameter&, size_t value) {
@@ -114,7 +114,7 @@ class Former {
     return half || row_rule(*entry_.calls[call].called).busy;
   }
 
-  // What the space of all these calls begins with.
+  // The leading dimensions that the spaces of all these calls share.
   std::vector<int64_t> common_space(size_t first, size_t last) const {
     std::vector<int64_t> out = cuts_[first].space;
     for (size_t number = first + 1; number <= last; ++number) {
@@ -180,7 +180,8 @@ class Former {
     return false;
   }
 
-  // Whether the rows of each storage that the group writes stay apart; notes what is local.
+  // Returns true if the rows of each storage that the group writes are disjoint; marks local
+  // storages.
   bool windows_apart(Group& group) const {
     group.local.assign(entry_.storages.size(), -1);
     std::vector<bool> written(entry_.storages.size(), false);
@@ -193,7 +194,7 @@ class Former {
     return true;
   }
 
-  // Whether other storages of the entry are the same memory.
+  // Returns true if another storage of the entry is the same memory.
   bool has_twin(size_t storage) const {
     const Storage& wanted = entry_.storages[storage];
     return wanted.kind == StorageKind::kState &&
@@ -227,7 +228,7 @@ class Former {
     return true;
   }
 
-  // Whether windows of so many bytes, one for each index, do not overlap.
+  // Returns true if windows of this many bytes, one for each index, do not overlap.
   bool apart(const Group& group, const Piece& model, int64_t window) const {
     std::vector<std::pair<int64_t, int64_t>> steps;
     for (size_t d = 0; d < group.space.size(); ++d)
@@ -260,8 +261,8 @@ class Former {
     return light < kLightPerBusy * busy ? kComputes : "";
   }
 
-  // Whether the elements of a block lie apart in some large tensor: whole calls turn their loops to
-  // go along its memory, and fewer of them walk over gaps.
+  // Returns true if the elements of a block are not contiguous in a large tensor: whole calls order
+  // their loops along its memory, and fewer of them skip gaps.
   bool is_scattered(const Group& group) const {
     int64_t most = 0;
     for (const Piece& piece : group.pieces) most = std::max(most, sized_.views[piece.value].numel);

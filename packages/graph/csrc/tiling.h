@@ -45,7 +45,7 @@ struct Tiling {
 
   // The group of a call, or nullptr.
   const Group* group_of(size_t call) const;
-  // Whether a temporary has no place in the memory of the program.
+  // Returns true if a temporary has no memory of its own in the program.
   bool is_local(size_t storage) const;
 };
 

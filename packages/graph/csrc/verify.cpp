@@ -31,7 +31,7 @@ void check_call(const Entry& entry, const Call& call) {
   }
 }
 
-// What one argument of a call touches.
+// Memory that one argument of a call uses.
 struct Use {
   size_t place;
   const Parameter* parameter;
@@ -60,7 +60,7 @@ void check_aliases(const Entry& entry, const Concrete& sized, const Call& call) 
         throw Failure(std::string(uses[i].parameter->name) + " (value " +
                       entry.values[uses[i].value].name + ") shares memory with " +
                       uses[j].parameter->name + " (value " + entry.values[uses[j].value].name +
-                      "), which the operator does not allow here; copy one of them");
+                      "), which the operator does not allow here; copy one");
     }
     // Elements that are one another: the order of the writes would matter.
     for (size_t d = 0; d < written.shape.size(); ++d)

@@ -1,4 +1,4 @@
-// What must be so of a graph before anything of it runs.
+// Conditions that a graph must meet before it runs.
 #pragma once
 
 #include "concrete.h"
@@ -9,8 +9,8 @@ namespace dl::graph {
 // sizes that the guards allow: all of `verify_sizes`. Throws Failure.
 void verify(const Graph& graph);
 
-// For these sizes: what a call reads was written before, and what it writes is no other argument of
-// it, unless the operator allows that. Throws Failure.
+// Checks for these sizes that each call reads only memory that was written before, and that what it
+// writes overlaps no other argument unless the operator allows that. Throws Failure.
 void verify_sizes(const Entry& entry, const Concrete& sized);
 
 // Two views with the same elements in the same order.

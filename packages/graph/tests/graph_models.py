@@ -1,6 +1,6 @@
-"""Graphs written by hand, and what numpy makes of the same inputs.
+"""Graphs written by hand, and checks against numpy.
 
-They need no more of a vendor than the ten operators of ``fixtures/graph_operators.inc``.
+They need only the ten operators of ``fixtures/graph_operators.inc``.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def attention() -> GraphBuilder:
 
 
 def attend(x: Any, q: Any, k: Any, v: Any) -> Any:
-    """What the block makes of queries, keys and values of both heads."""
+    """Return the output of the block for queries, keys and values of both heads."""
     split = [a.reshape(len(a), HEADS, -1).transpose(1, 0, 2) for a in (q, k, v)]
     scores = split[0] @ split[1].transpose(0, 2, 1) * (WIDTH // HEADS) ** -0.5
     mixed = (softmax(scores) @ split[2]).transpose(1, 0, 2).reshape(len(x), WIDTH)
@@ -157,7 +157,7 @@ def check_decoder(session: Session) -> None:
 
 
 def dropout() -> GraphBuilder:
-    """A random mask, returned beside what it leaves."""
+    """A random mask, returned together with the elements that it keeps."""
     graph = GraphBuilder()
     generator = graph.generator("dropout")
     entry = graph.entry("train")

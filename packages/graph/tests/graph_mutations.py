@@ -70,7 +70,7 @@ def mutated_document(content: bytes, rng: random.Random) -> bytes:
         elif rng.random() < 0.5:
             other, there = rng.choice(places(document, []))
             node[key] = other[there]
-            # A node that holds itself is no document.
+            # A node that contains itself is not a document.
             if isinstance(node[key], dict | list):
                 node[key] = old
         else:

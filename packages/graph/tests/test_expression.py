@@ -54,7 +54,7 @@ def test_arithmetic_of_numbers_is_done_at_once() -> None:
     assert len({n + 1, Expression("n") + 1, n + 2}) == 2
     with pytest.raises(ZeroDivisionError):
         bounds(["//", 4, "n"], {"n": (0, 3)})
-    with pytest.raises(TypeError, match="is no size"):
+    with pytest.raises(TypeError, match="is not a size"):
         as_json(1.5)  # type: ignore[arg-type]
 
 

@@ -58,7 +58,7 @@ def test_the_same_graph_is_the_same_file(tmp_path: Path) -> None:
 
 def test_no_device_and_no_pipe_is_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(FileExistsError, match=r"is no file, and none replaces it: .*pipe"):
+    with pytest.raises(FileExistsError, match=r"is not a regular file and is not replaced: .*pipe"):
         mlp().build().save(tmp_path / "pipe")
     assert [path.is_fifo() for path in tmp_path.iterdir()] == [True]
 
@@ -107,7 +107,7 @@ FORGED: dict[str, tuple[bytes, str]] = {
     "a header beyond the file": ((1 << 40).to_bytes(8, "little") + b"{}", "longer than the file"),
     "a file that is cut off": (GOOD[:-1], "outside of the file"),
     "more behind it": (GOOD + b"\0", "bytes behind the tensors"),
-    "a list": (join(b"[]", b""), "its header is no object"),
+    "a list": (join(b"[]", b""), "its header is not an object"),
     "no graph": (join(b"{}", b""), "no .dlg file"),
     "a tensor before the file": (
         forged(lambda h: h["bias"].update(data_offsets=[-64, 0])),
@@ -136,7 +136,7 @@ FORGED: dict[str, tuple[bytes, str]] = {
     "an unknown dtype": (forged(lambda h: h["bias"].update(dtype="F8_E4M3")), "'F8_E4M3' is none"),
     "a key twice": (join(b'{"a":1,"a":2}', b""), "stands there twice"),
     "a number with a point": (join(b'{"a":1.5}', b""), "a number with a point"),
-    "a number beyond 64 bits": (join(b'{"a":99999999999999999999}', b""), "no integer of 64 bits"),
+    "a number beyond 64 bits": (join(b'{"a":99999999999999999999}', b""), "not an integer of 64"),
     "too many levels": (join(b"[" * 1000, b""), "more than 64 levels"),
     "white space": (with_document(TEXT.replace(",", ", ", 1)), "not canonical"),
     "keys in another order": (
@@ -214,14 +214,14 @@ def test_the_command_line_shows_verifies_and_runs(
 @pytest.mark.parametrize(
     ("dtype", "given", "why"),
     [
-        ("int64", [0.0, 1.7], "1.7 is no int64"),
-        ("int64", [np.uint64(2**64 - 1)] * 2, "18446744073709551615 is no int64"),
-        ("uint8", [3, 256], "256 is no uint8"),
-        ("uint8", [-1, 2], "-1 is no uint8"),
-        ("bool", [0, 2], "2 is no bool"),
-        ("float32", [1e300, 1.0], r"1e\+300 is no float32"),
-        ("bfloat16", [1e300, 1.0], r"1e\+300 is no bfloat16"),
-        ("float16", [1e5, 1.0], r"100000.0 is no float16"),
+        ("int64", [0.0, 1.7], "1.7 does not fit int64"),
+        ("int64", [np.uint64(2**64 - 1)] * 2, "18446744073709551615 does not fit int64"),
+        ("uint8", [3, 256], "256 does not fit uint8"),
+        ("uint8", [-1, 2], "-1 does not fit uint8"),
+        ("bool", [0, 2], "2 does not fit bool"),
+        ("float32", [1e300, 1.0], r"1e\+300 does not fit float32"),
+        ("bfloat16", [1e300, 1.0], r"1e\+300 does not fit bfloat16"),
+        ("float16", [1e5, 1.0], r"100000.0 does not fit float16"),
         ("float32", [1j, 1.0], "complex128 would lose its imaginary parts as float32"),
     ],
 )
@@ -266,7 +266,7 @@ def test_run_replaces_no_file_and_says_what_inputs_are(
     (tmp_path / "empty.npz").write_bytes(b"")
     for junk in (graph, one, tmp_path / "empty.npz"):
         assert main(["run", str(graph), str(junk), *library]) == 1
-        assert f"{junk} is no .npz file of inputs by name" in capsys.readouterr().err
+        assert f"{junk} is not an .npz file of inputs by name" in capsys.readouterr().err
 
 
 def test_outputs_go_where_they_are_named_or_nowhere(tmp_path: Path) -> None:
@@ -277,8 +277,8 @@ def test_outputs_go_where_they_are_named_or_nowhere(tmp_path: Path) -> None:
         ("there", False, "has to end in .npz"),
         ("there.NPZ", True, "has to end in .npz"),
         ("there.npz", False, "exists; --force replaces it"),
-        ("folder.npz", True, "is no plain file"),
-        ("link.npz", True, "is no plain file"),
+        ("folder.npz", True, "is not a regular file"),
+        ("link.npz", True, "is not a regular file"),
     ):
         with pytest.raises(ValueError, match=said):
             check_output(tmp_path / name, force)

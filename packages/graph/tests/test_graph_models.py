@@ -213,7 +213,7 @@ def test_what_work_finds_in_its_data_is_told_by_who_waits(
     entry.output("picked", picked)
     library = copied(build_vendor(*KINDS["asynchronous"]))
     with load_vendor(library) as vendor, Session(graph.build(), vendor) as session:
-        for _ in range(2):  # an error is told once, and the next run is as good as ever
+        for _ in range(2):  # an error is reported once, and the next run works
             with pytest.raises(GraphError, match=r"\[diopiIndexSelect\] index 7 at 1 is not in"):
                 session.run("pick", {"x": random(5), "index": np.array([4, 7])})
             got = session.run("pick", {"x": random(5), "index": np.array([4, 0])})

@@ -1,4 +1,4 @@
-"""The memory planner: nothing that is live shares memory, and little of it is needed."""
+"""The memory planner: live tensors share no memory, and the plan is small."""
 
 from __future__ import annotations
 

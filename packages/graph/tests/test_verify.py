@@ -119,7 +119,7 @@ def return_a_temporary(document: Document) -> None:
     entry_of(document)["outputs"][0]["value"] = index(document, "hidden")
 
 
-def return_what_nobody_wrote(document: Document) -> None:
+def return_unwritten(document: Document) -> None:
     entry_of(document)["calls"].pop()
 
 
@@ -147,14 +147,14 @@ for _ in range(40):
 REFUSED: dict[str, tuple[str, Change, str]] = {
     "a call that is missing": ("mlp", drop_call(0), "call 0 .*input reads value hidden, of which"),
     "calls in the wrong order": ("mlp", read_before_written, "call 0 .*reads value hidden"),
-    "an output that nobody wrote": ("mlp", return_what_nobody_wrote, "output y reads value y"),
+    "an output that no call wrote": ("mlp", return_unwritten, "output y reads value y"),
     "an output that is a temporary": ("mlp", return_a_temporary, "output y is a temporary"),
     "a constant that is missing": (
         "mlp",
         in_storage("first", name="lost"),
         "constant 'lost' is not",
     ),
-    "a constant of nobody": ("mlp", forget_a_constant, "tensors that are no constants"),
+    "an unused constant": ("mlp", forget_a_constant, "tensors that are not constants"),
     "a constant that is written": ("mlp", write_a_constant, "second, which is a constant"),
     "a result over its operand": ("mlp", write_over_an_operand, "shares memory with input"),
     "a plan that overlaps": ("attention", overlapping_plan, "share memory while both are live"),
@@ -175,7 +175,7 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "an argument that is missing": ("mlp", in_call(0, out=None), "out: null, but the operator"),
     "an argument too many": ("mlp", in_call(0, beta=1), "fields that this version does not know"),
     "a scalar without a dtype": ("mlp", in_call(1, alpha={"value": 1}), 'alpha: "dtype" is'),
-    "a number that is none": ("dropout", in_call(0, p="0.25"), "'0.25' is no number"),
+    "a number that is none": ("dropout", in_call(0, p="0.25"), "'0.25' is not a number"),
     "a quotient by what may be zero": (
         "dropout",
         in_call(0, p=["/", 1, 0]),
@@ -189,7 +189,7 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
         "0 <= min <= max",
     ),
     "a guard that is none": ("mlp", in_entry(guards=[["batch", 8]]), "guard 0: no guard"),
-    "an input of nobody": ("mlp", in_entry(inputs=[]), "is an input that nobody passes"),
+    "an input without a port": ("mlp", in_entry(inputs=[]), "is an input that no port passes"),
     "a forged fingerprint": ("mlp", forged_fingerprint, "diopiMm was '0123456789abcdef'"),
     "no fingerprint": ("mlp", no_fingerprint, "no fingerprint of diopiMm"),
     "an operator that is unknown": ("mlp", unknown_operator, "no operator 'diopiNoSuchThing'"),
@@ -316,8 +316,8 @@ def test_a_repeated_element_is_not_written() -> None:
     ("arguments", "message"),
     [
         ((1, 2, 3), "alpha missing"),
-        (("x", None, None, 1), "out: 'x' is no value of the graph"),
-        ((None, None, None, "much"), "alpha: 'much' is no size"),
+        (("x", None, None, 1), "out: 'x' is not a value of the graph"),
+        ((None, None, None, "much"), "alpha: 'much' is not a size"),
     ],
 )
 def test_the_builder_refuses_arguments(arguments: tuple[object, ...], message: str) -> None:

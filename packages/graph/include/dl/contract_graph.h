@@ -1,7 +1,7 @@
 /* Contract graphs (.dlg files): opened, verified and run without Python or torch.
  *
  * A graph has entries, such as "prefill" and "decode", that share constants, state and generators.
- * Nothing of a file is used before all of it was verified. The functions are in libdl_graph.so of
+ * A file is verified as a whole before it is used. The functions are in libdl_graph.so of
  * the wheel dl-graph; no vendor sees this header. A status belongs to the caller and must be
  * released; its message names the file, the entry, the call or value, and the way out.
  *
@@ -38,11 +38,11 @@ dl_status_t* dl_contract_graph_read(const void* bytes, uint64_t count, const cha
 /* No session may use it any more. */
 void dl_contract_graph_close(dl_contract_graph_t* graph);
 
-/* The place of an entry, or -1. Entries are in the order of their names. */
+/* The index of an entry, or -1. Entries are in the order of their names. */
 int64_t dl_contract_graph_entry(const dl_contract_graph_t* graph, const char* name);
 
 /* The plan of an entry for a size of each of its symbols, in their order. `offsets` has room for
- * one number for each storage of the entry: its place among the temporaries, or -1. */
+ * one number for each storage of the entry: its offset among the temporaries, or -1. */
 typedef struct dl_contract_plan {
   uint64_t struct_size;
   int64_t bytes;     /* of the block that holds the temporaries */
@@ -77,7 +77,7 @@ const char* dl_contract_row_rule(const char* operator_name);
 /* Every call that can runs block by block, faster or not: for tests. */
 #define DL_CONTRACT_BLOCKS (1u << 2)
 
-/* What a session runs on. The vendor and the host outlive it. */
+/* The device that a session runs on. The vendor and the host outlive the session. */
 typedef struct dl_contract_target {
   uint64_t struct_size;
   const dl_host_t* host;          /* that the vendor was made with */
@@ -143,7 +143,7 @@ dl_status_t* dl_contract_session_read(dl_contract_session_t* session,
 /* A state as bytes; its memory holds as long as the session. */
 dl_status_t* dl_contract_session_state(dl_contract_session_t* session, const char* name,
                                        dl_contract_tensor_t* state);
-/* All states begin anew. */
+/* Sets all states to their initial values. */
 dl_status_t* dl_contract_session_reset(dl_contract_session_t* session);
 /* A generator, whose seed and offset the caller may set between runs; both are 0 at first. */
 dl_status_t* dl_contract_session_generator(dl_contract_session_t* session, const char* name,

@@ -1,4 +1,4 @@
-"""The arguments of a call as they stand in a file."""
+"""Arguments of a call in the form in which a file stores them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .value import Value
 def argument_json(
     operator: str, positional: Sequence[Any], named: Mapping[str, Any]
 ) -> dict[str, Json]:
-    """All arguments of a call by the names of their parameters.
+    """Return all arguments of a call by the names of their parameters.
 
     :raises ArgumentError: one is missing, unknown or of the wrong kind.
     """
@@ -65,7 +65,7 @@ def _json(parameter: Parameter, value: Any) -> Json:
 
 def _index(value: Any) -> int:
     if not isinstance(value, Value):
-        raise TypeError(f"{value!r} is no value of the graph")
+        raise TypeError(f"{value!r} is not a value of the graph")
     return value.index
 
 

@@ -128,7 +128,7 @@ class BoundRun:
         if array.ndim != len(value["shape"]):
             raise ValueError(f"it has {array.ndim} dimensions, not {len(value['shape'])}")
         strides = tuple(evaluate(step, sizes) for step in value["strides"])
-        buffer = self._laid_out(array, strides, dtype)
+        buffer = self._copy_to_layout(array, strides, dtype)
         if buffer is not given and isinstance(given, np.ndarray) and self._writes(value["storage"]):
             if given.dtype != dtype.storage:
                 raise ValueError(f"the graph writes to it: pass it as {dtype}, not {given.dtype}")
@@ -140,8 +140,8 @@ class BoundRun:
         tensor.device = constants.diopi_host
 
     @staticmethod
-    def _laid_out(array: Array, strides: tuple[int, ...], dtype: Dtype) -> Array:
-        """The array, or a copy of it that lies in memory as the graph has it."""
+    def _copy_to_layout(array: Array, strides: tuple[int, ...], dtype: Dtype) -> Array:
+        """Return the array, or a copy with the strides that the graph has."""
         if strides == contiguous_strides(array.shape):
             return np.require(array, requirements=["C", "A", "W"])
         memory = np.zeros(span(array.shape, strides), dtype.storage)
@@ -169,7 +169,7 @@ class BoundRun:
         tensor.sizes, tensor.ndim, tensor.dtype = sizes, len(shape), dtype.number
 
     def _writes(self, storage: int) -> bool:
-        """Whether a call writes to a storage."""
+        """Return True if a call writes to a storage."""
         schema, values = load_schema(), self._entry["values"]
         for operator, arguments in self._entry["calls"]:
             for parameter in schema[operator].params[1:]:

@@ -35,15 +35,18 @@ class EntryBuilder:
         self._shared: dict[str, int] = {}
 
     def symbol(self, name: str, minimum: int, maximum: int) -> Expression:
-        """A size that is known only when the graph runs, and its range, both ends included.
+        """Return a size that is known only when the graph runs.
 
         It follows from the input that has it as a size; if none has, the caller passes it.
+
+        :param minimum: smallest size that the graph serves.
+        :param maximum: largest size that the graph serves.
         """
         self._symbols.append({"name": name, "min": minimum, "max": maximum})
         return Expression(name)
 
     def guard(self, left: Size, relation: str, right: Size) -> None:
-        """What must hold for a run: ``==``, ``<=`` or ``<``."""
+        """Add a condition that each run must meet: ``==``, ``<=`` or ``<``."""
         self._guards.append([relation, as_json(left), as_json(right)])
 
     def input(self, name: str, shape: Sequence[Size], dtype: npt.DTypeLike | Dtype) -> Value:
@@ -172,12 +175,12 @@ class GraphBuilder:
         return name
 
     def entry(self, name: str) -> EntryBuilder:
-        """A function of the graph; all of them share constants, state and generators."""
+        """Add a function to the graph; all entries share constants, state and generators."""
         self._entries[name] = EntryBuilder(self, name)
         return self._entries[name]
 
     def document(self) -> dict[str, Any]:
-        """What the file says, apart from the constants' elements."""
+        """Return the content of the file, apart from the constants' elements."""
         used = {name for entry in self._entries.values() for name in entry._operators()}
         schema = load_schema()
         return {

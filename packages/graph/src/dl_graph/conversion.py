@@ -10,7 +10,7 @@ from diopi_proto.dtypes import Array, Dtype, to_storage
 
 
 def convert_array(given: Any, dtype: Dtype) -> Array:
-    """What is given as numpy stores ``dtype``; floats may be rounded.
+    """Return an array as numpy stores ``dtype``; floats may be rounded.
 
     :raises ValueError: the dtype does not have one of the values.
     """
@@ -34,5 +34,5 @@ def convert_array(given: Any, dtype: Dtype) -> Array:
     else:
         lost = np.isfinite(array) & ~np.isfinite(made)
     if lost.any():
-        raise ValueError(f"{array[lost][0]} is no {dtype}; convert the array yourself")
+        raise ValueError(f"{array[lost][0]} does not fit {dtype}; convert the array yourself")
     return made

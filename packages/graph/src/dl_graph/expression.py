@@ -102,12 +102,12 @@ def minimum(a: Size, b: Size) -> Size:
 def as_json(size: Size) -> Json:
     """A size as it stands in a file.
 
-    :raises TypeError: it is no size.
+    :raises TypeError: the argument is not a size.
     """
     if isinstance(size, Expression):
         return size.json
     if isinstance(size, bool) or not hasattr(type(size), "__index__"):
-        raise TypeError(f"{size!r} is no size: an integer or an Expression")
+        raise TypeError(f"{size!r} is not a size; pass an integer or an Expression")
     return int(size)
 
 

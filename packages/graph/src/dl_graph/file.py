@@ -1,6 +1,6 @@
-"""How a graph lies in its file: one safetensors file, with the graph in its metadata.
+"""Writer of ``.dlg`` files: safetensors files with the graph in their metadata.
 
-Only writing is here. Reading is the verifier's, in C++: ``csrc/safetensors.cpp``.
+The verifier reads them in C++: ``csrc/safetensors.cpp``.
 """
 
 from __future__ import annotations

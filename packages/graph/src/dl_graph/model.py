@@ -25,7 +25,7 @@ from .native import constants, ffi, native
 
 @dataclass(frozen=True)
 class PlanReport:
-    """Where the temporaries of an entry lie, in bytes.
+    """Memory plan of the temporaries of an entry, in bytes.
 
     :ivar offsets: by the number of the storage; temporaries that are used, only.
     :ivar bytes: of the block that holds them.
@@ -41,8 +41,8 @@ class PlanReport:
 
 @dataclass(frozen=True)
 class TilingReport:
-    """Which calls of an entry run together, block by block, on a device that computes in memory of
-    the host.
+    """Calls of an entry that run together, block by block, on a device that computes in host
+    memory.
 
     :ivar groups: the numbers of the calls of each group.
     :ivar blocks: by group: how many blocks it runs in.
@@ -91,7 +91,7 @@ class ContractGraph:
         return tuple(sorted(self.document["entries"], key=str.encode))
 
     def entry(self, name: str) -> Mapping[str, Any]:
-        """What the file says of an entry.
+        """Return the description of an entry in the file.
 
         :raises GraphError: there is none of that name.
         """
@@ -142,7 +142,7 @@ class ContractGraph:
         return [int(sizes.get(symbol["name"], symbol["max"])) for symbol in symbols]
 
     def tiling(self, entry: str, *, cache: int = 0, **sizes: int) -> TilingReport:
-        """Which calls of an entry run block by block.
+        """Return which calls of an entry run block by block.
 
         :param cache: the bytes of the cache that blocks are made for; 0: of this machine's.
         :param sizes: as of :meth:`plan`.
@@ -204,7 +204,8 @@ class ContractGraph:
         """
         target = Path(path)
         if target.exists() and not target.is_file():
-            raise FileExistsError(errno.EEXIST, "is no file, and none replaces it", str(target))
+            reason = "is not a regular file and is not replaced"
+            raise FileExistsError(errno.EEXIST, reason, str(target))
         with replace_atomically(target) as temporary:
             temporary.write_bytes(self._view())
 

@@ -118,7 +118,7 @@ class OpenSession:
 
 
 def _operators(instance: TableInstance, graph: ContractGraph) -> CData:
-    """The vendor's functions for what the graph calls, and an empty one behind them."""
+    """Return the vendor's functions for the operators that the graph calls, and a terminator."""
     schema = load_schema()
     found = []
     for name in graph.document["contract"]:
@@ -144,7 +144,7 @@ _NAMES: dict[str, CData] = {}
 
 
 def _name(name: str) -> CData:
-    """A name in C, kept for good: there are no more than the contract has operators."""
+    """Return a name in C. Names stay allocated: there are as many as the contract has operators."""
     return _NAMES.setdefault(name, ffi.new("char[]", name.encode()))
 
 

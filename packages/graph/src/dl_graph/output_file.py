@@ -1,4 +1,4 @@
-"""Files of a graph's outputs."""
+"""Writer of ``.npz`` files with a graph's outputs."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from diopi_proto.dtypes import Array, bfloat16_to_float32
 
 
 def check_output(path: Path, force: bool) -> None:
-    """Make sure that a file of outputs may be written; best done before the run.
+    """Check that a file of outputs may be written, before the graph runs.
 
-    :raises ValueError: it has another ending than ``.npz``, or is there and may not be replaced.
+    :raises ValueError: the path does not end in ``.npz``, or exists and may not be replaced.
     """
     if path.suffix != ".npz":
         raise ValueError(f"{path} has to end in .npz")
     if path.is_symlink() or (path.exists() and not path.is_file()):
-        raise ValueError(f"{path} is no plain file; name another one")
+        raise ValueError(f"{path} is not a regular file; name another one")
     if path.exists() and not force:
         raise ValueError(f"{path} exists; --force replaces it")
 
 
 def readable(array: Array, dtype: str) -> Array:
-    """Of bfloat16, which numpy does not know, the numbers as float32; all else as it is."""
+    """Return bfloat16, which numpy lacks, as float32, and other dtypes unchanged."""
     return bfloat16_to_float32(array) if dtype == "bfloat16" else array
 
 
 def write_outputs(path: Path, outputs: Mapping[str, Array]) -> None:
-    """Write an ``.npz`` file, so that readers see the old one or the new one as a whole.
+    """Write an ``.npz`` file; readers see the old file or the new one, never a partial one.
 
-    :raises OSError: it cannot be written; the old one is there still.
+    :raises OSError: the file cannot be written; the old one stays.
     """
     with (
         replace_atomically(path) as temporary,

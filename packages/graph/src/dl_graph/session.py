@@ -53,7 +53,7 @@ class Session(OpenSession):
         inputs: Mapping[str, Any],
         sizes: Mapping[str, int] | None = None,
     ) -> BoundRun:
-        """An entry with its inputs, to be run many times. Arrays are copied only where they must
+        """Bind an entry to its inputs, to run it many times. Arrays are copied only where they must
         be converted.
 
         :raises GraphError: an input is missing or does not fit.
@@ -61,12 +61,12 @@ class Session(OpenSession):
         return BoundRun(self, entry, inputs, sizes or {})
 
     def reset(self) -> None:
-        """Let all states begin anew."""
+        """Set all states to their initial values."""
         with self.lock:
             raise_status(native().dl_contract_session_reset(self.handle()))
 
     def state(self, name: str) -> Array:
-        """A copy of a state as bytes, to be viewed as its dtype.
+        """Return a copy of a state as bytes, to be viewed as its dtype.
 
         :raises GraphError: there is none of that name.
         """

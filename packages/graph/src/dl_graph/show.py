@@ -16,7 +16,7 @@ _LONGEST_LINE = 1 << 20
 
 
 def show(graph: ContractGraph, **sizes: int) -> str:
-    """What a graph does, and where its temporaries lie for these sizes.
+    """Return a description of a graph, with the memory plan of its temporaries for these sizes.
 
     :param sizes: of symbols; those left out have their largest size.
     :raises GraphError: a guard does not hold for them.

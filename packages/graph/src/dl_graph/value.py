@@ -58,36 +58,36 @@ class Value:
     def as_strided(
         self, shape: Sequence[Size], strides: Sequence[Size], offset: Size | None = None
     ) -> Value:
-        """Another view of the same storage; None: of the same first element."""
+        """Return another view of the same storage; offset None: with the same first element."""
         first = self.offset if offset is None else offset
         return Value(self.entry, self.storage, self.dtype, shape, strides, first, "")
 
     def permute(self, *dims: int) -> Value:
-        """The same elements with their dimensions in another order."""
+        """Return the same elements with their dimensions in another order."""
         return self.as_strided([self.shape[d] for d in dims], [self.strides[d] for d in dims])
 
     def transpose(self, a: int, b: int) -> Value:
-        """The same elements with two dimensions exchanged."""
+        """Return the same elements with two dimensions exchanged."""
         dims = list(range(len(self.shape)))
         dims[a], dims[b] = dims[b], dims[a]
         return self.permute(*dims)
 
     def narrow(self, dim: int, start: Size, length: Size) -> Value:
-        """``length`` slices of a dimension, from ``start`` on."""
+        """Return ``length`` slices of a dimension, from ``start`` on."""
         shape = list(self.shape)
         shape[dim] = length
         offset = combine("+", self.offset, combine("*", start, self.strides[dim]))
         return self.as_strided(shape, self.strides, offset)
 
     def unsqueeze(self, dim: int) -> Value:
-        """With a dimension of size 1 more, before ``dim``."""
+        """Return a view with an additional dimension of size 1 before ``dim``."""
         shape, strides = list(self.shape), list(self.strides)
         shape.insert(dim, 1)
         strides.insert(dim, 1)
         return self.as_strided(shape, strides)
 
     def expand(self, *shape: Size) -> Value:
-        """With dimensions of size 1 repeated, and new ones before them."""
+        """Return a view with dimensions of size 1 repeated, and new ones before them."""
         new = len(shape) - len(self.shape)
         strides: list[Size] = [0] * new
         strides += [
@@ -97,7 +97,7 @@ class Value:
         return self.as_strided(shape, strides)
 
     def view(self, *shape: Size) -> Value:
-        """The same elements in another shape, row-major.
+        """Return the same elements in another shape, row-major.
 
         :raises GraphError: this value is not contiguous.
         """
