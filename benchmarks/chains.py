@@ -28,7 +28,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from dl_dicp import statistics as counters
-from dl_dicp.codegen.racing import RUNS, wait_for_kernels
+from dl_dicp.engines.codegen.racing import RUNS, wait_for_kernels
 
 Chain = Callable[..., Any]
 Shapes = tuple[tuple[int, ...], ...]

@@ -29,7 +29,7 @@ from _in_turn import microseconds_in_turn
 from torch import Tensor
 
 from dl_dicp import statistics as counters
-from dl_dicp.codegen.racing import RUNS, wait_for_kernels
+from dl_dicp.engines.codegen.racing import RUNS, wait_for_kernels
 
 Run = Callable[[], Tensor]
 

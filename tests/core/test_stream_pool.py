@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from .processes import CONTROL, RUNS_ONCE, VENDORS, output
+from dl_dicp.processes import CONTROL, RUNS_ONCE, VENDORS, output
 
 pytestmark = RUNS_ONCE
 
@@ -40,7 +39,7 @@ assert torch.dl.memory_reserved() <= 33 * (2 << 20), torch.dl.memory_reserved()
 def test_priorities_and_devices_have_pools_of_their_own_and_core_has_streams_apart() -> None:
     code = """
 from dl_core import _C
-from dl_dicp.capture.recording import _aside
+from dl_dicp.engines.device_graph.recording import _aside
 
 assert torch.dl.device_count() == 2
 own = [known(_C.reserved_stream(0)), known(_C.reserved_stream(0))]

@@ -8,11 +8,11 @@ import sys
 import warnings
 from pathlib import Path
 
+from dl_dicp.graphs import _TESTS
+from dl_dicp.kind import Case, Kind
+
 from diopi_proto import DiopiError, load_vendor
 from dl_graph import read
-
-from .graphs import _TESTS
-from .kind import Case, Kind
 
 _MODELS = Path(__file__).parents[2] / "packages" / "dicp" / "tests"
 _LIBRARY = "library.txt"
@@ -26,7 +26,7 @@ def prepare(folder: Path) -> None:
 
     from dicp_models import MODELS
     from dl_core import _C
-    from dl_dicp.export import export
+    from dl_dicp.export.exporter import export
 
     for name, (make, inputs) in MODELS.items():
         torch.manual_seed(0)

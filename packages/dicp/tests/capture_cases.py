@@ -20,9 +20,9 @@ from capture_kit import (
     vector,
 )
 from dl_dicp import statistics
-from dl_dicp.capture import program
-from dl_dicp.explain import explain
-from dl_dicp.explain_page import explain_page
+from dl_dicp.engines.device_graph import captured_program as program
+from dl_dicp.reports.explain import explain
+from dl_dicp.reports.explain_page import explain_page
 
 
 @case

@@ -1,4 +1,4 @@
-"""What is not captured, or not used, and why."""
+"""Cases that are not captured, or whose captures are not used, with the reasons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from capture_kit import (
     vector,
 )
 from dl_dicp import statistics
-from dl_dicp.capture import recording, replays
+from dl_dicp.engines.device_graph import recording, replays
 
 
 @case
@@ -52,10 +52,10 @@ def what_fails_in_a_capture_leaves_streams_that_run() -> None:
 @case
 def a_replay_that_fails_is_a_plain_run() -> None:
     def fail(self: Any) -> None:
-        raise RuntimeError("the card is gone")
+        raise RuntimeError("the device is gone")
 
     with mock.patch.object(torch.accelerator.Graph, "replay", fail):
-        assert declined(chain) == "a replay failed: the card is gone"
+        assert declined(chain) == "a replay failed: the device is gone"
 
 
 @lie

@@ -19,8 +19,8 @@ from capture_kit import (
     vector,
 )
 from dl_dicp import statistics
-from dl_dicp.capture import copies, lasting, replays
-from dl_dicp.explain import explain
+from dl_dicp.engines.device_graph import copies, input_stability, replays
+from dl_dicp.reports.explain import explain
 
 
 @case
@@ -87,7 +87,7 @@ def more_addresses_than_are_captured_run_plainly() -> None:
 def inputs_that_all_live_on_are_copied_in_the_end() -> None:
     compiled = compile_(chain)
     kept = []
-    with mock.patch.object(lasting, "PATIENCE", 3):
+    with mock.patch.object(input_stability, "PATIENCE", 3):
         for _ in range(8):
             kept.append(vector())
             agrees(compiled, chain, kept[-1])

@@ -1,4 +1,4 @@
-"""What the cases of the engine ``capture`` share: how they are found, and how they look."""
+"""Registry and helpers for the cases of the engine ``capture``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import torch
 from torch import Tensor
 
 from dl_core import _C
-from dl_dicp import cache, statistics
-from dl_dicp.capture import program
+from dl_dicp import statistics
 from dl_dicp.compiled import all_graphs
-from dl_dicp.explain import explain
+from dl_dicp.engines.device_graph import captured_program as program
+from dl_dicp.engines.device_graph.engine import DeviceGraphEngine
+from dl_dicp.program import cache
+from dl_dicp.reports.explain import explain
 from dl_vendor_async_test.control import Control
 
 Case = Callable[[], None]
@@ -66,7 +68,8 @@ def chain(x: Tensor) -> Tensor:
 
 def programs() -> list[program.CapturedProgram]:
     found = [v.program for g in all_graphs for v in g.variants if v.program is not None]
-    return [each for made in found for each in made.seat.captured.values()]
+    engines = [made.engine for made in found if isinstance(made.engine, DeviceGraphEngine)]
+    return [each for engine in engines for each in engine.captured.values()]
 
 
 def same(one: Tensor, other: Tensor) -> bool:
@@ -91,7 +94,7 @@ def declined(function: Callable[[Tensor], Tensor], times: int = 5, **options: An
 
 
 def outcome(name: str) -> str:
-    """What was wrong with a case; empty: nothing."""
+    """Run a case; return its error, empty if it passed."""
     torch._dynamo.reset()
     all_graphs.clear()
     cache.clear()

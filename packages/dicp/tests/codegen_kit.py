@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from dl_dicp import statistics
-from dl_dicp.codegen import racing
-from dl_dicp.explain import explain
+from dl_dicp.engines.codegen import racing
+from dl_dicp.reports.explain import explain
 
 Function = Callable[..., Any]
 OPTIONS: dict[str, Any] = {"engine": "codegen", "patterns": False}

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from dl_dicp import cache, statistics
-from dl_dicp.codegen import engine, racing
+from dl_dicp import statistics
 from dl_dicp.compiled import all_graphs
+from dl_dicp.engines.codegen import graph_engine as engine
+from dl_dicp.engines.codegen import racing
+from dl_dicp.program import cache
 
 
 @pytest.fixture(autouse=True)

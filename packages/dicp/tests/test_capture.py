@@ -13,10 +13,12 @@ import pytest
 import torch
 
 from dl_dicp import statistics
-from dl_dicp.capture import lasting, program
-from dl_dicp.capture.copies import Outputs, once_each
-from dl_dicp.engines import registry, seat
-from dl_dicp.explain import explain
+from dl_dicp.engines import names
+from dl_dicp.engines.device_graph import captured_program as program
+from dl_dicp.engines.device_graph import engine as device_graph_engine
+from dl_dicp.engines.device_graph import input_stability
+from dl_dicp.engines.device_graph.copies import Outputs, once_each
+from dl_dicp.reports.explain import explain
 
 pytest.importorskip("dl_vendor_async_test")
 
@@ -26,7 +28,7 @@ SECONDS = 200
 
 
 def outcomes(names: list[str], **variables: str) -> dict[str, str]:
-    """What was wrong with cases, which run in a process where that vendor is ``dl``."""
+    """Run cases in a process where that vendor is ``dl``; return their errors."""
     done = subprocess.run(
         [sys.executable, str(Path(capture_process.__file__)), *names],
         env={**os.environ, "DL_VENDORS": "async", **variables},
@@ -95,7 +97,7 @@ def test_a_vendor_without_graphs_is_told_of_once() -> None:
 
 
 def as_if_the_vendor_captured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seat, "why_not", lambda _: "")
+    monkeypatch.setattr(device_graph_engine, "why_not", lambda _: "")
 
 
 @pytest.mark.filterwarnings("error")
@@ -126,27 +128,27 @@ def test_one_call_is_not_captured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_an_engine_that_no_plugin_can_replace() -> None:
-    assert "capture" in registry.names() and registry.is_known("capture")
-    assert "capture" not in registry.contributed()
+    assert "capture" in names.names() and names.is_known("capture")
+    assert "capture" not in names.contributed()
 
 
 def test_what_stays_and_what_passes_is_told_by_memory_that_is_gone() -> None:
-    known = lasting.Lasting()
+    known = input_stability.InputStability()
     parameter, kept = torch.ones(2), []
-    assert not known.look([parameter, torch.ones(2)], [0, 1])
-    assert known.look([parameter, torch.ones(2)], [0, 1])
-    assert known.passing == {1}
-    # One that lives on may be one of several parameters, and one of them comes again.
-    known = lasting.Lasting()
+    assert not known.observe([parameter, torch.ones(2)], [0, 1])
+    assert known.observe([parameter, torch.ones(2)], [0, 1])
+    assert known.transient == {1}
+    # An input that stays alive may be one of several parameters, which are used in turn.
+    known = input_stability.InputStability()
     for _ in range(3):
         kept.append(torch.ones(2))
-        assert not known.look([kept[-1]], [0])
-    assert known.look([kept[0]], [0]) and not known.passing
-    for _ in range(lasting.PATIENCE - 3):
+        assert not known.observe([kept[-1]], [0])
+    assert known.observe([kept[0]], [0]) and not known.transient
+    for _ in range(input_stability.PATIENCE - 3):
         kept.append(torch.ones(2))
-        assert not known.look([kept[-1]], [0])
+        assert not known.observe([kept[-1]], [0])
     kept.append(torch.ones(2))
-    assert known.look([kept[-1]], [0]) and known.passing == {0}
+    assert known.observe([kept[-1]], [0]) and known.transient == {0}
 
 
 @pytest.mark.parametrize(

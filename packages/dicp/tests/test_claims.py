@@ -12,16 +12,16 @@ from torch import Tensor
 
 from agreement import assert_agree
 from dl_dicp import statistics
-from dl_dicp.calls import Call
-from dl_dicp.claims import claims_of
 from dl_dicp.compiled import all_graphs
 from dl_dicp.errors import FixedSizesError
-from dl_dicp.fit import Fit
-from dl_dicp.memory import Block, Ref
-from dl_dicp.proof import same
-from dl_dicp.shapes import Shapes
-from dl_dicp.symbols import Symbol
-from dl_dicp.trace import Lowered, Trace
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.memory import Block, Ref
+from dl_dicp.recording.shapes import Shapes
+from dl_dicp.recording.symbols import Symbol
+from dl_dicp.recording.trace import Lowered, Trace
+from dl_dicp.sizes.claims import claims_of
+from dl_dicp.sizes.fit import Fit
+from dl_dicp.sizes.proof import same
 from dl_graph.expression import Expression, maximum, minimum
 
 A, B = Expression("a"), Expression("b")
@@ -33,7 +33,7 @@ def shapes() -> Shapes:
 
 
 def halves(x: Tensor) -> Tensor:
-    """A slice whose size is no argument's."""
+    """A slice whose size differs from the sizes of all arguments."""
     return x[: x.shape[0] // 2].exp() + 1
 
 

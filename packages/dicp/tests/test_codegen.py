@@ -12,7 +12,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from codegen_kit import OPTIONS, Function, run
 from dl_dicp import statistics
-from dl_dicp.codegen import racing
+from dl_dicp.engines.codegen import racing
 
 aten = torch.ops.aten
 pytestmark = pytest.mark.usefixtures("always")

@@ -12,9 +12,10 @@ from torch import Tensor
 
 from codegen_kit import OPTIONS, Function
 from dl_dicp import statistics
-from dl_dicp.codegen import engine, expressions, racing
 from dl_dicp.engines import registry
-from dl_dicp.explain import explain
+from dl_dicp.engines.codegen import expressions, racing
+from dl_dicp.engines.codegen import graph_engine as engine
+from dl_dicp.reports.explain import explain
 
 aten = torch.ops.aten
 pytestmark = pytest.mark.usefixtures("always")

@@ -1,4 +1,4 @@
-"""Kernels in CUDA: compiled by NVRTC, run by a simulated card that watches every access and every
+"""Kernels in CUDA: compiled by NVRTC, run by a simulated GPU that watches every access and every
 barrier, and held against the executor by the tests of kernels in C++."""
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ HERE = Path(__file__).parent
 WITHOUT_A_BARRIER = """
 import torch
 
-from dl_dicp.codegen import engine, open, racing
+from dl_dicp.engines.codegen import graph_engine, opening, racing
 from dl_dicp.engines import registry
 
-changed = {**open.CUDA.__dict__, "prelude": open.CUDA.prelude.replace("__syncthreads();", "", 1)}
-open.CUDA = type(open.CUDA)(**changed)
-engine.FEWEST_ELEMENTS = 0
+prelude = opening.CUDA.prelude.replace("__syncthreads();", "", 1)
+changed = {**opening.CUDA.__dict__, "prelude": prelude}
+opening.CUDA = type(opening.CUDA)(**changed)
+graph_engine.FEWEST_ELEMENTS = 0
 compiled = torch.compile(
     lambda x: torch.softmax(x * 2, -1), backend="dl", options={"engine": "codegen"}
 )
@@ -33,7 +34,7 @@ for _ in range(3):
 
 @pytest.fixture(autouse=True)
 def needs() -> None:
-    """What compiles, and what plays a card."""
+    """Skip without NVRTC and the simulated GPU."""
     for module in ("dl_vendor_cuda", "dl_gpu_sim"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
@@ -43,7 +44,7 @@ def needs() -> None:
         pytest.skip("NVRTC is not installed")
 
 
-def on_a_simulated_card(*command: str) -> subprocess.CompletedProcess[str]:
+def on_a_simulated_gpu(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "dl_gpu_sim", "--", sys.executable, *command],
         env={**os.environ, "DL_VENDORS": "cuda"},
@@ -59,11 +60,11 @@ def test_operators_and_layouts_give_what_the_executor_gives() -> None:
     files = [str(HERE / f"test_codegen{end}.py") for end in (("", "_programs") if whole else ("",))]
     # The vendor's own norm overflows where the kernel's does not.
     which = "not data_that_the_check_has_not_seen"
-    done = on_a_simulated_card("-m", "pytest", *options, *files, "-k", which)
+    done = on_a_simulated_gpu("-m", "pytest", *options, *files, "-k", which)
     assert done.returncode == 0, done.stdout
     assert " passed" in done.stdout and ", 0 findings" in done.stderr, done.stderr
 
 
 def test_a_missing_barrier_is_found() -> None:
-    done = on_a_simulated_card("-c", WITHOUT_A_BARRIER)
+    done = on_a_simulated_gpu("-c", WITHOUT_A_BARRIER)
     assert "[race]" in done.stderr and "fused_" in done.stderr, done.stderr

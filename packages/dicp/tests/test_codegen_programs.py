@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812
 from codegen_kit import OPTIONS, Function, assert_near, run
 from dl_dicp import statistics
 from dl_dicp.backend import dl
-from dl_dicp.codegen import racing
+from dl_dicp.engines.codegen import racing
 from dl_dicp.testing import models
 from dl_dicp.testing.model_list import FAMILIES
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from dl_dicp import statistics
-from dl_dicp.explain import explain
 from dl_dicp.options import Options
+from dl_dicp.reports.explain import explain
 from engine_wheel import installed
 
 OPTIONS: dict[str, Any] = {"engine": "toy", "patterns": False}
@@ -67,7 +67,7 @@ FAULTS = {
         "RejectedError: full",
     ),
     "does not load": (("return Engine()", "raise ImportError('libtoy.so')"), "it does not load"),
-    "is no engine": (("return Engine()", "return 7"), "7 is no graph engine"),
+    "is no engine": (("return Engine()", "return 7"), "7 is not a graph engine"),
     "answers for too few": (
         ("return [self", "return [True] and [self.fits(entry, *entry['calls'][0])] #"),
         "it answered for 1 of 5 calls",

@@ -11,8 +11,8 @@ import torch
 
 from dl_core.cli import main
 from dl_dicp.compiled import all_graphs
-from dl_dicp.explain_page import explain_page
-from dl_dicp.memory_picture import lifetimes
+from dl_dicp.reports.explain_page import explain_page
+from dl_dicp.reports.memory_picture import lifetimes
 
 PROGRAM = """
 import sys
@@ -53,9 +53,9 @@ def test_a_script_is_run_and_explained(tmp_path: Path, capsys: pytest.CaptureFix
         "in all: 2 programs, 2 runs of contract graphs with 2 calls, 0 of them block by block, "
         "1 host calls" in " ".join(said)
     )
-    (anew,) = [line for line in said if line.startswith("Dynamo compiled function anew: ")]
+    (recompiled,) = [line for line in said if line.startswith("Dynamo recompiled function: ")]
     shown = html.unescape(page.read_text())
-    assert anew.partition("anew: ")[2] in shown
+    assert recompiled.partition("function: ")[2] in shown
     assert "<td" in shown and "it ran on the CPU" in shown and "no temporaries" in shown
 
 
@@ -121,7 +121,7 @@ def test_the_page_of_a_program_for_all_sizes_is_at_those_of_its_record() -> None
     assert program is not None
     name = next(name for name, size in program.example.items() if size == 6)
     assert f"It serves all sizes: {program.scope.text()}" in shown and f"{name} = 6" in shown
-    # What exp makes: 6 rows of 64 numbers.
+    # Result of exp: 6 rows of 64 elements.
     assert "1.5 KiB at 0, from call 0 (diopiExp)" in shown
 
 
@@ -164,5 +164,5 @@ def test_what_is_no_program_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     assert explain("nothing.py") == 2
     assert explain("-m") == 2
     said = capsys.readouterr().err
-    assert "nothing.py is no file" in said
+    assert "nothing.py is not a file" in said
     assert "-m needs the name of a module" in said

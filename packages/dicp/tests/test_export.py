@@ -17,11 +17,11 @@ from dicp_models import MODELS, Decoder, Encoder, tokens
 from diopi_proto.host import load_vendor
 from dl_core import _C
 from dl_core.cli import main
-from dl_dicp.export import ExportError, export
+from dl_dicp.export.exporter import ExportError, export
 from dl_graph import Session
 from dl_graph.errors import GraphError
 
-# Of torch's own, in torch.export.
+# A warning of torch.export about its own code.
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
 
 WITHOUT_TORCH = """
@@ -36,7 +36,7 @@ Exported = tuple[torch.export.ExportedProgram, torch.nn.Module, tuple[torch.Tens
 
 
 def library() -> Path:
-    """Of the vendor that the device under test has."""
+    """Path of the library of the vendor under test."""
     return Path(_C.device_info(0)["library"])
 
 
@@ -199,8 +199,8 @@ def test_wrong_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     np.savez(tmp_path / "model.npz", x=np.ones(2))
     assert main(["compile", str(tmp_path / "model.npz"), "-o", str(tmp_path / "x.dlg")]) == 1
     said = capsys.readouterr().err
-    assert "is no file" in said
-    assert "model.npz: it is no file of torch.export.save" in said
+    assert "is not a file" in said
+    assert "model.npz: it was not written by torch.export.save" in said
     assert "Traceback" not in said
     assert "has to end in .dlg" in said
     assert not (tmp_path / "x.dlg").exists()

@@ -15,12 +15,12 @@ from dicp_models import Llama, images
 from diopi_proto.host import load_vendor
 from dl_core import _C
 from dl_core.cli import main
-from dl_dicp.export import ExportError, export, export_entries
-from dl_dicp.export_check import differing_output
+from dl_dicp.export.check import differing_output
+from dl_dicp.export.exporter import ExportError, export, export_entries
 from dl_dicp.folding import batch_norm
 from dl_graph import ContractGraph, Session, load
 
-# Of torch's own, in torch.export.
+# A warning of torch.export about its own code.
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec:FutureWarning")
 
 PREFILL = (torch.tensor([[3, 1, 4, 1, 5]]), torch.arange(5))
@@ -217,7 +217,7 @@ def test_the_check_finds_a_graph_that_gives_something_else(
 
     torch.export.save(program, tmp_path / "model.pt2")
     spoilt = export(exported(wrong, x))
-    monkeypatch.setattr("dl_dicp.export.export_entries", lambda *_: spoilt)
+    monkeypatch.setattr("dl_dicp.export.exporter.export_entries", lambda *_: spoilt)
     command = ["compile", str(tmp_path / "model.pt2"), "-o", str(tmp_path / "model.dlg")]
     assert main([*command, "--check"]) == 1
     assert "gives something else than the program: main: " in capsys.readouterr().err
@@ -230,8 +230,8 @@ def test_wrong_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     out = ["-o", str(tmp_path / "model.dlg")]
     for given, code, said in (
         ([str(file), str(file), *out], 2, "two programs have the same name"),
-        ([f"a-b={file}", *out], 2, "'a-b' is no name of an entry"),
-        ([str(file), "-o", str(tmp_path / "none" / "model.dlg")], 2, "none is no folder"),
+        ([f"a-b={file}", *out], 2, "'a-b' is not a name of an entry"),
+        ([str(file), "-o", str(tmp_path / "none" / "model.dlg")], 2, "none is not a folder"),
         ([str(file), *out, "--vendor", "none"], 1, "no device of the vendor 'none' is there, but"),
     ):
         assert main(["compile", *given]) == code

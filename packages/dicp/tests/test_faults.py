@@ -14,11 +14,13 @@ import pytest
 import torch
 
 import dl_dicp.compiled
-import dl_dicp.document
-import dl_dicp.program
-import dl_dicp.recorder
-from dl_dicp import calls, refusals, statistics
-from dl_dicp.memory import Block, Ref
+import dl_dicp.program.compiled_program
+import dl_dicp.program.document
+import dl_dicp.recording.recorder
+from dl_dicp import statistics
+from dl_dicp.program import refusals
+from dl_dicp.recording import calls
+from dl_dicp.recording.memory import Block, Ref
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -50,8 +52,8 @@ def in_calls(change: Callable[[list[calls.Call]], list[calls.Call]]) -> Plant:
     """A fault in what one operator has asked of the vendor."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        right = dl_dicp.recorder.lower
-        patch.setattr(dl_dicp.recorder, "lower", lambda *given: change(right(*given)))
+        right = dl_dicp.recording.recorder.lower
+        patch.setattr(dl_dicp.recording.recorder, "lower", lambda *given: change(right(*given)))
 
     return plant
 
@@ -86,13 +88,13 @@ def in_trace(change: Callable[[Any], None]) -> Plant:
     """A fault in the record of the whole graph."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        right = dl_dicp.recorder.Trace.fold
+        right = dl_dicp.recording.recorder.Trace.fold
 
         def fold(self: Any) -> None:
             right(self)
             change(self)
 
-        patch.setattr(dl_dicp.recorder.Trace, "fold", fold)
+        patch.setattr(dl_dicp.recording.recorder.Trace, "fold", fold)
 
     return plant
 
@@ -121,7 +123,7 @@ def lose_a_constant(trace: Any) -> None:
 
 
 def swap_arguments(trace: Any) -> None:
-    """What is read from one argument is read from a copy of another one."""
+    """Reads of one argument go to a copy of another one."""
     x = trace.arguments[0].block
     counts = trace.arguments[2].block
     x.slot, counts.slot = counts.slot, x.slot
@@ -146,14 +148,14 @@ def in_document(change: Callable[[dict[str, Any]], None]) -> Plant:
     """A fault in the graph's document."""
 
     def plant(patch: pytest.MonkeyPatch) -> None:
-        right = dl_dicp.program.build
+        right = dl_dicp.program.compiled_program.build
 
         def build(*given: Any) -> Any:
             region = right(*given)
             change(region.document)
             return region
 
-        patch.setattr(dl_dicp.program, "build", build)
+        patch.setattr(dl_dicp.program.compiled_program, "build", build)
 
     return plant
 
@@ -198,7 +200,7 @@ def share_a_temporary(document: dict[str, Any]) -> None:
 
 def stale_generator(patch: pytest.MonkeyPatch) -> None:
     """The program draws from a generator that stands where it stood when it was recorded."""
-    right = dl_dicp.program.Program.execute
+    right = dl_dicp.program.compiled_program.Program.execute
 
     def execute(self: Any, *given: Any) -> list[Any]:
         state = torch.dl.get_rng_state()
@@ -208,18 +210,18 @@ def stale_generator(patch: pytest.MonkeyPatch) -> None:
         finally:
             torch.dl.set_rng_state(state)
 
-    patch.setattr(dl_dicp.program.Program, "execute", execute)
+    patch.setattr(dl_dicp.program.compiled_program.Program, "execute", execute)
 
 
 def unknown_mutation(patch: pytest.MonkeyPatch) -> None:
     """It is not known that the graph writes to an argument."""
-    patch.setattr(dl_dicp.compiled, "written_arguments", lambda module: set())
+    patch.setattr(dl_dicp.compiled, "find_written_arguments", lambda module: set())
 
 
 def wrong_layout_of_results(patch: pytest.MonkeyPatch) -> None:
-    right = dl_dicp.program._layout
+    right = dl_dicp.program.compiled_program._layout
     patch.setattr(
-        dl_dicp.program,
+        dl_dicp.program.compiled_program,
         "_layout",
         lambda ref, offset: (
             *right(ref, offset)[:2],
@@ -234,7 +236,7 @@ def moved(by: int) -> Callable[[Ref], Ref]:
 
 
 def elsewhere(ref: Ref) -> Ref:
-    """The same tensor in memory that nobody has written."""
+    """The same tensor in memory that was not written."""
     return replace(ref, block=Block(ref.block.base, ref.block.size))
 
 

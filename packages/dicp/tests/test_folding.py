@@ -1,4 +1,4 @@
-"""What follows from frozen weights alone: computed once, right, and anew when weights change."""
+"""Values that depend on frozen weights alone: computed once, and again when weights change."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from dl_dicp import statistics
-from dl_dicp.explain import explain
 from dl_dicp.folding import batch_norm
+from dl_dicp.reports.explain import explain
 
 
 class Normed(nn.Module):
@@ -231,7 +231,7 @@ def test_buffers_that_the_graph_writes_to_are_not_frozen() -> None:
 
 
 def test_results_are_the_callers() -> None:
-    """What a call returns is not what later calls read."""
+    """Results of a call are not shared with later calls."""
 
     class Given(nn.Module):
         def __init__(self) -> None:

@@ -15,9 +15,9 @@ from agreement import assert_agree
 from dicp_models import MODELS, on_dl
 from dl_core import _C
 from dl_dicp import statistics
-from dl_dicp.engines import registry
-from dl_dicp.explain import explain
-from dl_dicp.rounding import _rounded
+from dl_dicp.engines import names
+from dl_dicp.program.rounding import _rounded
+from dl_dicp.reports.explain import explain
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
 
@@ -43,14 +43,14 @@ def chain(x: Tensor, y: Tensor) -> Tensor:
 
 
 def all_by_inductor() -> bool:
-    """Whether nothing ran otherwise."""
+    """Return True if only Inductor ran."""
     others = (statistics.graphs, statistics.eager, statistics.dropped, statistics.host_calls)
     return runs() > 0 and not any(others)
 
 
 def test_its_name_is_known() -> None:
-    assert "inductor" in registry.names() and registry.is_known("inductor")
-    assert "inductor" not in registry.contributed()
+    assert "inductor" in names.names() and names.is_known("inductor")
+    assert "inductor" not in names.contributed()
 
 
 def test_kernels_of_inductor_run_in_the_memory_of_the_device(

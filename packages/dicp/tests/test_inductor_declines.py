@@ -13,9 +13,9 @@ from torch.nn import functional as F  # noqa: N812
 from agreement import assert_agree
 from dl_core import _C
 from dl_dicp import statistics
-from dl_dicp.explain import explain
-from dl_dicp.inductor import compiling, host_graph
-from dl_dicp.inductor.reasons import why_out_of_reach
+from dl_dicp.engines.inductor import compiling, host_graph
+from dl_dicp.engines.inductor.reasons import why_out_of_reach
+from dl_dicp.reports.explain import explain
 from test_inductor import chain, compile_, runs, vector
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
@@ -28,7 +28,7 @@ def run_both(run: Callable[..., Any], times: int = 3) -> None:
 
 
 def ran_by_default(reason: str) -> bool:
-    """Whether the default engine ran, and the reason is told wherever it should be."""
+    """Return True if the default engine ran, and the reason is reported."""
     (((engine, why), count),) = statistics.dropped.items()
     told = f"no graph engine inductor: {why}" in explain()
     return engine == "inductor" and count == 1 and reason in why and told and statistics.graphs > 0

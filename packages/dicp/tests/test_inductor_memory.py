@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from agreement import assert_agree
 from dl_dicp import statistics
-from dl_dicp.explain import explain
+from dl_dicp.reports.explain import explain
 from test_inductor import all_by_inductor, chain, compile_, runs, vector
 
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")

@@ -9,7 +9,7 @@ import pytest
 
 from diopi_proto import Vendor, load_vendor
 from dl_core.cli import main
-from dl_dicp.minimize import Failing, minimize
+from dl_dicp.minimizing.minimize import Failing, minimize
 from dl_graph import GraphBuilder, Session, load
 from dl_graph.errors import GraphError
 from dl_vendor_cpu.plugin import dl_vendor
@@ -115,11 +115,11 @@ def test_the_command_replaces_no_file_and_refuses_nonsense(
         (str(tmp_path / "x.npz"), [], "is the name of its inputs; end it with .dlg"),
         (str(tmp_path / "x.dlg"), ["--steps", "-5"], "--steps -5: give 0 or more"),
         (str(tmp_path / "x.dlg"), ["--steps", "nan"], "--steps nan: give 0 or more"),
-        (str(tmp_path / "x.dlg"), ["--fails", ""], "--fails '' is no command"),
+        (str(tmp_path / "x.dlg"), ["--fails", ""], "--fails '' is not a command"),
     ):
         assert main(["dicp", "minimize", graph, inputs, "-o", output, *options]) in (1, 2)
         assert why in capsys.readouterr().err
     assert main(["dicp", "minimize", graph, graph, "-o", str(tmp_path / "x.dlg")]) == 1
-    assert "a.dlg is no .npz file of inputs by name" in capsys.readouterr().err
+    assert "a.dlg is not an .npz file of inputs by name" in capsys.readouterr().err
     assert (Path(graph).read_bytes(), Path(inputs).read_bytes()) == before
     assert (tmp_path / "small.npz").read_text() == "mine"

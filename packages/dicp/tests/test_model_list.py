@@ -1,4 +1,4 @@
-"""What the tests of models tell, on one that takes no time. Those of the list are a nox session."""
+"""Reports of the tests of models, on a small model. Those of the list are a nox session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from dl_dicp.program import Program
+from dl_dicp.program.compiled_program import Program
 from dl_dicp.testing import models
 from dl_dicp.testing.model_list import Family
 

@@ -76,7 +76,7 @@ def test_batch_norm_in_evaluation_has_gradients() -> None:
     assert not statistics.eager
 
 
-# Of torch's own, where Dynamo looks into optimizers.
+# A warning of Dynamo where it traces optimizers.
 @pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
 def test_a_compiled_optimizer_counts_each_step_once() -> None:
     model, _ = on_dl("residual")

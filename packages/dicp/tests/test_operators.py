@@ -1,4 +1,4 @@
-"""The tests of operators: a sample of them passes, and wrong answers are told."""
+"""The tests of operators: a sample passes, and wrong results are reported."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def lost_result(results: list[Any]) -> list[Any]:
 
 @pytest.mark.parametrize("fault", [wrong_values, wrong_dtype, lost_result])
 def test_a_wrong_program_is_told(fault: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dl_dicp.program import Program
+    from dl_dicp.program.compiled_program import Program
 
     right = Program.run
     monkeypatch.setattr(Program, "run", lambda self, *given: fault(right(self, *given)))
@@ -61,7 +61,7 @@ def test_a_wrong_program_is_told(fault: Any, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_a_program_keeps_of_its_first_numbers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dl_dicp.program import Program
+    from dl_dicp.program.compiled_program import Program
 
     kept: dict[Any, Any] = {}
     right = Program.run

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from dl_dicp import statistics
-from dl_dicp.calls import Call
-from dl_dicp.explain import explain
 from dl_dicp.options import Options
 from dl_dicp.patterns import Calls, Declined, Match, registry
 from dl_dicp.patterns.multiply_add import MultiplyAdd
+from dl_dicp.recording.calls import Call
+from dl_dicp.reports.explain import explain
 from dl_dicp.testing.patterns import problems_of
 from engine_wheel import installed
 

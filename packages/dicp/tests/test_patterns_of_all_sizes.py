@@ -1,4 +1,4 @@
-"""Patterns in programs for all sizes: what they need has to hold for all of those."""
+"""Patterns in programs for all sizes: their conditions have to hold at all sizes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 import torch
 from torch import Tensor
 
-import dl_dicp.sized
+import dl_dicp.sizes.all_sizes
 from agreement import assert_agree
 from dl_dicp import statistics
-from dl_dicp.calls import Call
-from dl_dicp.document import Scope
-from dl_dicp.explain import explain
-from dl_dicp.fit import Fit
-from dl_dicp.memory import Block, Ref
 from dl_dicp.patterns import Calls, Declined, Match, registry
 from dl_dicp.patterns.linear_bias import LinearBias
 from dl_dicp.patterns.multiply_add import MultiplyAdd
 from dl_dicp.patterns.sequence import VariesError, alike, number
+from dl_dicp.program.document import Scope
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.memory import Block, Ref
+from dl_dicp.reports.explain import explain
+from dl_dicp.sizes.fit import Fit
 from dl_graph.expression import Expression, minimum
 
 WHOLE = os.environ.get("DL_TEST_SAMPLE") == "1"
@@ -172,7 +172,7 @@ def test_a_condition_that_holds_at_the_recorded_sizes_only_is_noticed_end_to_end
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The product has as many rows as the sum up to 30."""
-    right = dl_dicp.sized.unify
+    right = dl_dicp.sizes.all_sizes.unify
 
     def cut_off(one: Any, other: Any, fit: Fit) -> Any:
         made = right(one, other, fit)
@@ -184,7 +184,7 @@ def test_a_condition_that_holds_at_the_recorded_sizes_only_is_noticed_end_to_end
                     step.calls[place] = Call(call.operator, {**call.arguments, "out": out})
         return made
 
-    monkeypatch.setattr(dl_dicp.sized, "unify", cut_off)
+    monkeypatch.setattr(dl_dicp.sizes.all_sizes, "unify", cut_off)
     function, given = CASES["multiply-add"]
     run = torch.compile(function, backend="dl", dynamic=True)
     for rows in (8, 8, 14, 20):

@@ -10,8 +10,10 @@ import pytest
 import torch
 
 import dl_dicp.compiled
-import dl_dicp.recorder
-from dl_dicp import calls, refusals, statistics
+import dl_dicp.recording.recorder
+from dl_dicp import statistics
+from dl_dicp.program import refusals
+from dl_dicp.recording import calls
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +37,7 @@ def spoil_sines(events: Any, addresses: Any) -> list[calls.Call]:
 
 
 def test_a_refused_call_is_a_host_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dl_dicp.recorder, "lower", spoil_sines)
+    monkeypatch.setattr(dl_dicp.recording.recorder, "lower", spoil_sines)
     run = torch.compile(function, backend="dl")
     for _ in range(4):
         x = torch.randn(8).to("dl")

@@ -21,10 +21,10 @@ SHAPE = (5, 3, 37)
 """Blocks are of unequal sizes, and vectors of the processor have rests."""
 
 BROADCAST = ((5, 3, 37), (37,), (3, 1), (5, 1, 37))
-"""Shapes of the tensors that are read beside the first one, in turn."""
+"""Shapes of the tensors that are read in addition to the first one, in order."""
 
 DTYPES = ("float32", "bool", "int64", "uint8")
-"""What tensors of an operator may be, the first of them that it takes."""
+"""Dtypes that tensors of an operator may have; the first that it supports is used."""
 
 SCALARS: dict[str, Any] = {"dim": -1, "keepdim": True, "p": 2.0, "ord": 2.0, "correction": 1}
 

@@ -1,4 +1,4 @@
-"""Never a wrong answer: what cannot be a graph runs eagerly, and is told."""
+"""Never a wrong result: what cannot be a graph runs eagerly, and is reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import torch
 from agreement import assert_agree
 from dicp_models import on_dl
 from dl_core import _C
-from dl_dicp import calls, compiled, statistics
+from dl_dicp import compiled, statistics
+from dl_dicp.recording import calls
 
 
 def compile_(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -60,7 +61,7 @@ def use_a_wrong_operator(made: list[calls.Call]) -> list[calls.Call]:
 def test_a_wrong_lowering_is_caught(
     fault: Callable[[list[calls.Call]], list[calls.Call]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import dl_dicp.recorder
+    import dl_dicp.recording.recorder
 
     seen: list[str] = []
 
@@ -69,7 +70,7 @@ def test_a_wrong_lowering_is_caught(
         seen.extend(call.operator for call in made)
         return fault(made)
 
-    monkeypatch.setattr(dl_dicp.recorder, "lower", faulty)
+    monkeypatch.setattr(dl_dicp.recording.recorder, "lower", faulty)
     x, y = vector(), vector()
     run = compile_(chain)
     for _ in range(2):
@@ -260,7 +261,7 @@ def test_a_number_that_stays_is_part_of_the_program(dtype: torch.dtype) -> None:
         for given, wanted in zip(run(x, y, scale), function(x, y, scale), strict=True):
             assert given.dtype == wanted.dtype
             assert torch.equal(given.cpu(), wanted.cpu())
-    # At the second number it is recorded anew, and read in a host call from then on.
+    # With the second scalar it is recorded again, and read in a host call from then on.
     assert statistics.host_calls == {"mul.Tensor": 4}
     assert statistics.graphs == 2
 

@@ -14,19 +14,19 @@ import torch
 from torch import Tensor
 
 import dl_dicp.compiled
-import dl_dicp.sized
+import dl_dicp.sizes.all_sizes
 from agreement import assert_agree
 from dicp_models import Encoder, Residual, on_dl, tokens
 from dl_core import _C
 from dl_dicp import statistics
-from dl_dicp.calls import Call
 from dl_dicp.compiled import all_graphs
 from dl_dicp.errors import FixedSizesError, OwnCaseError
-from dl_dicp.explain import explain
-from dl_dicp.fit import AmbiguousError, Fit
-from dl_dicp.program import Program
-from dl_dicp.shapes import Shapes, value_of
-from dl_dicp.symbols import Symbol
+from dl_dicp.program.compiled_program import Program
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.shapes import Shapes, value_of
+from dl_dicp.recording.symbols import Symbol
+from dl_dicp.reports.explain import explain
+from dl_dicp.sizes.fit import AmbiguousError, Fit
 from dl_dicp.variant import Variant
 from dl_graph.expression import Expression
 
@@ -186,13 +186,13 @@ def test_sizes_of_one_are_not_served() -> None:
 def test_records_that_differ_make_a_program_for_each_layout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    right = dl_dicp.sized.unify
+    right = dl_dicp.sizes.all_sizes.unify
 
     def of_another(one: Any, other: Any, fit: Fit) -> Any:
         del other.steps[-1].calls[-1]
         return right(one, other, fit)
 
-    monkeypatch.setattr(dl_dicp.sized, "unify", of_another)
+    monkeypatch.setattr(dl_dicp.sizes.all_sizes, "unify", of_another)
     run = torch.compile(step, backend="dl", dynamic=True)
     for before in (4, 6, 9):
         check(run, step, *given(3, 2, before))
@@ -244,7 +244,7 @@ def test_a_wrong_expression_is_caught(fault: Any, monkeypatch: pytest.MonkeyPatc
 
 def test_a_wrong_constant_is_caught_at_the_next_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """A number that is right at both recorded sizes, and wrong far from them."""
-    right = dl_dicp.sized.unify
+    right = dl_dicp.sizes.all_sizes.unify
 
     def spoilt(one: Any, other: Any, fit: Fit) -> Any:
         made = right(one, other, fit)
@@ -257,7 +257,7 @@ def test_a_wrong_constant_is_caught_at_the_next_size(monkeypatch: pytest.MonkeyP
                     lowered.calls[place] = Call(call.operator, {**call.arguments, "other": scalar})
         return made
 
-    monkeypatch.setattr(dl_dicp.sized, "unify", spoilt)
+    monkeypatch.setattr(dl_dicp.sizes.all_sizes, "unify", spoilt)
     run = torch.compile(lambda x: x * 0.5, backend="dl", dynamic=True)
     for rows in (4, 9, 11):
         x = torch.randn(rows, 3).to("dl")

@@ -31,7 +31,7 @@ def vendor() -> Vendor:
 
 @pytest.fixture
 def serves() -> bool:
-    """Whether the device computes in memory of the host."""
+    """Return True if the device computes in host memory."""
     torch.empty(0, device="dl")
     known = _C.device_info(0)
     return bool(known["host_accessible"] and known["synchronous"])
@@ -162,7 +162,7 @@ def test_rows_that_run_across_memory_run_whole() -> None:
         return set(builder.build().tiling("main", cache=1 << 20).reasons.values())
 
     assert reasons(turned=False) == set()
-    assert reasons(turned=True) == {"the elements of its rows lie apart in the memory of a tensor"}
+    assert reasons(turned=True) == {"the elements of its rows are not contiguous in a tensor"}
 
 
 def test_inputs_that_share_memory_run_whole(vendor: Vendor) -> None:

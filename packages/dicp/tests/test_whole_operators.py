@@ -11,10 +11,10 @@ from torch.nn import functional as F  # noqa: N812
 
 from agreement import assert_agree
 from dl_dicp import statistics
-from dl_dicp.explain import explain
-from dl_dicp.whole_operators import whole_operators
+from dl_dicp.recording.whole_operators import whole_operators
+from dl_dicp.reports.explain import explain
 
-# Of torch's, when it first imports what looks at the factors.
+# A warning of torch when it first imports the code that reads the factors.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore:The .grad attribute")
 
 MODES: dict[str, tuple[int, dict[str, Any]]] = {

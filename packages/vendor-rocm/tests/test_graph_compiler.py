@@ -20,7 +20,7 @@ START = r"""
 import dataclasses
 import torch
 from dl_dicp import statistics
-from dl_dicp.codegen import engine, hip, open, racing
+from dl_dicp.engines.codegen import graph_engine, hip, opening, racing
 
 # What hipRTC's compiler has, and g++ has not.
 WORDS = '''
@@ -34,11 +34,11 @@ struct Float16 {
 inline float normcdff(float x) { return 0.5f * erfcf(-x * 0.70710678f); }
 '''
 prelude = WORDS + hip.PRELUDE.replace("_Float16", "Float16")
-engine.FEWEST_ELEMENTS = 0
+graph_engine.FEWEST_ELEMENTS = 0
 racing.RacingProgram._raced = racing.RacingProgram._trusted
 
 def kernels_of(function, *given):
-    open.HIP = dataclasses.replace(hip.HIP, prelude=prelude)
+    opening.HIP = dataclasses.replace(hip.HIP, prelude=prelude)
     options = {"engine": "codegen", "patterns": False}
     compiled = torch.compile(function, backend="dl", options=options)
     before = statistics.engine_runs["codegen"]

@@ -9,16 +9,16 @@ from typing import Any
 from torch.fx import GraphModule
 
 from dl_core.torch_backend.graph_observers import observed
-
-from . import checkpoints
-from .compiled import CompiledGraph
-from .decompositions import DECOMPOSITIONS
-from .engines.registry import INDUCTOR
-from .folding.graph import compiled
-from .identities import return_arguments
-from .inplace import write_in_place
-from .options import Options
-from .whole_operators import whole_operators
+from dl_dicp.compiled import CompiledGraph
+from dl_dicp.engines import registry
+from dl_dicp.engines.names import DEFAULT
+from dl_dicp.folding.graph import compile_graph
+from dl_dicp.options import Options
+from dl_dicp.recording import checkpoints
+from dl_dicp.recording.decompositions import DECOMPOSITIONS
+from dl_dicp.recording.identities import return_arguments
+from dl_dicp.recording.inplace import write_in_place
+from dl_dicp.recording.whole_operators import whole_operators
 
 
 def dl(
@@ -50,15 +50,12 @@ def dl(
     chosen = Options(**dict(options or {}))
     remarks: list[str] = []
     return_arguments(module)
-    if chosen.engine == INDUCTOR:
-        from .inductor.compiling import by_inductor
-        from .inductor.reasons import DeclinedError, tell
-
-        try:
-            return by_inductor(module, example_inputs, chosen)
-        except DeclinedError as reason:
-            remarks.append(tell(reason))
-        chosen = dataclasses.replace(chosen, engine="tiled")
+    whole = registry.engine_class(chosen.engine).compile_module(module, example_inputs, chosen)
+    if callable(whole):
+        return whole
+    if whole is not None:
+        remarks.append(whole)
+        chosen = dataclasses.replace(chosen, engine=DEFAULT)
 
     def compile_part(part: GraphModule) -> Callable[[list[Any]], Any]:
         return CompiledGraph(part, "part", dataclasses.replace(chosen, check=False, frozen=False))
@@ -66,7 +63,9 @@ def dl(
     def compiler(kind: str) -> Callable[..., Any]:
         def compile_one(graph: GraphModule, _: Sequence[Any]) -> Callable[[list[Any]], Any]:
             write_in_place(graph)
-            return observed(graph, kind, compiled(graph, kind, chosen, list(remarks)), compile_part)
+            return observed(
+                graph, kind, compile_graph(graph, kind, chosen, list(remarks)), compile_part
+            )
 
         return compile_one
 

@@ -13,32 +13,37 @@ import torch
 from torch.fx import GraphModule
 
 from dl_core import _C
-
-from .errors import FixedSizesError, NotCompiledError, OwnCaseError, RefusedCallError
-from .frozen import FrozenWeights
-from .generators import generators_as_they_are
-from .host_numbers import numbers_of, value_text
-from .kept import keep
-from .memory import is_plain
-from .options import Options
-from .patterns import registry as patterns
-from .patterns.rewrite import rewrite
-from .program import Program
-from .recorder import Recorder
-from .replay import check, overlapping, replica, written_arguments, written_copies
-from .shapes import shapes_of
-from .sized import FirstCall, for_all_sizes
-from .statistics import statistics
-from .symbols import Layout
-from .trace import Trace
-from .unread import unread_arguments
-from .variant import Variant, look_of
+from dl_dicp.errors import FixedSizesError, NotCompiledError, OwnCaseError, RefusedCallError
+from dl_dicp.options import Options
+from dl_dicp.patterns import registry as patterns
+from dl_dicp.patterns.rewrite import rewrite
+from dl_dicp.program.agreement import (
+    check,
+    copy_written,
+    find_written_arguments,
+    overlapping,
+    replica,
+)
+from dl_dicp.program.compiled_program import Program
+from dl_dicp.program.frozen import FrozenWeights
+from dl_dicp.recording.generators import generators_as_they_are
+from dl_dicp.recording.memory import is_plain
+from dl_dicp.recording.recorder import Recorder
+from dl_dicp.recording.scalars import numbers_of, value_text
+from dl_dicp.recording.shapes import shapes_of
+from dl_dicp.recording.symbols import Layout
+from dl_dicp.recording.trace import Trace
+from dl_dicp.recording.unread import unread_arguments
+from dl_dicp.retention import keep
+from dl_dicp.sizes.all_sizes import FirstCall, for_all_sizes
+from dl_dicp.statistics import statistics
+from dl_dicp.variant import Variant, look_of
 
 SHARED = "arguments that share memory are written to"
 
 
 all_graphs: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()
-"""Of this process, for reports."""
+"""Compiled graphs of this process, for reports."""
 
 
 _numbers = itertools.count()
@@ -63,11 +68,11 @@ class CompiledGraph:
 
     def __post_init__(self) -> None:
         self._lock = threading.RLock()
-        self._written = written_arguments(self.module)
+        self._written = find_written_arguments(self.module)
         self._fixed = ""
         self._freezes = self.options.frozen and self.kind == "inference"
         self._frozen: FrozenWeights | None = None
-        # Arguments that are no part of a program: nobody reads them, or they were seen to change.
+        # Arguments that programs do not depend on: they are unread, or were seen to change.
         self._varying = unread_arguments(self.module)
         self.number = next(_numbers)
         all_graphs.add(self)
@@ -147,7 +152,7 @@ class CompiledGraph:
 
     def _first(self, arguments: list[Any]) -> Any:
         """A call with a new layout."""
-        self._forget_numbers(arguments)
+        self._forget_scalars(arguments)
         for variant in list(self.variants):
             if why := variant.broken(arguments):
                 self._drop(variant, why)
@@ -157,9 +162,9 @@ class CompiledGraph:
         if device is None:
             return self._eagerly(arguments, "no argument is a tensor of dl")
         if any(node.op in ("call_module", "call_method") for node in self.module.graph.nodes):
-            return self._eagerly(arguments, "it is no graph of functions")
+            return self._eagerly(arguments, "it is not a graph of functions")
         if self._written is None:
-            return self._eagerly(arguments, "it writes to what is no argument")
+            return self._eagerly(arguments, "it mutates a tensor that is not a graph input")
         shared = overlapping(arguments, device)
         if shared and self._written:
             return self._eagerly(arguments, SHARED)
@@ -167,8 +172,8 @@ class CompiledGraph:
             apart = [replica(a) if i in shared else a for i, a in enumerate(arguments)]
             return self._compile(apart, device)
 
-    def _forget_numbers(self, arguments: list[Any]) -> None:
-        """Numbers that are others than in a program are read anew from now on."""
+    def _forget_scalars(self, arguments: list[Any]) -> None:
+        """Read scalars that differ from those of a program in each call from now on."""
         given = [item for variant in self.variants for item in variant.numbers.items()]
         self._varying |= {i for i, x in given if value_text(arguments[i]) != x}
         self.variants = [v for v in self.variants if not self._varying & v.numbers.keys()]
@@ -187,16 +192,16 @@ class CompiledGraph:
                 wanted = [*results, *arguments]
                 call = FirstCall(trace, arguments, before, wanted, rewind, numbers)
                 try:
-                    variant = self._made(call)
+                    variant = self._create_variant(call)
                 except RefusedCallError:
-                    return results  # the next call records it anew
+                    return results  # the next call records it again
                 if variant.program is not None:
-                    variant.program.seat.begin(self.options.check)
+                    variant.program.engine.begin(self.options.check)
         self.variants.append(variant)
         return results
 
-    def _made(self, call: FirstCall) -> Variant:
-        """A variant for all sizes, or for one layout where that cannot be."""
+    def _create_variant(self, call: FirstCall) -> Variant:
+        """Return a variant for all sizes, or for one layout if that is not possible."""
         fixed = self._fixed
         if not fixed:
             try:
@@ -260,7 +265,7 @@ class CompiledGraph:
             if call.before is not None:
                 before = call.before
                 if not last:  # another program is tried if this one is wrong
-                    before = written_copies(before, written, trace.device)
+                    before = copy_written(before, written, trace.device)
                 call.rewind()
                 check(program, list(before), call.wanted)
             return program
@@ -280,7 +285,7 @@ class CompiledGraph:
         """The arguments as they are now, or None if no check is wanted."""
         if not self.options.check:
             return None
-        return written_copies(arguments, self._written or set(), device)
+        return copy_written(arguments, self._written or set(), device)
 
     @staticmethod
     def _variant(

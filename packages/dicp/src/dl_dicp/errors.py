@@ -1,4 +1,4 @@
-"""Why a graph, or a part of it, is not compiled. Neither reaches the user: it runs eagerly."""
+"""Reasons for which a graph, or a part, is not compiled but runs eagerly. Users do not see them."""
 
 from __future__ import annotations
 

@@ -1,17 +1,17 @@
-"""What a person chooses when a model is compiled."""
+"""Options of ``torch.compile(model, backend="dl")``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .engines import registry
-from .patterns import registry as patterns
+from dl_dicp.engines import names
+from dl_dicp.patterns import registry as patterns
 
 
 @dataclass(frozen=True)
 class Options:
-    """What ``torch.compile(options={...})`` takes.
+    """Values of ``torch.compile(options={...})``.
 
     :ivar engine: how graphs run: ``"contract"``, call after call, or ``"tiled"``, with groups of
         calls block by block where that is faster; ``"codegen"``, with groups as compiled kernels
@@ -25,9 +25,9 @@ class Options:
     :ivar limit: programs of one graph: one for all sizes, and one for each layout of arguments that
         it does not serve; others run eagerly.
     :ivar frozen: weights do not change between calls without gradients: what follows from them
-        alone is computed once, and the vendor may keep them in layouts of its own, beside the
-        weights. What is written to one through torch, and a weight in another's place, is noticed;
-        what is written through ``weight.data`` is not.
+        alone is computed once, and the vendor may keep copies in layouts of its own. Writes to a
+        weight through torch, and replaced weights, are noticed; writes through ``weight.data``
+        are not.
     :ivar check: run each new program once more and compare it with the eager run; it is used only
         if it agrees.
     """
@@ -46,6 +46,6 @@ class Options:
             if not isinstance(getattr(self, name), bool):
                 value = getattr(self, name)
                 raise ValueError(f"[dl] the option {name} is {value!r}, neither True nor False")
-        if not registry.is_known(self.engine):
-            known = ", ".join(registry.names())
+        if not names.is_known(self.engine):
+            known = ", ".join(names.names())
             raise ValueError(f"[dl] the option engine is {self.engine!r}, not one of {known}")

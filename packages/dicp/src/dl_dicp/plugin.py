@@ -1,4 +1,4 @@
-"""What dl-dicp adds to ``dl``: the modules of :mod:`.commands`. Imports no torch."""
+"""Plugin of dl-dicp for ``dl``: the modules of :mod:`.commands`. Imports no torch."""
 
 from __future__ import annotations
 

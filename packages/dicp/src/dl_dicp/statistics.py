@@ -1,4 +1,4 @@
-"""What compiled programs did, counted in this process."""
+"""Counters of compiled programs in this process."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Statistics:
             self.captures[why] += 1
 
     def count_patterns(self, fired: Sequence[str], declined: Sequence[tuple[str, str]]) -> None:
-        """What patterns did to one program."""
+        """Count the outcomes of patterns on one program."""
         with self._lock:
             self.patterns.update(fired)
             self.declined.update(declined)
@@ -110,7 +110,7 @@ class Statistics:
             )
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Reset all counters."""
         with self._lock:
             self.compiled = self.recorded = self.graphs = self.calls = self.cache_hits = 0
             self.tiled_calls = 0
@@ -131,4 +131,4 @@ class Statistics:
 
 
 statistics = Statistics()
-"""Of this process."""
+"""The counters of this process."""

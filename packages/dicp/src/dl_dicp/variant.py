@@ -1,4 +1,4 @@
-"""What an FX graph became, and the arguments that it serves."""
+"""Programs of an FX graph, and the arguments that each serves."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import torch
 
-from .host_numbers import value_text
-from .patterns.rewrite import Rewriting
-from .program import Program
+from dl_dicp.patterns.rewrite import Rewriting
+from dl_dicp.program.compiled_program import Program
+from dl_dicp.recording.scalars import value_text
 
 
 @dataclass
 class Variant:
-    """What a graph became for one layout of its arguments, or for all of their sizes.
+    """Program of a graph for one layout of its arguments, or for all of their sizes.
 
     :ivar others: how arguments look that are neither integers nor dense tensors of the device.
-    :ivar numbers: arguments that are numbers of the host, which its program has as constants.
+    :ivar numbers: arguments that are host scalars, which its program has as constants.
     :ivar program: None: it runs eagerly, for ``reason``.
     :ivar tried: the sizes that it gave the right results at before others are served, which it is
         compared with eager mode at once more; None: it was, or serves one layout.
@@ -50,7 +50,7 @@ class Variant:
 
 
 def look_of(value: Any) -> tuple[Any, ...]:
-    """What an argument has to agree in: a tensor in how it lies, all else in its value."""
+    """Return the properties that an argument has to agree in: layout of a tensor, or value."""
     if isinstance(value, torch.Tensor):
         return type(value), value.device, value.dtype, value.layout, tuple(value.shape)
     return type(value), value

@@ -17,7 +17,7 @@ import torch
 from torch.fx import GraphModule
 from vllm.compilation.compiler_interface import CompilerInterface
 
-from .backend import dl
+from dl_dicp.backend import dl
 
 OPTIONS = "dl"
 """The key of the compiler's options in what vLLM hands to all compilers as those of Inductor."""
@@ -39,7 +39,7 @@ class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be t
         """There is nothing to keep: a part is recorded in its first call."""
 
     def compute_hash(self, vllm_config: Any) -> str:
-        """What else than vLLM's configuration decides what is compiled: the releases."""
+        """Return a hash of the releases, on which the compiled code depends."""
         factors = [torch.__version__, *(version(f"dl-{name}") for name in ("core", "dicp"))]
         return hashlib.sha256("\n".join(factors).encode()).hexdigest()[:10]
 
@@ -51,7 +51,7 @@ class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be t
         *_: Any,
         **__: Any,
     ) -> tuple[Callable[..., Any], None]:
-        """What to call instead of the graph, and no handle.
+        """Return the function to call instead of the graph, and no handle.
 
         A part is for any number of tokens, or records one more program for a number that it does
         not serve: of the range that vLLM names nothing has to be known.
@@ -76,7 +76,7 @@ class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be t
 
 
 def _returns_one(graph: GraphModule) -> bool:
-    """Whether a graph returns one thing instead of several; afterwards it returns a tuple of it."""
+    """Make a graph return a tuple; return True if it returned a single value."""
     end = next(node for node in reversed(graph.graph.nodes) if node.op == "output")
     if isinstance(end.args[0], (tuple, list)):
         return False

@@ -38,7 +38,8 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", type=Path, required=True, metavar="FILE.dlg", help="graph file to write"
     )
-    parser.add_argument("--vendor", metavar="NAME", help="whose device records the programs")
+    recording = "vendor whose device records the programs (default: that of the first device)"
+    parser.add_argument("--vendor", metavar="NAME", help=recording)
     parser.add_argument(
         "--check",
         action="store_true",
@@ -55,11 +56,11 @@ def _run(arguments: argparse.Namespace) -> int:
     import torch
 
     from diopi_proto.errors import DiopiError
-    from dl_dicp.export import ExportError, device_of, export_entries
-    from dl_dicp.export_check import differing_output
+    from dl_dicp.export.check import differing_output
+    from dl_dicp.export.exporter import ExportError, device_of, export_entries
 
     place = ""
-    # Of torch's own, in torch.export.
+    # A warning of torch.export about its own code.
     warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
     try:
         device = device_of(arguments.vendor)
@@ -67,7 +68,7 @@ def _run(arguments: argparse.Namespace) -> int:
         for name, file in named:
             place = f"{file}: "
             if not _is_program(file):
-                raise ExportError("it is no file of torch.export.save")
+                raise ExportError("it was not written by torch.export.save")
             programs[name] = torch.export.load(file)
         place = place if len(named) == 1 else ""
         graph = export_entries(programs, device)
@@ -104,9 +105,9 @@ def _library(device: torch.device) -> Path:
 def _problems(arguments: argparse.Namespace, named: list[tuple[str, Path]]) -> Iterator[str]:
     for name, file in named:
         if not _NAME.fullmatch(name):
-            yield f"{name!r} is no name of an entry: letters, digits and _"
+            yield f"{name!r} is not a name of an entry: use letters, digits and _"
         if not file.is_file():
-            yield f"{file} is no file"
+            yield f"{file} is not a file"
     names = [name for name, _ in named]
     if len(set(names)) < len(names):
         yield "two programs have the same name; give each one: prefill=FILE decode=FILE"
@@ -116,7 +117,7 @@ def _problems(arguments: argparse.Namespace, named: list[tuple[str, Path]]) -> I
     if output.exists() and not arguments.force:
         yield f"{output} is there already; --force replaces it"
     if not output.parent.is_dir():
-        yield f"{output.parent} is no folder"
+        yield f"{output.parent} is not a folder"
 
 
 COMPILE = Command(

@@ -16,9 +16,8 @@ from diopi_proto.text import write_error, write_output
 from dl_core.commands import Command
 from dl_core.errors import OutputError
 from dl_core.files import add_force, check_free, write_text
-from dl_dicp.kept import graphs_kept
-
-from . import minimize, test
+from dl_dicp.commands import minimize, test
+from dl_dicp.retention import retain_graphs
 
 WRONG_USE = 2
 
@@ -66,7 +65,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.module == []:
         return _refuse(arguments.what, "-m needs the name of a module")
     if arguments.script is not None and not Path(arguments.script).is_file():
-        return _refuse(arguments.what, f"{arguments.script} is no file")
+        return _refuse(arguments.what, f"{arguments.script} is not a file")
     if arguments.what == "explain" and arguments.html is not None:
         try:
             check_free([arguments.html], arguments.force)
@@ -75,15 +74,15 @@ def _run(arguments: argparse.Namespace) -> int:
         script = arguments.script and Path(arguments.script)
         if script and arguments.html.exists() and arguments.html.samefile(script):
             return _refuse("explain", f"--html {arguments.html} is the program itself")
-    with graphs_kept():
+    with retain_graphs():
         code = _program(arguments)
         return (_warm if arguments.what == "warm" else _explain)(arguments, code)
 
 
 def _warm(_: argparse.Namespace, code: int) -> int:
-    from dl_dicp.codegen.racing import kernels_of_all_graphs
+    from dl_dicp.reports.warm import build_kernels_of_all_graphs
 
-    built, problems = kernels_of_all_graphs()
+    built, problems = build_kernels_of_all_graphs()
     write_output(f"kernels of {built} graphs are built\n")
     for problem in problems:
         write_error(f"dl dicp warm: {problem}\n")
@@ -91,11 +90,11 @@ def _warm(_: argparse.Namespace, code: int) -> int:
 
 
 def _explain(arguments: argparse.Namespace, code: int) -> int:
-    from dl_dicp.explain import explain
+    from dl_dicp.reports.explain import explain
 
     write_output(explain())
     if arguments.html is not None:
-        from dl_dicp.explain_page import explain_page
+        from dl_dicp.reports.explain_page import explain_page
 
         run = arguments.script or " ".join(["-m", *arguments.module])
         try:

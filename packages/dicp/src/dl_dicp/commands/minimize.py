@@ -50,15 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     from dl_core import startup
     from dl_core.environment import environment
     from dl_core.errors import OutputError
-    from dl_dicp.failing import differs, told_by
-    from dl_dicp.minimize import Failing, minimize
+    from dl_dicp.minimizing.failing import differs, fails_by_command
+    from dl_dicp.minimizing.minimize import Failing, minimize
     from dl_graph import load, read_inputs
 
     if not 0 <= arguments.steps < math.inf:
         return _refuse(f"--steps {arguments.steps:g}: give 0 or more", WRONG_USE)
     command = shlex.split(arguments.fails or "")
     if arguments.fails is not None and not command:
-        return _refuse("--fails '' is no command", WRONG_USE)
+        return _refuse("--fails '' is not a command", WRONG_USE)
     files = arguments.output, arguments.output.with_suffix(".npz")
     if files[0] == files[1]:
         return _refuse(f"{files[0]} is the name of its inputs; end it with .dlg", WRONG_USE)
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         graph = load(arguments.graph)
         given = Failing(graph, read_inputs(arguments.inputs, graph.entry(graph.entries[0])))
         with load_vendor(ready.vendors[ready.plan.order[0]].library) as vendor:
-            fails = told_by(command) if command else differs(vendor, arguments.steps)
+            fails = fails_by_command(command) if command else differs(vendor, arguments.steps)
             found = minimize(given, vendor, fails)
         write(files[0], found.graph.save, arguments.force)
         write(files[1], lambda made: np.savez(made, **found.inputs), arguments.force)

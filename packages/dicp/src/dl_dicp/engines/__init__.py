@@ -1,4 +1,4 @@
-"""What runs contract graphs: the executor of dl-graph, and graph engines of other wheels.
+"""Engines that run contract graphs: the executor of dl-graph, our own, and those of other wheels.
 
 :mod:`.interface` is what a wheel implements; nothing in here has to change for a new one.
 """

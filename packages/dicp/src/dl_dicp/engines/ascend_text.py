@@ -2,7 +2,7 @@
 
 The operators, their inputs and their attributes are those of GE's published prototypes; the text
 has the form of GE's ``GraphDef`` message. Nobody has given it to a GE yet: what the tests check is
-its structure. The seat of the real engine is a wheel for Ascend.
+its structure. The real engine belongs in a wheel for Ascend.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from .interface import RejectedError, Runner
+from dl_dicp.engines.interface import RejectedError, Runner
 
 _DTYPES = {"float32": "DT_FLOAT", "float16": "DT_FLOAT16", "bfloat16": "DT_BF16"}
 
@@ -149,7 +149,7 @@ def _is_dense(value: Mapping[str, Any]) -> bool:
 
 
 def _is_turned(value: Mapping[str, Any]) -> bool:
-    """Whether a matrix, or a batch of them, lies in memory with its last dimensions exchanged."""
+    """Return True if the last dimensions of a matrix, or of a batch, are transposed in memory."""
     if len(value["shape"]) < 2 or _is_dense(value):
         return False
     return _is_dense(

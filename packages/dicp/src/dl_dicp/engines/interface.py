@@ -1,4 +1,4 @@
-"""What a wheel implements to run contract graphs by an engine of its own.
+"""Interface that a wheel implements to run contract graphs with its own engine.
 
 The hook ``dl_graph_engines`` returns a :class:`dl_core.contributions.Contribution` whose ``load``
 returns a :class:`GraphEngine`; ``torch.compile(model, backend="dl", options={"engine": NAME})``
@@ -37,7 +37,7 @@ class GraphEngine(Protocol):
 
     @property
     def version(self) -> str:
-        """Of the engine; code of another version is not loaded."""
+        """Version of the engine; code of another version is not loaded."""
 
     def accepts(self, graph: Mapping[str, Any]) -> Sequence[bool]:
         """For each call of the entry, whether the engine would run it. Neighbours that it accepts
@@ -50,4 +50,4 @@ class GraphEngine(Protocol):
         """
 
     def load(self, code: bytes) -> Runner:
-        """What runs it. Kept as long as the graph lives."""
+        """Return a runner for compiled code. It is kept as long as the graph lives."""

@@ -1,27 +1,26 @@
-"""Which calls of a trace an engine is given: neighbours that it accepts become a step."""
+"""Offers of calls to a graph engine: neighbors that it accepts become a step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from dl_dicp.calls import GENERATOR, Call
-from dl_dicp.document import ENTRY, build
-from dl_dicp.memory import Block, Ref
-from dl_dicp.trace import Host, Lowered, Trace, refs_in
-
-from .interface import GraphEngine
+from dl_dicp.engines.interface import GraphEngine
+from dl_dicp.program.document import ENTRY, build
+from dl_dicp.recording.calls import GENERATOR, Call
+from dl_dicp.recording.memory import Block, Ref
+from dl_dicp.recording.trace import Host, Lowered, Trace, refs_in
 
 
 class Offered(Lowered):
     """Calls that an engine accepts."""
 
 
-def offered(trace: Trace, engine: GraphEngine, given: set[Block]) -> list[Lowered | Host]:
-    """The steps of a trace with those of :class:`Offered` among them.
+def offer_calls(trace: Trace, engine: GraphEngine, given: set[Block]) -> list[Lowered | Host]:
+    """Return the steps of a trace, those that the engine accepts as :class:`Offered`.
 
     :param given: blocks that were made before the trace.
-    :raises ValueError: the engine's answer is none.
+    :raises ValueError: the engine's answer has another length.
     """
     steps: list[Lowered | Host] = []
     earlier = set(given)
@@ -43,7 +42,7 @@ def _split(
     answer = list(engine.accepts(build(calls, earlier, kept).document))
     if len(answer) != len(calls):
         raise ValueError(f"it answered for {len(answer)} of {len(calls)} calls of {ENTRY}")
-    # Where an engine stands in a sequence of random numbers, nobody could say.
+    # The position of an engine in a sequence of random numbers is unknown.
     mask = [
         bool(yes) and GENERATOR not in call.arguments.values()
         for yes, call in zip(answer, calls, strict=True)

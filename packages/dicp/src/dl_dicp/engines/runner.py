@@ -11,24 +11,22 @@ from typing import Any
 
 import torch
 
-from dl_dicp.memory import DTYPE_OF
-from dl_dicp.replay import STEPS, agree, replica
+from dl_dicp.engines.engine import Layout
+from dl_dicp.engines.interface import GraphEngine, Runner
+from dl_dicp.program.agreement import STEPS, agree, replica
+from dl_dicp.recording.memory import DTYPE_OF
 from dl_dicp.statistics import statistics
-
-from .interface import GraphEngine, Runner
-
-Layout = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
 
 
 @dataclass
 class Memory:
-    """What goes in and out of a graph of an engine.
+    """Inputs and outputs of a graph of an engine.
 
     :ivar places: in the order of the runner's addresses: the slot of an input, or -1 minus the
         place of a block that it makes.
     :ivar written: the slots of inputs that its calls write to, arguments and what other steps made.
     :ivar sizes: bytes of the blocks that it makes.
-    :ivar outputs: the tensors that it returns: a block that it makes, and how it lies in there.
+    :ivar outputs: the tensors that it returns: index of a block that it creates, and layout there.
     """
 
     places: list[int]
@@ -54,7 +52,7 @@ class EngineProgram:
     """Runs an engine once it gave what the contract program gave, and the latter otherwise.
 
     :ivar dropped: why the engine is out; empty: it is not.
-    :ivar agreed: whether it has run beside the contract program.
+    :ivar agreed: whether a trial run agreed with the contract program.
     """
 
     name: str
@@ -67,6 +65,13 @@ class EngineProgram:
     agreed: bool = False
     _runner: Runner | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def line(self) -> str:
+        """Return a line about the graph for reports."""
+        name = f"graph engine {self.name} {self.engine.version}"
+        if self.dropped:
+            return f"{name} was dropped, and the executor runs it: {self.dropped}"
+        return f"{name}, {self.state}"
 
     @property
     def state(self) -> str:
@@ -135,19 +140,22 @@ class EngineProgram:
     def _is_near(
         self, place: int, made: torch.Tensor, wanted: torch.Tensor, all_wanted: list[torch.Tensor]
     ) -> bool:
-        """Whether a result that differs may: the mean of numbers that cancel each other is as far
-        off as they are, of which a norm saves the inverse of their deviation beside it."""
-        beside = self._deviations.get(place)
-        if beside is None or made.dtype != wanted.dtype:
+        """Return True if a difference is within the rounding of a mean.
+
+        The error of a mean scales with the deviation of its elements, which may cancel; a norm
+        saves the inverse of the deviation in another result.
+        """
+        saved = self._deviations.get(place)
+        if saved is None or made.dtype != wanted.dtype:
             return False
-        deviation = 1 / all_wanted[beside].detach().cpu().float()
+        deviation = 1 / all_wanted[saved].detach().cpu().float()
         size = float(deviation[torch.isfinite(deviation)].max())
         allowed = STEPS * torch.finfo(wanted.dtype).eps * size
         return torch.allclose(made.cpu(), wanted.cpu(), rtol=0, atol=allowed)
 
     @cached_property
     def _deviations(self) -> dict[int, int]:
-        """For each result that is the mean of a norm, the one with what it saves beside it."""
+        """Results that are means of norms, with the result that holds the inverse deviation."""
         entry = self.document["entries"]["main"]
         storages = [n for n, each in enumerate(entry["storages"]) if each["kind"] == "output"]
         placed = {storages[at]: place for place, (at, _) in enumerate(self.memory.outputs)}
@@ -191,10 +199,10 @@ class EngineProgram:
     def _drop(self, why: str) -> None:
         self.dropped = why
         statistics.count_dropped(self.name, why)
-        tell_dropped(self.name, why)
+        warn_dropped(self.name, why)
 
 
-def tell_dropped(name: str, why: str) -> None:
+def warn_dropped(name: str, why: str) -> None:
     """Warn that an engine does not run a graph."""
     warnings.warn(
         f"[dl] the graph engine {name} does not run a graph: {why}. The contract's executor does; "
@@ -211,7 +219,7 @@ def _stream(device: torch.device) -> int:
 
 
 def _tensor(block: torch.Tensor, layout: Layout) -> torch.Tensor:
-    """A tensor on a block's memory that is no view of another one, which autograd would follow."""
+    """Return a tensor on a block's memory. It is not a view, which autograd would follow."""
     dtype, shape, strides, offset = layout
     made = torch.empty(0, dtype=dtype, device=block.device)
     return made.set_(block.untyped_storage(), offset, shape, strides)

@@ -13,7 +13,7 @@ import torch
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
-from .fixed import FixedValues
+from dl_dicp.folding.fixed import FixedValues
 
 aten = torch.ops.aten
 
@@ -58,7 +58,7 @@ def _named(node: Node) -> dict[str, Any]:
 
 
 def _result_of(node: Node) -> Node | None:
-    """Of a batch norm in inference: its result, if nothing else of it is used."""
+    """Return the result of a batch norm in inference, if no other result is used."""
     if node.target not in NORMS or _named(node).get("training"):
         return None
     if node.target is aten.batch_norm.default:
@@ -110,7 +110,7 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
         return node if dtype == wide else call(aten._to_copy.default, node, dtype=dtype)
 
     norm_value = result.meta["val"]
-    # What the norm takes may be computed behind the convolution, a cast of its weight, say.
+    # Operands of the norm may be computed after the convolution, such as a cast of its weight.
     with graph.inserting_before(norm):
         deviation = call(aten.add.Scalar, widened(given["running_var"]), given["eps"])
         scale = call(aten.rsqrt.default, deviation)
@@ -138,7 +138,7 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
 
 
 def _before_cast(weight: Node) -> Node:
-    """What a weight was before it was rounded to half precision."""
+    """Return a weight before it was rounded to half precision."""
     if weight.target is aten._to_copy.default and set(weight.kwargs) == {"dtype"}:
         source: Node = weight.args[0]  # type: ignore[assignment]
         return source

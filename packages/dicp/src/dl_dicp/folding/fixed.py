@@ -1,4 +1,4 @@
-"""Which values of a graph follow from frozen weights alone."""
+"""Values of a graph that depend on frozen weights alone."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class FixedValues:
         )
 
     def is_view_of_weight(self, node: Node) -> bool:
-        """Whether it is a weight, or one looked at otherwise: nothing is computed."""
+        """Return True if a node is a weight or a view of one: nothing is computed."""
         while node.op != "placeholder":
             if not is_view(node):
                 return False
@@ -75,7 +75,7 @@ class FixedValues:
         return True
 
     def may_be_kept(self, node: Node) -> bool:
-        """Whether its value is a tensor that is not much larger than what it follows from."""
+        """Return True if a node's value is not much larger than the weights that it depends on."""
         value = node.meta["val"]
         if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
             return False
@@ -84,7 +84,7 @@ class FixedValues:
 
 
 def is_repeatable(target: Any) -> bool:
-    """Whether an operator gives the same each time, and writes to nothing."""
+    """Return True if an operator is deterministic and mutates nothing."""
     return (
         isinstance(target, torch._ops.OpOverload)
         and not target._schema.is_mutable
@@ -93,7 +93,7 @@ def is_repeatable(target: Any) -> bool:
 
 
 def is_view(node: Node) -> bool:
-    """Whether its results lie in the memory of its one argument, or may do so."""
+    """Return True if results may share the memory of the only argument."""
     if node.target is operator.getitem:
         return is_view(node.all_input_nodes[0])
     return (
@@ -104,7 +104,7 @@ def is_view(node: Node) -> bool:
 
 
 def has_fixed_shape(node: Node) -> bool:
-    """Whether all its results are tensors of sizes that do not vary."""
+    """Return True if all results are tensors of constant sizes."""
     leaves = tree_leaves(node.meta.get("val"))
     return bool(leaves) and all(
         isinstance(leaf, torch.Tensor)

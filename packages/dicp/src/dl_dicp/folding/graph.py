@@ -1,4 +1,4 @@
-"""A graph with frozen weights: one part of it runs when they change, the other in each call."""
+"""A graph with frozen weights: one part runs when they change, the other in each call."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from ..compiled import CompiledGraph, is_dl
-from ..generators import generators_as_they_are
-from ..options import Options
-from ..replay import overlapping, written_arguments, written_copies
-from ..rounding import first_difference
-from ..snapshot import Snapshot, state_of
-from .fixed import frozen_places
-from .split import Split, split
+from dl_dicp.compiled import CompiledGraph, is_dl
+from dl_dicp.folding.fixed import frozen_places
+from dl_dicp.folding.split import Split, split
+from dl_dicp.options import Options
+from dl_dicp.program.agreement import copy_written, find_written_arguments, overlapping
+from dl_dicp.program.rounding import first_difference
+from dl_dicp.program.snapshot import Snapshot, state_of
+from dl_dicp.recording.generators import generators_as_they_are
 
 
-def compiled(
+def compile_graph(
     module: GraphModule, kind: str, options: Options, remarks: list[str]
 ) -> CompiledGraph | FoldedGraph:
-    """What runs a graph: in two parts, where weights are frozen and values follow from them."""
-    written = written_arguments(module)
+    """Compile a graph, in two parts where weights are frozen and values depend on them alone."""
+    written = find_written_arguments(module)
     if options.frozen and kind == "inference" and written is not None:
         parts = split(module, frozen_places(module, written))
         if parts is not None:
@@ -47,8 +47,8 @@ class _Known:
 class FoldedGraph:
     """Called with a list of arguments, as :class:`CompiledGraph` is.
 
-    What writes to a weight through torch, or puts another in its place, is noticed before the next
-    call, which computes anew what follows from it. That is gone when a weight is.
+    A write to a weight through torch, or another weight in its place, is noticed before the next
+    call, which computes the dependent values again. They are freed together with a weight.
     """
 
     _boxed_call = True
@@ -69,7 +69,7 @@ class FoldedGraph:
         self._lock = threading.RLock()
         self._known: _Known | None = None
         self._is_checked = False
-        # Of the second part; None: the two parts were wrong.
+        # The second part; None if the two parts gave wrong results.
         self._rest: CompiledGraph | None = None
         self._whole: CompiledGraph | None = None  # of all, where the two parts do not serve
 
@@ -82,13 +82,13 @@ class FoldedGraph:
             with self._lock:
                 if not self._is_checked:
                     self._begin(arguments)
-        known = _Known() if self._rest is None else self._seen(arguments)
+        known = _Known() if self._rest is None else self._values_of(arguments)
         if self._rest is None or known.values is None:
             return self._whole_graph()(arguments)
         return self._rest([*(arguments[place] for place in self._parts.kept), *known.values])
 
-    def _seen(self, arguments: Sequence[Any]) -> _Known:
-        """What follows from the weights among the arguments as they are now."""
+    def _values_of(self, arguments: Sequence[Any]) -> _Known:
+        """Return the values that depend on the current weights alone."""
         weights = [arguments[place] for place in self._parts.sources]
         state = state_of(weights)
         known = self._known
@@ -138,15 +138,15 @@ class FoldedGraph:
         with torch.no_grad(), generators_as_they_are(device) as rewind:
             runs = []
             for run in (self._in_parts, self._module):
-                given = written_copies(arguments, self._written, device)
+                given = copy_written(arguments, self._written, device)
                 runs.append([*run(*given), *given])
                 rewind()
-            spare = written_copies(arguments, self._written, device)
+            spare = copy_written(arguments, self._written, device)
             return first_difference(self._module, spare, *runs)
 
     def _in_parts(self, *arguments: Any) -> list[Any]:
         """The results of both parts, run eagerly."""
-        values = self._seen(arguments).values
+        values = self._values_of(arguments).values
         if values is None:
             return list(self._module(*arguments))
         kept = (arguments[place] for place in self._parts.kept)

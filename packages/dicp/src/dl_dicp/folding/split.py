@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from torch.fx import Graph, GraphModule, Node
 
-from .batch_norm import OF_NORM, fold_batch_norms
-from .fixed import FixedValues, is_view
+from dl_dicp.folding.batch_norm import OF_NORM, fold_batch_norms
+from dl_dicp.folding.fixed import FixedValues, is_view
 
 
 @dataclass
@@ -87,7 +87,7 @@ def _escaping(module: GraphModule) -> set[Node]:
 
 
 def _part(module: GraphModule, wanted: list[Node]) -> tuple[GraphModule, list[int]]:
-    """What computes these nodes, and the places of the arguments that it takes."""
+    """Return a graph that computes these nodes, and the indices of the arguments that it takes."""
     needed: set[Node] = set()
     waiting = list(wanted)
     while waiting:
@@ -120,7 +120,7 @@ def _replace(module: GraphModule, wanted: list[Node]) -> list[int]:
     graph.eliminate_dead_code()
     kept = []
     for place, node in enumerate(given):
-        # What nobody has ever read may matter to how the graph is called.
+        # An argument that is not read may still be part of the calling convention.
         if node.users or node not in read:
             kept.append(place)
         else:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from dl_dicp.calls import Call
-from dl_dicp.memory import Ref
-from dl_dicp.proof import same
+from dl_dicp.patterns.pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
+from dl_dicp.patterns.sequence import Calls, is_one, number, same_sizes
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.memory import Ref
+from dl_dicp.sizes.proof import same
 from dl_graph.expression import combine
-
-from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
-from .sequence import Calls, is_one, number, same_sizes
 
 FEWEST_QUERIES = 32
 """Fewer were measured slower in the fused operator of the CPU's vendor: 3.7 times with one query,
@@ -31,7 +30,7 @@ class Attention:
     conditions: Mapping[str, str] = {
         "dimension": "the softmax is not taken over the keys",
         "queries": f"there are fewer than {FEWEST_QUERIES} queries, which whole calls do faster",
-        "mask": "what is added to the scores is no mask of their dtype that broadcasts to them",
+        "mask": "the term added to the scores is not a mask of their dtype that broadcasts to them",
         PRIVATE: PRIVATE_WORDS,
     }
 
@@ -100,7 +99,7 @@ class Attention:
             "out": split(end.arguments["out"]),
             "lse": None,
             "q": split(given["input"]),
-            "k": split(_turned(given["mat2"])),
+            "k": split(_transpose(given["mat2"])),
             "v": split(end.arguments["mat2"]),
             "mask": None if mask is None else _as_mask(mask, len(scores.shape)),
             "scale": float(scale).hex(),
@@ -128,14 +127,14 @@ class Attention:
             scores = q @ k.transpose(-1, -2) / 4.0
             return torch.softmax(scores if mask is None else scores + mask, dim) @ v
 
-        def given(*mask: int) -> Callable[[], tuple[Tensor, ...]]:
+        def inputs(*mask: int) -> Callable[[], tuple[Tensor, ...]]:
             def make() -> tuple[Tensor, ...]:
                 three = tuple(torch.rand(2, 3, 32, 16) for _ in range(3))
                 return (*three, torch.rand(mask)) if mask else three
 
             return make
 
-        def shown(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        def uses_intermediate(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
             weights = torch.softmax(q @ k.transpose(-1, -2) * 0.25, -1)
             return weights, weights @ v
 
@@ -144,25 +143,25 @@ class Attention:
 
         return Cases(
             fires=(
-                Case(attend, given()),
-                Case(attend, given(32, 32)),
-                Case(attend, given(2, 1, 1, 32)),
-                Case(flat, given()),
+                Case(attend, inputs()),
+                Case(attend, inputs(32, 32)),
+                Case(attend, inputs(2, 1, 1, 32)),
+                Case(flat, inputs()),
             ),
             declines={
-                "dimension": Case(lambda q, k, v: attend(q, k, v, dim=-2), given()),
+                "dimension": Case(lambda q, k, v: attend(q, k, v, dim=-2), inputs()),
                 "mask": Case(
                     lambda q, k, v, m: torch.softmax(torch.add(q @ k.mT, m, alpha=2), -1) @ v,
-                    given(32, 32),
+                    inputs(32, 32),
                 ),
-                "queries": Case(lambda q, k, v: attend(q[:, :, :31], k, v), given()),
-                PRIVATE: Case(shown, given()),
+                "queries": Case(lambda q, k, v: attend(q[:, :, :31], k, v), inputs()),
+                PRIVATE: Case(uses_intermediate, inputs()),
             },
         )
 
 
-def _turned(ref: Ref) -> Ref:
-    """A matrix, or a batch of them, with its last two dimensions exchanged."""
+def _transpose(ref: Ref) -> Ref:
+    """Return a matrix, or a batch, with its last two dimensions exchanged."""
     order = (*range(len(ref.shape) - 2), -1, -2)
     shape, strides = (tuple(each[x] for x in order) for each in (ref.shape, ref.strides))
     return Ref(ref.block, ref.dtype, shape, strides, ref.offset)

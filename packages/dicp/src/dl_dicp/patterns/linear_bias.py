@@ -6,11 +6,10 @@ from collections.abc import Mapping
 
 import torch
 
-from dl_dicp.calls import Call
-from dl_dicp.memory import Ref
-
-from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
-from .sequence import Calls, is_contiguous, is_one, reshaped, same_sizes, scalar
+from dl_dicp.patterns.pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
+from dl_dicp.patterns.sequence import Calls, is_contiguous, is_one, reshaped, same_sizes, scalar
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.memory import Ref
 
 
 class LinearBias:
@@ -70,7 +69,7 @@ class LinearBias:
         def row() -> tuple[torch.Tensor, ...]:
             return rand(2, 4, 8), rand(8, 5), rand(5)
 
-        def shown(
+        def uses_intermediate(
             x: torch.Tensor, w: torch.Tensor, b: torch.Tensor
         ) -> tuple[torch.Tensor, torch.Tensor]:
             product = x @ w
@@ -84,6 +83,6 @@ class LinearBias:
             declines={
                 "alpha": Case(lambda x, w, b: torch.add(x @ w, b, alpha=2), row),
                 "broadcast": Case(add, lambda: (rand(4, 8), rand(8, 5), rand(4, 1))),
-                PRIVATE: Case(shown, row),
+                PRIVATE: Case(uses_intermediate, row),
             },
         )

@@ -7,10 +7,9 @@ from typing import Any
 
 import torch
 
-from dl_dicp.calls import Call
-
-from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
-from .sequence import Calls, number, same_sizes, scalar
+from dl_dicp.patterns.pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
+from dl_dicp.patterns.sequence import Calls, number, same_sizes, scalar
+from dl_dicp.recording.calls import Call
 
 
 class MultiplyAdd:
@@ -61,7 +60,7 @@ class MultiplyAdd:
         def three() -> tuple[Any, ...]:
             return rand(4, 8), rand(4, 8), rand(4, 8)
 
-        def shown(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
+        def uses_intermediate(a: Any, b: Any, c: Any) -> tuple[Any, Any]:
             product = a * b
             return product, product + c
 
@@ -75,6 +74,6 @@ class MultiplyAdd:
                 "broadcast": Case(
                     lambda a, b, c: a * b + c, lambda: (rand(8), rand(8), rand(4, 8))
                 ),
-                PRIVATE: Case(shown, three),
+                PRIVATE: Case(uses_intermediate, three),
             },
         )

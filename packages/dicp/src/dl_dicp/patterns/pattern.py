@@ -1,4 +1,4 @@
-"""What a pattern is."""
+"""Interface of patterns."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from dl_dicp.calls import Call
-
-from .sequence import Calls
+from dl_dicp.patterns.sequence import Calls
+from dl_dicp.recording.calls import Call
 
 PRIVATE = "private"
-"""The condition of every pattern that has a tensor in between. It is checked for all of them."""
+"""Condition of every pattern with intermediate tensors, checked for all such patterns."""
 PRIVATE_WORDS = "a tensor in between is used elsewhere"
 
 
@@ -48,7 +47,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Cases:
-    """What a pattern is tested with.
+    """Examples that a pattern is tested with.
 
     :ivar fires: functions that have to be rewritten.
     :ivar declines: for each of its conditions one that must not be, because of it.
@@ -63,11 +62,11 @@ class Pattern(Protocol):
 
     @property
     def name(self) -> str:
-        """What ``options={"patterns": [...]}`` chooses it by."""
+        """Name in ``options={"patterns": [...]}``."""
 
     @property
     def default(self) -> bool:
-        """Whether it is on where nobody has chosen."""
+        """True if the pattern is on by default."""
 
     @property
     def conditions(self) -> Mapping[str, str]:

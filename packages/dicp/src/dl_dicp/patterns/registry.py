@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from functools import cache
 
 from dl_core.manager import PluginManager
-
-from .attention import Attention
-from .linear_bias import LinearBias
-from .multiply_add import MultiplyAdd
-from .pattern import Pattern
-from .rms_norm import RmsNorm
+from dl_dicp.patterns.attention import Attention
+from dl_dicp.patterns.linear_bias import LinearBias
+from dl_dicp.patterns.multiply_add import MultiplyAdd
+from dl_dicp.patterns.pattern import Pattern
+from dl_dicp.patterns.rms_norm import RmsNorm
 
 OWN: tuple[Pattern, ...] = (
     Attention(),

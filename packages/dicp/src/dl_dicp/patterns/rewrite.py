@@ -10,20 +10,19 @@ from itertools import groupby
 
 from diopi_proto.errors import DiopiError
 from dl_core import _C
-from dl_dicp.calls import Call
-from dl_dicp.document import FIXED, Scope, build
-from dl_dicp.memory import Block, Ref
-from dl_dicp.trace import Host, Lowered, Trace, refs_in
+from dl_dicp.patterns.pattern import PRIVATE_WORDS, Declined, Match, Pattern
+from dl_dicp.patterns.sequence import Calls, VariesError
+from dl_dicp.program.document import FIXED, Scope, build
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.memory import Block, Ref
+from dl_dicp.recording.trace import Host, Lowered, Trace, refs_in
 from dl_graph import read
 from dl_graph.expression import Json
-
-from .pattern import PRIVATE_WORDS, Declined, Match, Pattern
-from .sequence import Calls, VariesError
 
 
 @dataclass
 class Rewriting:
-    """What patterns did to a trace.
+    """Outcome of the patterns on a trace.
 
     :ivar trace: the new one, or the old one where none fired.
     :ivar fired: names of patterns, one for each match.

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from dl_dicp.calls import Call
-from dl_dicp.memory import Ref
-
-from .pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
-from .sequence import Calls, alike, is_contiguous, is_one, number, same_sizes
+from dl_dicp.patterns.pattern import PRIVATE, PRIVATE_WORDS, Case, Cases, Declined, Match
+from dl_dicp.patterns.sequence import Calls, alike, is_contiguous, is_one, number, same_sizes
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.memory import Ref
 
 
 class RmsNorm:
@@ -24,7 +23,7 @@ class RmsNorm:
     default = True
     conditions: Mapping[str, str] = {
         "dimension": "the mean is not taken over the last dimension",
-        "weight": "the weight is no row of the last dimension",
+        "weight": "the weight is not a row of the last dimension",
         PRIVATE: PRIVATE_WORDS,
     }
 
@@ -87,10 +86,10 @@ class RmsNorm:
         def norm(x: Tensor, weight: Tensor, dim: int = -1) -> Tensor:
             return x * torch.rsqrt(x.pow(2).mean(dim, keepdim=True) + 1e-6) * weight
 
-        def given(*weight: int) -> Callable[[], tuple[Tensor, Tensor]]:
+        def inputs(*weight: int) -> Callable[[], tuple[Tensor, Tensor]]:
             return lambda: (torch.rand(2, 6, 8), torch.rand(weight))
 
-        def kept(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+        def uses_intermediate(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
             normed = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
             return normed, weight * normed
 
@@ -99,11 +98,11 @@ class RmsNorm:
             return found, weight * (x * found)
 
         return Cases(
-            fires=(Case(norm, given(8)), Case(roots, given(8))),
+            fires=(Case(norm, inputs(8)), Case(roots, inputs(8))),
             declines={
-                "dimension": Case(lambda x, weight: norm(x, weight, 1), given(8)),
-                "weight": Case(norm, given(6, 8)),
-                PRIVATE: Case(kept, given(8)),
+                "dimension": Case(lambda x, weight: norm(x, weight, 1), inputs(8)),
+                "weight": Case(norm, inputs(6, 8)),
+                PRIVATE: Case(uses_intermediate, inputs(8)),
             },
         )
 

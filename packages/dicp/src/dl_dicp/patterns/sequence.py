@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from dl_dicp.calls import Call
-from dl_dicp.document import FIXED, Scope
-from dl_dicp.memory import Block, Ref
-from dl_dicp.proof import same
+from dl_dicp.program.document import FIXED, Scope
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.memory import Block, Ref
+from dl_dicp.sizes.proof import same
 from dl_graph.expression import Expression, Json, Size, bounds, evaluate
 
 
@@ -25,7 +25,7 @@ class VariesError(ValueError):
 class Calls:
     """Consecutive calls.
 
-    :param outside: blocks that somebody else sees: arguments, results, what host calls take.
+    :param outside: blocks that are visible outside: arguments, results, arguments of host calls.
     :param scope: the sizes that they serve.
     :param seen: those that were recorded.
     :ivar assumed: what :meth:`at_least` has said yes to and is not so for all sizes of the scope:
@@ -56,12 +56,12 @@ class Calls:
         return self._calls[place]
 
     def uses(self, block: Block) -> Iterator[tuple[int, Ref, bool]]:
-        """Who uses a block: the place, the tensor, and whether it is written."""
+        """Iterate over the uses of a block: index of the call, tensor, True if it is written."""
         return iter(self._uses.get(block, ()))
 
     def writer(self, ref: Any, before: int, *operators: str) -> int | None:
-        """The place of the call that wrote a tensor as a whole, the last one before a place; None
-        where there is none, or it is none of these operators."""
+        """Return the index of the last call before an index that wrote a tensor as a whole; None if
+        there is none, or if it is another operator."""
         if not isinstance(ref, Ref):
             return None
         writes = [(at, x) for at, x, written in self.uses(ref.block) if written and at < before]
@@ -71,12 +71,15 @@ class Calls:
         return place if self._calls[place].operator in operators else None
 
     def is_private(self, block: Block, members: frozenset[int]) -> bool:
-        """Whether nobody else uses a block."""
+        """Return True if only these calls use a block."""
         return block not in self._outside and all(at in members for at, _, _ in self.uses(block))
 
     def at_least(self, size: Size, least: int) -> bool:
-        """Whether a size is. Where it was at all sizes that were recorded, and others may be less,
-        a program with the match serves none of those."""
+        """Return True if a size is at least a bound.
+
+        If it was at all recorded sizes and could be less at others, a program with the match does
+        not serve those.
+        """
         if isinstance(size, int):
             return size >= least
         if bounds(size.json, self._scope.ranges)[0] >= least:
@@ -88,12 +91,12 @@ class Calls:
 
 
 def same_sizes(one: Sequence[Size], other: Sequence[Size]) -> bool:
-    """Whether two shapes, or other lists of sizes, are the same, whatever the sizes are."""
+    """Return True if two shapes are equal for all values of their symbols."""
     return len(one) == len(other) and all(map(same, one, other))
 
 
 def alike(one: Ref, other: Ref) -> bool:
-    """Whether two tensors are the same elements in the same order, in whatever shape."""
+    """Return True if two tensors have the same elements in the same order, in any shape."""
     if one.block is not other.block or one.dtype != other.dtype:
         return False
     if not same(one.offset, other.offset):
@@ -105,7 +108,7 @@ def alike(one: Ref, other: Ref) -> bool:
 
 
 def is_contiguous(ref: Ref) -> bool:
-    """Whether the elements of a tensor lie one behind the other, the last dimension first."""
+    """Return True if a tensor is contiguous in row-major order."""
     step = 1
     for size, stride in zip(reversed(ref.shape), reversed(ref.strides), strict=True):
         if size != 1 and not same(stride, step):
@@ -135,7 +138,7 @@ def number(scalar: Any) -> float | int:
 
 
 def is_one(scalar: Any) -> bool:
-    """Whether a scalar is 1."""
+    """Return True if a scalar is 1."""
     return number(scalar) == 1
 
 

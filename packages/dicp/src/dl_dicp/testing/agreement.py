@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from dl_dicp.replay import STEPS, slack
+from dl_dicp.program.agreement import STEPS, slack
 
 
 def difference(got: Sequence[Any], want: Sequence[Any]) -> str | None:
-    """What differs first; None: nothing does."""
+    """Return the first difference; None if there is none."""
     if len(got) != len(want):
         return f"{len(got)} results, want {len(want)}"
     for place, (one, other) in enumerate(zip(got, want, strict=True)):

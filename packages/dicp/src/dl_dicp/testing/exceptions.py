@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .operators import KINDS, Report
+from dl_dicp.testing.operators import KINDS, Report
 
 LIST = Path(__file__).with_name("exceptions.txt")
 SHAPES = ("static", "dynamic", "*")
@@ -49,7 +49,7 @@ def load() -> dict[Key, str]:
 
 
 def unexpected(report: Report, shapes: str, listed: dict[Key, str]) -> str | None:
-    """What is wrong with a report in view of the list; None: it is as it has to be."""
+    """Return how a report contradicts the list; None if it does not."""
     cause = listed.get((report.name, shapes))
     if report.problem is not None:
         return None if cause is not None else f"{report.name} ({shapes}): {report.problem}"

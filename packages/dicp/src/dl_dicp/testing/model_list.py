@@ -14,7 +14,7 @@ WORDS = 64
 WIDTH = 32
 LENGTHS = (8, 12, 20)
 SIDES = (32, 48, 64)
-"""Of images, in pixels."""
+"""Width and height of images in pixels."""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from dl_dicp.replay import STEPS
+from dl_dicp.program.agreement import STEPS
 from dl_dicp.statistics import statistics
-
-from .agreement import difference, values_differ
-from .model_list import Family
-from .operators import Report, told
+from dl_dicp.testing.agreement import difference, values_differ
+from dl_dicp.testing.model_list import Family
+from dl_dicp.testing.operators import Report, error_line
 
 TRAINING_STEPS = 20
 RATE = 0.01
@@ -36,7 +35,7 @@ def run(name: str, family: Family, *, dynamic: bool | None, backend: Any = "dl")
             try:
                 report.problem = part(family, model, eager, compiled, report)
             except Exception as error:  # noqa: BLE001 - whatever ends a run is what it has found
-                report.problem = told(error)
+                report.problem = error_line(error)
             seen = statistics.snapshot()
             report.seen.count(compiled=seen.compiled)
             report.seen.count_run(seen.graphs, seen.calls, list(seen.host_calls.elements()))
@@ -45,7 +44,7 @@ def run(name: str, family: Family, *, dynamic: bool | None, backend: Any = "dl")
             for reason in seen.fixed.elements():
                 report.seen.count_fixed(reason)
             if report.problem is None:
-                report.problem = _left_out(family)
+                report.problem = _outside_of_graphs(family)
             if report.problem is not None:
                 report.problem = f"{part.__name__[1:]}: {report.problem}"
                 break
@@ -97,8 +96,8 @@ def _training(
     return None
 
 
-def _left_out(family: Family) -> str | None:
-    """Whether anything ran outside of contract graphs that must not."""
+def _outside_of_graphs(family: Family) -> str | None:
+    """Return what ran outside of contract graphs although it may not."""
     seen = statistics.snapshot()
     if not seen.graphs:
         return "no contract graph ran"

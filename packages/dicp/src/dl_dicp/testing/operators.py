@@ -13,12 +13,11 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 from dl_dicp.statistics import Statistics, statistics
-
-from .agreement import difference
-from .arguments import Copies, tensors_of
+from dl_dicp.testing.agreement import difference
+from dl_dicp.testing.arguments import Copies, tensors_of
 
 SAMPLES = 2
-"""Of each operator: the first one, and one from the middle."""
+"""Samples of each operator: the first one, and one from the middle."""
 SEED = 7
 
 KINDS = ("forward", "backward", "in-place")
@@ -58,7 +57,7 @@ class Case:
 
 @dataclass
 class Report:
-    """What a case did.
+    """Outcome of a case.
 
     :ivar problem: the first one; None where all agreed.
     :ivar samples: runs that were compared.
@@ -99,7 +98,7 @@ def run(case: Case, *, dynamic: bool, backend: str = "dl") -> Report:
         try:
             _compare(case, function, compiled, sample, report)
         except Exception as error:  # noqa: BLE001 - whatever ends a sample is what it has found
-            report.problem = told(error)
+            report.problem = error_line(error)
         if report.problem is not None:
             break
     report.seen = statistics.snapshot()
@@ -181,8 +180,8 @@ def _without_values(values: list[Any]) -> list[Any]:
     return [torch.zeros_like(x) if isinstance(x, torch.Tensor) else x for x in values]
 
 
-def told(error: Exception) -> str:
-    """An error in one line."""
+def error_line(error: Exception) -> str:
+    """Return an error in one line."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0][:200] if lines else ''}"
 

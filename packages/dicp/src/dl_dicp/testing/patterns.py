@@ -9,13 +9,13 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from dl_dicp.patterns.pattern import Case, Pattern
-from dl_dicp.replay import slack
+from dl_dicp.program.agreement import slack
 from dl_dicp.statistics import statistics
 
 
 def problems_of(pattern: Pattern) -> Iterator[str]:
-    """What of a pattern is not as it says: it fires on its examples, declines for each of its
-    conditions, and results are those of float64 within the bound of its dtype.
+    """Yield the problems of a pattern: it has to fire on its examples and to decline for each of
+    its conditions, and results have to be those of float64 within the bound of its dtype.
 
     :returns: a sentence for each problem.
     """

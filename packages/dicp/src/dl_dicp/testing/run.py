@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from . import exceptions, models, operators
-from .model_list import FAMILIES
-from .operators import Report
-from .selection import Selection
+from dl_dicp.testing import exceptions, models, operators
+from dl_dicp.testing.model_list import FAMILIES
+from dl_dicp.testing.operators import Report
+from dl_dicp.testing.selection import Selection
 
 Say = Callable[[str], object]
 
@@ -87,7 +87,7 @@ def run_models(shapes: str, selection: Selection, say: Say) -> Totals:
         for name, family in FAMILIES.items():
             if selection.has(name):
                 report = models.run(name, family, dynamic=shapes == "dynamic")
-                say(f"{name}: {report.problem or 'as eager'}; {_seen(report)}")
+                say(f"{name}: {report.problem or 'as eager'}; {_format_counts(report)}")
                 problem = report.problem and f"{name} ({shapes}): {report.problem}"
                 _count(totals, report, problem, lambda _: None)
     say(totals.text(f"models, {shapes} shapes"))
@@ -100,7 +100,7 @@ def _count(totals: Totals, report: Report, problem: str | None, say: Say) -> Non
         say(problem)
 
 
-def _seen(report: Report) -> str:
+def _format_counts(report: Report) -> str:
     def parts() -> Iterator[str]:
         yield f"{report.samples} runs compared, {report.seen.compiled} programs"
         if report.seen.host_calls:
@@ -112,7 +112,7 @@ def _seen(report: Report) -> str:
 
 
 class _Quiet:
-    """Keeps torch from logging each graph that it compiles anew."""
+    """Context that keeps torch from logging each graph that it recompiles."""
 
     def __enter__(self) -> None:
         self._before = logging.root.manager.disable

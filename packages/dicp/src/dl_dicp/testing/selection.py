@@ -1,4 +1,4 @@
-"""Which tests are run: ``--sample N/SEED`` and ``-k NAME``, as in the conformance suite."""
+"""Selection of tests by ``--sample N/SEED`` and ``-k NAME``, as in the conformance suite."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ class Selection:
         return cls(int(match[1]), match[2] or "0", text)
 
     def has(self, name: str) -> bool:
-        """Whether a test of that name is run."""
+        """Return True if a test of that name is selected."""
         digest = hashlib.sha256(f"{self.seed}/{name}".encode()).digest()
         return self.text in name and int.from_bytes(digest[:8], "big") % self.parts == 0

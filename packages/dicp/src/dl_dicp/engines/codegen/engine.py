@@ -1,0 +1,38 @@
+"""The engine ``codegen``: groups of calls as kernels that are compiled while the executor runs."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+
+from dl_dicp.engines import registry
+from dl_dicp.engines.delegating import DelegatingEngine
+from dl_dicp.engines.interface import GraphEngine
+
+from .opening import open_for
+from .racing import RacingProgram
+
+
+class CodegenEngine(DelegatingEngine):
+    """Runs groups of calls as compiled kernels where those are faster."""
+
+    program_class = RacingProgram
+    # The executor does the same without it, only slower.
+    warns = False
+
+    def open(self, device: torch.device) -> GraphEngine | str:
+        """As :meth:`DelegatingEngine.open`."""
+        return registry.open_once(self.name, device, lambda: open_for(device))
+
+    def begin_builds(self) -> None:
+        """As :meth:`Engine.begin_builds`."""
+        for program in self._racing():
+            program.begin()
+
+    def finish_builds(self) -> list[str]:
+        """As :meth:`Engine.finish_builds`; a device without kernels counts as one graph."""
+        return [*(each.problem() for each in self._racing()), *filter(None, [self.problem])]
+
+    def _racing(self) -> list[RacingProgram]:
+        return cast("list[RacingProgram]", list(self.programs.values()))

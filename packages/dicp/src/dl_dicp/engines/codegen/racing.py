@@ -1,0 +1,117 @@
+"""A graph whose kernels are built in the background, and used once they are checked and faster."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import Future, ThreadPoolExecutor, thread, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from dl_core import _C
+from dl_dicp.engines.interface import Runner
+from dl_dicp.engines.runner import EngineProgram
+from dl_dicp.statistics import statistics
+
+RUNS = 5
+"""That each side has in a race; the fastest of them counts, which other load disturbs least."""
+
+_builders = ThreadPoolExecutor(1, "dl-codegen")
+_pending: set[Future[Runner]] = set()
+
+
+def wait_for_kernels() -> None:
+    """Wait until all kernels that were asked for are built, or have failed to build."""
+    wait(list(_pending))
+
+
+@dataclass
+class RacingProgram(EngineProgram):
+    """Runs as the executor does until kernels were built, gave what it gives, and won a race.
+
+    :ivar times: the fastest run of the kernels and of the executor in nanoseconds, once they raced.
+    """
+
+    times: tuple[int, int] | None = None
+    _built: Future[Runner] | None = None
+    _spent: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+
+    @property
+    def state(self) -> str:
+        """As :attr:`EngineProgram.state`."""
+        if self.times is not None:
+            mine, other = (f"{each / 1000:.0f}" for each in self.times)
+            return f"whose kernels took {mine} microseconds, the executor {other}"
+        return super().state if self._runner is not None else "whose kernels are being built"
+
+    def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
+        """As :meth:`EngineProgram.run`."""
+        if self.dropped or not self._is_built():
+            return self._whole(values)
+        if self.times is None and _C.is_capturing(self.device.index):
+            return self._whole(values)  # nothing runs, so that nothing can be compared
+        if not self.agreed:
+            with self._lock:
+                return (
+                    self._trial(values) if not (self.agreed or self.dropped) else self.run(values)
+                )
+        if self.times is None:
+            with self._lock:
+                return self._raced(values)
+        return self._trusted(values)
+
+    def begin(self) -> Future[Runner]:
+        """Have the kernels built, unless they are."""
+        with self._lock:
+            if self._built is None:
+                self._built = _builders.submit(self._build)
+                _pending.add(self._built)
+                self._built.add_done_callback(_pending.discard)
+            return self._built
+
+    def problem(self) -> str:
+        """Why there are no kernels, of those that are built; empty: there are."""
+        error = self.begin().exception()
+        return f"{type(error).__name__}: {error}" if error else ""
+
+    def _is_built(self) -> bool:
+        if self._runner is not None:
+            return True
+        with self._lock:
+            if not self.begin().done():
+                return False
+            if problem := self.problem():
+                self._drop(problem)
+                return False
+            self._runner = self.begin().result()
+        return True
+
+    def _build(self) -> Runner:
+        # The pool is to be done before the program ends, with all that waits in it.
+        if getattr(thread, "_shutdown", False):
+            raise RuntimeError("the program ends")
+        return self.engine.load(self.engine.compile(self.document))
+
+    def _raced(self, values: list[Any]) -> list[torch.Tensor]:
+        """One more run of the side that has had fewer."""
+        by_kernels, by_executor = self._spent
+        kernels = len(by_kernels) <= len(by_executor)
+        torch.accelerator.synchronize(self.device)
+        start = time.perf_counter_ns()
+        made = self._trusted(values) if kernels else self._whole(values)
+        torch.accelerator.synchronize(self.device)
+        (by_kernels if kernels else by_executor).append(time.perf_counter_ns() - start)
+        if len(by_executor) == RUNS and not self.dropped:
+            self.times = min(by_kernels), min(by_executor)
+            if self.times[0] >= self.times[1]:
+                self._drop(
+                    f"its kernels took {self.times[0] / 1000:.0f} microseconds, the executor "
+                    f"{self.times[1] / 1000:.0f}"
+                )
+        return made
+
+    def _drop(self, why: str) -> None:
+        """Leave the graph to the executor, without a warning: the faster of the two runs."""
+        self.dropped = why
+        statistics.count_dropped(self.name, why)

@@ -1,0 +1,152 @@
+"""A contract graph that is captured and replayed, or run by the executor where it cannot be."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from typing import Any
+
+import torch
+
+from dl_dicp.engines.device_graph.recording import is_capturing
+from dl_dicp.engines.device_graph.replays import Ports, Replays
+from dl_dicp.program.document import Region
+from dl_dicp.statistics import statistics
+
+NAME = "capture"
+"""Name of the engine."""
+
+MOST_SIZES = 8
+"""Tuples of sizes, and streams, that a contract graph is captured for."""
+
+
+def why_never(region: Region) -> str:
+    """Why a contract graph is not captured, whatever the vendor can do; empty: it may be."""
+    if region.is_random:
+        return "it draws random numbers, which would be the same in each replay"
+    if len(region.calls) == 1:
+        return "it is one call, of which a replay saves nothing"
+    return ""
+
+
+class CapturedProgram:
+    """Runs a contract graph plainly until it is known which inputs stay where they are, and
+    captures it then.
+
+    :param plain: runs it where it is not captured, and enqueues what a capture takes in.
+    :ivar declined: why it is never captured; empty: it may be.
+    """
+
+    def __init__(
+        self,
+        plain: Any,
+        ports: Ports,
+        device: torch.device,
+        never: str = "",
+    ) -> None:
+        self.declined = never
+        self._plain = plain
+        self._ports = ports
+        self._device = device
+        self._check = True
+        self._replays: dict[tuple[tuple[int, ...], int], Replays] = {}
+        self._limits: set[str] = set()
+        self._lock = threading.Lock()
+
+    def begin(self, check: bool) -> None:
+        """Real runs follow.
+
+        :param check: whether a first replay is compared with a plain run.
+        """
+        self._check = check
+        if self.declined:  # expected, so that the user is not warned
+            statistics.count_dropped(NAME, self.declined)
+
+    def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
+        """The new tensors of the graph.
+
+        :raises RuntimeError: an operator failed.
+        """
+        # A capture of the caller's takes the calls in.
+        plainly = self.declined or is_capturing(self._device)
+        made = None if plainly else self._replayed(values, sizes)
+        return list(self._plain.run(values, sizes)) if made is None else made
+
+    def lines(self) -> list[str]:
+        """Return lines for reports."""
+        if self.declined:
+            return [f"not captured, because {self.declined}"]
+        graphs = sum(len(each.graphs) for each in list(self._replays.values()))
+        if not graphs:
+            return ["not captured yet: it is not known which inputs stay where they are"]
+        copied = {slot for each in list(self._replays.values()) for slot in each.slots}
+        replays = sum(each.count for each in list(self._replays.values()))
+        return [
+            f"captured {graphs} times, replayed {replays} times; {len(copied)} of its "
+            f"{len(self._ports.inputs)} inputs are copied",
+            *(f"not captured for all runs, because {why}" for why in sorted(self._limits)),
+        ]
+
+    def _replayed(self, values: list[Any], sizes: tuple[int, ...]) -> list[torch.Tensor] | None:
+        found = self._replays_for(sizes)
+        if found is None:
+            return None
+        try:
+            made = found.run(values)
+        finally:
+            if found.problem:
+                self._decline(found.problem)
+        if made is not None:
+            statistics.count_engine_run(NAME)
+        elif found.full:
+            self._limit(found.full)
+        return made
+
+    def _replays_for(self, sizes: tuple[int, ...]) -> Replays | None:
+        stream = torch.accelerator.current_stream(self._device).stream_id
+        found = self._replays.get((sizes, stream))
+        if found is not None:
+            return found
+        with self._lock:
+            if (sizes, stream) not in self._replays:
+                if len(self._replays) >= MOST_SIZES:
+                    self._limit(f"there are more than {MOST_SIZES} tuples of sizes and streams")
+                    return None
+                self._replays[sizes, stream] = Replays(
+                    self._plain, self._ports, sizes, self._device, self._check
+                )
+            return self._replays[sizes, stream]
+
+    def _decline(self, why: str) -> None:
+        if self.declined:
+            return
+        self.declined = why
+        self._replays.clear()
+        statistics.count_dropped(NAME, why)
+        warn_once(why)
+
+    def _limit(self, why: str) -> None:
+        if why not in self._limits:
+            self._limits.add(why)
+            statistics.count_dropped(NAME, why)
+
+
+_told: list[str] = []
+
+
+def warn_once(why: str) -> None:
+    """Warn that a graph is not captured. Each that is not is counted and explained."""
+    if _told:
+        return
+    _told.append(why)
+    warnings.warn(
+        f"[dl] the engine capture does not capture a graph: {why}. The contract's executor runs "
+        "it; `dl dicp explain` tells of each graph. This is said once.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def forget_warning() -> None:
+    """Warn once more, if there is reason to."""
+    _told.clear()

@@ -1,0 +1,85 @@
+"""Device graphs: what a stream of its own is given, recorded for replays on any stream."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import torch
+
+from dl_core import _C
+
+Made = TypeVar("Made")
+
+_DEVICE_TYPE = torch._C._autograd.DeviceType.PrivateUse1.value
+_lock = threading.RLock()
+_streams: dict[int, torch.Stream] = {}
+
+
+def why_not(device: torch.device) -> str:
+    """Why a device captures nothing; empty: it does."""
+    try:
+        with torch.accelerator.device_index(device.index):
+            torch.accelerator.Graph()
+    except NotImplementedError:
+        vendor = _C.device_info(device.index)["vendor"]
+        return f"the vendor {vendor} has no graph extension"
+    return ""
+
+
+def is_capturing(device: torch.device) -> bool:
+    """Return True if the current stream is being captured, by the engine or by the caller."""
+    return _C.is_capturing(device.index)
+
+
+@contextlib.contextmanager
+def _aside(device: torch.device) -> Iterator[None]:
+    """Make a stream that no other code uses the current one; one thread at a time.
+
+    A stream of the caller may be used by another thread, too, whose work a capture would record.
+    """
+    with _lock:
+        if device.index not in _streams:
+            _streams[device.index] = torch.Stream(
+                stream_id=_C.reserved_stream(device.index),
+                device_index=device.index,
+                device_type=_DEVICE_TYPE,
+            )
+        with _streams[device.index]:
+            yield
+
+
+def record_graph(
+    device: torch.device, run: Callable[[], Made], pool: tuple[int, int] | None
+) -> tuple[Any, Made]:
+    """A graph of what a call enqueues, and what it returned. Nothing of it runs.
+
+    :param pool: of another graph, which shares its memory with this one; None: of none.
+    :raises RuntimeError: something of it cannot be captured.
+    """
+    with _aside(device), _no_collection():
+        graph = torch.accelerator.Graph(pool=pool)
+        graph.capture_begin()
+        try:
+            made = run()
+        except BaseException:
+            with contextlib.suppress(RuntimeError):
+                graph.capture_end()
+            raise
+        graph.capture_end()
+    return graph, made
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """A graph that is collected waits for its device, which cannot be while a stream captures."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,105 @@
+"""Inductor's whole way from a graph of Dynamo to compiled graphs, with the last step on the CPU.
+
+Its passes before that, AOTAutograd and the partitioner see the tensors of the device, so that
+gradients, views and writes to arguments are the device's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.fx import GraphModule
+
+from dl_dicp.engines.inductor.attention import DECOMPOSITIONS
+from dl_dicp.engines.inductor.graph import InductorGraph, SharedState
+from dl_dicp.engines.inductor.host_graph import host_graph
+from dl_dicp.engines.inductor.reasons import (
+    DeclinedError,
+    check_compiler,
+    check_graph,
+    device_among,
+    first_line,
+)
+
+if TYPE_CHECKING:
+    from dl_dicp.options import Options
+
+
+def compile_by_inductor(
+    module: GraphModule, examples: Sequence[Any], options: Options
+) -> Callable[..., Any]:
+    """Return a function that runs a graph of Dynamo.
+
+    :raises DeclinedError: Inductor does not get it. Nothing has run.
+    """
+    from torch._dynamo.exc import RestartAnalysis
+    from torch._functorch import config
+    from torch._inductor.compile_fx import compile_fx
+    from torch._inductor.decomposition import select_decomp_table
+
+    device = device_among(examples)
+    check_compiler()
+    shared = SharedState()
+
+    def inner(graph: GraphModule, inputs: Sequence[Any], **kwargs: Any) -> Any:
+        kind = "inference" if kwargs.get("is_inference") else "forward"
+        if not kwargs.get("is_backward"):
+            return _compile_part(graph, kind, inputs, device, options, shared, kwargs)
+        try:
+            return _compile_part(graph, "backward", inputs, device, options, shared, kwargs)
+        except Exception as error:  # noqa: BLE001 - the forward graph has run already
+            made = InductorGraph(graph, "backward", options, shared)
+            made.drop(_as_declined(error))
+            return made
+
+    table = {**select_decomp_table(), **DECOMPOSITIONS}
+    # Its rule asks the device's own code generator, which dl has none of; on the CPU it has no use.
+    table.pop(torch.ops.aten.masked_scatter.default, None)
+    try:
+        # Torch's cache on disk holds Inductor's code, which these graphs are not.
+        with config.patch(enable_autograd_cache=False):
+            made: Any = compile_fx(module, examples, inner_compile=inner, decompositions=table)
+            return made  # type: ignore[no-any-return]
+    except RestartAnalysis:
+        raise  # Dynamo starts again, and knows more
+    except Exception as error:
+        raise _as_declined(error) from error
+
+
+def _as_declined(error: Exception) -> DeclinedError:
+    """Whatever went wrong, the default engine runs the graph, and says if it is wrong itself."""
+    if isinstance(error, DeclinedError):
+        return error
+    return DeclinedError(f"Inductor did not compile it: {first_line(error)}", is_fault=True)
+
+
+def _compile_part(
+    graph: GraphModule,
+    kind: str,
+    inputs: Sequence[Any],
+    device: torch.device,
+    options: Options,
+    shared: SharedState,
+    kwargs: dict[str, Any],
+) -> InductorGraph:
+    from torch._inductor.compile_fx import compile_fx_inner, fake_tensor_prop
+    from torch._inductor.decomposition import select_decomp_table
+    from torch._inductor.fx_passes.post_grad import view_to_reshape
+
+    # Arguments of a backward graph lie as Inductor's forward graph has left them.
+    view_to_reshape(graph)
+    graph.recompile()
+    made = InductorGraph(graph, kind, options, shared)
+    if shared.dropped:
+        made.drop(DeclinedError(shared.dropped))
+        return made
+    check_graph(graph)
+    host = host_graph(graph, inputs, device)
+    fake_tensor_prop(host.module, host.inputs)
+    # Torch's own table: what options without a name had a part in is not kept on disk.
+    options_of_host = {**kwargs, "get_decomp_fn": select_decomp_table}
+    compiled = compile_fx_inner(host.module, host.inputs, **options_of_host)
+    made.run_by(compiled, host, device)
+    return made

@@ -1,0 +1,30 @@
+"""The engine ``inductor``: torch's own compiler, which gets graphs of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from torch.fx import GraphModule
+
+from dl_dicp.engines.engine import Engine
+
+from .compiling import compile_by_inductor
+from .reasons import DeclinedError, report_declined
+
+if TYPE_CHECKING:
+    from dl_dicp.options import Options
+
+
+class InductorEngine(Engine):
+    """Compiles whole graphs of Dynamo; the default engine runs those that it declines."""
+
+    @classmethod
+    def compile_module(
+        cls, module: GraphModule, examples: Sequence[Any], options: Options
+    ) -> Callable[..., Any] | str | None:
+        """As :meth:`Engine.compile_module`."""
+        try:
+            return compile_by_inductor(module, examples, options)
+        except DeclinedError as reason:
+            return report_declined(reason)

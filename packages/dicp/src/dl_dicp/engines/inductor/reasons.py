@@ -1,0 +1,129 @@
+"""Reasons for which Inductor does not get a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+
+from dl_core import _C
+from dl_dicp.engines.runner import warn_dropped
+from dl_dicp.recording.trace import name_of
+from dl_dicp.statistics import statistics
+
+NAME = "inductor"
+"""Name of the engine."""
+
+
+class DeclinedError(Exception):
+    """Inductor does not get a graph; the text says why.
+
+    :ivar is_fault: whether it was meant to, so that the user is warned. Otherwise the graph is of
+        a kind that the documentation excludes.
+    """
+
+    def __init__(self, text: str, *, is_fault: bool = False) -> None:
+        super().__init__(text)
+        self.is_fault = is_fault
+
+
+def device_among(arguments: Sequence[Any]) -> torch.device:
+    """The one device of dl that a graph's arguments are on.
+
+    :raises DeclinedError: there is none, there are several, or the CPU does not compute there.
+    """
+    found = {a.device for a in arguments if isinstance(a, torch.Tensor) and a.device.type == "dl"}
+    if not found:
+        raise DeclinedError("no argument is a tensor of dl")
+    if len(found) > 1:
+        names = " and ".join(sorted(map(str, found)))
+        raise DeclinedError(f"its arguments are on {names}, and it is compiled for one device")
+    (device,) = found
+    if why := why_out_of_reach(_C.device_info(device.index)):
+        raise DeclinedError(f"{device} {why}", is_fault=True)
+    return device
+
+
+def why_out_of_reach(info: dict[str, Any]) -> str:
+    """Return why code for the CPU cannot use the memory of a device; empty if it can.
+
+    :param info: of ``dl_core._C.device_info``.
+    """
+    vendor = info["vendor"]
+    if not info["host_accessible"]:
+        return (
+            f"(vendor {vendor}) has memory of its own, which the CPU cannot access: Inductor "
+            "compiles for the CPU here, and dl-dicp has no Triton for other devices"
+        )
+    if not info["synchronous"]:
+        return (
+            f"(vendor {vendor}) computes while the host goes on: code for the CPU would read its "
+            "memory too early"
+        )
+    return ""
+
+
+def check_compiler() -> None:
+    """See that there is a C++ compiler, which each graph needs.
+
+    :raises DeclinedError: there is none.
+    """
+    from torch._inductor.cpp_builder import get_cpp_compiler
+
+    try:
+        get_cpp_compiler()
+    except Exception as error:
+        raise DeclinedError(
+            f"Inductor finds no C++ compiler ({first_line(error)}); install g++, or name one by "
+            "the variable CXX",
+            is_fault=True,
+        ) from error
+
+
+def check_graph(module: GraphModule) -> None:
+    """See that a graph has nothing that the CPU would do otherwise than the device.
+
+    :raises DeclinedError: it has.
+    """
+    for node in module.graph.nodes:
+        target = node.target
+        if node.op in ("placeholder", "get_attr", "output"):
+            continue
+        if node.op != "call_function" or isinstance(target, torch._ops.HigherOrderOperator):
+            raise DeclinedError(f"it has a graph of its own in {name_of(target)}")
+        if not isinstance(target, torch._ops.OpOverload):
+            continue
+        if torch.Tag.nondeterministic_seeded in target.tags and not _has_no_dropout(node):
+            raise DeclinedError(
+                f"it draws random numbers ({name_of(target)}), which Inductor's generator would "
+                "draw otherwise than that of the device"
+            )
+        if "fused_attention_overrideable" in str(target):
+            raise DeclinedError(
+                "an attention has no counterpart on the CPU: its values are of another width than "
+                "its keys, or its mask has one or three dimensions or gets a gradient"
+            )
+
+
+def _has_no_dropout(node: Node) -> bool:
+    """Return True if an operator draws random numbers only for dropout, and its rate is 0."""
+    names = [each.name for each in node.target._schema.arguments]  # type: ignore[union-attr]
+    given: dict[str, object] = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+    return "dropout_p" in names and given.get("dropout_p", 0.0) == 0
+
+
+def report_declined(reason: DeclinedError) -> str:
+    """Count a graph that Inductor does not get, warn of a fault, and return a line for reports."""
+    why = str(reason)
+    statistics.count_dropped(NAME, why)
+    if reason.is_fault:
+        warn_dropped(NAME, why)
+    return f"no graph engine {NAME}: {why}"
+
+
+def first_line(error: BaseException) -> str:
+    """Return the type and the first line of an error."""
+    said = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__

@@ -1,0 +1,39 @@
+"""Names of engines: our own, and those of the plugins of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from dl_core.contributions import Contribution
+from dl_core.manager import PluginManager
+
+OWN: Mapping[str, str] = {
+    "contract": "dl_dicp.engines.executor:ContractEngine",
+    "tiled": "dl_dicp.engines.executor:TiledEngine",
+    "codegen": "dl_dicp.engines.codegen.engine:CodegenEngine",
+    "capture": "dl_dicp.engines.device_graph.engine:DeviceGraphEngine",
+    "inductor": "dl_dicp.engines.inductor.engine:InductorEngine",
+}
+"""Class of each engine of this wheel, imported when a program chooses it."""
+DEFAULT = "tiled"
+"""Engine that runs what another engine does not."""
+
+
+@cache
+def contributed() -> dict[str, Contribution]:
+    """Return the engines of plugins. Names of our own are taken."""
+    manager = PluginManager.of_environment()
+    manager.load()
+    found = manager.contributions("dl_graph_engines")
+    return {each.name: each for _, each in found if each.name not in OWN}
+
+
+def names() -> tuple[str, ...]:
+    """Return the values that the option ``engine`` can have."""
+    return (*OWN, *sorted(contributed()))
+
+
+def is_known(name: object) -> bool:
+    """Return True if there is an engine of a name. Our own are found without a look at plugins."""
+    return isinstance(name, str) and (name in OWN or name in contributed())

@@ -1,0 +1,1 @@
+"""Reduction of a failing graph to the calls that make it fail."""

@@ -1,0 +1,107 @@
+"""Tests of whether a graph fails with its inputs: by float64 results, or by a command.
+
+Needs no torch.
+"""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from diopi_proto.errors import DiopiError
+from diopi_proto.host.vendor import Vendor
+from dl_dicp.minimizing.minimize import Arrays, Failing
+from dl_graph import ContractGraph, Session, read
+from dl_graph.file import pack
+
+TIMEOUT = 300
+"""Seconds after which a command is stopped: a graph that hangs fails, too."""
+
+
+def differs(vendor: Vendor, steps: float) -> Callable[[Failing], bool]:
+    """Return True if float32 results of a session differ from those of the same calls in float64,
+    each run as a whole. A graph that does not run in both does not differ.
+
+    :param steps: rounding steps of the largest element that are allowed.
+    """
+
+    def fails(given: Failing) -> bool:
+        try:
+            made = _results(given.graph, given.inputs, vendor, False)
+            wide = _widened(given.graph)
+            arrays = {
+                port["name"]: _wide(given, port, given.inputs[port["name"]])
+                for port in given.graph.entry(given.graph.entries[0])["inputs"]
+            }
+            wanted = _results(wide, arrays, vendor, True)
+        except DiopiError:
+            return False
+        return any(_apart(made[name], wanted[name], steps) for name in made)
+
+    return fails
+
+
+def fails_by_command(command: Sequence[str]) -> Callable[[Failing], bool]:
+    """Return True if a command ends with a nonzero exit code, by a signal, or not in time.
+
+    :param command: gets the graph's file and that of its inputs as further arguments.
+    """
+
+    def fails(given: Failing) -> bool:
+        with TemporaryDirectory() as folder:
+            graph, inputs = Path(folder, "graph.dlg"), Path(folder, "inputs.npz")
+            given.graph.save(graph)
+            np.savez(inputs, **given.inputs)
+            full = [*command, str(graph), str(inputs)]
+            try:
+                done = subprocess.run(full, timeout=TIMEOUT, capture_output=True, check=False)
+            except subprocess.TimeoutExpired:
+                return True
+            return done.returncode != 0
+
+    return fails
+
+
+def _results(graph: ContractGraph, inputs: Arrays, vendor: Vendor, whole: bool) -> dict[str, Any]:
+    with Session(graph, vendor, whole=whole) as session:
+        given = {name: np.array(array) for name, array in inputs.items()}
+        return session.run(graph.entries[0], given)
+
+
+def _widened(graph: ContractGraph) -> ContractGraph:
+    """The graph with float64 for float32. Storages that hold other dtypes may be too large."""
+    document = copy.deepcopy(dict(graph.document))
+    entry = document["entries"][graph.entries[0]]
+    for storage in entry["storages"]:
+        storage["bytes"] *= 2
+    for value in entry["values"]:
+        if value["dtype"] == "float32":
+            value["dtype"] = "float64"
+        elif value["dtype"] == "uint8" and value["strides"] == [1]:
+            value["shape"] = [2 * value["shape"][0]]
+    return read(pack(document, {}), graph.name)
+
+
+def _wide(given: Failing, port: Any, array: Any) -> Any:
+    """An input of the widened graph: bytes that were cut off are those of float32."""
+    dtype = given.graph.entry(given.graph.entries[0])["values"][port["value"]]["dtype"]
+    if dtype == "uint8" and port["name"].startswith("cut"):
+        return np.asarray(array).view(np.float32).astype(np.float64).view(np.uint8)
+    return np.asarray(array, np.float64) if dtype == "float32" else array
+
+
+def _apart(made: Any, wanted: Any, steps: float) -> bool:
+    if made.dtype != np.float32:
+        return not np.array_equal(made, wanted)
+    finite = np.isfinite(wanted)
+    if not np.array_equal(np.isfinite(made), finite):
+        return True
+    largest = float(np.abs(wanted[finite]).max(initial=0.0))
+    error = np.abs(made[finite].astype(np.float64) - wanted[finite]).max(initial=0.0)
+    return bool(error > steps * np.finfo(np.float32).eps * largest)

@@ -1,0 +1,92 @@
+"""Verified contract graphs by their content, and the executor that runs them.
+
+Equal parts of one model or of many, such as the layers that graph breaks cut apart, are verified
+and kept once. The cache is in this process only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import cache
+
+from dl_dicp.statistics import statistics
+from dl_graph import ContractGraph, read
+from dl_graph.native import ffi, native
+
+MOST_GRAPHS = 256
+"""Graphs that are kept for others like them; those in use live on without it."""
+
+_graphs: OrderedDict[str, CachedGraph] = OrderedDict()
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class CachedGraph:
+    """A verified graph.
+
+    :ivar address: of its ``dl_contract_graph_t``, valid as long as this object.
+    :ivar passed: its symbols that no input has as a size.
+    """
+
+    graph: ContractGraph
+    address: int
+    passed: tuple[str, ...]
+
+
+def graph_of(content: bytes, text: str) -> CachedGraph:
+    """The graph of a file's bytes, verified.
+
+    :param text: canonical text that tells it from all others.
+    :raises GraphError: the verifier refuses it.
+    """
+    key = hashlib.sha256(text.encode()).hexdigest()
+    with _lock:
+        found = _graphs.get(key)
+        if found is not None:
+            _graphs.move_to_end(key)
+            statistics.count(cache_hits=1)
+            return found
+    graph = read(content, f"graph {key[:12]}")
+    made = CachedGraph(graph, int(ffi.cast("uintptr_t", graph.handle)), _passed(graph))
+    with _lock:
+        _graphs[key] = made
+        while len(_graphs) > MOST_GRAPHS:
+            _graphs.popitem(last=False)
+    return made
+
+
+def _passed(graph: ContractGraph) -> tuple[str, ...]:
+    entry = graph.entry(graph.entries[0])
+    shapes = [entry["values"][port["value"]]["shape"] for port in entry["inputs"]]
+    alone = {size for shape in shapes for size in shape if isinstance(size, str)}
+    return tuple(s["name"] for s in entry["symbols"] if s["name"] not in alone)
+
+
+def clear() -> None:
+    """Forget all graphs; those in use live on."""
+    with _lock:
+        _graphs.clear()
+
+
+@cache
+def executor(engine: str) -> tuple[int, int, int, int]:
+    """Return the addresses of the executor's functions for ``dl_core._C.ContractProgram``.
+
+    :param engine: ``"contract"`` or ``"tiled"``, as :attr:`.Engine.executor`.
+    """
+    library = native()
+    open_, close, run, generator = (
+        int(ffi.cast("uintptr_t", function))
+        for function in (
+            library.dl_contract_session_open
+            if engine == "tiled"
+            else library.dl_contract_session_open_whole,
+            library.dl_contract_session_close,
+            library.dl_contract_session_run,
+            library.dl_contract_session_generator,
+        )
+    )
+    return open_, close, run, generator

@@ -1,0 +1,51 @@
+"""Calls that the verifier refuses whatever stands around them, found when a graph was refused.
+
+dl-core may make calls that a vendor supports although the contract does not promise them. A graph
+cannot contain such a call. So that one operator does not make all others run eagerly, it becomes a
+host call when the graph is recorded again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from diopi_proto.errors import DiopiError
+from dl_dicp.program.document import Region, build
+from dl_dicp.recording.calls import Call
+from dl_graph import read
+
+_refused: dict[str, dict[str, str]] = {}
+"""By operator and text of a graph of that call alone: why."""
+_lock = threading.Lock()
+
+
+def learn(calls: Iterable[Call]) -> bool:
+    """Look for calls that are refused by themselves; whether there was one not known before."""
+    found = False
+    for call in calls:
+        alone = _alone(call)
+        try:
+            read(alone.verified(), call.operator)
+        except DiopiError as error:
+            with _lock:
+                known = _refused.setdefault(call.operator, {})
+                found = found or alone.text not in known
+                known[alone.text] = str(error)
+    return found
+
+
+def why_refused(call: Call) -> str | None:
+    """Return why the verifier refuses calls like this one; None if it does not."""
+    known = _refused.get(call.operator)
+    return known.get(_alone(call).text) if known else None
+
+
+def forget() -> None:
+    """Forget all refusals."""
+    with _lock:
+        _refused.clear()
+
+
+def _alone(call: Call) -> Region:
+    return build([call], {ref.block for ref, _ in call.uses()}, [])

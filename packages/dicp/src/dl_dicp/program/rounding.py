@@ -1,0 +1,100 @@
+"""Comparison of a graph that rounds at other points with the operators of the device.
+
+A compiler adds in another order and rounds at other points, which is valid. How much that may be is
+what rounding the arguments otherwise makes of the results: gradients that are zero in theory, such
+as that of a bias before a norm, are all rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+from torch.utils._pytree import tree_leaves
+
+from dl_dicp.program.agreement import STEPS, agree, replica, slack
+from dl_dicp.recording.memory import is_plain, span
+
+HALF_STEPS = 8
+"""Rounding steps in graphs that compute in half precision: between operators, where eager mode
+rounds to it, a compiler keeps what it has in float32."""
+
+
+def first_difference(
+    module: GraphModule, arguments: Sequence[Any], made: Sequence[Any], wanted: Sequence[Any]
+) -> int | None:
+    """The place of the first value that two runs of a graph disagree in; None: they agree.
+
+    :param arguments: on which more runs tell how much results depend on rounding. They may have
+        been written to.
+    :param made: results, and arguments as the graph left them; so is ``wanted``.
+    """
+    pairs = list(zip(made, wanted, strict=True))
+    differing = [place for place, (a, b) in enumerate(pairs) if not _agree(a, b, 0.0)]
+    if not differing:
+        return None
+    allowed = _rounding(module, arguments)
+    return next((i for i in differing if not _agree(*pairs[i], allowed[i])), None)
+
+
+def _agree(made: Any, wanted: Any, allowed: float) -> bool:
+    """Return True if two values agree; their strides may differ."""
+    if not isinstance(made, torch.Tensor):
+        return agree(made, wanted)
+    if made.shape != wanted.shape or made.dtype != wanted.dtype:
+        return False
+    if made.stride() != wanted.stride():
+        made, wanted = made.contiguous(), wanted.contiguous()
+    if agree(made, wanted):
+        return True
+    if not made.is_floating_point():
+        return False
+    one, other = made.detach().cpu(), wanted.detach().cpu()
+    atol = slack(other, one.dtype) + allowed
+    return torch.allclose(one, other, rtol=0, atol=atol, equal_nan=True)
+
+
+def _rounding(module: GraphModule, arguments: Sequence[Any]) -> list[float]:
+    """How far apart results, and arguments as the graph leaves them, may be by rounding alone."""
+    eps = _coarsest(module)
+    steps = STEPS if eps <= torch.finfo(torch.float32).eps else HALF_STEPS
+    generator = torch.Generator().manual_seed(0)
+    runs = []
+    for amount in (0.0, eps):
+        given = [_rounded(each, amount, generator) for each in arguments]
+        runs.append([*module(*given), *given])
+    return [steps * _distance(a, b) for a, b in zip(*runs, strict=True)]
+
+
+def _coarsest(module: GraphModule) -> float:
+    """The largest rounding step of the dtypes that a graph computes in."""
+    dtypes = {
+        value.dtype
+        for node in module.graph.nodes
+        for value in tree_leaves(node.meta.get("val"))
+        if isinstance(value, torch.Tensor) and value.is_floating_point()
+    }
+    return max((torch.finfo(dtype).eps for dtype in dtypes), default=0.0)
+
+
+def _rounded(value: Any, amount: float, generator: torch.Generator) -> Any:
+    """A copy of a tensor, each element of it up or down by this share of it."""
+    if not isinstance(value, torch.Tensor) or not is_plain(value, value.device):
+        return value
+    copy = replica(value.detach())
+    if amount and copy.is_floating_point():
+        # In its memory, of which several elements of the tensor may share an address.
+        length = span(copy.shape, copy.stride())
+        memory = copy.as_strided((length,), (1,), copy.storage_offset())
+        signs = torch.randint(0, 2, (length,), generator=generator) * 2 - 1
+        memory.mul_((1 + amount * signs).to(copy.device, copy.dtype))
+    return copy
+
+
+def _distance(a: Any, b: Any) -> float:
+    if not isinstance(a, torch.Tensor) or not a.is_floating_point() or not a.numel():
+        return 0.0
+    apart = (a.detach().cpu().double() - b.detach().cpu().double()).abs()
+    return float(apart[torch.isfinite(apart)].max()) if torch.isfinite(apart).any() else 0.0

@@ -1,0 +1,173 @@
+"""Memory as a graph sees it: blocks, and tensors as views of them.
+
+While a graph is recorded, every tensor has an address. A block is a range of addresses that lives
+and dies as one: a tensor that the caller passes, the storage of a result, or the temporaries of
+one operator that shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from diopi_proto.dtypes import DTYPES
+from diopi_proto.schema import DTYPES as DTYPE_NAMES
+from dl_dicp.errors import HostCallError, NotCompiledError
+
+TORCH_DTYPES: dict[torch.dtype, str] = {
+    found: name
+    for name in DTYPE_NAMES
+    if isinstance(found := getattr(torch, name, None), torch.dtype)
+}
+DTYPE_OF = {name: dtype for dtype, name in TORCH_DTYPES.items()}
+
+
+@dataclass(eq=False)
+class Block:
+    """A range of memory.
+
+    :ivar base: its address while the graph was recorded.
+    :ivar size: bytes; an expression where a program serves many sizes.
+    :ivar given: the tensor that covers it, where it comes from outside of the contract graphs:
+        an argument, a constant, a result of a host call.
+    :ivar slot: where ``given`` stands among the values of a run.
+    """
+
+    base: int
+    size: Any
+    given: Ref | None = None
+    slot: int = -1
+
+    def holds(self, address: int, size: int) -> bool:
+        """Return True if the block contains a range of addresses."""
+        return self.base <= address and address + size <= self.base + self.size
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A tensor as a view of a block. Its numbers are recorded as integers; where a program serves
+    many sizes, they may be expressions.
+
+    :ivar dtype: the contract's name of it.
+    :ivar offset: in bytes from the start of the block.
+    :ivar storage_offset: in elements; where the tensor stands in its torch storage.
+    """
+
+    block: Block
+    dtype: str
+    shape: tuple[Any, ...]
+    strides: tuple[Any, ...]
+    offset: Any
+    storage_offset: int = field(default=0, compare=False)
+
+
+def span(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """How many elements lie between the first and the last one of a tensor, both included."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
+
+
+def bytes_of(tensor: torch.Tensor) -> int:
+    """From the first byte of a tensor to its last one."""
+    return span(tensor.shape, tensor.stride()) * tensor.element_size()
+
+
+def is_plain(value: object, device: torch.device) -> bool:
+    """Return True if a value is a dense tensor of the device with a dtype of the contract."""
+    return (
+        isinstance(value, torch.Tensor)
+        and value.device == device
+        and value.layout == torch.strided
+        and value.dtype in TORCH_DTYPES
+        and not value.is_conj()
+        and not value.is_neg()
+        and not value._is_zerotensor()  # it has no memory
+    )
+
+
+def ref_to_argument(tensor: torch.Tensor, slot: int) -> Ref:
+    """A new block for a tensor that comes from outside, and the tensor as a view of it."""
+    block = Block(tensor.data_ptr(), bytes_of(tensor), slot=slot)
+    block.given = _ref(block, tensor)
+    return block.given
+
+
+def block_of_result(tensor: torch.Tensor) -> Block:
+    """A new block for the whole storage of a result."""
+    storage = tensor.untyped_storage()
+    return Block(storage.data_ptr(), storage.nbytes())
+
+
+def _ref(block: Block, tensor: torch.Tensor) -> Ref:
+    offset = tensor.data_ptr() - block.base if tensor.numel() else 0
+    return Ref(
+        block,
+        TORCH_DTYPES[tensor.dtype],
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        offset,
+        int(tensor.storage_offset()),
+    )
+
+
+def view_of(block: Block, tensor: torch.Tensor) -> Ref:
+    """A tensor as a view of a block.
+
+    :raises NotCompiledError: it reaches beyond the block, as ``as_strided`` may.
+    """
+    if tensor.numel() and not block.holds(tensor.data_ptr(), bytes_of(tensor)):
+        raise NotCompiledError("a view reaches beyond the tensor that it was made from")
+    return _ref(block, tensor)
+
+
+@dataclass
+class Addresses:
+    """The blocks that one operator can touch, by address."""
+
+    blocks: list[Block]
+    temporaries: list[Block] = field(default_factory=list)
+
+    def add_temporaries(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Make blocks of the ranges (address, bytes) that are in no block.
+
+        :raises HostCallError: a temporary and a result of another size had the same memory.
+        """
+        unknown = sorted(r for r in ranges if r[1] and self._find(*r, self.blocks) is None)
+        for address, size in unknown:
+            last = self.temporaries[-1] if self.temporaries else None
+            if last is not None and address < last.base + last.size:
+                last.size = max(last.size, address + size - last.base)
+            else:
+                self.temporaries.append(Block(address, size))
+        for made in self.temporaries:
+            for block in self.blocks:
+                if made.base < block.base + block.size and block.base < made.base + made.size:
+                    raise HostCallError("its temporaries share memory with its results")
+
+    def ref(
+        self, address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]
+    ) -> Ref:
+        """A tensor of a recorded call as a view of its block.
+
+        :raises HostCallError: it does not start at a whole number of elements of its block.
+        """
+        item = DTYPES[dtype].itemsize
+        size = span(shape, strides) * item
+        if size == 0:
+            return Ref(Block(0, 0), dtype, shape, strides, 0)
+        block = self._find(address, size, self.blocks) or self._find(
+            address, size, self.temporaries
+        )
+        if block is None:
+            raise HostCallError("it uses memory that belongs to no tensor of the graph")
+        if (address - block.base) % item:
+            raise HostCallError("a tensor is not aligned to its elements")
+        return Ref(block, dtype, shape, strides, address - block.base)
+
+    @staticmethod
+    def _find(address: int, size: int, blocks: list[Block]) -> Block | None:
+        return next((block for block in blocks if block.holds(address, size)), None)

@@ -1,0 +1,115 @@
+"""Operators with a scalar operand as operators on two tensors.
+
+Torch makes a tensor of the host of such a number, and vendors have operators for tensors of their
+devices: one without dimensions is a constant of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import mul
+from typing import Any
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+
+def rsub(x: Tensor, other: Any, alpha: Any = 1) -> Tensor:
+    """``other - alpha * x``."""
+    x = x.to(torch.result_type(x, other))
+    minus: Tensor = -x if alpha == 1 else x * -alpha
+    return torch.add(minus, other)
+
+
+def _with_tensor(operator: Any) -> Callable[..., Any]:
+    def run(one: Any, other: Any) -> Any:
+        is_first = isinstance(one, Tensor)
+        tensor, number = (one, other) if is_first else (other, one)
+        dtype = _dtype(number, tensor)
+        if dtype is None:
+            return NotImplemented
+        made = torch.full((), number, dtype=dtype, device=tensor.device)
+        if tensor.dim() == 0 and not made.is_floating_point() and tensor.dtype != torch.bool:
+            # Beside a tensor without dimensions one of wider integers would decide.
+            made = made.to(tensor.dtype)
+        return operator(tensor, made) if is_first else operator(made, tensor)
+
+    return run
+
+
+def _dtype(number: Any, beside: Tensor) -> torch.dtype | None:
+    """Return the dtype of a zero-dimensional tensor that promotes as the scalar does; None if there
+    is none."""
+    if isinstance(number, complex):
+        return None
+    if beside.is_floating_point() or beside.is_complex():
+        return beside.dtype
+    if isinstance(number, bool | torch.SymBool):
+        return torch.bool
+    if isinstance(number, int | torch.SymInt):
+        return torch.int64
+    return torch.get_default_dtype()
+
+
+def _floor(x: Tensor, other: Any) -> Tensor:
+    return torch.div(x, other, rounding_mode="floor")
+
+
+def _shifted(scale: Callable[[Tensor, int], Tensor]) -> Callable[..., Any]:
+    """Return an operator that shifts integers by a scalar whose power of 2 fits their dtype."""
+
+    def run(x: Tensor, places: Any) -> Any:
+        fits = isinstance(places, int) and not x.is_floating_point() and x.dtype != torch.bool
+        if not fits or not 0 <= places < torch.iinfo(x.dtype).bits - 1:
+            return NotImplemented
+        return scale(x, 1 << places)
+
+    return run
+
+
+def ldexp(x: Tensor, exponent: Tensor) -> Tensor:
+    """``x * 2 ** exponent``, of the dtype of `x` where that is of floats."""
+    made: Tensor = x * torch.pow(2.0, exponent)
+    return made.to(x.dtype) if x.is_floating_point() else made
+
+
+def floor_divide(x: Any, other: Any) -> Any:
+    """``x // other``, as an operator that torch knows to work element by element."""
+    return _floor(x, other) if isinstance(x, Tensor) else _with_tensor(_floor)(x, other)
+
+
+def masked_fill(x: Tensor, mask: Tensor, value: Tensor) -> Any:
+    """With a number in a tensor, of the host or of another dtype.
+
+    :returns: NotImplemented where the vendor's operator takes it, or where the number may be too
+        large for the dtype of `x`, which is an error in eager mode.
+    """
+    same = value.dtype == x.dtype
+    if same and value.device == x.device:
+        return NotImplemented
+    fits = x.dtype == torch.float64 or (x.dtype == torch.float32 and value.dtype != torch.float64)
+    if not same and (not fits or value.is_complex()):
+        return NotImplemented
+    return torch.where(mask, value.to(x.dtype), x)
+
+
+NUMBERS: dict[Any, Callable[..., Any]] = {
+    aten.rsub.Scalar: rsub,
+    aten.pow.Scalar: _with_tensor(aten.pow.Tensor_Tensor),
+    aten.remainder.Scalar_Tensor: _with_tensor(aten.remainder.Tensor),
+    aten.fmod.Scalar: _with_tensor(aten.fmod.Tensor),
+    aten.copysign.Scalar: _with_tensor(aten.copysign.Tensor),
+    aten.xlogy.Scalar_Self: _with_tensor(aten.xlogy.Tensor),
+    aten.xlogy.Scalar_Other: _with_tensor(aten.xlogy.Tensor),
+    aten.bitwise_xor.Scalar: _with_tensor(aten.bitwise_xor.Tensor),
+    aten.__lshift__.Scalar: _shifted(mul),
+    aten.__rshift__.Scalar: _shifted(_floor),
+    aten.bitwise_left_shift.Tensor_Scalar: _shifted(mul),
+    aten.bitwise_right_shift.Tensor_Scalar: _shifted(_floor),
+    aten.ldexp.Tensor: ldexp,
+    aten.floor_divide.default: floor_divide,
+    aten.masked_fill.Tensor: masked_fill,
+}
+"""As AOTAutograd takes them."""

@@ -1,0 +1,43 @@
+"""Host scalars among the arguments, which are CPU tensors: Dynamo passes floats as such, and
+AOTAutograd saves what it computes of them, a scale in float32, for the backward graph.
+
+A model's scale is the same in each call: it is part of what a program is for, as rounded to its
+dtype as in eager mode. One that changes is read again each time, in host calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+
+def is_number(value: object) -> bool:
+    """Return True if an argument is a host scalar: a CPU tensor without dimensions."""
+    return (
+        type(value) is torch.Tensor
+        and value.device.type == "cpu"
+        and value.layout == torch.strided
+        and value.dim() == 0
+    )
+
+
+def value_text(value: object) -> str:
+    """The number as text that is the same for NaN, too; empty: it is none."""
+    if not is_number(value):
+        return ""
+    number = value.item()  # type: ignore[attr-defined]
+    return number.hex() if isinstance(number, float) else repr(number)
+
+
+def numbers_of(arguments: Sequence[Any], others: set[int]) -> dict[int, str]:
+    """The numbers by their places.
+
+    :param others: places that are not looked at.
+    """
+    return {
+        place: value_text(value)
+        for place, value in enumerate(arguments)
+        if place not in others and is_number(value)
+    }

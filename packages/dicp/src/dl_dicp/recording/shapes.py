@@ -1,0 +1,171 @@
+"""Sizes of an FX graph in terms of its symbols, as Dynamo and AOTAutograd have found them.
+
+Every node says what its sizes, strides and numbers are in terms of the symbols. What a graph does
+is recorded with numbers; this is where expressions for them come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+from torch.utils._pytree import tree_leaves
+
+from dl_dicp.errors import FixedSizesError, OwnCaseError
+from dl_dicp.recording.memory import is_plain
+from dl_dicp.recording.symbols import LEAST, Layout, Reader, Symbol
+from dl_graph.expression import Expression, Json, Size, bounds, combine, evaluate
+
+Sizes = Mapping[str, int]
+"""A size of each symbol."""
+
+
+@dataclass
+class Shapes:
+    """Sizes of a graph and conditions on them.
+
+    :ivar arguments: layouts of tensors, integers, None for all else.
+    :ivar guards: what holds whenever it runs: ``[sign, a, b]`` as in a file.
+    :ivar numbers: sizes, strides, offsets and integers of the graph that are not constants.
+    :ivar nodes: the same by node: for each of its tensors sizes, strides and offset, and integers.
+    """
+
+    symbols: list[Symbol]
+    arguments: list[Layout | Size | None]
+    guards: list[Json]
+    numbers: list[Expression]
+    nodes: dict[str, list[tuple[Size, ...]]] = field(default_factory=dict)
+
+    def sizes_of(self, arguments: Sequence[Any], device: torch.device) -> dict[str, int]:
+        """The sizes of a call.
+
+        :raises OwnCaseError: an argument lies otherwise than the graph says, or a guard does not
+            hold.
+        """
+        out = {}
+        for symbol in self.symbols:
+            value = arguments[symbol.place]
+            size = value if symbol.dimension < 0 else value.shape[symbol.dimension]
+            out[symbol.name] = int(size)
+            if not symbol.least <= size <= symbol.most:
+                raise OwnCaseError(f"{symbol.name} = {size} is a case of its own")
+        for place, (wanted, given) in enumerate(zip(self.arguments, arguments, strict=True)):
+            if not _lies_as(wanted, given, out, device):
+                raise OwnCaseError(f"argument {place} lies otherwise than was traced")
+        if not self.hold(out):
+            raise OwnCaseError("these sizes are a case of their own")
+        return out
+
+    def hold(self, sizes: Sizes) -> bool:
+        """Return True if all guards hold."""
+        return all(holds(guard, sizes) for guard in self.guards)
+
+
+def value_of(size: Size, sizes: Sizes) -> int:
+    """The number that a size is."""
+    return size if isinstance(size, int) else evaluate(size.json, sizes)
+
+
+def holds(guard: Json, sizes: Sizes) -> bool:
+    """Return True if a relation holds. One that divides by zero does not."""
+    sign, left, right = guard
+    try:
+        a, b = evaluate(left, sizes), evaluate(right, sizes)
+    except ZeroDivisionError:
+        return False
+    return a == b if sign == "==" else a < b if sign == "<" else a <= b
+
+
+def _lies_as(wanted: Layout | Size | None, given: Any, sizes: Sizes, device: torch.device) -> bool:
+    if isinstance(wanted, Layout):
+        shape = [value_of(size, sizes) for size in wanted.sizes]
+        if not is_plain(given, device):
+            fixed = all(isinstance(size, int) for size in wanted.sizes)
+            return fixed and isinstance(given, torch.Tensor)
+        strides = [value_of(size, sizes) for size in wanted.strides]
+        return list(given.shape) == shape and list(given.stride()) == strides
+    if wanted is None:
+        return not is_plain(given, device)
+    integer = isinstance(given, int) and not isinstance(given, bool)
+    return integer and given == value_of(wanted, sizes)
+
+
+def shapes_of(module: GraphModule, ranges: Mapping[Any, Any] | None = None) -> Shapes | None:
+    """Return the sizes of a graph; None if none varies.
+
+    :param ranges: of symbols, where they are others than Dynamo's.
+    :raises FixedSizesError: a size depends on data, or needs what no contract graph has.
+    """
+    reader = Reader(ranges)
+    given = [n.meta.get("val") for n in module.graph.nodes if n.op == "placeholder"]
+    arguments = [reader.argument(value) for value in given]
+    symbols = reader.symbols(arguments)
+    if not symbols:
+        return None
+    tensors: list[Layout] = []
+    numbers: dict[Expression, None] = {}
+    nodes: dict[str, list[tuple[Size, ...]]] = {}
+    for node in module.graph.nodes:
+        said = nodes[node.name] = []
+        for leaf in tree_leaves(node.meta.get("val")):
+            if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided:
+                layout, offset = reader.layout(leaf), reader.size(leaf.storage_offset())
+                tensors.append(layout)
+                found = _numbers_of(layout, offset)
+                said.append((*layout.sizes, *layout.strides, offset))
+            else:
+                said.append((reader.size(leaf),) if isinstance(leaf, torch.SymInt) else ())
+                found = iter(said[-1])
+            numbers.update({each: None for each in found if isinstance(each, Expression)})
+    known = {symbol.name: (symbol.least, symbol.most) for symbol in symbols}
+    for number in numbers:
+        if unknown := reader.names(number.json) - known.keys():
+            raise FixedSizesError(f"a size depends on data: {', '.join(sorted(unknown))}")
+    guards = [*reader.guards(known), *_apart_from_one(tensors, known)]
+    loose = [guard for guard in guards if not all(is_bounded(side, known) for side in guard[1:])]
+    if loose and ranges is not None:
+        raise FixedSizesError(f"no graph can hold a guard that may divide by nothing: {loose[0]}")
+    # Dynamo looks at those itself before it calls what it has compiled.
+    guards = [guard for guard in guards if guard not in loose]
+    return Shapes(symbols, arguments, guards, list(numbers), nodes)
+
+
+def span_of(layout: Layout) -> Size:
+    """How many elements lie between the first and the last one, both included."""
+    total: Size = 1
+    for size, stride in zip(layout.sizes, layout.strides, strict=True):
+        total = combine("+", total, combine("*", combine("-", size, 1), stride))
+    return total
+
+
+def _numbers_of(layout: Layout, offset: Size) -> Iterator[Size]:
+    count: Size = 1
+    for size in layout.sizes:
+        count = combine("*", count, size)
+    yield from (*layout.sizes, *layout.strides, offset, count)
+    if 0 not in layout.sizes:
+        yield span_of(layout)
+
+
+def _apart_from_one(tensors: list[Layout], known: Mapping[str, tuple[int, int]]) -> list[Json]:
+    """Guards that keep all sizes of tensors that vary from being 0 or 1."""
+    varying = dict.fromkeys(
+        size for layout in tensors for size in layout.sizes if isinstance(size, Expression)
+    )
+    return [["<=", LEAST, size.json] for size in varying if _may_be_less(size, known)]
+
+
+def _may_be_less(size: Expression, known: Mapping[str, tuple[int, int]]) -> bool:
+    return not is_bounded(size.json, known) or bounds(size.json, known)[0] < LEAST
+
+
+def is_bounded(json: Json, known: Mapping[str, tuple[int, int]]) -> bool:
+    """Return True if the ranges show that an expression only divides by positive numbers."""
+    try:
+        bounds(json, known)
+    except ZeroDivisionError:
+        return False
+    return True

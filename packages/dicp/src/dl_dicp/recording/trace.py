@@ -1,0 +1,130 @@
+"""Record of one run of a graph, as steps on values in slots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten
+
+from dl_dicp.recording.calls import Call
+from dl_dicp.recording.memory import Block, Ref
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A value that no contract graph uses: a tensor of the CPU, or another object.
+
+    :ivar slot: where it stands among the values of a run; -1: it is always ``constant``.
+    :ivar unread: the constant is not read, and may be another in each run.
+    """
+
+    slot: int
+    constant: Any = None
+    unread: bool = False
+
+
+@dataclass
+class Lowered:
+    """An operator whose work is calls of the contract."""
+
+    name: str
+    calls: list[Call]
+
+
+@dataclass
+class Host:
+    """An operator that runs eagerly between graphs.
+
+    :ivar args: with :class:`Ref` and :class:`Opaque` in the place of values; so is ``kwargs``.
+    :ivar slots: where its results go, in the order of their leaves; -1: nowhere, because they are
+        scalars or share the memory of an argument.
+    :ivar results: the tensors of the device that it made, in the same order; else None.
+    :ivar constants: its results, if they are the same in every run.
+    """
+
+    name: str
+    reason: str
+    target: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    slots: list[int]
+    results: list[Ref | None]
+    constants: list[Any] | None = None
+
+    def mutates(self) -> bool:
+        """Return True if the operator mutates an argument."""
+        schema = getattr(self.target, "_schema", None)
+        return schema is None or bool(schema.is_mutable)
+
+    def unchanging(self, changed: set[Block]) -> dict[int, Any] | None:
+        """Its results by slot, if they are the same in every run and in no changed block."""
+        if self.constants is None or any(
+            r is not None and r.block in changed for r in self.results
+        ):
+            return None
+        return dict(zip(self.slots, self.constants, strict=True))
+
+
+@dataclass
+class Trace:
+    """Record of one run of a graph.
+
+    :ivar arguments: how the arguments look, in order.
+    :ivar slots: how many values a run has: its arguments, constants, and what steps make.
+    :ivar constants: values that are the same in every run, by slot.
+    :ivar output: the results, with :class:`Ref` and :class:`Opaque` in the place of values.
+    :ivar repeated: results that are one object in eager mode: the position of each result in
+        ``output`` that repeats an earlier one, with the position of the latter.
+    :ivar nodes: the same of the results of each node, by its name, one after the other; gone when
+        it was folded.
+    """
+
+    device: torch.device
+    arguments: list[Ref | Opaque]
+    slots: int = 0
+    constants: dict[int, Any] = field(default_factory=dict)
+    steps: list[Lowered | Host] = field(default_factory=list)
+    output: Any = None
+    repeated: dict[int, int] = field(default_factory=dict)
+    nodes: dict[str, list[Any]] = field(default_factory=dict)
+
+    def next_slot(self) -> int:
+        """Return a new slot."""
+        self.slots += 1
+        return self.slots - 1
+
+    def fold(self) -> None:
+        """Replace host calls with constant results by constants, unless the results are mutated or
+        returned to the caller."""
+        changed = {ref.block for ref in refs_in(self.output) if isinstance(ref, Ref)}
+        for step in self.steps:
+            if isinstance(step, Lowered):
+                changed |= {ref.block for call in step.calls for ref, w in call.uses() if w}
+            elif step.mutates():
+                refs = refs_in((step.args, step.kwargs))
+                changed |= {ref.block for ref in refs if isinstance(ref, Ref)}
+        kept: list[Lowered | Host] = []
+        for step in self.steps:
+            constants = None if isinstance(step, Lowered) else step.unchanging(changed)
+            if constants is None:
+                kept.append(step)
+            else:
+                self.constants |= constants
+        self.steps = kept
+        self.nodes.clear()
+
+
+def refs_in(tree: Any) -> Iterator[Ref | Opaque]:
+    """Iterate over the refs and opaque values in a tree of arguments or results."""
+    leaves, _ = tree_flatten(tree, is_leaf=lambda x: isinstance(x, Ref | Opaque))
+    return (x for x in leaves if isinstance(x, Ref | Opaque))
+
+
+def name_of(target: Any) -> str:
+    """An operator as messages and records have it."""
+    if isinstance(target, torch._ops.OpOverload):
+        return str(target.name().removeprefix("aten::"))
+    return str(getattr(target, "__name__", target))

@@ -1,0 +1,29 @@
+"""Keep compiled graphs alive until the reports at the end of a program are written.
+
+Imports no torch: who asks for it does so before the program runs, which may have torch see
+variables that it sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_graphs: list[object] | None = None
+
+
+@contextmanager
+def retain_graphs() -> Iterator[None]:
+    """Hold graphs that are made in this block until it ends."""
+    global _graphs
+    before, _graphs = _graphs, []
+    try:
+        yield
+    finally:
+        _graphs = before
+
+
+def keep(graph: object) -> None:
+    """Called with each graph."""
+    if _graphs is not None:
+        _graphs.append(graph)
