@@ -371,7 +371,7 @@ def generate(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none", requires=["toolchain"])
 def lint(session: nox.Session) -> None:
-    """Check formatting, types, generated files, operator families, wording, commit messages."""
+    """Check formatting, types, generated files, operator families, imports, wording, commits."""
     python = python_of(session, "toolchain")
     clang_format = str(Path(python).with_name("clang-format"))
     places = ("packages/*", "packages/compat/*", "tests/plugins/*", "examples/*")
@@ -383,6 +383,7 @@ def lint(session: nox.Session) -> None:
         "clang-format": (clang_format, "--dry-run", "-Werror", *cpp_sources()),
         **{" ".join(each): (python, *each, "--check") for each in GENERATORS},
         "families": (python, "tests/architecture/test_families.py"),
+        "imports": (python, "-m", "tools.import_contracts"),
         "wording": (python, "-m", "tools.wording"),
         "commit messages": (python, "tools/commit_messages.py"),
     }
