@@ -124,7 +124,7 @@ def test_run_time_schema_is_the_one_in_yaml() -> None:
         (RELU.replace("[input]", "[inputs]"), "out cannot alias inputs"),
         (RELU.replace("name: input,", "name: out,"), "two parameters share a name"),
         (RELU.replace("_t}", "_t, direction: out}"), "a const parameter is not written"),
-        (RELU.replace("_t}", "_t, dtype: like other}"), "names other, which is no parameter"),
+        (RELU.replace("_t}", "_t, dtype: like other}"), "names other, which is not a parameter"),
         (RELU.replace("_t}", "_t, dtype: like out in}"), "like takes 1 names"),
         (RELU.replace("_t}", "_t, counted_by: 1}"), "arrays of handles, and nothing else"),
         (

@@ -1,4 +1,4 @@
-"""Build vendor libraries: plain C shared libraries that can live beside any other in one process.
+"""Build vendor libraries: plain C shared libraries that can share a process with any other.
 
 In a vendor's ``setup.py``::
 

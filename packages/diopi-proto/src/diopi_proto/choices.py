@@ -20,13 +20,13 @@ CData = Any
 _constants: Any = ffi.dlopen(None)
 _LONGEST_NAME = 31
 _kept: list[CData] = []
-"""What vendors may still call; few programs make more than one request."""
+"""Callbacks that vendors may still call; few programs make more than one request."""
 _log = logging.getLogger("diopi_proto.vendor")
 
 
 @dataclass(frozen=True)
 class ChoiceKey:
-    """What a choice is made for: a choice point of the vendor, and its numbers for one call."""
+    """Key of a choice: a choice point of the vendor, and its numbers for one call."""
 
     point: str
     values: tuple[int, ...]
@@ -71,7 +71,7 @@ def _refused(why: str) -> ArgumentError:
 
 
 def _report(kind: Any, error: BaseException, trace: Any) -> None:
-    """What a request does with an exception: it must not reach the vendor, nor be lost."""
+    """Report an exception in a request, which must not reach the vendor."""
     _log.error("a request of the host failed", exc_info=(kind, error, trace))
 
 

@@ -51,7 +51,7 @@ class Constants(LinkedExtension):
         self._call("use", device, int(on))
 
     def statistics(self, device: int = 0) -> ConstantsStatistics:
-        """What is declared now."""
+        """Return the current declarations."""
         raw = ffi.new("dl_constants_statistics_t*")
         raw.struct_size = ffi.sizeof("dl_constants_statistics_t")
         self._call("statistics", device, raw)

@@ -16,7 +16,7 @@ class VendorDescriptor:
     library: Path
     """Absolute path of the shared library."""
     version: str
-    """Of the wheel; for messages only, never compared."""
+    """Version of the wheel; for messages only, never compared."""
     priority: int = 0
     """The vendor with the highest priority that has a device is used by default. Accelerators are
     above 0, the CPU reference is 0."""

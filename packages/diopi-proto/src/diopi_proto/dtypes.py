@@ -37,7 +37,7 @@ class Dtype:
     number: int
     """The value of that enumerator."""
     storage: np.dtype[Any]
-    """What numpy stores an element as."""
+    """Dtype of numpy that stores an element."""
 
     @property
     def itemsize(self) -> int:

@@ -43,12 +43,12 @@ _LONGEST_NAMES = 1 << 26
 
 
 class ElfError(ValueError):
-    """The file is no ELF file, or a damaged one. The message names the file."""
+    """The file is not an ELF file, or is damaged. The message names the file."""
 
 
 @dataclass(frozen=True)
 class ElfIdentity:
-    """What kind of machine a file is for."""
+    """Kind of machine that a file is for."""
 
     bits: int
     """32 or 64."""
@@ -140,7 +140,7 @@ def read_elf(path: str | Path) -> ElfFile:
     identity = read_identity(path)
     if identity.bits != 64:
         raise ElfError(f"{path} is an ELF file for {identity}; only 64-bit files can be read")
-    # Only what is looked at is read: the size of a file is no measure of its content.
+    # Only the needed parts are read: the size of a file is not a measure of its content.
     with open_regular(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         try:
             return _Reader(content, identity, path).read()

@@ -1,4 +1,4 @@
-"""What the file of a vendor library reveals before it is loaded."""
+"""Inspection of a vendor library's file before it is loaded."""
 
 from __future__ import annotations
 

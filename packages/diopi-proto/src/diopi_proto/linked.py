@@ -17,7 +17,7 @@ _constants: Any = ffi.dlopen(None)
 
 
 class LinkedExtension:
-    """What calls the slots of one extension of one vendor."""
+    """Functions that call the slots of one extension of one vendor."""
 
     NAME: ClassVar[str]
     """As in ``dl_<NAME>_extension_t`` and ``DL_EXT_<NAME>``."""

@@ -125,7 +125,7 @@ class Operator:
 
     @property
     def outputs(self) -> tuple[Parameter, ...]:
-        """What the operator writes, the advanced generators apart."""
+        """The parameters that the operator writes, without generators."""
         return tuple(
             p
             for p in self.params

@@ -61,7 +61,7 @@ class Installation:
         )
 
     def inside(self, folder: str) -> bool:
-        """Whether the installation lies in ``folder``."""
+        """Return True if the installation is in ``folder``."""
         return self.folder == folder or self.folder.startswith(f"{folder}/")
 
 
@@ -113,7 +113,7 @@ def _judge(place: str, status: os.stat_result, installation: Installation) -> st
 
 
 def _writers(status: os.stat_result, installation: Installation, *, sticky: bool) -> str:
-    """Who else can write; empty for nobody."""
+    """Return who else can write; empty if no other user can."""
     mode = status.st_mode
     if sticky and stat.S_ISDIR(mode) and mode & stat.S_ISVTX:
         return ""

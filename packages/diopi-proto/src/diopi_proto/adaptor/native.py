@@ -72,7 +72,7 @@ class Adaptor:
         return int(ffi.cast("uintptr_t", self.pointer))
 
     def conversions(self) -> list[Conversion]:
-        """What was done since the start or the last :meth:`reset`, in no order."""
+        """Return the conversions since the start or the last :meth:`reset`, in no order."""
         count = 0 if self._ended else self._library.dl_adaptor_counts(self.pointer, ffi.NULL, 0)
         counts = ffi.new("dl_adaptor_count_t[]", count or 1)
         # Other threads go on counting: what is new is left to the next call.

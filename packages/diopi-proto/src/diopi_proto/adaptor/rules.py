@@ -1,4 +1,4 @@
-"""What an adaptor file says, as data: one rule for each tensor parameter that it touches."""
+"""Rules of an adaptor file: one for each tensor parameter that it changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schema import Operator, Parameter, expand_dtypes, load
 
 LAYOUTS = ("any", "contiguous", "channels_last")
 BASIC = ("diopiCastDtype", "diopiCopyInp")
-"""What conversions are made of; they are never adapted themselves."""
+"""Operators that perform conversions; they are never adapted themselves."""
 KINDS: Mapping[str, tuple[str, ...]] = {
     "integers": ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "bool"),
     "floating-point numbers": ("float16", "bfloat16", "float32", "float64"),

@@ -25,7 +25,7 @@ def check_rule(rule: str, operator: Operator) -> None:
         known = {p.name for p in operator.params}
         for name in names:
             if name not in known:
-                raise ValueError(f"{rule!r} names {name}, which is no parameter")
+                raise ValueError(f"{rule!r} names {name}, which is not a parameter")
         return None
     expand_dtypes(rule, operator.dtypes)
     return None

@@ -1,4 +1,4 @@
-"""Which files are generated, and whether they are up to date."""
+"""Generated files, and the check that they are up to date."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diopi_proto.generate.reference import reference
 
 
 def generate(root: Path) -> dict[str, str]:
-    """The text of every generated file by its path below ``root``; writes nothing."""
+    """Return the text of every generated file by its path below ``root``; write nothing."""
     schema = read_schema(root / "schema")
     include = headers(schema)
     files = {f"include/{name}": text for name, text in include.items()}
@@ -23,7 +23,7 @@ def generate(root: Path) -> dict[str, str]:
 
 
 def stale(root: Path, texts: dict[str, str]) -> list[str]:
-    """The files that are missing or differ from ``texts``."""
+    """Return the files that are missing or differ from ``texts``."""
 
     def current(name: str) -> str | None:
         path = root / name

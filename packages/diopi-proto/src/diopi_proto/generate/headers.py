@@ -150,7 +150,7 @@ DL_EXTERN_C_END
 
 
 def _dtype_phrase(rule: str, dtypes: str) -> str:
-    """A dtype rule for readers who do not have the operator's ``dtypes`` beside it."""
+    """Return a dtype rule in words, with the operator's ``dtypes`` spelled out."""
     if "any" not in rule.split(", "):
         return f"dtype {rule}"
     own = "any dtype" if dtypes == "all" else f"any dtype of {dtypes}"
@@ -159,7 +159,7 @@ def _dtype_phrase(rule: str, dtypes: str) -> str:
 
 
 def describe(parameter: Parameter, dtypes: str) -> list[str]:
-    """What the schema says about a parameter of an operator with these ``dtypes``, in clauses."""
+    """Return clauses that describe a parameter of an operator with these ``dtypes``."""
     clauses: list[str] = []
     if parameter.dtype:
         clauses.append(_dtype_phrase(parameter.dtype, dtypes))

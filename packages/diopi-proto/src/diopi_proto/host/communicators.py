@@ -105,7 +105,7 @@ class Communicator:
 
     @property
     def aborted(self) -> bool:
-        """Whether it was aborted."""
+        """Return True if the communicator was aborted."""
         raw = ffi.new("dl_communicator_properties_t*")
         raw.struct_size = ffi.sizeof("dl_communicator_properties_t")
         self._slots.call("properties", self._pointer, raw)

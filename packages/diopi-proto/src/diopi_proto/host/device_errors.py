@@ -81,7 +81,7 @@ class DeviceErrors:
                 self._words[written].shared = True
 
     def mark(self, device: int, stream: CData) -> Mark:
-        """What to :meth:`check` after a wait that covers all that is enqueued on a stream now."""
+        """Return what to :meth:`check` after a wait for all that is enqueued on a stream now."""
         if not self._words:
             return ()
         key = _key(device, stream)

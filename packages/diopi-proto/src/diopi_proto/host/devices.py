@@ -1,4 +1,4 @@
-"""What a vendor says of its devices."""
+"""Properties of a vendor's devices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tableinstance import TableInstance
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """What a vendor says of one device. Fields that it does not know are 0 or empty."""
+    """Properties of one device. Fields that the vendor does not know are 0 or empty."""
 
     name: str
     total_memory: int

@@ -1,4 +1,4 @@
-"""What a vendor offers beyond its table: the extensions that this host knows."""
+"""Extensions of a vendor's table that this host knows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one call needs in C, while it is being put together."""
+"""C data of one call while it is being prepared."""
 
 from __future__ import annotations
 

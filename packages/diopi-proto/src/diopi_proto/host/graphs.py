@@ -42,7 +42,7 @@ class Graphs:
             graph._end(queue)
 
     def capturing(self, stream: Stream) -> bool:
-        """Whether a stream captures."""
+        """Return True if a stream captures."""
         found = ffi.new("int32_t*")
         queue = stream.pointer_for(self._instance, stream.device)
         self._slots.call("capture_status", stream.device, queue, found)

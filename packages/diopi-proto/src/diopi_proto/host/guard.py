@@ -114,7 +114,7 @@ class _Block:
         return [use for use in uses if use.tensor.storage is self._storage]
 
     def stray(self, uses: list[_Use], succeeded: bool) -> str:
-        """What was written here that must not be; empty if nothing was."""
+        """Return a description of invalid writes; empty if there were none."""
         after = self._storage.with_bands()
         allowed = np.zeros(after.size, np.bool_)
         if succeeded:

@@ -22,7 +22,7 @@ _LEVELS = {
 
 
 def report_callback_failure(kind: Any, error: BaseException, trace: Any) -> None:
-    """What a callback does with an exception: it must not reach the vendor, nor be lost."""
+    """Report an exception in a callback, which must not reach the vendor."""
     _log.error("a function of the host failed", exc_info=(kind, error, trace))
 
 

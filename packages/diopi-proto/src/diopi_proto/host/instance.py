@@ -1,4 +1,4 @@
-"""What tensors, streams and calls need of a vendor, whichever kind of library it is."""
+"""Interface to a vendor that tensors, streams and calls use, for all kinds of libraries."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Instance(ABC):
         self._in_flight_lock = threading.Lock()
 
     def can(self, capability: int) -> bool:
-        """Whether the vendor has one of the capabilities above."""
+        """Return True if the vendor has one of the capabilities above."""
         return bool(self.capabilities & capability)
 
     def check_device(self, device: int, operation: str) -> int:
@@ -167,7 +167,7 @@ class Instance(ABC):
 
     @abstractmethod
     def has(self, operator: str) -> bool:
-        """Whether :meth:`function` would return an address."""
+        """Return True if :meth:`function` would return an address."""
 
     @abstractmethod
     def last_error(self, operator: str) -> str:

@@ -23,14 +23,14 @@ Three = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class KernelProperties:
-    """What a device can do with kernels. Limits that it does not have are 0."""
+    """Kernel support of a device. Limits that it does not have are 0."""
 
     languages: tuple[str, ...]
-    """What :meth:`Kernels.compile` takes."""
+    """Languages that :meth:`Kernels.compile` accepts."""
     architecture: str
-    """What code is made for."""
+    """Target architecture of compiled code."""
     compiler: str
-    """What compiles; empty without one."""
+    """Name of the compiler; empty without one."""
     unavailable: str
     """Why nothing can be compiled, with the way out; empty if it can."""
     max_grid: Three
@@ -56,16 +56,16 @@ class KernelCode:
 
 @dataclass(frozen=True)
 class FunctionProperties:
-    """What a function needs. None: the vendor cannot tell."""
+    """Resources that a function needs. None: unknown to the vendor."""
 
     registers: int | None
-    """Of a thread."""
+    """Registers of a thread."""
     spill_bytes: int | None
-    """Of a thread: registers that did not fit."""
+    """Bytes of a thread's spilled registers."""
     local_bytes: int | None
-    """Of a thread: its stack, spills included."""
+    """Bytes of a thread's stack, spills included."""
     shared_bytes: int | None
-    """Of a block."""
+    """Bytes of a block's shared memory."""
     constant_bytes: int | None
     max_block_threads: int | None
     code_bytes: int | None

@@ -15,7 +15,7 @@ _MOST = (1 << 63) - 1
 def integers(values: Iterable[object]) -> Shape:
     """Sizes or strides as they were given.
 
-    :raises ValueError: they are no integers, or do not fit in 64 bits.
+    :raises ValueError: a size is not an integer, or does not fit in 64 bits.
     """
     try:
         numbers = tuple(operator.index(value) for value in values)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ class Peers:
         self._instance, self._slots = extension_of(instance, "peer")
 
     def can_access(self, device: int, peer: int) -> bool:
-        """Whether kernels of one device can work on memory of another."""
+        """Return True if kernels of one device can access memory of another."""
         found = ffi.new("int32_t*")
         self._slots.call("can_access", *self._both(device, peer), found)
         return bool(found[0])

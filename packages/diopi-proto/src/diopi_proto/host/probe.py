@@ -18,7 +18,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """What loading a library in a process of its own came to."""
+    """Outcome of loading a library in a child process."""
 
     path: Path
     ok: bool

@@ -27,7 +27,7 @@ class Activity:
     stream: int
     """A number of the vendor's; 0 is the default stream."""
     correlation: int
-    """What :meth:`Profiler.correlate` said when it was enqueued."""
+    """Correlation of :meth:`Profiler.correlate` when the work was enqueued."""
     start: int
     """Nanoseconds of the device's clock."""
     end: int
@@ -95,7 +95,7 @@ class Profiler:
             raw.release(raw)
 
     def clock(self, device: int = 0) -> Clock:
-        """What both clocks say now."""
+        """Return the current times of both clocks."""
         raw = ffi.new("dl_clock_t*")
         raw.struct_size = ffi.sizeof("dl_clock_t")
         self._slots.call("clock", self._instance.check_device(device, "profiler.clock"), raw)

@@ -46,7 +46,7 @@ class Storage:
 
     @property
     def accessible(self) -> bool:
-        """Whether Python may read and write it in place."""
+        """True if Python may read and write the memory in place."""
         return self._array is not None or self.instance.can(HOST_ACCESSIBLE)
 
     @property

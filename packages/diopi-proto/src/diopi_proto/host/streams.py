@@ -91,7 +91,7 @@ class Stream:
         self._instance.wait(self.device, self._pointer)
 
     def query(self) -> bool:
-        """Whether all work on the stream is finished."""
+        """Return True if all work on the stream is finished."""
         if self._table is None or self._instance.can(SYNCHRONOUS):
             return True
         finished = ffi.new("int32_t*")
@@ -166,7 +166,7 @@ class Event:
                 self._table.device_errors.check(self._errors)
 
     def query(self) -> bool:
-        """Whether the recorded work is finished; True if nothing was recorded."""
+        """Return True if the recorded work is finished, or if nothing was recorded."""
         if self._table is None:
             return True
         finished = ffi.new("int32_t*")

@@ -27,7 +27,7 @@ class Slots(Protocol):
     """Calls into a vendor's table, by the name of the slot."""
 
     def has(self, slot: str) -> bool:
-        """Whether the vendor fills the slot."""
+        """Return True if the vendor fills the slot."""
 
     def call(self, slot: str, *arguments: Any) -> None:
         """Call a slot with its arguments after the instance.

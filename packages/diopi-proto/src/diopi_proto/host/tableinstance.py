@@ -104,7 +104,7 @@ class TableInstance(Instance):
         return self._count
 
     def present(self) -> bool:
-        """Whether a driver and a device seem to be there; touches neither."""
+        """Return True if a driver and a device seem to be present; initialize neither."""
         if not self.slots.has("present"):
             return True
         found = ffi.new("int32_t*")

@@ -28,7 +28,7 @@ _UINT64 = range(1 << 64)
 
 
 def _as_integer(value: Any) -> int | None:
-    """The value as an int; None for bools and for all that is no integer."""
+    """Return the value as an int; None for booleans and for values that are not integers."""
     if isinstance(value, bool | np.bool_):
         return None
     try:
@@ -101,7 +101,7 @@ def string(values: tuple[str, ...]) -> Converter:
 
 @cache
 def _enumerators(c_type: str) -> dict[str, int]:
-    """What may be written for an enum: ``ReductionMean``, or ``mean`` for short."""
+    """Return the values of an enum by name: ``ReductionMean``, or ``mean`` for short."""
     found = {}
     prefix = {"diopiReduction_t": "Reduction", "diopiRoundMode_t": "RoundMode"}.get(c_type, "")
     for name, number in ffi.typeof(c_type).relements.items():

@@ -72,13 +72,13 @@ class Vendor:
 
     @property
     def adaptor(self) -> AdaptorFile | None:
-        """What is converted for which operators; None without an adaptor file."""
+        """Conversions by operator; None without an adaptor file."""
         instance = self._instance
         found = instance.adaptor if isinstance(instance, TableInstance) else None
         return None if found is None else found.file
 
     def conversions(self) -> list[Conversion]:
-        """What the adaptor has done since the vendor was loaded or they were reset."""
+        """Counts of conversions since the vendor was loaded or they were reset."""
         instance = self._instance
         found = instance.adaptor if isinstance(instance, TableInstance) else None
         return [] if found is None else found.conversions()
@@ -91,32 +91,32 @@ class Vendor:
 
     @property
     def is_legacy(self) -> bool:
-        """Whether it is a library in DIOPI's own style."""
+        """True if it is a library in DIOPI's own style."""
         return isinstance(self._instance, LegacyInstance)
 
     @property
     def host_accessible(self) -> bool:
-        """Whether the host may read and write device memory in place."""
+        """True if the host may read and write device memory in place."""
         return self._instance.can(capability.HOST_ACCESSIBLE)
 
     @property
     def synchronous(self) -> bool:
-        """Whether work is finished when the call that enqueues it returns."""
+        """True if work is finished when the call that enqueues it returns."""
         return self._instance.can(capability.SYNCHRONOUS)
 
     @property
     def accepts_any_host_pointer(self) -> bool:
-        """Whether operators work on any host memory."""
+        """True if operators work on any host memory."""
         return self._instance.can(capability.ANY_HOST_POINTER)
 
     @property
     def is_reference(self) -> bool:
-        """Whether it is a CPU reference and no accelerator."""
+        """True if it is a CPU reference and not an accelerator."""
         return self._instance.can(capability.REFERENCE)
 
     @property
     def present(self) -> bool:
-        """Whether a driver and a device seem to be there; touches neither."""
+        """Return True if a driver and a device seem to be present; initialize neither."""
         instance = self._instance
         return instance.present() if isinstance(instance, TableInstance) else True
 

@@ -29,7 +29,7 @@ COMPLEX_ELEMENTARY = 4.0
 
 @dataclass(frozen=True)
 class Bound:
-    """What an operator of ``op_class`` with results of ``dtype`` may be off by.
+    """Return the error bound of an operator of ``op_class`` with results of ``dtype``.
 
     :ivar accumulate: the real format its sums and approximations are computed in.
     :ivar reference: the format of the reference, whose own error is allowed too.

@@ -1,4 +1,4 @@
-"""What the bound needs to know about an operator: its class, and how it may order a sum."""
+"""Properties of operators that the bound depends on: class, and order of sums."""
 
 from __future__ import annotations
 

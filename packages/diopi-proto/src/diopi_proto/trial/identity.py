@@ -47,7 +47,7 @@ _FIRST_PROCESSOR = 4096
 
 
 def file_identity(path: str | Path) -> list[int] | None:
-    """What changes with a file; None: it is not there, or no file."""
+    """Return what changes with a file; None if it is missing or not a file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - of many files at every `import torch`
     except (OSError, ValueError):
@@ -59,7 +59,7 @@ def file_identity(path: str | Path) -> list[int] | None:
 
 
 def identity_of(library: Path, legacy: bool) -> str | None:
-    """A name for all of it; None: the library is not there."""
+    """Return a name for the identity; None if the library is missing."""
     file = file_identity(library)
     if file is None:
         return None

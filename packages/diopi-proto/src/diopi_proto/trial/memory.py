@@ -26,7 +26,7 @@ _DAYS_KEPT = 90
 
 def cache_folder() -> Path | None:
     """``dl/trials`` in the user's cache. None: there is no place that is this user's alone, and
-    every start tries anew."""
+    every start tries again."""
     root = Path(environment().get("XDG_CACHE_HOME", ""))
     try:
         folder = (root if root.is_absolute() else Path.home() / ".cache") / "dl" / "trials"

@@ -1,4 +1,4 @@
-"""What a trial came to, from the lines that its processes wrote."""
+"""Result of a trial, from the lines that its processes wrote."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TriedDevice:
 
 @dataclass(frozen=True)
 class TriedKernels:
-    """What a vendor with the kernel extension says of its compiler."""
+    """Compiler of a vendor with the kernel extension."""
 
     languages: str
     """Separated by commas."""
@@ -42,7 +42,7 @@ class TriedKernels:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one library did. Texts of the library are printable, and one line."""
+    """Trial of one library. Texts of the library are printable, and one line."""
 
     path: Path
     legacy: bool = False
@@ -70,7 +70,7 @@ class Trial:
     devices: tuple[TriedDevice, ...] = ()
     """Not more than a host shows. One that is not described has the vendor's name."""
     extensions: tuple[str, ...] = ()
-    """What it offers beyond its table, as far as this host knows it."""
+    """Extensions of the library that this host knows."""
     kernels: TriedKernels | None = None
     """None: it compiles no kernels, or has no device."""
     flaws: tuple[str, ...] = ()

@@ -55,7 +55,7 @@ def _problems(library: ElfFile, exports: Sequence[str], legacy: bool) -> Iterabl
     if not legacy:
         foreign |= {n for n in library.undefined if n.startswith("diopi")}
     if foreign:
-        yield f"it leaves {_some(foreign)} undefined; nobody provides that"
+        yield f"it leaves {_some(foreign)} undefined; no library provides that"
     absolute = [part for part in library.rpath if not part.startswith("$ORIGIN")]
     if absolute:
         yield f"its rpath {_some(absolute)} holds only where it was built; use $ORIGIN or none"

@@ -57,7 +57,7 @@ class VendorLibrary(Extension):  # type: ignore[misc]
         return [*defined, *(f"-U{name}" for name in self.undef_macros)]
 
     def link_flags(self) -> list[str]:
-        """What the extension's attributes mean on the linker's command line."""
+        """The linker flags for the extension's attributes."""
         return [
             *self.extra_objects,
             *(f"-L{path}" for path in self.library_dirs),

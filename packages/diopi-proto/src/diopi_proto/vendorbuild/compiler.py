@@ -90,7 +90,7 @@ def compile_library(
             *(str(unit.object) for unit in units),
             *link_flags,
         ]
-        # Link beside the target and rename: one that is loaded must not be overwritten in place.
+        # Link next to the target and rename: a loaded library must not be overwritten in place.
         output.parent.mkdir(parents=True, exist_ok=True)
         fresh = output.with_name(f".{output.name}.{os.getpid()}")
         try:

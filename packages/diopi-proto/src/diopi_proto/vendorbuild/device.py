@@ -22,7 +22,7 @@ class DeviceCompiler:
     command: tuple[str, ...]
     """How it is called; more than one word where something stands before it, as ccache."""
     suffix: str
-    """Of its sources: ``".cu"``."""
+    """Suffix of its sources: ``".cu"``."""
     flags: tuple[str, ...] = ()
     """Its own: architectures, optimisation, warnings."""
     further: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 ENTRY_SYMBOL = "dl_vendor_v1"
-"""What a vendor library exports, and all it exports."""
+"""The only symbol that a vendor library exports."""
 
 COMMON_FLAGS = ("-O3", "-fPIC", "-fvisibility=hidden")
 C_FLAGS = ("-std=c11",)
