@@ -20,7 +20,7 @@ from capture_kit import (
     vector,
 )
 from dl_dicp import statistics
-from dl_dicp.engines.device_graph import captured_program as program
+from dl_dicp.engines.device_graph import captured_program
 from dl_dicp.reports.explain import explain
 from dl_dicp.reports.explain_page import explain_page
 
@@ -131,10 +131,10 @@ def each_tuple_of_sizes_is_captured_up_to_a_bound() -> None:
             agrees(compiled, chain, vector(size))
     x = vector(5)
     assert statistics.captures == {"new sizes": 3} and items(lambda: compiled(x)) == 3
-    for size in range(7, 7 + program.MOST_SIZES):
+    for size in range(7, 7 + captured_program.MOST_SIZES):
         for _ in range(3):
             agrees(compiled, chain, vector(size))
-    assert statistics.captures == {"new sizes": program.MOST_SIZES}
+    assert statistics.captures == {"new sizes": captured_program.MOST_SIZES}
     (why,) = statistics.dropped
     assert why == ("capture", "there are more than 8 tuples of sizes and streams")
     assert f"not captured for all runs, because {why[1]}" in explain()

@@ -13,7 +13,7 @@ from torch import Tensor
 from dl_core import _C
 from dl_dicp import statistics
 from dl_dicp.compiled import all_graphs
-from dl_dicp.engines.device_graph import captured_program as program
+from dl_dicp.engines.device_graph import captured_program
 from dl_dicp.engines.device_graph.engine import DeviceGraphEngine
 from dl_dicp.program import cache
 from dl_dicp.reports.explain import explain
@@ -66,7 +66,7 @@ def chain(x: Tensor) -> Tensor:
     return x
 
 
-def programs() -> list[program.CapturedProgram]:
+def programs() -> list[captured_program.CapturedProgram]:
     found = [v.program for g in all_graphs for v in g.variants if v.program is not None]
     engines = [made.engine for made in found if isinstance(made.engine, DeviceGraphEngine)]
     return [each for engine in engines for each in engine.captured.values()]
@@ -99,7 +99,7 @@ def outcome(name: str) -> str:
     all_graphs.clear()
     cache.clear()
     statistics.reset()
-    program.forget_warning()
+    captured_program.forget_warning()
     torch.manual_seed(0)
     try:
         {**CASES, **LIES, **CHECKS}[name]()

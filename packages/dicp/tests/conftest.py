@@ -9,8 +9,7 @@ import torch
 
 from dl_dicp import statistics
 from dl_dicp.compiled import all_graphs
-from dl_dicp.engines.codegen import graph_engine as engine
-from dl_dicp.engines.codegen import racing
+from dl_dicp.engines.codegen import graph_engine, racing
 from dl_dicp.program import cache
 
 
@@ -32,5 +31,5 @@ def seeded() -> None:
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small groups have kernels, too, and right ones run whether they are faster or not."""
-    monkeypatch.setattr(engine, "FEWEST_ELEMENTS", 0)
+    monkeypatch.setattr(graph_engine, "FEWEST_ELEMENTS", 0)
     monkeypatch.setattr(racing.RacingProgram, "_raced", racing.RacingProgram._trusted)

@@ -14,9 +14,8 @@ import torch
 
 from dl_dicp import statistics
 from dl_dicp.engines import names
-from dl_dicp.engines.device_graph import captured_program as program
+from dl_dicp.engines.device_graph import captured_program, input_stability
 from dl_dicp.engines.device_graph import engine as device_graph_engine
-from dl_dicp.engines.device_graph import input_stability
 from dl_dicp.engines.device_graph.copies import Outputs, once_each
 from dl_dicp.reports.explain import explain
 
@@ -69,7 +68,7 @@ def test_nothing_is_captured_while_memory_is_checked() -> None:
 
 @pytest.fixture
 def warned() -> None:
-    program.forget_warning()
+    captured_program.forget_warning()
 
 
 def chain(x: torch.Tensor) -> torch.Tensor:

@@ -13,8 +13,7 @@ from torch import Tensor
 from codegen_kit import OPTIONS, Function
 from dl_dicp import statistics
 from dl_dicp.engines import registry
-from dl_dicp.engines.codegen import expressions, racing
-from dl_dicp.engines.codegen import graph_engine as engine
+from dl_dicp.engines.codegen import expressions, graph_engine, racing
 from dl_dicp.reports.explain import explain
 
 aten = torch.ops.aten
@@ -68,7 +67,7 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_kernels_that_are_slower_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(engine, "FEWEST_ELEMENTS", 0)
+    monkeypatch.setattr(graph_engine, "FEWEST_ELEMENTS", 0)
     clock = iter(range(0, 10**9, 1000))
     kernels = iter([True, False] * racing.RUNS)
 
@@ -89,7 +88,7 @@ def test_kernels_that_are_slower_are_not_used(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_few_elements_are_left_to_the_executor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "FEWEST_ELEMENTS", 1 << 17)
+    monkeypatch.setattr(graph_engine, "FEWEST_ELEMENTS", 1 << 17)
     settled()
     assert not statistics.engine_runs and not statistics.dropped
 
