@@ -157,6 +157,9 @@ NAMED: dict[str, Call] = {
     "a target that is no number": lambda d: functional.binary_cross_entropy(
         ones(d), ones(d) * torch.nan
     ).item(),
+    "slopes drawn from minus infinity": lambda d: torch.rrelu(
+        -ones(d), -torch.inf, 1.0, training=True
+    ),
     "labels of another integer type": lambda d: functional.multilabel_margin_loss(
         ones(d), torch.zeros(2, 2, dtype=torch.int32, device=d)
     ),
