@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from dl_dicp.processes import CONTROL, RUNS_ONCE, VENDORS, output
+
+from .processes import CONTROL, RUNS_ONCE, VENDORS, output
 
 pytestmark = RUNS_ONCE
 

@@ -8,11 +8,11 @@ import sys
 import warnings
 from pathlib import Path
 
-from dl_dicp.graphs import _TESTS
-from dl_dicp.kind import Case, Kind
-
 from diopi_proto import DiopiError, load_vendor
 from dl_graph import read
+
+from .graphs import _TESTS
+from .kind import Case, Kind
 
 _MODELS = Path(__file__).parents[2] / "packages" / "dicp" / "tests"
 _LIBRARY = "library.txt"
