@@ -1,10 +1,10 @@
-"""The package's folders; everything else stands in pyproject.toml."""
+"""Package folders; everything else is in pyproject.toml."""
 
 from pathlib import Path
 
 from setuptools import setup
 
-# The headers stand beside src/, where C++ projects look for them, and inside the wheel's package.
+# The headers are next to src/, where C++ projects expect them, and inside the package of the wheel.
 ROOT = Path("include")
 HEADERS = {
     ".".join(("dl_kernels.include", *folder.relative_to(ROOT).parts)): str(folder)

@@ -359,7 +359,7 @@ def _rows() -> Iterator[Pair]:
             "softmax",
             dtype,
             "softmax",
-            ("softmax", rf"^held_rows_kernel<SoftmaxForward<{own}, {own}>, "),
+            ("softmax", rf"^register_rows_kernel<SoftmaxForward<{own}, {own}>, "),
             (
                 LIBRARY,
                 rf"^cunn_SoftMaxForward\w*<(?:\d+, )?{other}, float, {other}, "
@@ -371,7 +371,7 @@ def _rows() -> Iterator[Pair]:
             "softmax gradient",
             dtype,
             "softmax",
-            ("softmax", rf"^held_rows_kernel<SoftmaxBackward<{own}, {own}>, "),
+            ("softmax", rf"^register_rows_kernel<SoftmaxBackward<{own}, {own}>, "),
             (LIBRARY, rf"^cunn_SoftMaxBackward\w*<.*{other}, float, {other}, SoftMaxBackwardEpil"),
             stored(dtype),
         )
@@ -379,7 +379,7 @@ def _rows() -> Iterator[Pair]:
             "layer norm",
             dtype,
             "norm",
-            ("layer_norm", rf"^held_rows_kernel<NormForward<{own}, false>, "),
+            ("layer_norm", rf"^register_rows_kernel<NormForward<{own}, false>, "),
             (LIBRARY, rf"^vectorized_layer_norm_kernel<{other}, float, false>"),
             stored(dtype),
         )
@@ -387,7 +387,7 @@ def _rows() -> Iterator[Pair]:
             "layer norm gradient",
             dtype,
             "norm",
-            ("layer_norm", rf"^held_rows_kernel<NormBackward<{own}>, "),
+            ("layer_norm", rf"^register_rows_kernel<NormBackward<{own}>, "),
             (LIBRARY, rf"^layer_norm_grad_input_kernel_vectorized<{other}, float, false>"),
             stored(dtype),
         )
@@ -395,7 +395,7 @@ def _rows() -> Iterator[Pair]:
             "rms norm",
             dtype,
             "norm",
-            ("rms_norm", rf"^held_rows_kernel<NormForward<{own}, false>, "),
+            ("rms_norm", rf"^register_rows_kernel<NormForward<{own}, false>, "),
             (LIBRARY, rf"^vectorized_layer_norm_kernel<{other}, float, true>"),
             stored(dtype),
         )

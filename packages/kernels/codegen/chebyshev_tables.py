@@ -2,10 +2,10 @@
 
     python packages/kernels/codegen/chebyshev_tables.py [--check]
 
-Each function is divided by what it does at the ends of its interval, so that a short series is
-left; `math/chebyshev.h` sums it. The interval is mapped to [-1, 1], where the series is the
-interpolation at Chebyshev's nodes (Trefethen, Approximation Theory and Approximation Practice,
-2013, chapter 3), cut where its terms are below a sixteenth of float64's unit roundoff.
+Each function is divided by its asymptotic behavior at the ends of its interval, so that a short
+series remains; `math/chebyshev.h` sums it. The interval is mapped to [-1, 1], where the series is
+the interpolation at Chebyshev nodes (Trefethen, Approximation Theory and Approximation Practice,
+2013, chapter 3), truncated where its terms are below a sixteenth of float64's unit roundoff.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mpmath import mp, mpf
 HEADER = Path(__file__).parents[1] / "include" / "dl_kernels" / "math" / "chebyshev_tables.gen.h"
 DIGITS = 50
 NODES = 96
-"""Many more than any of the series has terms."""
+"""Number of interpolation nodes, many more than any series has terms."""
 SMALLEST = mpf(2) ** -57
 GUARD = "DL_KERNELS_MATH_CHEBYSHEV_TABLES_GEN_H_"
 
@@ -37,22 +37,22 @@ class Series:
 
 
 def small(end: int, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """On [0, end], t = 2 x / end - 1."""
+    """Function of x on [0, end], t = 2 x / end - 1."""
     return lambda t: function(end * (1 + t) / 2)
 
 
 def small_square(end: int, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Of x * x, on [0, end], t = 2 (x / end)^2 - 1."""
+    """Function of x * x on [0, end], t = 2 (x / end)^2 - 1."""
     return lambda t: function(end * mp.sqrt((1 + t) / 2))
 
 
 def large(start: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """On [start, infinity), t = 2 start / x - 1."""
+    """Function of 1 / x on [start, infinity), t = 2 start / x - 1."""
     return lambda t: function(2 * start / (1 + t))
 
 
 def large_square(start: Any, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Of 1 / (x * x), on [start, infinity), t = 2 (start / x)^2 - 1."""
+    """Function of 1 / (x * x) on [start, infinity), t = 2 (start / x)^2 - 1."""
     return lambda t: function(start * mp.sqrt(2 / (1 + t)))
 
 

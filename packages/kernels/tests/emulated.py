@@ -15,35 +15,35 @@ from dl_kernels import include_dir, write_units
 
 EMULATION = Path(__file__).parent / "emulation"
 EMULATED_GPU = ['-DDL_KERNELS_MACHINE="gpu_emulation.h"', f"-I{EMULATION}"]
-"""Flags that make a compiler take the GPU's path and the emulation for a GPU."""
+"""Flags that select the GPU path with the emulation as the GPU."""
 
 COMPILER = shlex.split(environ.get("CXX", "g++"))
 FLAGS = ["-std=c++17", "-O0", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", *EMULATED_GPU]
 CHECKED = ["-fsanitize=thread", "--param=tsan-distinguish-volatile=1", "-g1", "-Wno-tsan"]
-"""Flags with which the accesses of a unit are watched: ``emulation/watch.h``."""
+"""Flags that instrument the accesses of a unit: ``emulation/watch.h``."""
 FOLDERS = [f"-I{include_dir()}", f"-I{contract_dir()}"]
 
 
 SHAPE = environ.get("DL_EMULATION_SHAPE", "64/32")
-"""Threads of a block, and of a warp."""
+"""Threads per block and per warp."""
 
 
 def shape_flags(shape: str = SHAPE) -> list[str]:
-    """What gives the machine a shape, in every unit.
+    """Return the flags that define the machine's shape, which every unit needs.
 
-    :raises ValueError: it is not two numbers with a stroke between them.
+    :raises ValueError: the shape is not two numbers separated by a slash.
     """
     block, warp = map(int, shape.split("/"))
     return [f"-DDL_EMULATION_BLOCK_THREADS={block}", f"-DDL_EMULATION_WARP_THREADS={warp}"]
 
 
 def missing_compiler() -> str | None:
-    """Why nothing can be built here; None if it can."""
+    """Return why nothing can be built here, or None if it can."""
     return None if shutil.which(COMPILER[0]) else f"no C++ compiler {COMPILER[0]!r} in PATH"
 
 
 def compile_object(source: Path, to: Path, *flags: str) -> None:
-    """Compile a file; `flags` come first, so that their folders are searched first."""
+    """Compile a file; `flags` come first, so that their include folders take precedence."""
     command = [
         *COMPILER,
         *flags,
@@ -63,7 +63,7 @@ def compile_object(source: Path, to: Path, *flags: str) -> None:
 def build_vendor(folder: Path, only: Iterable[str] | None = None) -> Path:
     """Build the vendor library in a folder and return its path.
 
-    :param only: families of operators, beside which those that they use are built; None: all.
+    :param only: families of operators; the families that they use are added. None: all.
     """
     jobs: list[tuple[Path, Path, tuple[str, ...]]] = []
     watched = CHECKED if environ.get("DL_EMULATION_WATCHED") == "1" else ()

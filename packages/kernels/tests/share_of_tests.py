@@ -1,8 +1,8 @@
-"""A pytest plugin: an emulated GPU is slow, so a share of the tests runs, always the same ones.
+"""Pytest plugin: the emulated GPU is slow, so it runs a fixed sample of the tests.
 
-``DL_TEST_SAMPLE=1`` runs all. Where the library has some families only, which ``DL_TEST_FAMILIES``
-lists with commas, a test that calls an operator of another family is skipped there. Tests marked
-``cpu_path`` are of what kernels do on the CPU alone, and never run.
+``DL_TEST_SAMPLE=1`` runs all. If the library has only some families, listed in
+``DL_TEST_FAMILIES`` and separated by commas, tests that call an operator of another family are
+skipped. Tests marked ``cpu_path`` concern the CPU backend only and never run.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The GPU path of the kernels, on an emulated GPU: its collectives and its atomic changes.
+"""Tests of the GPU path on an emulated GPU: its collectives and its atomic updates.
 
-tests/kernels judges the operators there.
+tests/kernels tests the operators there.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ HEADERS = include_dir() / "dl_kernels"
 
 
 def barriers(header: str) -> list[int]:
-    """Positions of the barriers in a header's text."""
+    """Return the positions of the barriers in a header's text."""
     text = (HEADERS / header).read_text(encoding="utf-8")
     return [match.start() for match in re.finditer(r"\b(?:gpu::)?barrier\(\);", text)]
 
 
 HEADERS_WITH_BARRIERS = (
     "gpu/block.h",
-    "gpu/column_team.h",
+    "gpu/column_reduction.h",
     "gpu/product_simt.h",
     "gpu/reduce_columns.h",
     "gpu/sort.h",
     "gpu/tiles.h",
 )
-# Those at which warps tell each other their results: a block of one warp does without.
+# Barriers that order the exchange between warps: unnecessary in a block of one warp.
 BETWEEN_WARPS = {("gpu/block.h", 0), ("gpu/block.h", 1)}
 CASES = [(header, at) for header in HEADERS_WITH_BARRIERS for at in range(len(barriers(header)))]
 
 
 @needs_compiler
-def test_atomic_changes_do_not_get_lost(tmp_path: Path) -> None:
+def test_atomic_updates_do_not_get_lost(tmp_path: Path) -> None:
     compile_object(EMULATION / "check" / "atomics.cpp", tmp_path / "atomics.o", "-pthread")
     program = tmp_path / "atomics"
     link = [*COMPILER, "-pthread", "-o", str(program), str(tmp_path / "atomics.o")]
@@ -60,7 +60,7 @@ def test_atomic_changes_do_not_get_lost(tmp_path: Path) -> None:
         ("gpu/row_walk.h", "% alignment != 0) return false;", "% alignment > 999) return false;"),
     ],
 )
-def test_what_the_host_decides_for_large_tensors(
+def test_host_side_decisions_for_large_tensors(
     header: str, right: str, wrong: str, tmp_path: Path
 ) -> None:
     if header:
@@ -69,17 +69,17 @@ def test_what_the_host_decides_for_large_tensors(
         mutated = tmp_path / "mutated" / "dl_kernels" / header
         mutated.parent.mkdir(parents=True)
         mutated.write_text(text.replace(right, wrong), encoding="utf-8")
-    source, made = EMULATION / "check" / "row_walk.cpp", tmp_path / "row_walk.o"
-    compile_object(source, made, f"-I{tmp_path / 'mutated'}")
+    source, built = EMULATION / "check" / "row_walk.cpp", tmp_path / "row_walk.o"
+    compile_object(source, built, f"-I{tmp_path / 'mutated'}")
     program = tmp_path / "row_walk"
-    subprocess.run([*COMPILER, "-o", str(program), str(made)], check=True)
+    subprocess.run([*COMPILER, "-o", str(program), str(built)], check=True)
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     assert (done.returncode == 0) == (not header), done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The objects of the emulation, but for the vendor: no header of the kernels changes them."""
+    """Objects of the emulation except the vendor; they do not depend on the kernels' headers."""
     folder = tmp_path_factory.mktemp("machine")
     sources = [path for path in sorted(EMULATION.glob("*.cpp")) if path.stem != "vendor"]
     for source in sources:
@@ -88,7 +88,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def build_check(folder: Path, machine: list[Path], *flags: str, name: str = "collectives") -> Path:
-    """A program of emulation/check that compares what blocks do together with loops."""
+    """Build a program of emulation/check that compares collectives with loops."""
     own = folder / f"{name}.o"
     flags = (f"-I{folder / 'mutated'}", *flags)
     compile_object(EMULATION / "check" / f"{name}.cpp", own, *flags)
@@ -171,7 +171,7 @@ FOUND = {
     "two_barriers": "divergent-barrier",
     "half_shuffles": "divergent-barrier",
 }
-"""What each kernel of watched.cpp does wrong."""
+"""Defect of each kernel of watched.cpp."""
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +187,7 @@ def watched(machine: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Pa
 @needs_compiler
 @pytest.mark.parametrize("seed", ["1", "2"])
 @pytest.mark.parametrize("kernel", FOUND)
-def test_what_a_kernel_does_wrong_is_named(watched: Path, kernel: str, seed: str) -> None:
+def test_defects_of_kernels_are_reported(watched: Path, kernel: str, seed: str) -> None:
     done = subprocess.run(
         [str(watched), kernel],
         env={**os.environ, "DL_EMULATION_SEED": seed},
@@ -196,7 +196,7 @@ def test_what_a_kernel_does_wrong_is_named(watched: Path, kernel: str, seed: str
         check=False,
     )
     kinds = set(re.findall(r"^emulated GPU: ([\w-]+): ", done.stderr, re.MULTILINE))
-    # What is read too early may be what is not written yet.
+    # A read that comes too early may read uninitialized memory.
     allowed = {FOUND[kernel], "uninitialised"} if FOUND[kernel] == "race" else {FOUND[kernel]}
     assert kinds <= allowed and (FOUND[kernel] or "none") in (kinds or {"none"}), done.stderr
     assert done.returncode == 0 or FOUND[kernel] in ("out-of-bounds", "divergent-barrier")

@@ -1,4 +1,4 @@
-"""The headers compile by themselves, and no kernel brings threads of its own."""
+"""Every header compiles alone, and no kernel uses OpenMP."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dl_kernels import include_dir
 from emulated import EMULATED_GPU
 
 ROOT = include_dir() / "dl_kernels"
-# These need the compilers of their machines, which the session `kernels-gpu` has.
+# Headers that need the compilers of their machines, which the session `kernels-gpu` has.
 FOREIGN = {
     "dl_kernels/machine/cuda.h",
     "dl_kernels/machine/hip.h",
-    # Tensor cores, and what is written for them.
+    # Code for tensor cores.
     "dl_kernels/machine/cuda_matrix.h",
     "dl_kernels/gpu/attention_backward_tensor.h",
     "dl_kernels/gpu/attention_float_rows.h",
@@ -30,7 +30,7 @@ FOREIGN = {
     "dl_kernels/gpu/attention_tensor.h",
     "dl_kernels/gpu/product_tensor.h",
 }
-API = "dl_kernels/machine/runtime_api.h"  # a part of both
+API = "dl_kernels/machine/runtime_api.h"  # included by both
 HEADERS = sorted(
     {str(path.relative_to(ROOT.parent)) for path in ROOT.rglob("*.h")} - FOREIGN - {API}
 )
@@ -38,8 +38,8 @@ COMPILER = shlex.split(environ.get("CXX", "g++"))
 ONE_OF = 4
 
 
-def of_this_commit() -> list[str]:
-    """One header in four, others for each commit; DL_TEST_SAMPLE=1 takes all."""
+def sampled_headers() -> list[str]:
+    """Return a quarter of the headers, different for each commit; DL_TEST_SAMPLE=1 selects all."""
     if environ.get("DL_TEST_SAMPLE") == "1":
         return HEADERS
     seed = int(commit_seed(Path(__file__).parent), 16)
@@ -51,7 +51,7 @@ def test_every_header_compiles_alone(tmp_path: Path) -> None:
     flags = ["-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
     folders = [f"-I{include_dir()}", f"-I{contract_dir()}"]
     broken = []
-    for header in of_this_commit():
+    for header in sampled_headers():
         source = tmp_path / "alone.cpp"
         source.write_text(f'#include "{header}"\n', encoding="utf-8")
         machine = EMULATED_GPU if "/gpu/" in header else []

@@ -1,4 +1,4 @@
-"""Where nvcc is looked for, and what architectures mean to it."""
+"""Tests of the discovery of nvcc, and of lists of architectures."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_architectures_are_machine_code_or_ptx() -> None:
 
 
 @pytest.mark.parametrize("wanted", ["", "80,", "volta", "ptx", "8.0", "sm80x"])
-def test_what_is_no_architecture_is_told(wanted: str) -> None:
+def test_invalid_architectures_are_rejected(wanted: str) -> None:
     with pytest.raises(ValueError, match="write 80 for machine code"):
         architectures(wanted)
 
 
-def test_the_compiler_that_is_named_comes_first(
+def test_the_compiler_of_the_variable_has_precedence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_wheel_folders", lambda: [tmp_path / "wheels"])
@@ -53,14 +53,16 @@ def test_the_compiler_that_is_named_comes_first(
     assert find_nvcc(environ).command == ("env", str(on_path))
 
 
-def test_no_compiler_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_compiler_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_wheel_folders", list)
     with pytest.raises(NvccError, match="pip install nvidia-cuda-nvcc nvidia-cuda-runtime"):
         find_nvcc({"PATH": str(tmp_path)})
     with pytest.raises(NvccError, match="cannot be run"):
         find_nvcc({"NVCC": str(tmp_path / "nvcc")})
     silent = compiler(tmp_path / "nvcc", "hello")
-    with pytest.raises(NvccError, match="says no version"):
+    with pytest.raises(NvccError, match="prints no version"):
         find_nvcc({"NVCC": str(silent)})
 
 

@@ -1,4 +1,4 @@
-"""What is installed is what the repository has: a header that a wheel lacks shows at a vendor's."""
+"""The wheel installs every header of the repository: a missing one would break vendors' builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which arguments take part in a promotion follows from the schema."""
+"""Rules of type promotion follow from the schema."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def test_rules_of_the_schema(name: str, rule: Promotion) -> None:
 @pytest.mark.parametrize(
     "name", ["diopiRelu", "diopiTanhBackward", "diopiCastDtype", "diopiIndexFillInp", "diopiSum"]
 )
-def test_tensors_with_dtypes_of_their_own_are_not_promoted(name: str) -> None:
+def test_tensors_with_independent_dtypes_are_not_promoted(name: str) -> None:
     assert promotion(name) is None
 
 
-def test_every_rule_names_arguments_that_there_are() -> None:
+def test_every_rule_names_existing_arguments() -> None:
     rules = [promotion(name) for operators in families().values() for name in operators]
     found = [rule for rule in rules if rule is not None]
     assert len(found) > 70

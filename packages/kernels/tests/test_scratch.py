@@ -1,4 +1,4 @@
-"""Scratch memory that stays with its thread: what is given again, and how much is kept."""
+"""Tests of the per-thread scratch cache: which blocks are reused, and how much is cached."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ int failures = 0;
 #define EXPECT(condition) \
   if (!(condition)) std::printf("line %d: %s\n", __LINE__, #condition), ++failures
 
-// What lies in the cache of this thread: blocks of exactly `bytes` that need no new memory.
+// Count the cached blocks of exactly `bytes` in this thread.
 int kept(size_t bytes) {
   auto& cache = ScratchCache::of_thread();
   std::vector<ScratchBlock> taken;
@@ -120,11 +120,11 @@ int main() {
 
 
 @pytest.mark.parametrize("sanitized", [False, True])
-def test_what_is_kept_and_given_again(tmp_path: Path, sanitized: bool) -> None:
+def test_blocks_are_cached_and_reused(tmp_path: Path, sanitized: bool) -> None:
     source, program = tmp_path / "scratch.cpp", tmp_path / "scratch"
     source.write_text(PROGRAM, encoding="utf-8")
     flags = ["-std=c++17", "-O1", "-pthread", "-Wall", "-Wextra", "-Werror"]
-    # AddressSanitizer has to see the end of what was asked for: nothing is kept.
+    # With AddressSanitizer, accesses beyond the request have to be detected.
     flags += ["-fsanitize=address", "-DKEEPS=0"] if sanitized else ["-DKEEPS=1"]
     folders = [f"-I{include_dir()}", f"-I{contract_dir()}"]
     subprocess.run([*COMPILER, *flags, *folders, source, "-o", program], check=True)

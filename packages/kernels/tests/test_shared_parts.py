@@ -1,6 +1,6 @@
-"""The parts that families share compile for the oldest cards, whose tensor cores know fewer types.
+"""Shared parts compile for the oldest GPUs, whose tensor cores support fewer types.
 
-A build for one later kind of card, as that of CI, compiles none of it.
+A build for a single later architecture, as in CI, compiles no code for them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def compiled(source: Path) -> subprocess.CompletedProcess[str]:
     except NvccError as error:
         pytest.skip(str(error))
     folders = [f"-I{path}" for path in (dl_kernels.include_dir(), diopi_proto.include_dir())]
-    # What is wrong shows before anything is optimised.
+    # Errors are reported before any optimization.
     quick = ["-ptx", "-Xcicc", "-O0", "-o", str(source.with_suffix(".ptx"))]
     command = [*compiler.compile_command(source.name), *folders, *quick, str(source)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -37,14 +37,14 @@ def test_a_part_compiles_for_turing(part: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_what_does_not_compile_for_turing_is_noticed(tmp_path: Path) -> None:
+def test_code_that_fails_for_turing_is_noticed(tmp_path: Path) -> None:
     source = tmp_path / "part.cu"
     source.write_text(
         "__global__ void kernel() {\n"
         "#if __CUDA_ARCH__ < 800\n"
-        '  static_assert(sizeof(int) == 2, "for later cards");\n'
+        '  static_assert(sizeof(int) == 2, "for later GPUs");\n'
         "#endif\n"
         "}\n",
         encoding="utf-8",
     )
-    assert "for later cards" in compiled(source).stderr
+    assert "for later GPUs" in compiled(source).stderr

@@ -1,4 +1,4 @@
-"""What is read from the kernels, and the units that a vendor compiles."""
+"""Tests of the parsed operators, and of the units that a vendor compiles."""
 
 from __future__ import annotations
 
@@ -112,22 +112,22 @@ def test_families_share_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(missing_compiler() is not None, reason=str(missing_compiler()))
-def test_names_of_families_do_not_meet(tmp_path: Path) -> None:
-    """Any of them may share a unit."""
+def test_families_have_no_conflicting_names(tmp_path: Path) -> None:
+    """Any two families may share a unit."""
     _, unit = write_units(tmp_path, together=len(families()))
     flags = ["-std=c++17", "-fsyntax-only", f"-I{include_dir()}", f"-I{contract_dir()}"]
     subprocess.run([*COMPILER, *flags, str(unit)], check=True)
 
 
-def test_families_bring_those_that_they_use(tmp_path: Path) -> None:
+def test_families_include_those_that_they_use(tmp_path: Path) -> None:
     def used(*chosen: str) -> set[str]:
         return set(with_used(chosen)) - set(chosen)
 
-    # By a function of a header, by that of an inline function there, and by an operator.
+    # Through a function of a header, through an inline function there, and through an operator.
     assert used("avg_pooling") == {"copy", "max_pooling"}
     assert used("sort") == {"copy", "scatter"}
     assert used("foreach") == {"arithmetic", "complex", "copy", "norm"}
-    # Declared beside what it uses, and not called.
+    # Declared next to functions that are used, but not called.
     assert used("max_pooling") == {"copy"}
     assert used("copy") == set()
     assert with_used(families()) == sorted(families())
@@ -155,7 +155,7 @@ def test_parts_are_compiled_where_a_family_needs_them(tmp_path: Path) -> None:
 @pytest.mark.skipif(missing_compiler() is not None, reason=str(missing_compiler()))
 @pytest.mark.parametrize("diopi_convention", [False, True])
 def test_units_define_what_they_list(tmp_path: Path, diopi_convention: bool) -> None:
-    """A family's object has the functions that were read from its text, and no other operator."""
+    """A family's object defines exactly the operators that were parsed from its text."""
     only = ["arange", "copy", "tril"]
     units = write_units(tmp_path, only=only, diopi_convention=diopi_convention)
     flags = ["-std=c++17", "-O0", "-fPIC", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"]

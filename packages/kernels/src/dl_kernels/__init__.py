@@ -1,4 +1,4 @@
-"""Operator kernels as C++ headers: where they are, what they define, and units to compile."""
+"""Operator kernels as C++ headers: their location, their operators, and units to compile."""
 
 from __future__ import annotations
 

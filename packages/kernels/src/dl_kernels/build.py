@@ -1,4 +1,4 @@
-"""For a vendor's setup.py: libraries that hold kernels beside the vendor's own sources.
+"""Vendor libraries with kernels, for a vendor's setup.py.
 
 from dl_kernels.build import KernelLibrary, build_kernel_library
 
@@ -21,16 +21,17 @@ from .units import write_units
 __all__ = ["KernelLibrary", "build_kernel_library"]
 
 TOGETHER = "DL_BUILD_TOGETHER"
-"""The variable that says how many families share a unit: 1 is for work on them."""
+"""Environment variable: number of families per unit (default: 4); use 1 when editing kernels."""
 
 
 class KernelLibrary(VendorLibrary):
     """A vendor library with the kernels of some families, or of all.
 
-    :param families: names of families, with which those that they use come along; None: all.
-    :param diopi_convention: export operators by their names; implies the rules for such libraries.
-    :param options: as those of :class:`diopi_proto.build.VendorLibrary`. With a
-        ``device_compiler`` the families are units of its suffix, the list of operators is C++.
+    :param families: names of families; the families that they use are added. None: all.
+    :param diopi_convention: export operators by their names, and follow the rules for such
+        libraries.
+    :param options: options of :class:`diopi_proto.build.VendorLibrary`. With a
+        ``device_compiler``, the families are units with its suffix; the list of operators is C++.
     """
 
     def __init__(
@@ -60,13 +61,13 @@ class KernelLibrary(VendorLibrary):
         )
         self.families = None if families is None else tuple(families)
         self.diopi_convention = diopi_convention
-        # A machine header of the vendor's own plays a GPU, whose kernels are C++ then.
+        # A machine header of the vendor's own may emulate a GPU, whose kernels are C++ then.
         own_machine = any(name == "DL_KERNELS_MACHINE" for name, _ in macros)
         self.gpu = self.device_compiler is not None or own_machine
 
 
-class build_kernel_library(build_vendor_library):  # noqa: N801 - setuptools names it so
-    """``build_ext`` that writes the units of a :class:`KernelLibrary` into the build's folder."""
+class build_kernel_library(build_vendor_library):  # noqa: N801 - setuptools' naming
+    """``build_ext`` that writes the units of a :class:`KernelLibrary` to the build folder."""
 
     def build_extension(self, ext: Any) -> None:
         if isinstance(ext, KernelLibrary):

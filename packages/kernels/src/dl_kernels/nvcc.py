@@ -1,8 +1,8 @@
-"""NVIDIA's compiler of kernels: where it is, and how a vendor's build calls it.
+"""NVIDIA's compiler nvcc: its discovery, and its options in a vendor's build.
 
     KernelLibrary(..., device_compiler=nvcc(find_nvcc(), architectures("80,ptx90")))
 
-Imports nothing but the standard library and the build's own; nothing is started but the compiler.
+Imports only the standard library and the build helpers; starts no process but the compiler.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from diopi_proto.build import DeviceCompiler
 __all__ = ["ALL", "Architecture", "NvccError", "Toolkit", "architectures", "find_nvcc", "nvcc"]
 
 WHEELS = ("nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-crt", "nvidia-nvvm")
-"""What is installed with pip where there is no CUDA toolkit; all of one version."""
+"""Packages to install with pip if there is no CUDA toolkit; all of the same version."""
 ALL = "75,80,86,89,90,100,120,ptx120"
-"""What a release is built for: every generation of cards that nvcc 13 knows, and those to come."""
+"""Architectures of a release: GPU generations that nvcc 13 supports, and PTX for later ones."""
 
 _RELEASE = re.compile(r"release (\d+)\.(\d+)")
 _ARCHITECTURE = re.compile(r"(?:(?:sm_)?|(?P<ptx>ptx|compute_))(?P<number>\d{2,3})")
 
 
 class NvccError(RuntimeError):
-    """There is no nvcc, or it cannot be used; the message says what to install."""
+    """nvcc is missing or unusable; the message says what to install."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """One kind of device code: machine code of a generation of cards, or PTX."""
+    """One kind of device code: machine code for a GPU generation, or PTX."""
 
     number: int
     """86 is compute capability 8.6."""
@@ -53,44 +53,44 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Toolkit:
-    """An nvcc that runs."""
+    """A working nvcc."""
 
     command: tuple[str, ...]
     version: int
-    """As drivers number it: 13000 is CUDA 13.0."""
+    """The driver API's numbering: 13000 is CUDA 13.0."""
 
 
 def architectures(wanted: str) -> tuple[Architecture, ...]:
-    """The kinds of device code that a list asks for, machine code first.
+    """Parse a list of kinds of device code; return machine code first.
 
     :param wanted: separated by commas: ``80`` or ``sm_80`` is machine code, ``ptx80`` or
         ``compute_80`` PTX; ``all`` is :data:`ALL`.
-    :raises ValueError: there is something else in it.
+    :raises ValueError: the list contains anything else.
     """
     found = []
     for word in (ALL if wanted == "all" else wanted).replace(" ", "").split(","):
         match = _ARCHITECTURE.fullmatch(word)
         if match is None:
             raise ValueError(
-                f"{word!r} in {wanted!r} is no architecture; write 80 for machine code of compute "
-                "capability 8.0, ptx80 for PTX, or all"
+                f"{word!r} in {wanted!r} is not an architecture; write 80 for machine code of "
+                "compute capability 8.0, ptx80 for PTX, or all"
             )
         found.append(Architecture(int(match["number"]), match["ptx"] is not None))
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.ptx, one.number)))
 
 
 def find_nvcc(environ: Mapping[str, str] = os.environ) -> Toolkit:
-    """The compiler that ``NVCC`` names, or that of ``CUDA_HOME``, of NVIDIA's wheels beside this
-    interpreter, or of ``PATH``.
+    """Return the compiler named by ``NVCC``, or that of ``CUDA_HOME``, of NVIDIA's wheels in this
+    environment, or of ``PATH``.
 
-    :raises NvccError: there is none, or it does not run.
+    :raises NvccError: none is installed, or it does not run.
     """
     command = _command(environ)
     if command is None:
         raise NvccError(
-            "there is no nvcc, NVIDIA's compiler: install it with `pip install "
-            f"{' '.join(WHEELS)}` (all in one version, on Linux for x86_64 or aarch64), or CUDA's "
-            "toolkit, and put its nvcc into PATH or its folder into CUDA_HOME"
+            "nvcc, NVIDIA's compiler, is not installed: install it with `pip install "
+            f"{' '.join(WHEELS)}` (all of the same version, on Linux for x86_64 or aarch64), or "
+            "CUDA's toolkit, and put its nvcc into PATH or its folder into CUDA_HOME"
         )
     try:
         done = subprocess.run(
@@ -100,7 +100,7 @@ def find_nvcc(environ: Mapping[str, str] = os.environ) -> Toolkit:
         raise NvccError(f"{shlex.join(command)} cannot be run: {error.strerror}") from error
     release = _RELEASE.search(done.stdout)
     if done.returncode != 0 or release is None:
-        raise NvccError(f"{shlex.join(command)} --version says no version: {done.stderr.strip()}")
+        raise NvccError(f"{shlex.join(command)} --version prints no version: {done.stderr.strip()}")
     return Toolkit(tuple(command), 1000 * int(release[1]) + 10 * int(release[2]))
 
 
@@ -116,10 +116,10 @@ def _command(environ: Mapping[str, str]) -> list[str] | None:
 
 
 def _wheel_folders() -> list[Path]:
-    """The folders of NVIDIA's wheels that are installed here, the newest toolkit first."""
+    """Return the folders of NVIDIA's installed wheels, the newest toolkit first."""
     package = importlib.util.find_spec("nvidia")
-    places = [] if package is None else list(package.submodule_search_locations or ())
-    return sorted((path for place in places for path in Path(place).glob("cu*")), reverse=True)
+    folders = [] if package is None else list(package.submodule_search_locations or ())
+    return sorted((path for folder in folders for path in Path(folder).glob("cu*")), reverse=True)
 
 
 def nvcc(
@@ -129,23 +129,23 @@ def nvcc(
     shared_code: Sequence[Architecture] = (),
     compress: bool = True,
 ) -> DeviceCompiler:
-    """How kernels are compiled with it.
+    """Return the options with which nvcc compiles kernels.
 
-    :param shared_code: device code besides, of the parts that families share: products,
-        convolution and attention, whose kernels for newer cards are others.
-    :param compress: device code is packed in the library as small as it gets, an eighth of what
-        nvcc makes by default; drivers for CUDA 12.4 and later unpack it.
+    :param shared_code: further device code for the parts that families share: products,
+        convolution and attention, which have different kernels for newer GPUs.
+    :param compress: compress device code for size, to an eighth of nvcc's default; drivers for
+        CUDA 12.4 and later can load it.
     """
     return DeviceCompiler(
         name="nvcc",
         command=toolkit.command,
         suffix=".cu",
         flags=(
-            # Of the host's code, which only launches: -O3 takes twice as long and gains nothing.
-            # Device code is optimised in full by itself.
+            # Host code only launches kernels: -O3 takes twice as long and gains nothing. Device
+            # code is always fully optimized.
             "-O1",
             "--expt-relaxed-constexpr",
-            # A kernel that calls what only the host can run would compile with a warning.
+            # A device call of a host-only function is only a warning by default.
             "-Werror=cross-execution-space-call",
             # Comparisons of unsigned elements with 0, and loops that an instance never enters.
             "-diag-suppress=186,128",

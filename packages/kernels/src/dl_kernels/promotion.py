@@ -1,4 +1,4 @@
-"""Which arguments of an operator are brought to one dtype, as ``dl_kernels/promotion.h`` has it."""
+"""Rules of type promotion for ``dl_kernels/promotion.h``, derived from the schema."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ __all__ = ["Promotion", "promotion"]
 
 @dataclass(frozen=True)
 class Promotion:
-    """The rule of ``dl_kernels/promotion.h``, written as its initialiser.
+    """A rule of ``dl_kernels/promotion.h``; its string is the C++ initializer.
 
-    :ivar operands: the arguments that take part, counted without the context.
-    :ivar result: the argument with the result.
-    :ivar kind: what becomes of the result: a ``PromotedResult``.
-    :ivar floating: integers are taken as float32.
+    :ivar operands: indices of the promoted arguments, not counting the context.
+    :ivar result: index of the argument with the result.
+    :ivar kind: conversion of the result, a ``PromotedResult``.
+    :ivar floating: integers are converted to float32.
     """
 
     operands: tuple[int, ...]
@@ -32,10 +32,10 @@ class Promotion:
 
 
 def promotion(name: str) -> Promotion | None:
-    """The rule of an operator; None where all its tensors have dtypes of their own."""
+    """Return the rule of an operator; None if its tensors are not promoted."""
     rule = rules.promotion(name)
     if rule is None:
         return None
-    places = {x.name: place for place, x in enumerate(load()[name].params[1:])}
-    operands = tuple(places[x] for x in rule.operands)
-    return Promotion(operands, places[rule.result], f"k{rule.kind.capitalize()}", rule.floating)
+    indices = {x.name: index for index, x in enumerate(load()[name].params[1:])}
+    operands = tuple(indices[x] for x in rule.operands)
+    return Promotion(operands, indices[rule.result], f"k{rule.kind.capitalize()}", rule.floating)

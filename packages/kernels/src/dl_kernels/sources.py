@@ -1,9 +1,8 @@
-"""Which operators there are: read from the kernels themselves, so that nothing else lists them.
+"""List of operators, parsed from the kernels themselves, so that it is not repeated elsewhere.
 
-A family is a file ``dl_kernels/ops/<family>.inc``, which carries the name of the schema's family.
-An operator is defined where its name stands at the beginning of a line: in a function,
-``diopiError_t diopiSum(...) {``, or in the call of a macro that makes several,
-``DL_UNARY_AND_INP(diopiSin, diopiSinInp, ...)``.
+A family is a file ``dl_kernels/ops/<family>.inc`` with the name of the schema's family. An operator
+is defined by a line that begins with a function, ``diopiError_t diopiSum(...) {``, or with a macro
+that defines several, ``DL_UNARY_AND_INP(diopiSin, diopiSinInp, ...)``.
 """
 
 from __future__ import annotations
@@ -25,38 +24,38 @@ _PASTED = re.compile(r"\b((?:diopi|dlop)\w*)##|##\w*(?:Inp|Backward|Scalar)\b")
 
 
 class KernelSourceError(ValueError):
-    """A file of kernels cannot be read as one; the message names file and line."""
+    """A file of kernels cannot be parsed; the message names the file and the line."""
 
 
 def families() -> dict[str, tuple[str, ...]]:
-    """The operators of each family, both in the order of their names.
+    """Return the operators of each family; families and operators are sorted by name.
 
-    :raises KernelSourceError: an operator is defined twice, a family is empty, or a name of an
-        operator is pasted together, where nobody finds it.
+    :raises KernelSourceError: an operator is defined twice, a family is empty, or the name of an
+        operator is pasted together by a macro, where a search does not find it.
     """
     found: dict[str, tuple[str, ...]] = {}
-    places: dict[str, str] = {}
+    defined_in: dict[str, str] = {}
     for path in family_files():
         defined = operators_in(path.read_text(encoding="utf-8"), path.name)
         for name, line in defined.items():
             here = f"{path.name}:{line}"
-            if name in places:
-                raise KernelSourceError(f"{name} is defined in {places[name]} and in {here}")
-            places[name] = here
+            if name in defined_in:
+                raise KernelSourceError(f"{name} is defined in {defined_in[name]} and in {here}")
+            defined_in[name] = here
         found[path.stem] = tuple(sorted(defined))
     return found
 
 
 def family_files() -> list[Path]:
-    """The files of operators, one for each family."""
+    """Return the files of operators, one for each family."""
     return sorted((include_dir() / "dl_kernels" / "ops").glob("*.inc"))
 
 
 def parts(chosen: Iterable[str]) -> list[str]:
-    """The parts that the GPU's forms of some families need, in the order of their names.
+    """Return the parts that some families need on a GPU, sorted by name.
 
-    A part is a file ``dl_kernels/gpu/parts/<name>.inc``: kernels of several families that are
-    compiled once. What includes ``dl_kernels/gpu/<name>.h`` needs it.
+    A part is a file ``dl_kernels/gpu/parts/<name>.inc``: kernels shared by several families, which
+    are compiled once. Files that include ``dl_kernels/gpu/<name>.h`` need it.
     """
     found: set[str] = set()
     waiting = [family_path(family) for family in chosen]
@@ -71,17 +70,17 @@ def parts(chosen: Iterable[str]) -> list[str]:
 
 
 def family_path(family: str) -> str:
-    """A family's file, as an ``#include`` names it."""
+    """Return a family's file, as an ``#include`` names it."""
     return f"dl_kernels/ops/{family}.inc"
 
 
 def part_path(part: str) -> str:
-    """A part's file, as an ``#include`` names it."""
+    """Return a part's file, as an ``#include`` names it."""
     return f"dl_kernels/gpu/parts/{part}.inc"
 
 
 def included(name: str) -> list[str]:
-    """A file below the folder of headers, and all of ours that it includes."""
+    """Return a header and all headers of this package that it includes, directly or not."""
     found: dict[str, None] = {}
     waiting = [name]
     while waiting:
@@ -94,21 +93,21 @@ def included(name: str) -> list[str]:
 
 @cache
 def text_of(name: str) -> str | None:
-    """The text of a file below the folder of headers; None where there is none."""
+    """Return the text of a header, or None if it does not exist."""
     path = include_dir() / name
     return path.read_text(encoding="utf-8") if path.is_file() else None
 
 
 def operators_in(text: str, name: str = "<text>") -> dict[str, int]:
-    """The operators that the text of a family defines, and the line of each.
+    """Return the operators that the text of a family defines, with their lines.
 
-    :param name: the file, for messages.
-    :raises KernelSourceError: as :func:`families`.
+    :param name: file name for messages.
+    :raises KernelSourceError: see :func:`families`.
     """
     if pasted := _PASTED.search(text):
         raise KernelSourceError(
             f"{name}:{_line(text, pasted.start())}: {pasted[0]!r} pastes the name of an operator "
-            "together; hand the whole name to the macro, so that a search finds it"
+            "together; pass the full name to the macro, so that a search finds it"
         )
     found: dict[str, int] = {}
 
@@ -136,7 +135,7 @@ def _line(text: str, at: int) -> int:
 
 
 def is_definition(text: str, after_open: int) -> bool:
-    """Whether a body follows the parameters, whose opening parenthesis is before ``after_open``."""
+    """Return True if a body follows the parameters that begin at ``after_open``."""
     depth = 1
     for match in re.compile(r"[()]").finditer(text, after_open):
         depth += 1 if match[0] == "(" else -1

@@ -1,9 +1,9 @@
-"""What families use of others, read from the kernels like the operators themselves.
+"""Dependencies between families, parsed from the kernels like the operators themselves.
 
 A function that several families call is declared in a header, or in a family's own file by
 ``decltype(::diopiMul) diopiMul;``, and defined in the file of one family. The families that call it
-need that one in their library; so does the list of operators, which brings operands to one dtype by
-copies.
+need the defining family in their library; so does the list of operators, whose type promotion
+makes copies.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .sources import families, family_path, included, is_definition, part_path, 
 __all__ = ["with_used"]
 
 _LIST_OF_OPERATORS = "dl_kernels/promotion.h"
-# A function begins at the beginning of a line, with its type.
+# A function begins a line with its return type.
 _FUNCTION = re.compile(r"^(?:[\w:<>,]+[ &*]+)+(\w+)\(", re.MULTILINE)
 _OPERATOR = re.compile(r"^decltype\(::(\w+)\) \1;", re.MULTILINE)
 _CALL = re.compile(r"\b(\w+)\(")
 
 
 def with_used(chosen: Iterable[str]) -> list[str]:
-    """These families and those whose functions they call, in the order of their names.
+    """Return these families and those whose functions they call, sorted by name.
 
-    :raises ValueError: one of them does not exist.
+    :raises ValueError: a family does not exist.
     """
     known = families()
     waiting = list(chosen)
@@ -50,14 +50,14 @@ def with_used(chosen: Iterable[str]) -> list[str]:
 
 
 def _owners_of_called(file: str, owners: dict[str, str]) -> set[str]:
-    """The families of functions that a file, or what it includes, declares and calls."""
+    """Return the families of functions that a file and its includes declare and call."""
     read = [_functions(each) for each in included(file)]
     declared = {name for functions in read for name in functions.declared if name in owners}
     return {owners[name] for functions in read for name in declared & functions.called}
 
 
 class _Functions(NamedTuple):
-    """Names of functions in a file."""
+    """Names of the functions in a file."""
 
     defined: frozenset[str]
     declared: frozenset[str]

@@ -1,5 +1,4 @@
-// An access of a kernel behind an allocation, or after its release, which ends the process: said as
-// what it is before that.
+// Reports an access beyond an allocation, or after its release, before it crashes the process.
 #include <signal.h>
 #include <ucontext.h>
 
@@ -26,11 +25,11 @@ const char* place_of(const void* context) {
 void handle(int, siginfo_t* info, void* context) {
   const char* const place = place_of(context);
   if (is_device_address(info->si_addr)) {
-    // As if it was where a call returns to.
-    report("out-of-bounds", "an access behind an allocation or after its release",
+    // As if this were a return address.
+    report("out-of-bounds", "an access beyond an allocation or after its release",
            place == nullptr ? nullptr : place + 1);
   }
-  // The access is tried again, and ends as it would have.
+  // The access is repeated with the original handler, which ends the process.
   sigaction(SIGSEGV, &before, nullptr);
 }
 

@@ -1,5 +1,5 @@
-// The blocks of a grid and the threads of a block, as fibers. A fiber runs until it must wait; the
-// next one is drawn by lot.
+// The blocks of a grid and the threads of a block, as fibers. A fiber runs until it has to wait;
+// the next one is chosen at random.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
@@ -27,7 +27,7 @@ struct Fiber {
   bool started;
   jmp_buf at;
   uint32_t shuffles;
-  const void* place;  // in the code, where it waits
+  const void* place;  // code address at which it waits
   std::unique_ptr<char[]> stack;
 };
 
@@ -44,7 +44,7 @@ struct Machine {
                           : static_cast<unsigned>(std::atoi(std::getenv("DL_EMULATION_SEED")))};
 };
 
-// On the heap: variables of the program are taken for those of blocks.
+// On the heap: static variables would be mistaken for those of blocks.
 Machine& machine() {
   static Machine& instance = *new Machine;
   return instance;
@@ -64,7 +64,7 @@ void enter() {
 }
 
 void start(Fiber& fiber) {
-  // swapcontext enters the new stack; from then on jumps are cheaper.
+  // swapcontext enters the new stack; later switches are cheaper jumps.
   static ucontext_t here, there;
   if (!fiber.stack) fiber.stack = std::make_unique<char[]>(kStackBytes);
   getcontext(&there);
@@ -85,13 +85,13 @@ void resume(Machine& m, int thread) {
   start(fiber);
 }
 
-// Nothing can go on from here.
+// Execution cannot continue from here.
 [[noreturn]] void stop(const char* what, const void* place) {
   report("divergent-barrier", what, place);
   std::abort();
 }
 
-// Lets the threads [begin, end) go on if all that still run wait for each other.
+// Resume the threads [begin, end) if all running ones among them wait for each other.
 bool meet(Machine& m, State state, int begin, int end) {
   int waiting = 0, done = 0;
   for (int i = begin; i < end; ++i) {
@@ -103,7 +103,8 @@ bool meet(Machine& m, State state, int begin, int end) {
   for (int i = begin; i < end; ++i) {
     if (m.fibers[i].state != state) continue;
     if (place == nullptr) place = m.fibers[i].place;
-    if (m.fibers[i].place != place) stop("threads wait at different places for each other", place);
+    if (m.fibers[i].place != place)
+      stop("threads wait for each other at different code addresses", place);
   }
   if (done != 0) {
     char what[80];
@@ -128,7 +129,7 @@ void run_block(Machine& m) {
     fiber.started = false;
     fiber.shuffles = 0;
   }
-  // One thread of each block runs only while nobody else can.
+  // One thread of each block runs only when no other thread can.
   const int slow = static_cast<int>(m.random() % kBlockThreads);
   for (;;) {
     int ready[kBlockThreads], count = 0;
@@ -141,7 +142,7 @@ void run_block(Machine& m) {
       const int thread = ready[drawn];
       ready[drawn] = ready[--count];
       resume(m, thread);
-      // A warp goes on as soon as it is complete, however far the others are.
+      // A warp resumes as soon as it is complete, independently of the others.
       const int first = thread / m.warp * m.warp;
       if (!meet_in_warp(m, first)) continue;
       for (int i = first; i < first + m.warp; ++i) ready[count++] = i;
@@ -152,13 +153,13 @@ void run_block(Machine& m) {
     }
     for (const Fiber& fiber : m.fibers) {
       if (fiber.state != State::kDone)
-        stop("threads wait at different places for each other", fiber.place);
+        stop("threads wait for each other at different code addresses", fiber.place);
     }
     return;
   }
 }
 
-// The blocks of a grid, in an order that the seed decides.
+// The blocks of a grid, in an order that the seed determines.
 std::vector<int64_t> shuffled(Machine& m, int64_t blocks) {
   std::vector<int64_t> order(static_cast<size_t>(blocks));
   std::iota(order.begin(), order.end(), int64_t(0));

@@ -1,8 +1,8 @@
-// A GPU made of ordinary code, to run the kernels' GPU path where there is none: blocks run one
-// after another in random order, the threads of a block as fibers in random order, and only what a
-// barrier or a shuffle promises is kept. Launches are queued until somebody waits, when the stack
-// of their caller is gone; device memory can be touched by queued work alone. Units that are
-// compiled with -fsanitize=thread are watched besides: watch.h.
+// A GPU emulated by ordinary code, to run the kernels' GPU path on a CPU: blocks run one after
+// another in random order, the threads of a block are fibers in random order, and only the
+// guarantees of barriers and shuffles hold. Launches are queued until the host waits, when the
+// caller's stack is gone; device memory is accessible to queued work only. Units that are compiled
+// with -fsanitize=thread are also watched: watch.h.
 #ifndef DL_KERNELS_TESTS_GPU_EMULATION_H_
 #define DL_KERNELS_TESTS_GPU_EMULATION_H_
 
@@ -36,43 +36,44 @@ namespace emulation {
 #define DL_EMULATION_WARP_THREADS 32
 #endif
 inline constexpr int kBlockThreads = DL_EMULATION_BLOCK_THREADS;
-// Of a warp, for what runs from now on; DL_EMULATION_WARP_THREADS unless it is set.
+// Threads of a warp, for later launches; DL_EMULATION_WARP_THREADS by default.
 int warp_threads();
 void set_warp_threads(int threads);
 
-// What the running thread sees.
+// Indices of the running thread.
 struct Position {
   int thread;
   int64_t block, blocks;
 };
 Position position();
 
-// Where they return to is who they are: threads that meet have to come from the same place.
+// Barriers are identified by their return address: threads that wait for each other must wait at
+// the same one.
 void barrier();
 void warp_barrier();
 uint32_t shuffle_word(uint32_t word, int mask);
 
-// To the end of the queue. `kernel`: its name, if it is one.
+// Append work to the queue. `kernel` is its name, if it is a kernel.
 void enqueue(std::function<void()> work, const char* kernel = nullptr);
-// Runs the queue.
+// Run the queue.
 void wait();
 
-// Parts of a launch: every thread of every block, together or each for itself.
+// Run a part of a launch: every thread of every block, with or without barriers.
 void run_fibers(int64_t blocks, const std::function<void()>& thread);
 void run_in_turn(int64_t blocks, const std::function<void()>& thread);
 
-// Bytes that the device has, and those that are free.
+// Total and free device memory, in bytes.
 inline constexpr uint64_t kMemory = uint64_t(1) << 30;
 uint64_t free_memory();
-// Null: so much is not free.
+// Null if there is not enough free memory.
 void* allocate(size_t bytes);
 void release(void* memory);
-// As memmove and memset, for work on device memory: what is written is known to be.
+// memmove and memset for device memory; they mark the bytes as initialized.
 void copy_bytes(void* to, const void* from, size_t bytes);
 void fill_bytes(void* to, int value, size_t bytes);
-// Waits, and copies with the device memory open.
+// Wait, and copy while the device memory is accessible.
 void copy_now(void* to, const void* from, size_t bytes);
-// The same for a kernel's answer to its operator, and how often that was.
+// The same for a kernel's result that its operator reads, and the number of such calls.
 void fetch(void* to, const void* from, size_t bytes);
 uint64_t fetches();
 
@@ -80,7 +81,7 @@ uint64_t fetches();
 
 DL_KERNELS_BEGIN
 
-inline constexpr int64_t kScratchElements = 2048;  // few: operators must take several turns
+inline constexpr int64_t kScratchElements = 2048;  // small, so that operators need several passes
 
 inline void store_relaxed(bool* to, bool value) { *static_cast<volatile bool*>(to) = value; }
 inline bool load_relaxed(const bool* from) { return *static_cast<const volatile bool*>(from); }
@@ -111,7 +112,7 @@ inline void store_words(void* to, const uint32_t (&words)[4]) {
   std::memcpy(to, words, sizeof(words));
 }
 
-// Fibers never meet in these; a check with threads of the system does.
+// Fibers never interleave here; a check with operating-system threads does.
 template <class T>
 T compare_and_swap(T* at, T expected, T wanted) {
   __atomic_compare_exchange_n(at, &expected, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -130,7 +131,7 @@ void add_at_once(T* to, T value) {
 
 DL_KERNELS_END
 
-// How work reaches the threads: through the queue, or as the header says that a build names.
+// How work reaches the threads: through the queue, or as defined by a header that the build names.
 #if defined(DL_EMULATION_LAUNCH)
 #include DL_EMULATION_LAUNCH
 #else

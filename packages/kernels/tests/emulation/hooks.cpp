@@ -1,5 +1,4 @@
-// What compilers call with -fsanitize=thread, in place of the sanitizer's library, whose names
-// these are.
+// Functions that compilers call with -fsanitize=thread, replacing the sanitizer's library.
 #include <cstddef>
 #include <cstdint>
 

@@ -1,7 +1,7 @@
-// Device memory of the emulated GPU, and the queue of the work that may touch it. Every allocation
-// ends at the end of a page, but for what its alignment leaves, has a gap behind it, and is closed
-// while the host runs: reading it there, past its end or after its release ends the process. Its
-// bytes are no zeros when it is new, and the bytes around it have to stay as they are.
+// Device memory of the emulated GPU, and the queue of the work that may access it. Every allocation
+// ends at the end of a page (up to its alignment), is followed by a gap, and is inaccessible while
+// the host runs: reading it there, past its end or after its release crashes the process. New
+// memory is not zero, and the bytes around an allocation must not change.
 #include "memory.h"
 
 #include <sys/mman.h>
@@ -20,16 +20,16 @@ namespace emulation {
 namespace {
 
 constexpr size_t kPage = 4096, kAlignment = 64;
-// Of addresses, which cost nothing: they are not used twice.
+// Address space, which costs nothing: addresses are not reused.
 constexpr size_t kAddresses = size_t(1) << 40;
 constexpr int kAround = 0xa5;
 
 struct Memory {
   char* begin = nullptr;
-  size_t used = 0;                         // of the addresses
-  uint64_t live_bytes = 0;                 // of all allocations
+  size_t used = 0;                         // bytes of address space
+  uint64_t live_bytes = 0;                 // bytes of all allocations
   std::map<const char*, Allocation> live;  // by their first page
-  Allocation* last = nullptr;              // that was looked for
+  Allocation* last = nullptr;              // most recently found
   bool open = false;
 };
 
@@ -56,7 +56,7 @@ void set_open(bool open) {
     mprotect(found.pages, found.page_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-// What the host's functions left behind must not look like what they worked on.
+// Overwrite what the host's functions left on the stack, so that it does not look like valid data.
 __attribute__((noinline)) void overwrite_stack() {
   volatile char garbage[32768];
   for (size_t i = 0; i < sizeof(garbage); ++i) garbage[i] = static_cast<char>(0xa5);

@@ -1,4 +1,4 @@
-// The device memory of the emulated GPU, as those who watch it see it.
+// The device memory of the emulated GPU, as seen by the access checks.
 #ifndef DL_KERNELS_TESTS_MEMORY_H_
 #define DL_KERNELS_TESTS_MEMORY_H_
 
@@ -8,14 +8,14 @@
 
 namespace emulation {
 
-// Of new memory: as floats, these are no numbers that pass for results; as integers, they are no
-// places.
+// Fill byte of new memory: as floats, NaN, which cannot pass for results; as integers, invalid
+// indices.
 inline constexpr char kNewByte = '\xff';
 
-// One access of a byte, packed: which work, block, thread, and behind how many barriers.
+// One access of a byte, packed: work, block, thread, and number of barriers before it.
 using Access = uint64_t;
 
-// What is known of the bytes of an allocation.
+// State of the bytes of an allocation.
 struct Shadow {
   explicit Shadow(size_t bytes)
       : is_written(new bool[bytes]()),
@@ -28,9 +28,9 @@ struct Shadow {
 };
 
 struct Allocation {
-  char* pages;        // where the first page begins
-  size_t page_bytes;  // all of them
-  char* address;      // what was handed out
+  char* pages;        // beginning of the first page
+  size_t page_bytes;  // bytes of all pages
+  char* address;      // address returned to the caller
   size_t bytes;
   std::unique_ptr<Shadow> shadow;
 
@@ -40,11 +40,11 @@ struct Allocation {
   }
 };
 
-// Whether an address is one of the device, of an allocation or not.
+// Return true for addresses in the device's address range, allocated or not.
 bool is_device_address(const void* address);
-// The allocation in whose pages an address lies; null: there is none.
+// Return the allocation whose pages contain an address, or null.
 Allocation* allocation_of(const void* address);
-// Looks at the bytes around all allocations.
+// Check the guard bytes around all allocations.
 void check_surroundings();
 
 }  // namespace emulation

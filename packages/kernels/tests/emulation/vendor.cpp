@@ -1,4 +1,4 @@
-// A vendor whose device is the emulated GPU: enough of the table to run operators on it.
+// A vendor whose device is the emulated GPU, with enough of the vendor table to run operators.
 #include <cstdlib>
 #include <cstring>
 
@@ -12,9 +12,9 @@ namespace {
 
 void destroy(dl_vendor_t*) noexcept {}
 
-// Never freed: nothing is made where there is no memory.
+// Static: out of memory must not require an allocation.
 dl_status_t no_memory = {
-    sizeof(dl_status_t), DL_OUT_OF_MEMORY,    0,       "the emulated GPU has not so much",
+    sizeof(dl_status_t), DL_OUT_OF_MEMORY,    0,       "the emulated GPU is out of memory",
     "allocate",          [](dl_status_t*) {}, nullptr,
 };
 
@@ -156,10 +156,10 @@ const dl_vendor_table_t kTable = {
 
 }  // namespace
 
-// How often operators have waited for an answer of the device.
+// Number of times that operators have waited for a result of the device.
 extern "C" DL_EXPORT uint64_t emulated_gpu_fetches() { return emulation::fetches(); }
 
-// How often something was found to be wrong with a kernel.
+// Number of defects found in kernels.
 extern "C" DL_EXPORT uint64_t emulated_gpu_findings() { return emulation::findings(); }
 
 extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** out) {

@@ -1,8 +1,7 @@
-// Every access of a kernel, as units that are compiled with -fsanitize=thread report it, held
-// against what is known of its bytes. Threads of a block are ordered by its barriers, those of a
-// warp by its barriers, too (a shuffle orders no memory); blocks by
-// nothing but a fence and an atomic access on both sides. A write that leaves what was there is no
-// race.
+// Checks every access of a kernel, as reported by units compiled with -fsanitize=thread, against
+// the state of its bytes. Threads of a block are ordered by block barriers, those of a warp also by
+// warp barriers (a shuffle does not order memory), and blocks only by a fence and an atomic access
+// on both sides. Writing the value that is already there is not a race.
 #include "watch.h"
 
 #include <dlfcn.h>
@@ -19,7 +18,7 @@
 #include "gpu_emulation.h"
 #include "memory.h"
 
-// Where the linker puts variables without a value: those of blocks, which are static here.
+// The linker's section of zero-initialized variables, which includes those of blocks.
 extern "C" {
 extern char __bss_start[] __attribute__((visibility("hidden")));
 extern char _end[] __attribute__((visibility("hidden")));
@@ -28,9 +27,9 @@ extern char _end[] __attribute__((visibility("hidden")));
 namespace emulation {
 namespace {
 
-constexpr int kManyThreads = 511;  // that wrote the same value
+constexpr int kManyThreads = 511;  // several threads that wrote the same value
 
-// How often the block, and the warp, had met before an access.
+// Number of block and warp barriers before an access.
 struct Met {
   uint64_t block = 0, warp = 0;
 };
@@ -47,13 +46,13 @@ uint64_t warp_barriers_of(Access one) { return one >> 10 & 0xff; }
 int thread_of(Access one) { return static_cast<int>(one >> 1 & 0x1ff); }
 bool is_atomic(Access one) { return (one & 1) != 0; }
 
-// Variables of blocks: `written_in` numbers blocks through all launches.
+// Shared variables of blocks: `written_in` is the index of a block over all launches.
 struct SharedShadow {
   std::vector<uint32_t> written_in;
   std::vector<Access> write, read, other_read;
 };
 
-// A write that races where it changes something, which shows when it has been done.
+// A write that is a race if it changes the value, which is checked after it has been done.
 struct Pending {
   char* at = nullptr;
   size_t size = 0;
@@ -65,14 +64,15 @@ struct Pending {
 struct Watch {
   const char* kernel = nullptr;
   uint64_t work = 0, barriers = 0;
-  // By the first thread of a warp.
+  // Indexed by the first thread of a warp.
   uint64_t warp_barriers[kBlockThreads] = {};
   int64_t block = 0;
   uint32_t block_number = 0;
   int thread = 0;
   Pending pending;
-  // Blocks whose work a fence and an atomic access has shown to others, those among them that were
-  // there at the block's last atomic access, and those that a fence after it has made visible.
+  // Blocks that have published their work by a fence and an atomic access; those among them
+  // published before this block's last atomic access; and those that a later fence has made
+  // visible.
   std::set<int64_t> shown, met, visible;
   bool fenced = false;
   SharedShadow shared;
@@ -85,12 +85,12 @@ Watch& watch() {
   return instance;
 }
 
-// A kernel runs, and nobody looks at an access yet. Functions of the standard library that are used
-// here may be copies that are watched themselves.
+// A kernel runs, and no access is being checked. Standard library functions used here may be
+// instrumented copies.
 bool active = false;
 bool watched = false;
 
-// While it lives, accesses are not looked at.
+// Disables the checks during its lifetime.
 class Pause {
  public:
   Pause() : before_(std::exchange(active, false)) {}
@@ -140,7 +140,7 @@ void note_read(Access& read, Access& other, Access now) {
   }
 }
 
-// The bytes of one access, whose shadow begins at these places.
+// Check the bytes of one access, whose shadow begins at these addresses.
 void access_bytes(Watch& w, char* at, size_t size, Kind kind, Access now, Access* write,
                   Access* read, Access* other, const void* place) {
   bool reads_race = false, writes_race = false;
@@ -181,8 +181,8 @@ void access_device(Watch& w, char* at, size_t size, Kind kind, Access now, const
   Shadow& shadow = found->known();
   const auto first = static_cast<size_t>(at - found->address);
   bool* const is_written = shadow.is_written.get() + first;
-  // A structure that a function returns into its place is written unseen: what differs from what
-  // new memory holds is that.
+  // A structure that a function returns is written without a report: bytes that differ from those
+  // of new memory have been written.
   const bool is_new = std::none_of(is_written, is_written + size, [](bool x) { return x; }) &&
                       std::all_of(at, at + size, [](char x) { return x == kNewByte; });
   if (kind != Kind::kWrite && is_new) {
@@ -206,7 +206,7 @@ void access_shared(Watch& w, char* at, size_t size, Kind kind, Access now, const
   const auto first = static_cast<size_t>(at - __bss_start);
   for (size_t i = first; i < first + size; ++i) {
     if (shadow.written_in[i] == w.block_number) continue;
-    // Another block's variable, and its accesses.
+    // Reset the state of another block's variable.
     shadow.write[i] = shadow.read[i] = shadow.other_read[i] = 0;
     if (kind == Kind::kRead) {
       report("uninitialised", "a read of shared memory that the block has not written", place);
@@ -230,7 +230,7 @@ void note(const volatile void* address, size_t size, Kind kind, bool atomic, con
   if (!shared && !is_device_address(at)) return;
   const bool element = size == 2 || size == 4 || size == 8;
   if (element && reinterpret_cast<uintptr_t>(at) % size != 0)
-    report("misaligned", "an address that is no multiple of the access", place);
+    report("misaligned", "an address that is not a multiple of the access size", place);
   if (atomic) {
     if (std::exchange(w.fenced, false)) w.shown.insert(w.block);
     w.met = w.shown;
@@ -260,7 +260,7 @@ void report(const char* kind, const char* what, const void* place) {
   }
   std::snprintf(text, sizeof text, "emulated GPU: %s: %s\n%s  block %lld thread %d of %s\n", kind,
                 what, where, static_cast<long long>(w.block), w.thread,
-                w.kernel == nullptr ? "work that is no kernel" : w.kernel);
+                w.kernel == nullptr ? "work that is not a kernel" : w.kernel);
   std::fputs(text, stderr);
   const char* const path = std::getenv("DL_EMULATION_FINDINGS");
   std::FILE* const file = path == nullptr ? nullptr : std::fopen(path, "a");

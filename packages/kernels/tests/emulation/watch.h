@@ -1,8 +1,7 @@
-// What kernels do to memory, as far as their accesses are reported: those of units that are
-// compiled with -fsanitize=thread, whose calls watch.cpp answers in place of the sanitizer's
-// library. Findings are said once for each place in the code, on stderr and in the file that the
-// variable DL_EMULATION_FINDINGS names: out of bounds, uninitialised, misaligned, race, divergent
-// barrier.
+// Checks of the memory accesses of kernels, for units compiled with -fsanitize=thread, whose hooks
+// watch.cpp implements in place of the sanitizer's library. Each finding is reported once per code
+// address, on stderr and in the file that the variable DL_EMULATION_FINDINGS names: out of bounds,
+// uninitialized, misaligned, race, divergent barrier.
 #ifndef DL_KERNELS_TESTS_WATCH_H_
 #define DL_KERNELS_TESTS_WATCH_H_
 
@@ -14,31 +13,31 @@ namespace emulation {
 // A read, a write, or both at once.
 enum class Kind { kRead, kWrite, kUpdate };
 
-// A unit that begins says that its accesses are watched; whether one has.
+// Note that a watched unit has started; return whether any has.
 void note_unit();
 bool is_watched();
-// Looks at an access of the kernel that runs, if one does. A volatile one counts as atomic.
+// Check an access of the running kernel, if there is one. Volatile accesses count as atomic.
 void note(const volatile void* address, size_t size, Kind kind, bool atomic, const void* place);
-// What the thread did before comes before what it does after.
+// Order the thread's earlier accesses before its later ones.
 void note_fence();
 
-// Says what is wrong with the kernel that runs. `place` is an address of code, or null.
+// Report a defect of the running kernel. `place` is a code address, or null.
 void report(const char* kind, const char* what, const void* place);
-// How often something was said.
+// Number of reports.
 uint64_t findings();
 
-// Work begins: a kernel of this name, or, with null, what is none.
+// Begin a kernel of this name or, with null, other work.
 void watch_work(const char* kernel);
-// Work ends: no more accesses are those of a kernel.
+// End the work: later accesses do not belong to a kernel.
 void watch_end();
-// A block begins, a thread goes on, all threads of the block have met, or those of the warp that
-// begins with this one.
+// Note that a block begins, a thread continues, all threads of the block have met, or those of the
+// warp that begins with this thread.
 void watch_block(int64_t block);
 void watch_thread(int thread);
 void watch_barrier();
 void watch_warp_barrier(int first);
 
-// From here on an access that ends the process is reported, and no longer.
+// From here on, report an access that crashes the process, and stop.
 void expect_crashes();
 void expect_no_crashes();
 

@@ -170,7 +170,7 @@ inline diopiError_t run_attention(diopiContextHandle_t ctx, const AttentionCall&
                                   diopiTensorHandle_t out, diopiTensorHandle_t lse) {
   const AttentionInputs& in = call.inputs;
   AttentionOperand o;
-  DL_TRY(in.beside(call.op, "the output", out, in.q, in.v.width, &o));
+  DL_TRY(in.open_like(call.op, "the output", out, in.q, in.v.width, &o));
   DL_TRY(call.check_statistics(lse));
   DL_TRY(call.check_dropout());
   return dispatch<kFloats>(in.q.dtype, [&](auto tag) {
@@ -201,11 +201,11 @@ inline diopiError_t run_attention_backward(diopiContextHandle_t ctx, const Atten
   const AttentionInputs& in = call.inputs;
   const char* const op = call.op;
   AttentionOperand grad, o, gq, gk, gv;
-  DL_TRY(in.beside(op, "grad_out", results.grad_out, in.q, in.v.width, &grad));
-  DL_TRY(in.beside(op, "the output", results.out, in.q, in.v.width, &o));
-  DL_TRY(in.beside(op, "grad_q", results.grad_q, in.q, in.q.width, &gq));
-  DL_TRY(in.beside(op, "grad_k", results.grad_k, in.k, in.k.width, &gk));
-  DL_TRY(in.beside(op, "grad_v", results.grad_v, in.v, in.v.width, &gv));
+  DL_TRY(in.open_like(op, "grad_out", results.grad_out, in.q, in.v.width, &grad));
+  DL_TRY(in.open_like(op, "the output", results.out, in.q, in.v.width, &o));
+  DL_TRY(in.open_like(op, "grad_q", results.grad_q, in.q, in.q.width, &gq));
+  DL_TRY(in.open_like(op, "grad_k", results.grad_k, in.k, in.k.width, &gk));
+  DL_TRY(in.open_like(op, "grad_v", results.grad_v, in.v, in.v.width, &gv));
   if (results.lse == nullptr) return fail(op, "the log-sum-exp of the forward pass is needed");
   DL_TRY(call.check_statistics(results.lse));
   DL_TRY(call.check_dropout());

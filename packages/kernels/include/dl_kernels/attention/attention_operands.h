@@ -67,7 +67,7 @@ struct AttentionOperand {
   }
 
   // Compare all sizes except the width of a row.
-  bool beside(const AttentionOperand& other) const {
+  bool equals_except_width(const AttentionOperand& other) const {
     return batch == other.batch && heads == other.heads && rows == other.rows;
   }
 };
@@ -159,7 +159,7 @@ struct AttentionInputs {
     }
     DL_TRY(attention_operand(op, "k", keys, layout, key_heads, &k));
     DL_TRY(attention_operand(op, "v", ref(value), layout, key_heads, &v));
-    if (k.batch != q.batch || !v.beside(k) || k.width != q.width) {
+    if (k.batch != q.batch || !v.equals_except_width(k) || k.width != q.width) {
       return fail(op,
                   "q, k and v have %lld, %lld, %lld samples, k and v %lld and %lld heads, %lld and "
                   "%lld rows, q and k rows of %lld and %lld; they do not go together",
@@ -191,16 +191,16 @@ struct AttentionInputs {
   }
 
   // Open a tensor with the samples, heads and rows of `like`, and rows of `width` elements.
-  diopiError_t beside(const char* op, const char* name, diopiConstTensorHandle_t handle,
-                      const AttentionOperand& like, int64_t width,
-                      AttentionOperand* operand) const {
+  diopiError_t open_like(const char* op, const char* name, diopiConstTensorHandle_t handle,
+                         const AttentionOperand& like, int64_t width,
+                         AttentionOperand* operand) const {
     const TensorRef tensor = ref(handle);
     if (tensor.ndim == dimensions(layout)) {
       if (tensor.dtype != q.dtype) return diopiDtypeNotSupported;
       const bool fits = !is_joined(layout) || tensor.sizes[tensor.ndim - 1] == like.heads * width;
       if (fits) {
         DL_TRY(attention_operand(op, name, tensor, layout, like.heads, operand));
-        if (operand->beside(like) && operand->width == width) return diopiSuccess;
+        if (operand->equals_except_width(like) && operand->width == width) return diopiSuccess;
       }
     }
     return fail(op, "%s must have %lld samples, %lld heads and %lld rows of %lld", name,

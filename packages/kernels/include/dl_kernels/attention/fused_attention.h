@@ -14,33 +14,33 @@
 DL_KERNELS_BEGIN
 
 // Answer a workspace query with 0: scratch memory is allocated by the host, not the caller.
-inline bool tell_no_memory(int64_t* size) {
+inline bool answer_workspace_query(int64_t* size) {
   if (size == nullptr || *size >= 0) return false;
   *size = 0;
   return true;
 }
 
 // Position of a row's token in its sequence, and its slot in the cache.
-struct TokenPlace {
+struct TokenPosition {
   int64_t sample, position, slot;
   bool skipped;
 };
 
 // Positions for prompts of equal length that follow a history of equal length.
-struct PromptPlaces {
+struct PromptPositions {
   int64_t length, history;
-  DL_FN TokenPlace operator()(int64_t row) const {
+  DL_FN TokenPosition operator()(int64_t row) const {
     const int64_t position = history + row % length;
     return {row / length, position, position, false};
   }
 };
 
 // Positions for one new token of each sequence.
-struct NewTokenPlaces {
+struct NewTokenPositions {
   const Bool* finished;
   const int64_t *padding, *lengths;
   int64_t step, slots;
-  DL_FN TokenPlace operator()(int64_t n) const {
+  DL_FN TokenPosition operator()(int64_t n) const {
     // Unsigned arithmetic wraps around: padding may have any value.
     const uint64_t position = static_cast<uint64_t>(step) - 1 - static_cast<uint64_t>(padding[n]);
     return {n, static_cast<int64_t>(position), lengths[n] % slots, cast<bool>(finished[n])};
@@ -58,7 +58,7 @@ struct RunningLengthItem {
 // Lengths in AttentionShape's format: one query for each unfinished sequence, and its cached keys.
 struct TokenSequenceItem {
   int64_t* to;
-  NewTokenPlaces from;
+  NewTokenPositions from;
   int64_t batch;
   DL_FN void operator()(int64_t n) const {
     to[n] = to[2 * batch + n] = 0;
@@ -83,36 +83,36 @@ class TokenSequences {
     running_.reserve(launch, batch);
     each(launch, batch, 1, RunningLengthItem{running_.data(), given.data(), finished_.data()});
     DL_TRY(check_indexes(launch, op, running_.data(), batch, 0, int64_t{1} << 62, lengths_));
-    places_ = {finished_.data(), padding_.data(), lengths_.data(), step, slots};
+    positions_ = {finished_.data(), padding_.data(), lengths_.data(), step, slots};
     each(launch, batch, 4,
-         TokenSequenceItem{sequences_.reserve(launch, 4 * batch), places_, batch});
+         TokenSequenceItem{sequences_.reserve(launch, 4 * batch), positions_, batch});
     return diopiSuccess;
   }
 
-  const NewTokenPlaces& places() const { return places_; }
+  const NewTokenPositions& positions() const { return positions_; }
   const int64_t* lengths() const { return sequences_.data(); }
 
  private:
   Workspace<Bool> finished_;
   Workspace<int64_t> padding_, running_, sequences_;
   CheckedIndexes lengths_;
-  NewTokenPlaces places_{};
+  NewTokenPositions positions_{};
 };
 
 // Rotates a pair of adjacent elements in a head of queries or keys.
-template <class T, class Places>
+template <class T, class Positions>
 struct RotateItem {
   T* rows;
-  Places places;
+  Positions positions;
   int64_t heads, pairs, width, columns;
   double theta;
   DL_FN void operator()(int64_t item) const {
     const int64_t pair = item % pairs, h = item / pairs % heads, row = item / (pairs * heads);
-    const TokenPlace place = places(row);
-    if (place.skipped) return;
+    const TokenPosition token = positions(row);
+    if (token.skipped) return;
     using C = compute_t<T>;
     // float32 has too few digits for the angle of a large position.
-    const double angle = static_cast<double>(place.position) *
+    const double angle = static_cast<double>(token.position) *
                          std::pow(theta, -static_cast<double>(pair) / static_cast<double>(pairs));
     const C cosine = static_cast<C>(std::cos(angle)), sine = static_cast<C>(std::sin(angle));
     T* const at = rows + row * columns + h * width + 2 * pair;
@@ -122,19 +122,19 @@ struct RotateItem {
   }
 };
 
-template <class T, class Places>
+template <class T, class Positions>
 struct StoreItem {
   const T* rows;  // the first key of the first row
   Strided4<T> keys, values;
-  Places places;
+  Positions positions;
   int64_t heads, width, columns;
   DL_FN void operator()(int64_t item) const {
     const int64_t d = item % width, h = item / width % heads, row = item / (width * heads);
-    const TokenPlace place = places(row);
-    if (place.skipped) return;
+    const TokenPosition token = positions(row);
+    if (token.skipped) return;
     const T* const from = rows + row * columns + h * width + d;
-    keys.at(place.sample, h, place.slot)[d * keys.column] = from[0];
-    values.at(place.sample, h, place.slot)[d * values.column] = from[heads * width];
+    keys.at(token.sample, h, token.slot)[d * keys.column] = from[0];
+    values.at(token.sample, h, token.slot)[d * values.column] = from[heads * width];
   }
 };
 
@@ -211,16 +211,17 @@ struct FusedLayer {
     });
   }
 
-  template <class T, class Places>
+  template <class T, class Positions>
   void rotate_and_store(diopiContextHandle_t ctx, const Workspace<T>& rows,
-                        const Places& places) const {
+                        const Positions& positions) const {
     const Launch launch(ctx);
-    const int64_t turned = heads + key_heads;
-    each(launch, tokens() * turned * (rotated / 2), 64,
-         RotateItem<T, Places>{rows.data(), places, turned, rotated / 2, width, columns(), theta});
+    const int64_t rotated_heads = heads + key_heads;
+    each(launch, tokens() * rotated_heads * (rotated / 2), 64,
+         RotateItem<T, Positions>{rows.data(), positions, rotated_heads, rotated / 2, width,
+                                  columns(), theta});
     each(launch, tokens() * key_heads * width, 4,
-         StoreItem<T, Places>{rows.data() + heads * width, cache<T>(keys_), cache<T>(values_),
-                              places, key_heads, width, columns()});
+         StoreItem<T, Positions>{rows.data() + heads * width, cache<T>(keys_), cache<T>(values_),
+                                 positions, key_heads, width, columns()});
   }
 
   AttentionShape shape(int64_t queries, int64_t keys) const {

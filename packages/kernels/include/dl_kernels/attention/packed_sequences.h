@@ -6,13 +6,13 @@
 
 #include "dl_kernels/attention/attention_call.h"
 #include "dl_kernels/parallel/check.h"
-#include "dl_kernels/parallel/host_numbers.h"
+#include "dl_kernels/parallel/host_integers.h"
 
 DL_KERNELS_BEGIN
 
 // Check of cumulative lengths: they begin with 0, do not decrease or exceed the number of rows, and
 // no length exceeds `longest`.
-struct WrongEnd {
+struct InvalidEnd {
   const int64_t* ends;  // count + 1 entries, the first of which is 0
   int64_t count, rows, longest;
 
@@ -41,7 +41,7 @@ struct WrongEnd {
 // The first row and the length of a sequence, clamped to the existing rows even for invalid ends.
 struct SequenceItem {
   int64_t *starts, *lengths;
-  WrongEnd from;
+  InvalidEnd from;
   DL_FN void operator()(int64_t n) const {
     const int64_t rows = from.rows;
     const int64_t start = from.ends[n] < 0 ? 0 : from.ends[n] > rows ? rows : from.ends[n];
@@ -80,10 +80,10 @@ class PackedSequences {
     const Workspace<int64_t> both(launch, 2 * (ends_q.len + 1));
     const int64_t zero = 0, step = ends_q.len + 1;
     int64_t* const to = both.data();
-    put_numbers(launch, to, &zero, 1);
-    put_numbers(launch, to + 1, ends_q.data, ends_q.len);
-    put_numbers(launch, to + step, &zero, 1);
-    put_numbers(launch, to + step + 1, ends_k.data, ends_k.len);
+    copy_host_integers(launch, to, &zero, 1);
+    copy_host_integers(launch, to + 1, ends_q.data, ends_q.len);
+    copy_host_integers(launch, to + step, &zero, 1);
+    copy_host_integers(launch, to + step + 1, ends_k.data, ends_k.len);
     return open(ctx, call, ends_q.len, to, to + step, longest_q, longest_k);
   }
 
@@ -120,8 +120,8 @@ class PackedSequences {
     }
     const Launch launch(ctx);
     int64_t* const to = sequences_.reserve(launch, 4 * count);
-    put_numbers(launch, to, sequences.data(), 2 * count);
-    put_numbers(launch, to + 2 * count, sequences.data(), 2 * count);
+    copy_host_integers(launch, to, sequences.data(), 2 * count);
+    copy_host_integers(launch, to + 2 * count, sequences.data(), 2 * count);
     use(call, count, longest, longest);
     return diopiSuccess;
   }
@@ -145,10 +145,10 @@ class PackedSequences {
       return fail(call->op, "the longest sequences have %lld queries and %lld keys",
                   (long long)longest_q, (long long)longest_k);
     const Launch launch(ctx);
-    const WrongEnd sides[] = {{ends_q, count, call->inputs.q.rows, longest_q},
-                              {ends_k, count, call->inputs.k.rows, longest_k}};
+    const InvalidEnd sides[] = {{ends_q, count, call->inputs.q.rows, longest_q},
+                                {ends_k, count, call->inputs.k.rows, longest_k}};
     int64_t* const to = sequences_.reserve(launch, 4 * count);
-    for (const WrongEnd& side : sides) {
+    for (const InvalidEnd& side : sides) {
       DL_TRY(check_items(launch, call->op, count + 1, side));
       int64_t* const starts = to + (&side - sides) * 2 * count;
       each(launch, count, 4, SequenceItem{starts, starts + count, side});

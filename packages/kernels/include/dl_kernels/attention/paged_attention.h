@@ -6,7 +6,7 @@
 #include "dl_kernels/attention/token_attention.h"
 #include "dl_kernels/base/wide.h"
 #include "dl_kernels/index/indexes.h"
-#include "dl_kernels/parallel/host_numbers.h"
+#include "dl_kernels/parallel/host_integers.h"
 
 DL_KERNELS_BEGIN
 
@@ -71,21 +71,22 @@ class Pages {
     const DenseInput<int64_t> entries(ctx, op, table);
     DL_TRY(entries.status());
     lengths_.reserve(launch, shape->batch);
-    put_numbers(launch, lengths_.data(), lengths.data, shape->batch);
+    copy_host_integers(launch, lengths_.data(), lengths.data, shape->batch);
     const int64_t count = shape->batch * shape->columns;
     storage_.reserve(launch, count);
     each(launch, count, 2,
          PageItem{storage_.data(), entries.data(), lengths_.data(), shape->columns, table.sizes[1],
                   shape->block_size});
-    return check_indexes(launch, op, storage_.data(), count, 0, rows / shape->block_size, places_);
+    return check_indexes(launch, op, storage_.data(), count, 0, rows / shape->block_size,
+                         page_indices_);
   }
 
-  const int64_t* places() const { return places_.data(); }
+  const int64_t* page_indices() const { return page_indices_.data(); }
   const int64_t* lengths() const { return lengths_.data(); }
 
  private:
   Workspace<int64_t> lengths_, storage_;
-  CheckedIndexes places_;
+  CheckedIndexes page_indices_;
 };
 
 // A mask in which true hides a key.
@@ -116,14 +117,14 @@ struct PagedItem {
   C* out;
   const C* q;
   const T *k, *v;
-  const int64_t *places, *lengths;
+  const int64_t *page_indices, *lengths;
   PagedMask mask;
   PagedShape shape;
   C scale;
   DL_FN void operator()(int64_t item) const {
     const int64_t h = item % shape.heads, n = item / shape.heads, width = shape.width;
     const int64_t key_head = h / (shape.heads / shape.key_heads);
-    const int64_t* const pages = places + n * shape.columns;
+    const int64_t* const pages = page_indices + n * shape.columns;
     const auto row = [&](int64_t t) {
       const int64_t at = pages[t / shape.block_size] * shape.block_size + t % shape.block_size;
       return (at * shape.key_heads + key_head) * width;

@@ -31,23 +31,23 @@ DL_FN C dot(const C* a, const T* b, int64_t n) {
 // (2018).
 template <class C, class Score, class Value>
 DL_FN void attend(C* out, int64_t n, int64_t count, const Score& score, const Value& value) {
-  C top = -INFINITY, total = 0;
+  C running_max = -INFINITY, normalizer = 0;
   for (int64_t i = 0; i < n; ++i) out[i] = 0;
   for (int64_t t = 0; t < count; ++t) {
     const C s = score(t);
     if (s == -INFINITY) continue;
-    if (!(s <= top)) {
-      const C factor = std::exp(top - s);
-      total *= factor;
-      for (int64_t i = 0; i < n; ++i) out[i] *= factor;
-      top = s;
+    if (!(s <= running_max)) {
+      const C correction = std::exp(running_max - s);
+      normalizer *= correction;
+      for (int64_t i = 0; i < n; ++i) out[i] *= correction;
+      running_max = s;
     }
-    const C weight = std::exp(s - top);
+    const C weight = std::exp(s - running_max);
     const auto* const row = value(t);
-    total += weight;
+    normalizer += weight;
     for (int64_t i = 0; i < n; ++i) out[i] += weight * cast<C>(row[i]);
   }
-  for (int64_t i = 0; i < n && total != 0; ++i) out[i] /= total;
+  for (int64_t i = 0; i < n && normalizer != 0; ++i) out[i] /= normalizer;
 }
 
 // Zeros for columns and rows that belong to no sequence.

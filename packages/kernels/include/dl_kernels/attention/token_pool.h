@@ -12,12 +12,13 @@ DL_KERNELS_BEGIN
 // Finds the tokens of each sequence: the pool rows named by the last `length` of the first
 // `longest` entries of its row of `table`, and the columns of their scores, which begin at `start`.
 struct PoolItem {
-  int64_t *places, *ends;
+  int64_t *rows_of_tokens, *ends;
   const int64_t *table, *starts, *lengths;
   int64_t longest, columns;
   DL_FN void operator()(int64_t n) const {
     for (int64_t t = 0; t < longest; ++t)
-      places[n * longest + t] = t < lengths[n] ? table[n * columns + longest - lengths[n] + t] : 0;
+      rows_of_tokens[n * longest + t] =
+          t < lengths[n] ? table[n * columns + longest - lengths[n] + t] : 0;
     // The end of the scores; negative if they begin before the first column.
     ends[n] = starts[n] < 0 ? -1 : starts[n] + lengths[n];
   }
@@ -51,45 +52,48 @@ class TokenPool {
     lengths_storage_.reserve(launch, batch);
     each(launch, batch, 1, KeepItem{lengths_storage_.data(), given.data()});
     DL_TRY(check_indexes(launch, op, lengths_storage_.data(), batch, 0, longest + 1, lengths_));
-    places_storage_.reserve(launch, batch * longest);
+    token_rows_storage_.reserve(launch, batch * longest);
     ends_storage_.reserve(launch, batch);
     each(launch, batch, longest,
-         PoolItem{places_storage_.data(), ends_storage_.data(), table.data(), begin.data(),
+         PoolItem{token_rows_storage_.data(), ends_storage_.data(), table.data(), begin.data(),
                   lengths_.data(), longest, t.sizes[1]});
     DL_TRY(check_indexes(launch, op, ends_storage_.data(), batch, 0, scores + 1, ends_));
-    return check_indexes(launch, op, places_storage_.data(), batch * longest, 0, rows, places_);
+    return check_indexes(launch, op, token_rows_storage_.data(), batch * longest, 0, rows,
+                         token_rows_);
   }
 
-  const int64_t* places() const { return places_.data(); }
+  const int64_t* token_rows() const { return token_rows_.data(); }
   const int64_t* lengths() const { return lengths_.data(); }
   const int64_t* ends() const { return ends_.data(); }
 
  private:
-  Workspace<int64_t> lengths_storage_, places_storage_, ends_storage_;
-  CheckedIndexes lengths_, ends_, places_;
+  Workspace<int64_t> lengths_storage_, token_rows_storage_, ends_storage_;
+  CheckedIndexes lengths_, ends_, token_rows_;
 };
 
 template <class C>
 struct PutRowItem {
   C* out;
   const C* rows;
-  const int64_t* places;
+  const int64_t* rows_of_tokens;
   int64_t width;
-  DL_FN void operator()(int64_t i) const { out[places[i / width] * width + i % width] = rows[i]; }
+  DL_FN void operator()(int64_t i) const {
+    out[rows_of_tokens[i / width] * width + i % width] = rows[i];
+  }
 };
 
 template <class C>
 struct TokenScoreItem {
   C* out;
   const C *q, *k;
-  const int64_t *places, *lengths, *ends;
+  const int64_t *rows_of_tokens, *lengths, *ends;
   int64_t heads, width, longest, scores;
   C scale;
   DL_FN void operator()(int64_t item) const {
     const int64_t t = item % longest, h = item / longest % heads, n = item / (longest * heads);
     // Lengths and ends are checked separately: if one is invalid, they may be inconsistent.
     if (t >= lengths[n] || ends[n] < lengths[n]) return;
-    const C* const key = k + (places[n * longest + t] * heads + h) * width;
+    const C* const key = k + (rows_of_tokens[n * longest + t] * heads + h) * width;
     out[h * scores + ends[n] - lengths[n] + t] =
         dot(q + (n * heads + h) * width, key, width) * scale;
   }
@@ -99,12 +103,12 @@ template <class C>
 struct TokenReduceItem {
   C* out;
   const C *logits, *v;
-  const int64_t *places, *lengths, *ends;
+  const int64_t *rows_of_tokens, *lengths, *ends;
   int64_t heads, width, longest, scores;
   DL_FN void operator()(int64_t item) const {
     const int64_t h = item % heads, n = item / heads;
     const C* const from = logits + h * scores + ends[n] - lengths[n];
-    const int64_t* const rows = places + n * longest;
+    const int64_t* const rows = rows_of_tokens + n * longest;
     attend(
         out + item * width, width, ends[n] < lengths[n] ? 0 : lengths[n],
         [&](int64_t t) { return from[t]; },

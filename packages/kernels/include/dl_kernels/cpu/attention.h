@@ -22,45 +22,46 @@ inline constexpr int64_t kKeyBlock = 128;
 // Running softmax of a block of queries.
 template <class C>
 struct RunningSoftmax {
-  C top[kQueryBlock], sum[kQueryBlock], correction[kQueryBlock];
+  C running_max[kQueryBlock], normalizer[kQueryBlock], correction[kQueryBlock];
 
   void start() {
     for (int64_t i = 0; i < kQueryBlock; ++i) {
-      top[i] = -std::numeric_limits<C>::infinity();
-      sum[i] = C(0);
+      running_max[i] = -std::numeric_limits<C>::infinity();
+      normalizer[i] = C(0);
     }
   }
 
   // Turn scores into weights relative to the new maximum.
   void take(C* scores, int64_t keys, int64_t columns) {
-    alignas(64) C now[kQueryBlock], fresh[kQueryBlock];
+    alignas(64) C new_max[kQueryBlock], block_sum[kQueryBlock];
     for (int64_t i = 0; i < columns; ++i) {
-      now[i] = top[i];
-      fresh[i] = C(0);
+      new_max[i] = running_max[i];
+      block_sum[i] = C(0);
     }
     for (int64_t k = 0; k < keys; ++k) {
       const C* line = scores + k * kQueryBlock;
       DL_VECTOR_LOOP
-      for (int64_t i = 0; i < columns; ++i) now[i] = max_nan(now[i], line[i]);
+      for (int64_t i = 0; i < columns; ++i) new_max[i] = max_nan(new_max[i], line[i]);
     }
     for (int64_t i = 0; i < columns; ++i) {
-      correction[i] = top[i];
-      top[i] = now[i];
+      correction[i] = running_max[i];
+      running_max[i] = new_max[i];
       // If every key so far is masked, the maximum is -infinity and must not be subtracted.
-      now[i] = now[i] == -std::numeric_limits<C>::infinity() ? C(0) : now[i];
+      new_max[i] = new_max[i] == -std::numeric_limits<C>::infinity() ? C(0) : new_max[i];
     }
     DL_VECTOR_LOOP
-    for (int64_t i = 0; i < columns; ++i) correction[i] = math::exp(correction[i] - now[i]);
+    for (int64_t i = 0; i < columns; ++i) correction[i] = math::exp(correction[i] - new_max[i]);
     for (int64_t k = 0; k < keys; ++k) {
       C* line = scores + k * kQueryBlock;
       DL_VECTOR_LOOP
       for (int64_t i = 0; i < columns; ++i) {
-        const C weight = math::exp(line[i] - now[i]);
+        const C weight = math::exp(line[i] - new_max[i]);
         line[i] = weight;
-        fresh[i] += weight;
+        block_sum[i] += weight;
       }
     }
-    for (int64_t i = 0; i < columns; ++i) sum[i] = sum[i] * correction[i] + fresh[i];
+    for (int64_t i = 0; i < columns; ++i)
+      normalizer[i] = normalizer[i] * correction[i] + block_sum[i];
   }
 };
 
@@ -151,8 +152,8 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
           const Strided4<T> results = shape.query_rows(n, out);
           const Strided4<C> logs = shape.query_rows(n, lse);
           for (int64_t i = 0; i < count; ++i) {
-            const C sum = softmax.sum[i];
-            const C factor = sum == C(0) ? C(0) : C(1) / sum;
+            const C normalizer = softmax.normalizer[i];
+            const C factor = normalizer == C(0) ? C(0) : C(1) / normalizer;
             const C* from = sums + i * value_width;
             T* to = results.at(n, h, query + i);
             if (first) {
@@ -164,7 +165,8 @@ void attention(const Launch& launch, const AttentionShape& shape, const Strided4
               for (int64_t d = 0; d < shape.value_width; ++d)
                 to[d * out.column] = cast<T>(from[d] * factor);
             }
-            if (logs.data != nullptr) *logs.at(n, h, query + i) = softmax.top[i] + std::log(sum);
+            if (logs.data != nullptr)
+              *logs.at(n, h, query + i) = softmax.running_max[i] + std::log(normalizer);
           }
         }
       });

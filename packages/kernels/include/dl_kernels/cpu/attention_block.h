@@ -109,10 +109,11 @@ void add_distances(const AttentionShape& shape, C slope, int64_t query, int64_t 
                    int64_t key, int64_t keys, C* scores) {
   for (int64_t k = 0; k < keys; ++k) {
     C* line = scores + k * kQueryBlock;
-    const int64_t apart = query + shape.shift() - key - k;
+    const int64_t signed_distance = query + shape.shift() - key - k;
     DL_VECTOR_LOOP
     for (int64_t i = 0; i < queries; ++i) {
-      const int64_t distance = apart + i < 0 ? -(apart + i) : apart + i;
+      const int64_t distance =
+          signed_distance + i < 0 ? -(signed_distance + i) : signed_distance + i;
       line[i] -= slope * static_cast<C>(distance);
     }
   }

@@ -26,10 +26,10 @@ void row_scores(const T* k, int64_t row, int64_t count, int64_t width, const C* 
     const int64_t whole = width / kLanes * kLanes;
     const C* rest = q + (whole == width ? 0 : whole + kLanes - width);
     for (int64_t i = 0; i < count; ++i) {
-      C sum = 0;
-      for (int64_t d = 0; d < whole; ++d) sum += cast<C>(k[i * row + d]) * q[d];
-      for (int64_t d = whole; d < width; ++d) sum += cast<C>(k[i * row + d]) * rest[d];
-      scores[i] = sum;
+      C normalizer = 0;
+      for (int64_t d = 0; d < whole; ++d) normalizer += cast<C>(k[i * row + d]) * q[d];
+      for (int64_t d = whole; d < width; ++d) normalizer += cast<C>(k[i * row + d]) * rest[d];
+      scores[i] = normalizer;
     }
     return;
   }
@@ -46,14 +46,14 @@ void mask_row(const AttentionMask& mask, int64_t n, int64_t h, int64_t key, int6
               C* scores) {
   const int64_t start = n * mask.batch + h * mask.head + key * mask.column;
   const auto hide = [&](bool hidden) {
-    const Bool* from = static_cast<const Bool*>(mask.data) + start;
+    const Bool* shift = static_cast<const Bool*>(mask.data) + start;
     for (int64_t i = 0; i < count; ++i) {
-      if (cast<bool>(from[i * mask.column]) == hidden)
+      if (cast<bool>(shift[i * mask.column]) == hidden)
         scores[i] = -std::numeric_limits<C>::infinity();
     }
   };
-  const auto add = [&](const auto* from) {
-    for (int64_t i = 0; i < count; ++i) scores[i] += cast<C>(from[start + i * mask.column]);
+  const auto add = [&](const auto* shift) {
+    for (int64_t i = 0; i < count; ++i) scores[i] += cast<C>(shift[start + i * mask.column]);
   };
   switch (mask.kind) {
     case MaskKind::none:
@@ -100,26 +100,27 @@ void attend_row(const AttentionShape& shape, const AttentionShape& own, int64_t 
   row_scores(shape.key_rows(n, k).at(n, kh, first), k.row, count, own.width, query, scores);
   mask_row<T>(mask, n, h, first, count, scores);
   const C slope = mask.slopes == nullptr ? C(0) : static_cast<C>(mask.slope(n, h));
-  C top = -std::numeric_limits<C>::infinity(), sum = 0;
+  C max_score = -std::numeric_limits<C>::infinity(), normalizer = 0;
   for (int64_t i = 0; i < count; ++i) {
-    const int64_t apart = own.shift() - first - i;
-    if (mask.slopes != nullptr) scores[i] -= slope * static_cast<C>(apart < 0 ? -apart : apart);
-    top = max_nan(top, scores[i]);
+    const int64_t distance = own.shift() - first - i;
+    if (mask.slopes != nullptr)
+      scores[i] -= slope * static_cast<C>(distance < 0 ? -distance : distance);
+    max_score = max_nan(max_score, scores[i]);
   }
   // If every key is masked, the maximum is -infinity and must not be subtracted.
-  const C from = top == -std::numeric_limits<C>::infinity() ? C(0) : top;
+  const C shift = max_score == -std::numeric_limits<C>::infinity() ? C(0) : max_score;
   DL_VECTOR_LOOP
-  for (int64_t i = 0; i < count; ++i) scores[i] = math::exp(scores[i] - from);
-  for (int64_t i = 0; i < count; ++i) sum += scores[i];
+  for (int64_t i = 0; i < count; ++i) scores[i] = math::exp(scores[i] - shift);
+  for (int64_t i = 0; i < count; ++i) normalizer += scores[i];
   for (int64_t d = 0; d < own.value_width; ++d) sums[d] = 0;
   add_products(1, own.value_width, count, Matrix<const C>{scores, 0, 1},
                shape.key_rows(n, v).at(n, kh, first), v.row, sums, own.value_width);
-  const C factor = sum == C(0) ? C(0) : C(1) / sum;
+  const C factor = normalizer == C(0) ? C(0) : C(1) / normalizer;
   T* to = shape.query_rows(n, out).at(n, h, 0);
   for (int64_t d = 0; d < own.value_width; ++d)
     to[d * out.column] = count == 0 ? cast<T>(C(0)) : cast<T>(sums[d] * factor);
   const Strided4<C> logs = shape.query_rows(n, lse);
-  if (logs.data != nullptr) *logs.at(n, h, 0) = top + std::log(sum);
+  if (logs.data != nullptr) *logs.at(n, h, 0) = max_score + std::log(normalizer);
 }
 
 }  // namespace detail

@@ -163,12 +163,12 @@ class SmoothFourier {
     const detail::LaneFourier<R> down(launch_, height, forward_), across(launch_, width, forward_);
     const detail::RootsOfLength root(launch_, n, forward_);
     // Twiddle factors exp(∓2πi · a · lane / n).
-    const Workspace<Lanes> turns(launch_, height);
+    const Workspace<Lanes> column_twiddles(launch_, height);
     for (int64_t a = 0; a < height; ++a) {
       for (int lane = 0; lane < kLanes; ++lane) {
         const Complex<double> value = root(a * lane % n);
-        turns.data()[a].re[lane] = static_cast<R>(value.re);
-        turns.data()[a].im[lane] = static_cast<R>(value.im);
+        column_twiddles.data()[a].re[lane] = static_cast<R>(value.re);
+        column_twiddles.data()[a].im[lane] = static_cast<R>(value.im);
       }
     }
     const Workspace<T> between(launch_, rows * n);
@@ -179,8 +179,8 @@ class SmoothFourier {
       T* const y = between.data() + row * n + b;
       for (int64_t a = 0; a < height; ++a) {
         const Complex<double> value = root(a * b % n);
-        const Complex<R> turn{static_cast<R>(value.re), static_cast<R>(value.im)};
-        (found[a] * turn * turns.data()[a]).store(y + a * width, count);
+        const Complex<R> row_twiddle{static_cast<R>(value.re), static_cast<R>(value.im)};
+        (found[a] * row_twiddle * column_twiddles.data()[a]).store(y + a * width, count);
       }
     });
     over_groups(rows, height, width, [&](Lanes* lanes, int64_t row, int64_t a, int count) {

@@ -46,7 +46,7 @@ struct ComplexLanes {
   }
   friend ComplexLanes operator*(const ComplexLanes& a, R b) { return {a.re * b, a.im * b}; }
   // Multiply by `scale` · i.
-  ComplexLanes turned(R scale) const { return {im * -scale, re * scale}; }
+  ComplexLanes times_i(R scale) const { return {im * -scale, re * scale}; }
 
   // Load `count` adjacent numbers; other lanes are 0.
   void load(const Complex<R>* from, int count) {
@@ -54,8 +54,8 @@ struct ComplexLanes {
       Vector low, high;
       std::memcpy(&low, from, sizeof(Vector));
       std::memcpy(&high, from + kCount / 2, sizeof(Vector));
-      re = __builtin_shuffle(low, high, places(0, 2));
-      im = __builtin_shuffle(low, high, places(1, 2));
+      re = __builtin_shuffle(low, high, lane_indices(0, 2));
+      im = __builtin_shuffle(low, high, lane_indices(1, 2));
       return;
     }
     *this = ComplexLanes{};
@@ -78,7 +78,7 @@ struct ComplexLanes {
  private:
   using Index = std::conditional_t<sizeof(R) == 4, int32_t, int64_t>;
   typedef Index Indexes __attribute__((vector_size(kBytes)));
-  static Indexes places(int first, int step) {
+  static Indexes lane_indices(int first, int step) {
     Indexes result;
     for (int i = 0; i < kCount; ++i) result[i] = first + i * step;
     return result;
@@ -99,16 +99,16 @@ struct RowsOfLanes {
   int count;
 
   void load(Lanes* to, const T* from) const {
-    const T* const row = from + place(0);
+    const T* const row = from + offset_of(0);
     if (inner == 1) {
       if (count < Lanes::kCount) std::memset(static_cast<void*>(to), 0, n * sizeof(Lanes));
       transpose_tile(sizeof(R), to, Lanes::kCount, row, 2 * n, 2 * n, count);
-    } else if (are_side_by_side()) {
+    } else if (are_adjacent()) {
       for (int64_t j = 0; j < n; ++j) to[j].load(row + j * inner, count);
     } else {
       std::memset(static_cast<void*>(to), 0, n * sizeof(Lanes));
       for (int lane = 0; lane < count; ++lane) {
-        const T* const x = from + place(lane);
+        const T* const x = from + offset_of(lane);
         for (int64_t j = 0; j < n; ++j) {
           to[j].re[lane] = x[j * inner].re;
           to[j].im[lane] = x[j * inner].im;
@@ -118,25 +118,25 @@ struct RowsOfLanes {
   }
 
   void store(T* to, const Lanes* from) const {
-    T* const row = to + place(0);
+    T* const row = to + offset_of(0);
     if (inner == 1) {
       transpose_tile(sizeof(R), row, 2 * n, from, Lanes::kCount, count, 2 * n);
-    } else if (are_side_by_side()) {
+    } else if (are_adjacent()) {
       for (int64_t j = 0; j < n; ++j) from[j].store(row + j * inner, count);
     } else {
       for (int lane = 0; lane < count; ++lane) {
-        T* const y = to + place(lane);
+        T* const y = to + offset_of(lane);
         for (int64_t j = 0; j < n; ++j) y[j * inner] = {from[j].re[lane], from[j].im[lane]};
       }
     }
   }
 
  private:
-  int64_t place(int lane) const {
+  int64_t offset_of(int lane) const {
     const int64_t row = first + lane;
     return row / inner * n * inner + row % inner;
   }
-  bool are_side_by_side() const { return first % inner + count <= inner; }
+  bool are_adjacent() const { return first % inner + count <= inner; }
 };
 
 // One Stockham stage: `known` sub-transforms become radix times as many. Element (k, i) of the
@@ -155,16 +155,16 @@ struct RadixStage {
   void run() const {
     const int radix = kRadix == 0 ? any_radix : kRadix;
     const int64_t part = n / known / radix, step = known * part;
-    Complex<R> turns[kRadix == 0 ? kLargestRadix : kRadix];
+    Complex<R> twiddles[kRadix == 0 ? kLargestRadix : kRadix];
     for (int64_t k = 0; k < known; ++k) {
-      for (int q = 1; q < radix; ++q) turns[q] = roots[part * q * k];
+      for (int q = 1; q < radix; ++q) twiddles[q] = roots[part * q * k];
       const ComplexLanes<R>* const x = from + k * part * radix;
       ComplexLanes<R>* const y = to + k * part;
       for (int64_t i = 0; i < part; ++i) {
         ComplexLanes<R> parts[kRadix == 0 ? kLargestRadix : kRadix];
         parts[0] = x[i];
         for (int q = 1; q < radix; ++q) {
-          parts[q] = k == 0 ? x[q * part + i] : x[q * part + i] * turns[q];
+          parts[q] = k == 0 ? x[q * part + i] : x[q * part + i] * twiddles[q];
         }
         if constexpr (kRadix == 2) {
           y[i] = parts[0] + parts[1];
@@ -172,7 +172,7 @@ struct RadixStage {
         } else if constexpr (kRadix == 4) {
           const auto even = parts[0] + parts[2], odd = parts[1] + parts[3];
           const auto left = parts[0] - parts[2];
-          const auto quarter = (parts[1] - parts[3]).turned(-sign);
+          const auto quarter = (parts[1] - parts[3]).times_i(-sign);
           y[i] = even + odd;
           y[step + i] = left + quarter;
           y[2 * step + i] = even - odd;
@@ -206,7 +206,7 @@ struct RadixStage {
         even = even + parts[q] * root.re;
         other = other + parts[radix - q] * root.im;
       }
-      other = other.turned(R(1));
+      other = other.times_i(R(1));
       y[u * step] = even + other;
       y[(radix - u) * step] = even - other;
     }

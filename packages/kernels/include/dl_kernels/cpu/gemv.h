@@ -160,9 +160,9 @@ struct Gemv {
     static constexpr Word source(int i, int half) {
       if (kBytes < 16) {
         constexpr int unit = kBytes < 16 ? kBytes / sizeof(Word) : 1;
-        const int place = i % kLane / unit;
-        return static_cast<Word>(place % 2 * kWords + i / kLane * kLane + place / 2 * unit +
-                                 i % unit + half * kLane / 2);
+        const int unit_index = i % kLane / unit;
+        return static_cast<Word>(unit_index % 2 * kWords + i / kLane * kLane +
+                                 unit_index / 2 * unit + i % unit + half * kLane / 2);
       }
       constexpr int part = kWords > kLane ? kWords / 2 : kLane;
       return static_cast<Word>(i / part * kWords + i % part / kLane * 2 * kLane + i % kLane +

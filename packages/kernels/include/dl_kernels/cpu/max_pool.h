@@ -16,7 +16,7 @@ namespace detail {
 
 // Running maxima of adjacent outputs, and the cells of the plane that hold them.
 template <class C>
-struct MaximaSoFar {
+struct RunningMaxima {
   static constexpr int64_t kWidth = 64;
   alignas(64) C best[kWidth];
   alignas(64) int32_t cell[kWidth];
@@ -25,25 +25,25 @@ struct MaximaSoFar {
 // Restrict [*begin, *end) to the outputs whose window contains its position `shift` on the axis.
 DL_FN void clip_outputs(const Axis& axis, int64_t shift, int64_t* begin, int64_t* end) {
   const int64_t first = shift < 0 ? (axis.stride - 1 - shift) / axis.stride : 0;
-  const int64_t room = axis.input - 1 - shift;
-  const int64_t behind = room < 0 ? 0 : room / axis.stride + 1;
+  const int64_t last = axis.input - 1 - shift;
+  const int64_t end_of_range = last < 0 ? 0 : last / axis.stride + 1;
   *begin = *begin < first ? first : *begin;
-  *end = *end < behind ? *end : behind;
+  *end = *end < end_of_range ? *end : end_of_range;
 }
 
 // The window positions [*begin, *end) that some of the outputs [first, first + count) have on the
 // axis.
 inline void clip_taps(const Axis& axis, int64_t first, int64_t count, int64_t* begin,
                       int64_t* end) {
-  const int64_t before = -axis.start(first + count - 1), room = axis.input - 1 - axis.start(first);
+  const int64_t before = -axis.start(first + count - 1), last = axis.input - 1 - axis.start(first);
   *begin = before > 0 ? (before + axis.dilation - 1) / axis.dilation : 0;
-  *end = room < 0 ? 0 : room / axis.dilation + 1;
+  *end = last < 0 ? 0 : last / axis.dilation + 1;
   *end = *end < axis.kernel ? *end : axis.kernel;
 }
 
 template <class T, class C>
 void take_line(const Axis& axis, const T* plane, int64_t line, int64_t first, int64_t count,
-               MaximaSoFar<C>* maxima) {
+               RunningMaxima<C>* maxima) {
   int64_t first_tap, last_tap;
   clip_taps(axis, first, count, &first_tap, &last_tap);
   for (int64_t tap = first_tap; tap < last_tap; ++tap) {
@@ -72,7 +72,7 @@ void max_pool_row(const MaxPoolRow<T>& rows, int64_t row) {
   const Window z = rows.zs[row / ay.output % az.output], y = rows.ys[row % ay.output];
   const T* plane = rows.in + row / (ay.output * az.output) * planes.input_cells();
   const bool some = z.begin < z.end && y.begin < y.end;
-  MaximaSoFar<C> maxima;
+  RunningMaxima<C> maxima;
   for (int64_t first = 0; first < ax.output; first += maxima.kWidth) {
     const int64_t count = ax.output - first < maxima.kWidth ? ax.output - first : maxima.kWidth;
     for (int64_t i = 0; i < count; ++i) {
@@ -90,9 +90,9 @@ void max_pool_row(const MaxPoolRow<T>& rows, int64_t row) {
     DL_VECTOR_LOOP
     for (int64_t i = 0; i < count; ++i) values[i] = cast<T>(maxima.best[i]);
     if (rows.positions == nullptr) continue;
-    int64_t* places = rows.positions + row * ax.output + first;
+    int64_t* to = rows.positions + row * ax.output + first;
     DL_VECTOR_LOOP
-    for (int64_t i = 0; i < count; ++i) places[i] = maxima.cell[i];
+    for (int64_t i = 0; i < count; ++i) to[i] = maxima.cell[i];
   }
 }
 

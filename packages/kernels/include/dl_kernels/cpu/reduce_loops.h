@@ -48,9 +48,9 @@ inline constexpr int64_t kShortRow = 64;
 
 // Trait of reducers that process pieces of adjacent elements as a whole, such as MomentsReducer.
 template <class R, class = void>
-struct SeesWholePieces : std::false_type {};
+struct ReducesWholePieces : std::false_type {};
 template <class R>
-struct SeesWholePieces<R, std::void_t<typename R::WholePieces>> : std::true_type {};
+struct ReducesWholePieces<R, std::void_t<typename R::WholePieces>> : std::true_type {};
 
 // The same along rows only, as in MaxReducer.
 template <class R, class C, class = void>
@@ -79,7 +79,7 @@ __attribute__((noinline)) typename R::Wide exact_piece(const R& r, const T* from
 
 template <class C, class T, class R>
 __attribute__((noinline)) auto reduce_piece(const R& r, const T* from, int64_t n) {
-  if constexpr (SeesWholePieces<R>::value) {
+  if constexpr (ReducesWholePieces<R>::value) {
     return r.piece(Block(), from, n);
   } else if constexpr (HasRowPieces<R, T>::value) {
     return r.row_piece(from, n);
@@ -106,7 +106,7 @@ typename R::Wide reduce_line(const R& r, const I* from, int64_t step, int64_t n)
   using Wide = typename R::Wide;
   Wide total = r.start;
   // Half is converted by instructions that need a buffer.
-  if constexpr (!std::is_same_v<I, Half> && !(kIsHalf<I> && SeesWholePieces<R>::value)) {
+  if constexpr (!std::is_same_v<I, Half> && !(kIsHalf<I> && ReducesWholePieces<R>::value)) {
     if (step == 1) {
       for (int64_t begin = 0; begin < n; begin += kPiece) {
         const int64_t count = n - begin < kPiece ? n - begin : kPiece;
@@ -320,7 +320,7 @@ void reduce_columns(const Launch& launch, const R& r, const ReducePlan& plan, co
       at = tile;
     }
     for (int64_t j = 0; j < kColumns; ++j) total[j] = r.start;
-    if constexpr (SeesWholePieces<R>::value) {
+    if constexpr (ReducesWholePieces<R>::value) {
       reduce_column_pieces(r, across, at, width, start, stop, total);
     } else {
       reduce_columns_part(r, across, at, width, start, stop, total);

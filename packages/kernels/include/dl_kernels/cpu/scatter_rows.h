@@ -22,8 +22,8 @@ void scatter_rows(const Launch& launch, const DimPlan<3>& plan, A* target, const
   const int64_t n = plan.n, lines = rows.shape[inner];
   const int64_t step_a = plan.step[0], step_s = plan.step[1], step_i = plan.step[2];
   const int64_t next_s = rows.strides[1][inner], next_i = rows.strides[2][inner];
-  const bool side_by_side = rows.strides[0][inner] == 1 && lines > 1;
-  if (!side_by_side) {
+  const bool adjacent = rows.strides[0][inner] == 1 && lines > 1;
+  if (!adjacent) {
     launch.parallel_for(rows.numel, grain_for(n), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         int64_t offsets[3];
@@ -32,8 +32,8 @@ void scatter_rows(const Launch& launch, const DimPlan<3>& plan, A* target, const
         const T* from = source + offsets[1];
         const int64_t* at = index + offsets[2];
         for (int64_t i = 0; i < n; ++i) {
-          A& place = to[at[i * step_i] * step_a];
-          place = combine(place, cast<A>(from[i * step_s]));
+          A& target = to[at[i * step_i] * step_a];
+          target = combine(target, cast<A>(from[i * step_s]));
         }
       }
     });
@@ -62,8 +62,8 @@ void scatter_rows(const Launch& launch, const DimPlan<3>& plan, A* target, const
           }
         } else {
           for (int64_t j = 0; j < width; ++j) {
-            A& place = to[j + at[j * next_i] * step_a];
-            place = combine(place, cast<A>(from[j * next_s]));
+            A& target = to[j + at[j * next_i] * step_a];
+            target = combine(target, cast<A>(from[j * next_s]));
           }
         }
       }

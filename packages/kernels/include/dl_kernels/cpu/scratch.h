@@ -81,10 +81,10 @@ class ScratchCache {
   static constexpr bool kKeeps = true;
 #endif
 
-  ScratchBlock remove(int place) {
-    const ScratchBlock found = blocks_[place];
+  ScratchBlock remove(int index) {
+    const ScratchBlock found = blocks_[index];
     --count_;
-    std::memmove(blocks_ + place, blocks_ + place + 1, (count_ - place) * sizeof(ScratchBlock));
+    std::memmove(blocks_ + index, blocks_ + index + 1, (count_ - index) * sizeof(ScratchBlock));
     kept_ -= found.bytes;
     return found;
   }

@@ -25,15 +25,15 @@ template <class T, class O, bool Log>
 __attribute__((noinline)) void softmax_columns(int64_t n, O* out, int64_t to, const T* in,
                                                int64_t from, int64_t width) {
   using C = compute_t<T>;
-  alignas(64) C top[kSoftmaxColumns], total[kSoftmaxColumns];
+  alignas(64) C row_max[kSoftmaxColumns], normalizer[kSoftmaxColumns];
   for (int64_t j = 0; j < width; ++j) {
-    top[j] = lowest<C>();
-    total[j] = 0;
+    row_max[j] = lowest<C>();
+    normalizer[j] = 0;
   }
   for (int64_t i = 0; i < n; ++i) {
     const T* x = in + i * from;
     DL_VECTOR_LOOP
-    for (int64_t j = 0; j < width; ++j) top[j] = max_nan(top[j], cast<C>(x[j]));
+    for (int64_t j = 0; j < width; ++j) row_max[j] = max_nan(row_max[j], cast<C>(x[j]));
   }
   // An output of the compute type stores the exponentials in the first pass.
   constexpr bool kKept = !Log && std::is_same_v<O, C>;
@@ -42,23 +42,24 @@ __attribute__((noinline)) void softmax_columns(int64_t n, O* out, int64_t to, co
     O* y = out + i * to;
     DL_VECTOR_LOOP
     for (int64_t j = 0; j < width; ++j) {
-      const C power = math::exp(cast<C>(x[j]) - top[j]);
-      total[j] += power;
-      if constexpr (kKept) y[j] = power;
+      const C exponential = math::exp(cast<C>(x[j]) - row_max[j]);
+      normalizer[j] += exponential;
+      if constexpr (kKept) y[j] = exponential;
     }
   }
   DL_VECTOR_LOOP
-  for (int64_t j = 0; j < width; ++j) total[j] = Log ? math::log(total[j]) : C(1) / total[j];
+  for (int64_t j = 0; j < width; ++j)
+    normalizer[j] = Log ? math::log(normalizer[j]) : C(1) / normalizer[j];
   for (int64_t i = 0; i < n; ++i) {
     const T* x = in + i * from;
     O* y = out + i * to;
     DL_VECTOR_LOOP
     for (int64_t j = 0; j < width; ++j) {
       if constexpr (kKept) {
-        y[j] *= total[j];
+        y[j] *= normalizer[j];
       } else {
-        const C shifted = cast<C>(x[j]) - top[j];
-        y[j] = cast<O>(Log ? shifted - total[j] : math::exp(shifted) * total[j]);
+        const C shifted = cast<C>(x[j]) - row_max[j];
+        y[j] = cast<O>(Log ? shifted - normalizer[j] : math::exp(shifted) * normalizer[j]);
       }
     }
   }
@@ -89,7 +90,7 @@ __attribute__((noinline)) void softmax_backward_columns(int64_t n, I* grad_input
   }
 }
 
-enum class Across { no, as_they_lie, transposed };
+enum class Across { no, in_place, transposed };
 
 // Arrangement of all tensors' rows across the lanes.
 template <int N>
@@ -101,7 +102,7 @@ Across rows_across(const DimPlan<N>& plan) {
     adjacent = adjacent && plan.rows.strides[k][inner] == 1 && plan.step[k] != 1;
     dense = dense && plan.step[k] == 1 && plan.rows.strides[k][inner] != 1;
   }
-  return adjacent ? Across::as_they_lie : dense ? Across::transposed : Across::no;
+  return adjacent ? Across::in_place : dense ? Across::transposed : Across::no;
 }
 
 // Call run(offsets, width) for every group of adjacent rows.
@@ -153,7 +154,7 @@ bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, co
   const auto& steps = plan.rows.strides;
   const int inner = plan.rows.ndim - 1;
   for_columns(launch, plan, [&](const int64_t* at, int64_t width) {
-    if (across == Across::as_they_lie) {
+    if (across == Across::in_place) {
       softmax_columns<T, O, Log>(n, out + at[0], plan.step[0], in + at[1], plan.step[1], width);
       return;
     }
@@ -178,7 +179,7 @@ bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I
   const auto& steps = plan.rows.strides;
   const int inner = plan.rows.ndim - 1;
   for_columns(launch, plan, [&](const int64_t* at, int64_t width) {
-    if (across == Across::as_they_lie) {
+    if (across == Across::in_place) {
       softmax_backward_columns<T, I, Log>(n, grad_input + at[0], plan.step[0], grad_output + at[1],
                                           plan.step[1], output + at[2], plan.step[2], width);
       return;

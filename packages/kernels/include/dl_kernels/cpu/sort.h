@@ -55,13 +55,13 @@ void store_items(const sort_item_t<T>* items, int64_t n, const T* x, const Plan&
 }
 
 // Select the `k` smallest items of a row, in any order, at the front of `items`, which has room for
-// `room` > k.
+// `capacity` > k.
 template <class T>
-void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t room, sort_key_t<T> flip,
-                  sort_item_t<T>* items) {
+void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t capacity,
+                  sort_key_t<T> flip, sort_item_t<T>* items) {
   using U = sort_key_t<T>;
   constexpr int64_t kAtOnce = 64;
-  int64_t held = 0;
+  int64_t count = 0;
   auto bound = static_cast<U>(~U(0));
   for (int64_t i = 0; i < n; ++i) {
     // Once there is a bound, most pieces have no element below it.
@@ -75,14 +75,14 @@ void select_items(const T* x, int64_t step, int64_t n, int64_t k, int64_t room, 
     }
     if (i == n) break;
     if (static_cast<sort_key_t<T>>(sort_key(x[i * step]) ^ flip) > bound) continue;
-    items[held++] = item_of(x[i * step], i, flip);
-    if (held < room) continue;
-    std::nth_element(items, items + k - 1, items + held);
-    held = k;
+    items[count++] = item_of(x[i * step], i, flip);
+    if (count < capacity) continue;
+    std::nth_element(items, items + k - 1, items + count);
+    count = k;
     const auto worst = static_cast<int64_t>(items[k - 1].position());
     bound = static_cast<sort_key_t<T>>(sort_key(x[worst * step]) ^ flip);
   }
-  if (held > k) std::nth_element(items, items + k - 1, items + held);
+  if (count > k) std::nth_element(items, items + k - 1, items + count);
 }
 
 }  // namespace detail
@@ -116,16 +116,16 @@ diopiError_t select_along(const Launch& launch, SortOrder order, const DimPlan<3
   if (plan.n >= detail::kLongestRow) return diopiNoImplement;
   if (k == 0) return diopiSuccess;
   const sort_key_t<T> flip = flip_of<T>(order);
-  const int64_t wanted = 2 * k + 64, room = wanted < plan.n ? wanted : plan.n + 1;
+  const int64_t wanted = 2 * k + 64, capacity = wanted < plan.n ? wanted : plan.n + 1;
   launch.parallel_for(plan.rows.numel, grain_for(2 * plan.n), [&](int64_t begin, int64_t end) {
-    const Workspace<Item> buffer(launch, room + k);
+    const Workspace<Item> buffer(launch, capacity + k);
     for (int64_t row = begin; row < end; ++row) {
       int64_t offsets[3];
       offsets_of(plan.rows, row, offsets);
       const T* x = in + offsets[0];
       Item* items = buffer.data();
-      detail::select_items(x, plan.step[0], plan.n, k, room, flip, items);
-      if (sorted) items = detail::sort_items<sizeof(T)>(items, items + room, k);
+      detail::select_items(x, plan.step[0], plan.n, k, capacity, flip, items);
+      if (sorted) items = detail::sort_items<sizeof(T)>(items, items + capacity, k);
       detail::store_items(items, k, x, plan, values == nullptr ? nullptr : values + offsets[1],
                           indices == nullptr ? nullptr : indices + offsets[2]);
     }

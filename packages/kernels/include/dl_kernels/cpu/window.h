@@ -27,8 +27,8 @@ struct TapWindow {
   int64_t channels, channel_step, sample_step;  // of the image, in elements
 
   int64_t positions() const { return axes[0].positions * axes[1].positions * axes[2].positions; }
-  int64_t places() const { return int64_t(axes[0].taps) * axes[1].taps * axes[2].taps; }
-  int64_t taps() const { return channels * places(); }
+  int64_t cells() const { return int64_t(axes[0].taps) * axes[1].taps * axes[2].taps; }
+  int64_t taps() const { return channels * cells(); }
 };
 
 // Positions that are consecutive on one line of one sample.
@@ -63,17 +63,17 @@ DL_FN void inside(const WindowAxis& axis, const Run& run, int64_t shift, int64_t
 }
 
 // A position within the window: an index for each axis.
-struct Place {
+struct TapIndex {
   int64_t channel;
   int z, y, x;
 
-  Place(const TapWindow& window, int64_t tap) {
-    const int64_t places = window.places();
-    channel = tap / places;
-    const int place = static_cast<int>(tap % places);
-    x = place % window.axes[2].taps;
-    y = place / window.axes[2].taps % window.axes[1].taps;
-    z = place / window.axes[2].taps / window.axes[1].taps;
+  TapIndex(const TapWindow& window, int64_t tap) {
+    const int64_t cells = window.cells();
+    channel = tap / cells;
+    const int cell = static_cast<int>(tap % cells);
+    x = cell % window.axes[2].taps;
+    y = cell / window.axes[2].taps % window.axes[1].taps;
+    z = cell / window.axes[2].taps / window.axes[1].taps;
   }
   void next(const TapWindow& window) {
     if (++x < window.axes[2].taps) return;
@@ -90,11 +90,11 @@ struct Place {
 // image; the element of its first position is at x · step + shift.
 template <class T>
 DL_FN const T* image_line(const TapWindow& window, const T* image, const Run& run,
-                          const Place& place) {
+                          const TapIndex& index) {
   const WindowAxis &z = window.axes[0], &y = window.axes[1];
-  const int64_t iz = run.z * z.step + z.shift[place.z], iy = run.y * y.step + y.shift[place.y];
+  const int64_t iz = run.z * z.step + z.shift[index.z], iy = run.y * y.step + y.shift[index.y];
   if (iz < 0 || iz >= z.image || iy < 0 || iy >= y.image) return nullptr;
-  return image + run.sample * window.sample_step + place.channel * window.channel_step +
+  return image + run.sample * window.sample_step + index.channel * window.channel_step +
          (iz * y.image + iy) * window.axes[2].image;
 }
 
@@ -113,13 +113,13 @@ struct Columns {
       Run runs[height];
       int run_count = 0;
       each_run(window, start + first + i, lanes, [&](const Run& run) { runs[run_count++] = run; });
-      Place place(window, k0);
-      for (int64_t k = 0; k < depth; ++k, place.next(window)) {
+      TapIndex index(window, k0);
+      for (int64_t k = 0; k < depth; ++k, index.next(window)) {
         C* row = to + k * height;
         if (run_count == 1 && lanes == height && x.step == 1) {
           // The common case, with a length known at compile time.
-          const T* line = image_line(window, image, runs[0], place);
-          const int64_t at = runs[0].x + x.shift[place.x];
+          const T* line = image_line(window, image, runs[0], index);
+          const int64_t at = runs[0].x + x.shift[index.x];
           if (line != nullptr && at >= 0 && at + height <= x.image) {
             for (int64_t j = 0; j < height; ++j) row[j] = cast<C>(line[at + j]);
             continue;
@@ -127,9 +127,9 @@ struct Columns {
         }
         for (int64_t j = 0; j < height; ++j) row[j] = C(0);
         for (int r = 0; r < run_count; ++r) {
-          const T* line = image_line(window, image, runs[r], place);
+          const T* line = image_line(window, image, runs[r], index);
           if (line == nullptr) continue;
-          const int64_t shift = x.shift[place.x];
+          const int64_t shift = x.shift[index.x];
           int64_t begin, end;
           inside(x, runs[r], shift, &begin, &end);
           const T* from = line + runs[r].x * x.step + shift;
@@ -160,11 +160,11 @@ struct Taps {
       const int64_t lanes = count - i < height ? count - i : int64_t(height);
       for (int64_t e = 0; e < height * depth; ++e) to[e] = C(0);
       each_run(window, start + k0, depth, [&](const Run& run) {
-        Place place(window, first + i);
-        for (int64_t lane = 0; lane < lanes; ++lane, place.next(window)) {
-          const T* line = image_line(window, image, run, place);
+        TapIndex index(window, first + i);
+        for (int64_t lane = 0; lane < lanes; ++lane, index.next(window)) {
+          const T* line = image_line(window, image, run, index);
           if (line == nullptr) continue;
-          const int64_t shift = x.shift[place.x];
+          const int64_t shift = x.shift[index.x];
           int64_t begin, end;
           inside(x, run, shift, &begin, &end);
           const T* from = line + run.x * x.step + shift;
@@ -188,10 +188,10 @@ struct TapPlanes {
     for (int64_t i = 0; i < count; i += height, to += height * depth) {
       const int64_t lanes = count - i < height ? count - i : int64_t(height);
       for (int64_t k = 0; k < depth;) {
-        const int64_t sample = (start + k0 + k) / plane, place = (start + k0 + k) % plane;
-        const int64_t length = plane - place < depth - k ? plane - place : depth - k;
+        const int64_t sample = (start + k0 + k) / plane, cell = (start + k0 + k) % plane;
+        const int64_t length = plane - cell < depth - k ? plane - cell : depth - k;
         pack_panel<height>(to + k * height,
-                           image + sample * sample_step + (first + i) * plane + place, plane,
+                           image + sample * sample_step + (first + i) * plane + cell, plane,
                            int64_t(1), lanes, length);
         k += length;
       }

@@ -23,8 +23,8 @@ DL_FN double upright_overlap(const double* a, const double* b, double offset, bo
 }
 
 // Area shared by two rectangles x, y, width, height, angle.
-DL_FN double turned_area(Point a, double a_width, double a_height, double a_angle, Point b,
-                         double b_width, double b_height, double b_angle) {
+DL_FN double rotated_area(Point a, double a_width, double a_height, double a_angle, Point b,
+                          double b_width, double b_height, double b_angle) {
   const double reach = length({a_width, a_height}) + length({b_width, b_height});
   if (2 * length(a - b) > reach) return 0;
   const Polygon shared = intersection(rectangle(a, a_width, a_height, a_angle, a),
@@ -34,16 +34,17 @@ DL_FN double turned_area(Point a, double a_width, double a_height, double a_angl
 
 // Rectangles with a smaller area, or with one negative side, overlap with nothing, as in MMCV.
 inline constexpr double kLeastArea = 1e-14;
-DL_FN double turned_overlap(const double* a, const double* b, bool first_only) {
+DL_FN double rotated_overlap(const double* a, const double* b, bool first_only) {
   const double first = a[2] * a[3], second = b[2] * b[3];
   if (first < kLeastArea || second < kLeastArea) return 0;
-  const double shared = turned_area({a[0], a[1]}, a[2], a[3], a[4], {b[0], b[1]}, b[2], b[3], b[4]);
+  const double shared =
+      rotated_area({a[0], a[1]}, a[2], a[3], a[4], {b[0], b[1]}, b[2], b[3], b[4]);
   return over_base(shared, first, second, first_only);
 }
 
 // Area shared by boxes x, y, z, dx, dy, dz, heading in the bird's-eye view.
 DL_FN double area_from_above(const double* a, const double* b) {
-  return turned_area({a[0], a[1]}, a[3], a[4], a[6], {b[0], b[1]}, b[3], b[4], b[6]);
+  return rotated_area({a[0], a[1]}, a[3], a[4], a[6], {b[0], b[1]}, b[3], b[4], b[6]);
 }
 
 DL_KERNELS_END

@@ -18,14 +18,14 @@ DL_FN double squared_distance(const double* a, const double* b) {
 struct Ball {
   double least, most;  // squared radii
   bool takes_itself;
-  DL_FN bool fill(int32_t* places, int64_t wanted, const double* centre, const double* points,
+  DL_FN bool fill(int32_t* indices, int64_t wanted, const double* center, const double* points,
                   int64_t count) const {
     int64_t found = 0;
     for (int64_t k = 0; k < count && found < wanted; ++k) {
-      const double d = squared_distance(centre, points + 3 * k);
+      const double d = squared_distance(center, points + 3 * k);
       if (!((d >= least && d < most) || (takes_itself && d == 0))) continue;
       for (int64_t j = found; j < (found == 0 ? wanted : found + 1); ++j)
-        places[j] = static_cast<int32_t>(k);
+        indices[j] = static_cast<int32_t>(k);
       ++found;
     }
     return found > 0;
@@ -33,49 +33,49 @@ struct Ball {
 };
 
 struct BallItem {
-  int32_t* places;
-  const double *centres, *points;
+  int32_t* indices;
+  const double *centers, *points;
   int64_t per_batch, count, wanted;
   Ball ball;
   DL_FN void operator()(int64_t i) const {
-    ball.fill(places + i * wanted, wanted, centres + 3 * i, points + i / per_batch * count * 3,
+    ball.fill(indices + i * wanted, wanted, centers + 3 * i, points + i / per_batch * count * 3,
               count);
   }
 };
 
 struct StackedBallItem {
-  int32_t* places;
-  const double *centres, *points;
-  const int64_t *centre_counts, *point_counts;
+  int32_t* indices;
+  const double *centers, *points;
+  const int64_t *center_counts, *point_counts;
   int64_t batches, total, wanted;
   Ball ball;
   DL_FN void operator()(int64_t i) const {
-    int64_t first = 0, centre = i, count = 0;
+    int64_t first = 0, center = i, count = 0;
     for (int64_t b = 0; b < batches; ++b) {
       const int64_t held = point_counts[b] > 0 ? point_counts[b] : 0;
-      if (centre < centre_counts[b]) {
+      if (center < center_counts[b]) {
         count = held;
         break;
       }
-      centre -= centre_counts[b];
+      center -= center_counts[b];
       first = held > total - first ? total : first + held;
     }
     if (count > total - first) count = total - first;
     const bool any =
-        ball.fill(places + i * wanted, wanted, centres + 3 * i, points + 3 * first, count);
-    if (!any && wanted > 0) places[i * wanted] = -1;
+        ball.fill(indices + i * wanted, wanted, centers + 3 * i, points + 3 * first, count);
+    if (!any && wanted > 0) indices[i * wanted] = -1;
   }
 };
 
 // The nearest points, ordered by distance and then by index.
 struct NearestItem {
   double* distances;
-  int32_t* places;
+  int32_t* indices;
   const double *from, *points;
   int64_t per_batch, count, wanted;
   DL_FN void operator()(int64_t i) const {
     double* d = distances + i * wanted;
-    int32_t* at = places + i * wanted;
+    int32_t* at = indices + i * wanted;
     for (int64_t j = 0; j < wanted; ++j) {
       d[j] = HUGE_VAL;
       at[j] = 0;
@@ -98,9 +98,9 @@ struct NearestItem {
 // Farthest point sampling: each chosen point is the farthest from those chosen before; `seen` holds
 // the squared distances to them. Source: Eldar et al., The farthest point strategy for progressive
 // image sampling (1997).
-struct FurthestItem {
+struct FarthestItem {
   double* seen;
-  int32_t* places;
+  int32_t* indices;
   const double* points;  // coordinates, or a matrix of distances
   int64_t count, wanted;
   bool matrix;
@@ -108,7 +108,7 @@ struct FurthestItem {
     double* const far = seen + b * count;
     const double* const all = points + b * count * (matrix ? count : 3);
     int64_t last = 0;
-    if (wanted > 0) places[b * wanted] = 0;
+    if (wanted > 0) indices[b * wanted] = 0;
     for (int64_t j = 1; j < wanted; ++j) {
       int64_t best = 0;
       for (int64_t k = 0; k < count; ++k) {
@@ -118,28 +118,28 @@ struct FurthestItem {
         if (far[k] > far[best]) best = k;
       }
       last = best;
-      places[b * wanted + j] = static_cast<int32_t>(best);
+      indices[b * wanted + j] = static_cast<int32_t>(best);
     }
   }
 };
 
 struct ChamferItem {
   double* distances;
-  int32_t* places;
+  int32_t* indices;
   const double *from, *points;
   int64_t queries, count;
   DL_FN void operator()(int64_t i) const {
     const double *mine = from + 2 * i, *all = points + i / queries * count * 2;
     double least = HUGE_VAL;
-    int64_t place = 0;
+    int64_t nearest = 0;
     for (int64_t k = 0; k < count; ++k) {
       const double x = mine[0] - all[2 * k], y = mine[1] - all[2 * k + 1], d = x * x + y * y;
       if (!(d < least) && !(d != d && least == least)) continue;
       least = d;
-      place = k;
+      nearest = k;
     }
     distances[i] = least;
-    places[i] = static_cast<int32_t>(place);
+    indices[i] = static_cast<int32_t>(nearest);
   }
 };
 

@@ -60,10 +60,10 @@ DL_FN Polygon quadrilateral(const double* numbers, Point origin) {
 }
 
 // A rectangle rotated about its center by an angle from x toward y, relative to `origin`.
-DL_FN Polygon rectangle(Point centre, double width, double height, double angle, Point origin) {
+DL_FN Polygon rectangle(Point center, double width, double height, double angle, Point origin) {
   const double c = std::cos(angle), s = std::sin(angle);
   const double w = std::fabs(width) / 2, h = std::fabs(height) / 2;
-  const Point at = centre - origin;
+  const Point at = center - origin;
   Polygon result;
   const double signs[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
   for (const auto& sign : signs) {
@@ -78,17 +78,17 @@ DL_FN Polygon rectangle(Point centre, double width, double height, double angle,
 DL_FN Polygon intersection(Polygon rest, const Polygon& other) {
   for (int side = 0; side < other.count; ++side) {
     const Point from = other.corners[side], along = other.after(side) - from;
-    Polygon cut;
+    Polygon clipped;
     for (int i = 0; i < rest.count; ++i) {
       const Point a = rest.corners[i], b = rest.after(i);
       const double left_a = cross(along, a - from), left_b = cross(along, b - from);
-      if (left_a >= 0) cut.add(a);
+      if (left_a >= 0) clipped.add(a);
       if ((left_a > 0 && left_b < 0) || (left_a < 0 && left_b > 0)) {
         const double t = left_a / (left_a - left_b);
-        cut.add({a.x + t * (b.x - a.x), a.y + t * (b.y - a.y)});
+        clipped.add({a.x + t * (b.x - a.x), a.y + t * (b.y - a.y)});
       }
     }
-    rest = cut;
+    rest = clipped;
   }
   return rest;
 }
@@ -98,7 +98,7 @@ DL_FN Polygon intersection(Polygon rest, const Polygon& other) {
 // dimensions (1979).
 struct Hull {
   Polygon polygon;
-  int places[Polygon::kMost];
+  int indices[Polygon::kMost];
 };
 DL_FN Hull hull_of(const Point* points, int count) {
   int order[Polygon::kMost], chain[2 * Polygon::kMost];
@@ -112,20 +112,20 @@ DL_FN Hull hull_of(const Point* points, int count) {
     order[at] = i;
   }
   int used = 0;
-  const auto append = [&](int place, int least) {
+  const auto append = [&](int index, int least) {
     while (used - least >= 2) {
       const Point a = points[chain[used - 2]], b = points[chain[used - 1]];
-      if (cross(b - a, points[place] - b) > 0) break;
+      if (cross(b - a, points[index] - b) > 0) break;
       --used;
     }
-    chain[used++] = place;
+    chain[used++] = index;
   };
   for (int i = 0; i < count; ++i) append(order[i], 0);
   const int lower = used - 1;
   for (int i = count - 2; i >= 0; --i) append(order[i], lower);
   Hull hull;
   for (int i = 0; i + 1 < used && i < Polygon::kMost; ++i) {
-    hull.places[i] = chain[i];
+    hull.indices[i] = chain[i];
     hull.polygon.add(points[chain[i]]);
   }
   return hull;

@@ -19,8 +19,8 @@ struct PointLists {
 
   DL_FN int64_t voxels() const { return sides[0] * sides[1] * sides[2]; }
   // Return the voxel index along a side; a coordinate on the far border belongs to the last voxel.
-  DL_FN int64_t along(int64_t d, double place, double size) const {
-    const double at = place * static_cast<double>(sides[d]) / size;
+  DL_FN int64_t along(int64_t d, double coordinate, double size) const {
+    const double at = coordinate * static_cast<double>(sides[d]) / size;
     if (!(at > 0)) return 0;
     const int64_t last = sides[d] - 1;
     return at < static_cast<double>(last) ? static_cast<int64_t>(at) : last;
@@ -58,7 +58,7 @@ struct CollectPointsItem {
 template <class C>
 struct PoolPointsRow {
   C* out;
-  int32_t* places;  // null for averages
+  int32_t* argmax;  // null for averages
   const C* features;
   const int32_t* lists;
   int64_t room, channels;
@@ -69,19 +69,19 @@ struct PoolPointsRow {
     const int64_t count = list[0], width = channels;
     const C* from = features;
     C* to = out + voxel * width;
-    if (places != nullptr) {
-      int32_t* place_of = places + voxel * width;
+    if (argmax != nullptr) {
+      int32_t* argmax_row = argmax + voxel * width;
       block.map(width, [=](int64_t j) {
-        int32_t place = -1;
+        int32_t best_point = -1;
         C best = 0;
         for (int64_t i = 1; i <= count; ++i) {
           const C value = from[list[i] * width + j];
-          if (place >= 0 && !(value > best) && (value == value || best != best)) continue;
+          if (best_point >= 0 && !(value > best) && (value == value || best != best)) continue;
           best = value;
-          place = list[i];
+          best_point = list[i];
         }
-        if (place >= 0) to[j] = best;
-        place_of[j] = place;
+        if (best_point >= 0) to[j] = best;
+        argmax_row[j] = best_point;
       });
       return;
     }
@@ -120,15 +120,15 @@ struct BadList {
 };
 
 // Check that the index of a maximum is that of a point.
-struct BadPlace {
-  const int32_t* places;
+struct BadArgmax {
+  const int32_t* argmax;
   int64_t points;
 
-  DL_FN bool operator()(int64_t i) const { return places[i] < -1 || places[i] >= points; }
+  DL_FN bool operator()(int64_t i) const { return argmax[i] < -1 || argmax[i] >= points; }
   DL_FN void describe(int64_t i, dl_device_error_t& error) const {
     describe_as(error, DL_DEVICE_ERROR_INDEX,
                 "point {value} at position {position} of argmax is out of range [{low}, {high})");
-    error.value = places[i];
+    error.value = argmax[i];
     error.position = i;
     error.low = -1;
     error.high = points;
@@ -142,7 +142,7 @@ struct PooledPointsGradientItem {
   C* out;
   const C* grad;
   const int32_t* lists;   // of averages
-  const int32_t* places;  // of maxima; null: averages
+  const int32_t* argmax;  // of maxima; null: averages
   int64_t voxels, room, points, channels, columns;
 
   DL_FN void operator()(int64_t part) const {
@@ -150,10 +150,11 @@ struct PooledPointsGradientItem {
     const int64_t last = first + columns < channels ? first + columns : channels;
     for (int64_t v = 0; v < voxels; ++v) {
       const C* from = grad + v * channels;
-      if (places != nullptr) {
-        const int32_t* place = places + v * channels;
+      if (argmax != nullptr) {
+        const int32_t* from_point = argmax + v * channels;
         for (int64_t j = first; j < last; ++j) {
-          if (place[j] >= 0 && place[j] < points) out[place[j] * channels + j] += from[j];
+          if (from_point[j] >= 0 && from_point[j] < points)
+            out[from_point[j] * channels + j] += from[j];
         }
         continue;
       }
@@ -173,7 +174,7 @@ struct PooledPointsGradientItem {
 // Gather the first points in a box, repeated if there are fewer; -1 if there are none. Source: Shi
 // et al., PointRCNN: 3D object proposal generation and detection from point cloud (2019).
 struct GatherInBoxItem {
-  int64_t* places;
+  int64_t* argmax;
   int32_t* empty;
   const double *boxes, *points;
   int64_t boxes_per_batch, points_per_batch, wanted;
@@ -181,7 +182,7 @@ struct GatherInBoxItem {
   DL_FN void operator()(int64_t item) const {
     const BoxWithHeading box(boxes + 7 * item);
     const double* p = points + item / boxes_per_batch * points_per_batch * 3;
-    int64_t* to = places + item * wanted;
+    int64_t* to = argmax + item * wanted;
     int64_t found = 0;
     bool any = false;
     for (int64_t i = 0; i < points_per_batch && (found < wanted || !any); ++i, p += 3) {
@@ -199,13 +200,13 @@ template <class C>
 struct GatheredRow {
   C* out;
   const C *points, *features;
-  const int64_t* places;
+  const int64_t* argmax;
   int64_t points_per_batch, per_batch, channels;  // per_batch: samples of all boxes
 
   template <class B>
   DL_FN void operator()(const B& block, int64_t sample) const {
-    if (places[sample] < 0) return;
-    const int64_t from = sample / per_batch * points_per_batch + places[sample];
+    if (argmax[sample] < 0) return;
+    const int64_t from = sample / per_batch * points_per_batch + argmax[sample];
     const C *point = points + 3 * from, *feature = features + from * channels;
     C* to = out + sample * (3 + channels);
     block.map(3, [=](int64_t j) { to[j] = point[j]; });

@@ -52,7 +52,7 @@ struct FillSlotItem {
 };
 
 // Clamps a count to the capacity.
-struct CutNumberItem {
+struct ClampCountItem {
   int64_t* number;
   int64_t most;
   DL_FN void operator()(int64_t) const {

@@ -23,9 +23,9 @@ struct VoxelGrid {
   DL_FN double voxels(int64_t d) const { return std::round((range[3 + d] - range[d]) / size[d]); }
   // Return -1 outside the grid.
   DL_FN int32_t coordinate(int64_t d, double at) const {
-    const double place = std::floor((at - range[d]) / size[d]);
-    const bool inside = place >= 0 && place < voxels(d) && place < kMostVoxels;
-    return inside ? static_cast<int32_t>(place) : -1;
+    const double cell = std::floor((at - range[d]) / size[d]);
+    const bool inside = cell >= 0 && cell < voxels(d) && cell < kMostVoxels;
+    return inside ? static_cast<int32_t>(cell) : -1;
   }
 };
 

@@ -33,9 +33,9 @@ struct AttentionGradients {
                                    int64_t query) const {
     // Infinity makes every weight 0.
     if (query >= own.queries) return {highest<C>(), C(0)};
-    return terms[place_of(n, h, query)];
+    return terms[index_of(n, h, query)];
   }
-  DL_FN int64_t place_of(int64_t n, int64_t h, int64_t query) const {
+  DL_FN int64_t index_of(int64_t n, int64_t h, int64_t query) const {
     return (n * shape.heads + h) * shape.queries + query;
   }
 };

@@ -55,7 +55,7 @@ struct GradientRows {
   int n, head, first;
 };
 DL_DEVICE GradientRows gradient_rows(int heads, int tiles) {
-  const int item = computed_here(static_cast<int>(block_index())), of_head = item / tiles;
+  const int item = opaque_value(static_cast<int>(block_index())), of_head = item / tiles;
   return {of_head / heads, of_head % heads, item % tiles * (16 * kThreads / 32)};
 }
 
@@ -102,7 +102,7 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
   const int begin = static_cast<int>(kOfKeys ? shape.first_query(first) : shape.first_key(first));
   const int end = static_cast<int>(kOfKeys ? shape.end_query(last) : shape.end_key(last));
   const auto all_see = [&](int at) {
-    const int from = computed_here(first), to = from + kOwn - 1;
+    const int from = opaque_value(first), to = from + kOwn - 1;
     return left >= kOwn && at >= (kOfKeys ? shape.first_query(to) : shape.first_key(to)) &&
            at + kTile <= (kOfKeys ? shape.end_query(from) : shape.end_key(from));
   };
@@ -114,18 +114,18 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
 
   // Double buffering with two tensors: while a tile of one is multiplied, the next tile of the
   // other is loaded. The operand of the weights' sums comes second.
-  Chunk<T>* const turns[2] = {shared, shared + kTile * Rows::kPitch};
-  const uint32_t tile_rows = shared_address(turns[kOfValues ? 0 : 1]),
-                 tile_grads = shared_address(turns[kOfValues ? 1 : 0]);
-  const auto load = [&](int turn, int h, int at) {
-    const int of = computed_here(kOfKeys ? h : kh);
-    if (turn == (kOfValues ? 0 : 1)) {
-      Rows::template load<kTile>(turns[turn], others.at(n, of, at), others.row, others.column,
+  Chunk<T>* const buffers[2] = {shared, shared + kTile * Rows::kPitch};
+  const uint32_t tile_rows = shared_address(buffers[kOfValues ? 0 : 1]),
+                 tile_grads = shared_address(buffers[kOfValues ? 1 : 0]);
+  const auto load = [&](int buffer, int h, int at) {
+    const int of = opaque_value(kOfKeys ? h : kh);
+    if (buffer == (kOfValues ? 0 : 1)) {
+      Rows::template load<kTile>(buffers[buffer], others.at(n, of, at), others.row, others.column,
                                  count - at, width, kOfKeys ? whole.q : whole.k);
       if constexpr (kOfKeys)
-        load_terms<kTile>(terms, problem.terms + problem.place_of(n, h, at), count - at);
+        load_terms<kTile>(terms, problem.terms + problem.index_of(n, h, at), count - at);
     } else {
-      Rows::template load<kTile>(turns[turn], other_grads.at(n, of, at), other_grads.row,
+      Rows::template load<kTile>(buffers[buffer], other_grads.at(n, of, at), other_grads.row,
                                  other_grads.column, count - at, value_width,
                                  kOfKeys ? whole.grad_out : whole.v);
     }
@@ -175,7 +175,7 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
   const int last_head = kOfKeys ? h + group - 1 : h;
   if (begin < end) {
     if constexpr (!kOfKeys)
-      load_terms<kOwn>(terms, problem.terms + problem.place_of(n, head, first), left);
+      load_terms<kOwn>(terms, problem.terms + problem.index_of(n, head, first), left);
     load(0, h, begin);
     load(1, h, begin);
     wait_for_copies<1>();
@@ -200,7 +200,8 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
     barrier();
     if (more) load(0, then_head, then);
     if constexpr (!kOfValues) weigh(h, at);
-    rows.multiply_turned(out, scores, shared_address(turns[1]), kOfValues ? value_width : width);
+    rows.multiply_transposed(out, scores, shared_address(buffers[1]),
+                             kOfValues ? value_width : width);
     if (!more) break;
     wait_for_copies<0>();
     barrier();

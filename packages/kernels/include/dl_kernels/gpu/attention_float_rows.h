@@ -27,17 +27,17 @@ class AttentionRows<float, kWidth> {
   static constexpr bool kKeepsPairs = kWidth <= 64;
 
   DL_DEVICE explicit AttentionRows(int lane)
-      : across_(place(lane / 16 * 8 + lane % 8, lane / 8 % 2)),
-        turned_(place(lane % 4 * 2, lane / 4)) {}
+      : across_(chunk_offset(lane / 16 * 8 + lane % 8, lane / 8 % 2)),
+        transposed_(chunk_offset(lane % 4 * 2, lane / 4)) {}
 
   template <int kRows>
   DL_DEVICE static void load(Chunk<float>* to, const float* from, int64_t row_step, int64_t,
                              int rows, int width, bool) {
-    const int thread = computed_here(thread_index()), row = thread / kLine, chunk = thread % kLine;
-    row_step = computed_here(row_step);
+    const int thread = opaque_value(thread_index()), row = thread / kLine, chunk = thread % kLine;
+    row_step = opaque_value(row_step);
     constexpr int kTogether = kThreads / kLine;
     const float* const at = from + row * row_step + 4 * chunk;
-    const uint32_t target = shared_address(to) + place(row, chunk);
+    const uint32_t target = shared_address(to) + chunk_offset(row, chunk);
     DL_UNROLL
     for (int i = 0; i < kRows / kTogether; ++i) {
       const bool there = row + i * kTogether < rows && 4 * chunk < width;
@@ -80,7 +80,7 @@ class AttentionRows<float, kWidth> {
       uint32_t own[4];
       // Splitting before the loop over tiles would take twice as many registers.
       DL_UNROLL
-      for (int i = 0; i < 4; ++i) own[i] = computed_here(left[step][i]);
+      for (int i = 0; i < 4; ++i) own[i] = opaque_value(left[step][i]);
       multiply_step(sums, own, rows + across_, step);
     }
   }
@@ -102,8 +102,9 @@ class AttentionRows<float, kWidth> {
   }
 
   template <int kTiles>
-  DL_DEVICE void multiply_turned(float (&sums)[kWidth / 8][4], const float (&weights)[kTiles][4],
-                                 uint32_t rows, int width) const {
+  DL_DEVICE void multiply_transposed(float (&sums)[kWidth / 8][4],
+                                     const float (&weights)[kTiles][4], uint32_t rows,
+                                     int width) const {
     DL_UNROLL
     for (int step = 0; step < kTiles; ++step) {
       // A lane holds columns 2 · (lane % 4) and the next of the weights, and the rows of the same
@@ -116,7 +117,7 @@ class AttentionRows<float, kWidth> {
       for (int c = 0; c < kWidth / 32; ++c) {
         if (32 * c >= width) break;
         // A lane holds, of 32 columns, four adjacent ones, one in each of four tiles.
-        const uint32_t at = rows + turned_ + (8 * step * kPitch + 8 * c) * 16;
+        const uint32_t at = rows + transposed_ + (8 * step * kPitch + 8 * c) * 16;
         uint32_t even[4], odd[4];
         load_shared(even, at);
         load_shared(odd, at + kPitch * 16);
@@ -152,7 +153,7 @@ class AttentionRows<float, kWidth> {
   }
 
  private:
-  DL_DEVICE static uint32_t place(int row, int chunk) {
+  DL_DEVICE static uint32_t chunk_offset(int row, int chunk) {
     return static_cast<uint32_t>(row * kPitch + chunk) * 16;
   }
 
@@ -181,7 +182,7 @@ class AttentionRows<float, kWidth> {
     multiply_add_tf32(second, left.big, right.big[2], right.big[3]);
   }
 
-  uint32_t across_, turned_;
+  uint32_t across_, transposed_;
 };
 
 }  // namespace gpu

@@ -48,7 +48,7 @@ bool suits(const AttentionShape& shape, const AttentionAlignment& whole, void (*
         shape.value_width % 8 != 0)
       return false;
   }
-  return std::is_same_v<T, Half> || written_for(kernel) >= 80;
+  return std::is_same_v<T, Half> || compiled_architecture(kernel) >= 80;
 }
 
 // A left operand is split into this many half-precision parts whose sum is nearly the float32
@@ -86,16 +86,16 @@ class AttentionRows {
       true;  // a warp has enough registers for 16 rows of two tensors
 
   DL_DEVICE explicit AttentionRows(int lane)
-      : across_(place(lane / 16 * 8 + lane % 8, lane / 8 % 2)),
-        turned_(place(lane % 16, lane / 16)) {}
+      : across_(chunk_offset(lane / 16 * 8 + lane % 8, lane / 8 % 2)),
+        transposed_(chunk_offset(lane % 16, lane / 16)) {}
 
   // Load kRows rows beginning with `from`, of which `rows` exist.
   template <int kRows>
   DL_DEVICE static void load(Chunk<T>* to, const T* from, int64_t row_step, int64_t column_step,
                              int rows, int width, bool whole) {
-    const int thread = computed_here(thread_index());
-    column_step = computed_here(column_step);
-    row_step = computed_here(row_step);
+    const int thread = opaque_value(thread_index());
+    column_step = opaque_value(column_step);
+    row_step = opaque_value(row_step);
     DL_UNROLL
     for (int i = 0; i < kRows * kLine / kThreads; ++i) {
       const int c = thread + i * kThreads, row = c / kLine, chunk = c % kLine;
@@ -128,9 +128,10 @@ class AttentionRows {
     commit_copies();
     wait_for_copies<0>();
     barrier();
-    const uint32_t at = shared_address(shared) + place(first + lane % 16, lane / 16);
+    const uint32_t at = shared_address(shared) + chunk_offset(first + lane % 16, lane / 16);
     DL_UNROLL
-    for (int step = 0; step < kSteps; ++step) load_matrices<false>(to[step], moved(at, 2 * step));
+    for (int step = 0; step < kSteps; ++step)
+      load_matrices<false>(to[step], advanced(at, 2 * step));
     barrier();
   }
 
@@ -145,7 +146,7 @@ class AttentionRows {
       DL_UNROLL
       for (int c = 0; c < kTiles / 2; ++c) {
         uint32_t right[4];
-        load_matrices<false>(right, moved(at, 2 * step) + 16 * c * kPitch * 16);
+        load_matrices<false>(right, advanced(at, 2 * step) + 16 * c * kPitch * 16);
         multiply_add<T>(sums[2 * c], left[step], right[0], right[1]);
         multiply_add<T>(sums[2 * c + 1], left[step], right[2], right[3]);
       }
@@ -154,9 +155,10 @@ class AttentionRows {
 
   // sums += weights · rows, with 8 · kTiles rows; columns from `width` on may be skipped.
   template <int kTiles>
-  DL_DEVICE void multiply_turned(float (&sums)[kWidth / 8][4], const float (&weights)[kTiles][4],
-                                 uint32_t rows, int width) const {
-    const uint32_t at = rows + turned_;
+  DL_DEVICE void multiply_transposed(float (&sums)[kWidth / 8][4],
+                                     const float (&weights)[kTiles][4], uint32_t rows,
+                                     int width) const {
+    const uint32_t at = rows + transposed_;
     DL_UNROLL
     for (int step = 0; step < kTiles / 2; ++step) {
       uint32_t left[kParts][4];
@@ -169,7 +171,7 @@ class AttentionRows {
       for (int c = 0; c < kWidth / 16; ++c) {
         if (c % 2 == 0 && 16 * c >= width) break;
         uint32_t right[4];
-        load_matrices<true>(right, moved(at, 2 * c) + 16 * step * kPitch * 16);
+        load_matrices<true>(right, advanced(at, 2 * c) + 16 * step * kPitch * 16);
         DL_UNROLL
         for (int p = 0; p < kParts; ++p) {
           multiply_add<T>(sums[2 * c], left[p], right[0], right[1]);
@@ -213,16 +215,16 @@ class AttentionRows {
 
  private:
   DL_DEVICE static int number(int row, int chunk) { return row * kPitch + (chunk ^ (row & 7)); }
-  DL_DEVICE static uint32_t place(int row, int chunk) {
+  DL_DEVICE static uint32_t chunk_offset(int row, int chunk) {
     return static_cast<uint32_t>(number(row, chunk)) * 16;
   }
   // Given the address of chunk 0 or 1, return that of the chunk an even number of chunks further.
-  DL_DEVICE static uint32_t moved(uint32_t address, int chunks) {
+  DL_DEVICE static uint32_t advanced(uint32_t address, int chunks) {
     return (address ^ static_cast<uint32_t>(chunks % 8 * 16)) +
            static_cast<uint32_t>(chunks / 8 * 128);
   }
 
-  uint32_t across_, turned_;
+  uint32_t across_, transposed_;
 };
 
 // Visibility for the two rows of a lane, 8 apart: of keys if the rows are queries, and vice versa.
@@ -247,16 +249,16 @@ struct AttentionWindow {
   template <class T, int kTiles>
   DL_DEVICE void apply(float (&scores)[kTiles][4], const AttentionMask& mask, int n, int h,
                        int first) const {
-    const int lane = computed_here(thread_index()) % 32;
+    const int lane = opaque_value(thread_index()) % 32;
     const float slope = mask.slopes == nullptr ? 0.0f : mask.slope(n, h) * kLogOfE;
     const bool shown = mask.kind == MaskKind::boolean;
-    const int64_t line = computed_here(kOfKeys ? mask.column : mask.row),
-                  next = computed_here(kOfKeys ? mask.row : mask.column);
+    const int64_t line = opaque_value(kOfKeys ? mask.column : mask.row),
+                  next = opaque_value(kOfKeys ? mask.row : mask.column);
     DL_UNROLL
     for (int r = 0; r < 2; ++r) {
       const int begin = low[r] - first, end = high[r] - first;
       const int own = row + 8 * r;
-      const auto apart = static_cast<float>(own + shift - first);
+      const auto distance = static_cast<float>(own + shift - first);
       const int64_t offset = n * mask.batch + h * mask.head + own * line + first * next;
       DL_UNROLL
       for (int i = 0; i < 2 * kTiles; ++i) {
@@ -266,7 +268,7 @@ struct AttentionWindow {
           score = lowest<float>();
           continue;
         }
-        if (mask.slopes != nullptr) score -= slope * fabsf(apart - static_cast<float>(column));
+        if (mask.slopes != nullptr) score -= slope * fabsf(distance - static_cast<float>(column));
         if (mask.kind == MaskKind::none) continue;
         const int64_t at = offset + column * next;
         if (mask.kind == MaskKind::element) {

@@ -17,12 +17,12 @@ namespace gpu {
 // Running softmax of a thread's rows; each thread sums its own columns.
 template <class C>
 struct RunningSoftmax {
-  C top[kOwn], sum[kOwn];
+  C running_max[kOwn], normalizer[kOwn];
 
   DL_DEVICE void start() {
     for (int r = 0; r < kOwn; ++r) {
-      top[r] = lowest<C>();
-      sum[r] = C(0);
+      running_max[r] = lowest<C>();
+      normalizer[r] = C(0);
     }
   }
 
@@ -30,26 +30,26 @@ struct RunningSoftmax {
   DL_DEVICE void take(TileSums<C>& scores, TileSums<C>& out) {
     DL_UNROLL
     for (int r = 0; r < kOwn; ++r) {
-      C now = top[r];
+      C new_max = running_max[r];
       DL_UNROLL
-      for (int c = 0; c < kOwn; ++c) now = max_nan(now, scores.at[r][c]);
-      now = along_row(now, max_nan<C>);
+      for (int c = 0; c < kOwn; ++c) new_max = max_nan(new_max, scores.at[r][c]);
+      new_max = along_row(new_max, max_nan<C>);
       // If every key so far is hidden, the maximum is -infinity and must not be subtracted.
-      const C shift = now == lowest<C>() ? C(0) : now;
-      const C correction = math::exp(top[r] - shift);
-      top[r] = now;
-      sum[r] *= correction;
+      const C shift = new_max == lowest<C>() ? C(0) : new_max;
+      const C correction = math::exp(running_max[r] - shift);
+      running_max[r] = new_max;
+      normalizer[r] *= correction;
       DL_UNROLL
       for (int c = 0; c < kOwn; ++c) {
         scores.at[r][c] = math::exp(scores.at[r][c] - shift);
-        sum[r] += scores.at[r][c];
+        normalizer[r] += scores.at[r][c];
         out.at[r][c] *= correction;
       }
     }
   }
 
   DL_DEVICE C total(int r) const {
-    return along_row(sum[r], [](C a, C b) { return a + b; });
+    return along_row(normalizer[r], [](C a, C b) { return a + b; });
   }
 };
 
@@ -113,7 +113,8 @@ DL_KERNEL void attention_kernel(AttentionProblem<T, C> problem) {
     const Strided4<C> lse = shape.query_rows(n, problem.lse);
     for (int r = 0; r < kOwn; ++r) {
       const int64_t query = task.first + out.row(r);
-      if (query < shape.queries) *lse.at(n, h, query) = softmax.top[r] + math::log(total[r]);
+      if (query < shape.queries)
+        *lse.at(n, h, query) = softmax.running_max[r] + math::log(total[r]);
     }
   }
 }

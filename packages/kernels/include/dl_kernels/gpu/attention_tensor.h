@@ -47,7 +47,7 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
   const int last = first + (queries < kQueries ? queries : kQueries) - 1;
   const int end = static_cast<int>(shape.end_key(last));
   const auto all_see = [&](int key) {
-    const int from = computed_here(first), to = from + kQueries - 1;
+    const int from = opaque_value(first), to = from + kQueries - 1;
     return queries >= kQueries && key >= shape.first_key(to) && key + kKeys <= shape.end_key(from);
   };
   const int count = static_cast<int>(shape.keys);
@@ -57,7 +57,7 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
   const bool changed =
       problem.mask.kind != MaskKind::none || problem.mask.slopes != nullptr || !(scale > 0);
   float out[kWidth / 8][4] = {};
-  float top[2] = {lowest<float>(), lowest<float>()}, total[2] = {0, 0};
+  float running_max[2] = {lowest<float>(), lowest<float>()}, normalizer[2] = {0, 0};
   int key = static_cast<int>(shape.first_key(first));
   if (key < end)
     Rows::template load<kKeys>(keys, key_rows + int64_t{key} * k.row, k.row, k.column, count - key,
@@ -78,30 +78,30 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
         DL_UNROLL
         for (int e = 0; e < 4; ++e) scores[c][e] *= scale;
       }
-      const AttentionWindow<false> window(shape, computed_here(first) + warp * 16 + lane / 4);
+      const AttentionWindow<false> window(shape, opaque_value(first) + warp * 16 + lane / 4);
       window.apply<T>(scores, problem.mask, n, h, key);
       factor = 1;
     }
     DL_UNROLL
     for (int r = 0; r < 2; ++r) {
-      float now = lowest<float>();
+      float new_max = lowest<float>();
       DL_UNROLL
       for (int c = 0; c < kTiles; ++c)
-        now = fmaxf(now, fmaxf(scores[c][2 * r], scores[c][2 * r + 1]));
-      now = fmaxf(now, shuffle_xor(now, 1));
-      now = fmaxf(now, shuffle_xor(now, 2));
-      now = fmaxf(top[r], now * factor);
+        new_max = fmaxf(new_max, fmaxf(scores[c][2 * r], scores[c][2 * r + 1]));
+      new_max = fmaxf(new_max, shuffle_xor(new_max, 1));
+      new_max = fmaxf(new_max, shuffle_xor(new_max, 2));
+      new_max = fmaxf(running_max[r], new_max * factor);
       // If every key so far is hidden, the maximum is -infinity and must not be subtracted.
-      const float shift = now == lowest<float>() ? 0.0f : now;
-      const float correction = power_of_2(top[r] - shift);
-      top[r] = now;
-      total[r] *= correction;
+      const float shift = new_max == lowest<float>() ? 0.0f : new_max;
+      const float correction = power_of_2(running_max[r] - shift);
+      running_max[r] = new_max;
+      normalizer[r] *= correction;
       DL_UNROLL
       for (int c = 0; c < kTiles; ++c) {
         DL_UNROLL
         for (int e = 2 * r; e < 2 * r + 2; ++e) {
           scores[c][e] = power_of_2(scores[c][e] * factor - shift);
-          total[r] += scores[c][e];
+          normalizer[r] += scores[c][e];
         }
       }
       DL_UNROLL
@@ -116,14 +116,14 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
       Rows::template load<kKeys>(keys, key_rows + int64_t{key + kKeys} * k.row, k.row, k.column,
                                  count - key - kKeys, width, whole.k);
     commit_copies();
-    rows.multiply_turned(out, scores, shared_address(values), values_wide);
+    rows.multiply_transposed(out, scores, shared_address(values), values_wide);
   }
   barrier();
   DL_UNROLL
   for (int r = 0; r < 2; ++r) {
-    total[r] += shuffle_xor(total[r], 1);
-    total[r] += shuffle_xor(total[r], 2);
-    const float factor = total[r] == 0.0f ? 0.0f : 1.0f / total[r];
+    normalizer[r] += shuffle_xor(normalizer[r], 1);
+    normalizer[r] += shuffle_xor(normalizer[r], 2);
+    const float factor = normalizer[r] == 0.0f ? 0.0f : 1.0f / normalizer[r];
     DL_UNROLL
     for (int c = 0; c < kWidth / 8; ++c) {
       out[c][2 * r] *= factor;
@@ -138,7 +138,7 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
   DL_UNROLL
   for (int r = 0; r < 2; ++r) {
     const int at = first + warp * 16 + lane / 4 + 8 * r;
-    if (at < shape.queries) *lse.at(n, h, at) = top[r] * kLogOf2 + logf(total[r]);
+    if (at < shape.queries) *lse.at(n, h, at) = running_max[r] * kLogOf2 + logf(normalizer[r]);
   }
 }
 

@@ -77,8 +77,8 @@ DL_DEVICE C masked_score(const AttentionShape& shape, const AttentionMask& mask,
     return lowest<C>();
   C score = product * static_cast<C>(shape.scale);
   if (mask.slopes != nullptr) {
-    const int64_t apart = query + shape.shift() - key;
-    score -= static_cast<C>(mask.slope(n, h)) * static_cast<C>(apart < 0 ? -apart : apart);
+    const int64_t distance = query + shape.shift() - key;
+    score -= static_cast<C>(mask.slope(n, h)) * static_cast<C>(distance < 0 ? -distance : distance);
   }
   const int64_t at = n * mask.batch + h * mask.head + query * mask.row + key * mask.column;
   switch (mask.kind) {

@@ -48,7 +48,7 @@ class Block {
   DL_DEVICE T reduce(int64_t n, T start, const Combine& combine, const F& f) const {
     T mine = start;
     for (int64_t i = lane_; i < n; i += lanes_) mine = combine(mine, f(i));
-    return together(mine, combine);
+    return all_reduce(mine, combine);
   }
 
   // A thread's elements are summed in pieces, whose results are added in double, and threads are
@@ -63,7 +63,7 @@ class Block {
       for (const int64_t end = end_of_piece(i, n); i < end; i += lanes_) piece += f(i);
       mine += piece;
     }
-    return together(static_cast<T>(mine), [](T a, T b) { return a + b; });
+    return all_reduce(static_cast<T>(mine), [](T a, T b) { return a + b; });
   }
 
   // Compute two sums in one pass: of `first` and of `second` of the pairs f(i).
@@ -81,7 +81,7 @@ class Block {
       mine.first += static_cast<double>(piece.first);
       mine.second += static_cast<double>(piece.second);
     }
-    return together(mine, [](const Pair<double>& a, const Pair<double>& b) {
+    return all_reduce(mine, [](const Pair<double>& a, const Pair<double>& b) {
       return Pair<double>{a.first + b.first, a.second + b.second};
     });
   }
@@ -107,7 +107,7 @@ class Block {
 
   // All-reduce: return the combination of all threads' values to every thread.
   template <class T, class Combine>
-  DL_DEVICE T together(T mine, const Combine& combine) const {
+  DL_DEVICE T all_reduce(T mine, const Combine& combine) const {
     const int warp = gpu::warp_threads(), inside = lanes_ < warp ? lanes_ : warp;
     gpu::warp_barrier();
     DL_UNROLL

@@ -23,19 +23,19 @@ namespace gpu {
 template <int kW>
 struct ChannelVectors {
   int64_t samples, channels, positions;
-  bool neighbours;
+  bool adjacent_channels;
 
   explicit ChannelVectors(const ChannelShape& shape)
       : samples(shape.samples),
         channels(shape.positions == 1 ? shape.channels / kW : shape.channels),
         positions(shape.positions == 1 ? 1 : shape.positions / kW),
-        neighbours(shape.positions == 1) {}
+        adjacent_channels(shape.positions == 1) {}
 
   DL_DEVICE int64_t count() const { return samples * positions; }  // of a channel
   DL_DEVICE int64_t first_channel(int64_t channel) const {
-    return neighbours ? channel * kW : channel;
+    return adjacent_channels ? channel * kW : channel;
   }
-  DL_DEVICE int step() const { return neighbours ? 1 : 0; }
+  DL_DEVICE int step() const { return adjacent_channels ? 1 : 0; }
 };
 
 template <int kW>
@@ -210,14 +210,14 @@ void sum_channels(const Launch& launch, const ChannelShape& shape, double* first
   // Enough threads or blocks for a GPU, each with enough work.
   const ChannelVectors<kW> vectors(shape);
   const int64_t channels = vectors.channels, count = shape.samples * vectors.positions;
-  const int64_t least = vectors.neighbours ? 16 : 4096 / kW;
-  const int64_t wanted = vectors.neighbours ? (1 << 17) / (kW > 1 ? 4 : 1) : 1 << 10;
+  const int64_t least = vectors.adjacent_channels ? 16 : 4096 / kW;
+  const int64_t wanted = vectors.adjacent_channels ? (1 << 17) / (kW > 1 ? 4 : 1) : 1 << 10;
   const int64_t possible = (count + least - 1) / least;
   int64_t pieces = (wanted + channels - 1) / channels;
   if (pieces > possible) pieces = possible < 1 ? 1 : possible;
   const int64_t piece = (count + pieces - 1) / pieces;
   const Workspace<Pair<double>> parts(launch, pieces * shape.channels);
-  if (vectors.neighbours) {
+  if (vectors.adjacent_channels) {
     each(launch, pieces * channels, piece,
          ChannelPieceItem<kW, C, F>{parts.data(), vectors, pieces, f});
   } else {

@@ -80,7 +80,7 @@ struct Smaller {
 
 // The index of an invalid item, or `none` for valid ones.
 template <class Check>
-struct NumberOfWrong {
+struct InvalidPosition {
   Check check;
   int64_t none;
   DL_FN int64_t operator()(int64_t i) const { return check(i) ? i : none; }
@@ -107,7 +107,7 @@ diopiError_t check_items(const Launch& launch, const char* op, int64_t count, co
   if (count <= 0) return diopiSuccess;
   if (count == 1) return gpu::raise_first(launch, op, nullptr, 0, check);
   const Workspace<int64_t> first(launch, 1);
-  gpu::total(launch, count, count, gpu::Smaller{}, gpu::NumberOfWrong<Check>{check, count},
+  gpu::total(launch, count, count, gpu::Smaller{}, gpu::InvalidPosition<Check>{check, count},
              first.data());
   return gpu::raise_first(launch, op, first.data(), count, check);
 }

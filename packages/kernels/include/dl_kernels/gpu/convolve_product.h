@@ -47,14 +47,14 @@ class ConvolveProduct {
 
   void forward(const Images<T>& out, const Images<const T>& in, const T* weight,
                const T* bias) const {
-    const bool beside = channels_lie_side_by_side(in, channels_);
+    const bool channels_last = is_channels_last(in, channels_);
     const TensorSource<T> a(weight, filters_ * weight_.sample, weight_.sample,
-                            taps_of_weight(weight_.channel, channels_, beside), filters_);
+                            taps_of_weight(weight_.channel, channels_, channels_last), filters_);
     WindowSource<T> b = source(in, channels_, false);
     b.side = positions(in.step.sample, false);
-    b.depth = taps(in.step.channel, channels_, false, beside);
+    b.depth = taps(in.step.channel, channels_, false, channels_last);
     b.along_depth = true;
-    b.whole = beside;
+    b.whole = channels_last;
     TensorSink<T> sink = sink_of(out.step, filters_, shape_.output_plane());
     sink.narrow = out.data;
     sink.bias = bias;
@@ -64,14 +64,14 @@ class ConvolveProduct {
   // Writes to one of `narrow` and `wide`.
   void input_gradient(const ImageSteps& to, T* narrow, C* wide, const Images<const T>& grad_output,
                       const T* weight) const {
-    const bool beside = channels_lie_side_by_side(grad_output, filters_);
+    const bool channels_last = is_channels_last(grad_output, filters_);
     const TensorSource<T> a(weight, filters_ * weight_.sample, weight_.channel,
-                            taps_of_weight(weight_.sample, filters_, beside), channels_);
+                            taps_of_weight(weight_.sample, filters_, channels_last), channels_);
     WindowSource<T> b = source(grad_output, filters_, true);
     b.side = positions(grad_output.step.sample, true);
-    b.depth = taps(grad_output.step.channel, filters_, true, beside);
+    b.depth = taps(grad_output.step.channel, filters_, true, channels_last);
     b.along_depth = true;
-    b.whole = beside;
+    b.whole = channels_last;
     TensorSink<T> sink = sink_of(to, channels_, shape_.input_plane());
     sink.narrow = narrow;
     sink.wide = wide;
@@ -80,19 +80,19 @@ class ConvolveProduct {
 
   void weight_gradient(T* grad_weight, const Images<const T>& grad_output,
                        const Images<const T>& in) const {
-    const bool beside = channels_lie_side_by_side(in, channels_);
+    const bool channels_last = is_channels_last(in, channels_);
     const ImageSteps& from = grad_output.step;
     const TensorSource<T> a(grad_output.data, filters_ * from.channel, from.channel,
                             TwoSteps(from.sample, from.cell, shape_.output_plane(), shape_.samples),
                             filters_);
     WindowSource<T> b = source(in, channels_, false);
-    b.side = taps(in.step.channel, channels_, false, beside);
+    b.side = taps(in.step.channel, channels_, false, channels_last);
     b.depth = positions(in.step.sample, false);
-    b.along_depth = !beside;
-    b.whole = beside;
+    b.along_depth = !channels_last;
+    b.whole = channels_last;
     const TensorSink<T> sink{
         grad_weight,    nullptr,  filters_ * weight_.sample,
-        weight_.sample, filters_, taps_of_weight(weight_.channel, channels_, beside),
+        weight_.sample, filters_, taps_of_weight(weight_.channel, channels_, channels_last),
         nullptr};
     run_product<T>(launch_, shape_.groups, filters_, b.side.count, b.depth.count, a, b, sink);
   }
@@ -100,7 +100,7 @@ class ConvolveProduct {
  private:
   // Return true for channels-last images in which a chunk of adjacent channels is a chunk of
   // memory.
-  static bool channels_lie_side_by_side(const Images<const T>& images, int64_t channels) {
+  static bool is_channels_last(const Images<const T>& images, int64_t channels) {
     constexpr int kOf = kChunk<T>;
     return images.step.channel == 1 && channels % kOf == 0 && images.step.cell % kOf == 0 &&
            images.step.sample % kOf == 0 &&
@@ -109,15 +109,15 @@ class ConvolveProduct {
 
   // Taps are ordered by position within the window first, or by channel first (by filter, for the
   // input gradient).
-  TwoSteps taps_of_weight(int64_t step, int64_t channels, bool beside) const {
-    return beside ? TwoSteps(weight_.cell, step, channels, window_)
-                  : TwoSteps(step, weight_.cell, window_, channels);
+  TwoSteps taps_of_weight(int64_t step, int64_t channels, bool channels_last) const {
+    return channels_last ? TwoSteps(weight_.cell, step, channels, window_)
+                         : TwoSteps(step, weight_.cell, window_, channels);
   }
 
-  WindowIndex taps(int64_t step, int64_t channels, bool backwards, bool beside) const {
+  WindowIndex taps(int64_t step, int64_t channels, bool backwards, bool channels_last) const {
     WindowIndex index = axes([](const Axis& axis) { return axis.kernel; });
-    index.inner = Divider(beside ? channels : 1);
-    index.outer_step = beside ? 0 : step;
+    index.inner = Divider(channels_last ? channels : 1);
+    index.outer_step = channels_last ? 0 : step;
     index.inner_step = step;
     index.count = static_cast<int32_t>(channels * window_);
     for (int d = 0; d < 3; ++d) {

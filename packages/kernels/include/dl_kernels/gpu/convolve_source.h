@@ -82,23 +82,23 @@ struct TensorSource {
                                   : side_step == 1 && depth.inner_step % kOf == 0);
   }
 
-  struct Place {
+  struct Origin {
     const T* first;
     int sides;
   };
-  DL_DEVICE Place place(int64_t group, int64_t s) const {
+  DL_DEVICE Origin origin(int64_t group, int64_t s) const {
     const int64_t left = sides - s;
     return {data + group * group_step + s * side_step, left < 0           ? 0
                                                        : left < kChunk<T> ? static_cast<int>(left)
                                                                           : kChunk<T>};
   }
 
-  DL_DEVICE const T* chunk(const Place& from, int64_t d, int64_t end, int* count) const {
+  DL_DEVICE const T* chunk(const Origin& from, int64_t d, int64_t end, int* count) const {
     *count = count_of(from, d, end);
     return *count == 0 ? data : from.first + depth.at(static_cast<int32_t>(d));
   }
 
-  DL_DEVICE void gather(const Place& from, int64_t d, int64_t end, Chunk<T>& to) const {
+  DL_DEVICE void gather(const Origin& from, int64_t d, int64_t end, Chunk<T>& to) const {
     const int count = count_of(from, d, end);
     TwoWalk walk(depth, static_cast<int32_t>(d));
     const T* at = from.first + walk.offset();
@@ -116,7 +116,7 @@ struct TensorSource {
   }
 
  private:
-  DL_DEVICE int count_of(const Place& from, int64_t d, int64_t end) const {
+  DL_DEVICE int count_of(const Origin& from, int64_t d, int64_t end) const {
     if (!along_depth) return d < end ? from.sides : 0;
     const int64_t left = end - d;
     return from.sides == 0 || left < 0 ? 0 : left < kChunk<T> ? static_cast<int>(left) : kChunk<T>;
@@ -191,17 +191,17 @@ struct WindowSource {
   bool strided;
   bool along_depth, whole;
 
-  struct Place {
+  struct Origin {
     WindowPart part;
     int32_t first;  // on the side
     int64_t offset;
   };
-  DL_DEVICE Place place(int64_t group, int64_t s) const {
+  DL_DEVICE Origin origin(int64_t group, int64_t s) const {
     const auto first = static_cast<int32_t>(s);
     return {side.part(first < side.count ? first : 0), first, group * group_step};
   }
 
-  DL_DEVICE const T* chunk(const Place& from, int64_t d, int64_t end, int* count) const {
+  DL_DEVICE const T* chunk(const Origin& from, int64_t d, int64_t end, int* count) const {
     const T* const at = d < end && from.first < side.count
                             ? element(from.part, depth.part(static_cast<int32_t>(d)))
                             : nullptr;
@@ -209,7 +209,7 @@ struct WindowSource {
     return at == nullptr ? data : at + from.offset;
   }
 
-  DL_DEVICE void gather(const Place& from, int64_t d, int64_t end, Chunk<T>& to) const {
+  DL_DEVICE void gather(const Origin& from, int64_t d, int64_t end, Chunk<T>& to) const {
     const bool on_side = from.first < side.count;
     WindowWalk walk(along_depth ? depth : side, along_depth ? static_cast<int32_t>(d) : from.first);
     const WindowPart other = along_depth ? from.part : depth.part(static_cast<int32_t>(d));
@@ -248,7 +248,7 @@ struct TensorSink {
   TwoSteps across;
   const T* bias;  // may be null
 
-  DL_FN bool is_turned() const { return row_step == 1 && across.inner_step != 1; }
+  DL_FN bool is_transposed() const { return row_step == 1 && across.inner_step != 1; }
 
   // Store adjacent elements of a row, or of a column if that is how they are stored.
   template <class S, int kCount>
@@ -256,7 +256,7 @@ struct TensorSink {
     struct alignas(kCount * sizeof(T)) Packed {
       T at[kCount];
     };
-    if (is_turned()) {
+    if (is_transposed()) {
       put_down(group, i, j, sums, count);
       return;
     }

@@ -10,7 +10,7 @@
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/gpu/block.h"
-#include "dl_kernels/gpu/column_team.h"
+#include "dl_kernels/gpu/column_reduction.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/layout/dim_plan.h"
@@ -145,7 +145,7 @@ struct CumulativeColumn {
   const T* in;
   DimPlan<2> plan;
 
-  DL_DEVICE void operator()(const ColumnTeam& team, int64_t row, bool live) const {
+  DL_DEVICE void operator()(const ColumnGroup& team, int64_t row, bool live) const {
     int64_t offsets[2];
     row_offsets(plan.rows, row, offsets);
     const int64_t part = (plan.n + team.lines() - 1) / team.lines();

@@ -107,11 +107,11 @@ template <class Step, class F, class... Arrays>
 DL_DEVICE void draw_step(const DrawPart& part, uint32_t at, const F& f,
                          PassingElements<Arrays, Step::kLanes>... elements, Arrays... arrays) {
   const bool whole = at < part.whole;
-  const int64_t place = int64_t(at) * Step::kLanes, first = part.begin + place;
+  const int64_t offset = int64_t(at) * Step::kLanes, first = part.begin + offset;
   if (whole) {
     (elements.load(arrays, 0, at), ...);
   } else {
-    (elements.load_until(arrays, place, part.n), ...);
+    (elements.load_until(arrays, offset, part.n), ...);
   }
   const Step step(part.state, at);
   if (step.is_fast(f) & whole) {
@@ -123,14 +123,14 @@ DL_DEVICE void draw_step(const DrawPart& part, uint32_t at, const F& f,
   }
   DL_UNROLL
   for (int lane = 0; lane < Step::kLanes; ++lane) {
-    const bool outside = !whole && place + lane >= part.n;
+    const bool outside = !whole && offset + lane >= part.n;
     if (sizeof...(Arrays) == 0 && outside) break;
     step.give(f, outside ? part.begin + part.n - 1 : first + lane, lane, elements.values[lane]...);
   }
   if (whole) {
     (elements.store(arrays, 0, at), ...);
   } else {
-    (elements.store_until(arrays, place, part.n), ...);
+    (elements.store_until(arrays, offset, part.n), ...);
   }
 }
 

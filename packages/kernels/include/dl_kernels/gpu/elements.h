@@ -62,9 +62,9 @@ DL_FN constexpr int elements_in_access() {
 // Return true if vectors of `width` elements can be read from all arrays.
 template <class... Arrays>
 DL_FN bool have_vectors(int width, int64_t first, const Arrays&... arrays) {
-  const auto fits = [=](uintptr_t place, size_t size) {
+  const auto fits = [=](uintptr_t address, size_t size) {
     const size_t bytes = size * static_cast<size_t>(width);
-    return place % (bytes < kWidestAccess ? bytes : kWidestAccess) == 0;
+    return address % (bytes < kWidestAccess ? bytes : kWidestAccess) == 0;
   };
   return (
       fits(reinterpret_cast<uintptr_t>(arrays.array + first), sizeof(typename Arrays::Element)) &&

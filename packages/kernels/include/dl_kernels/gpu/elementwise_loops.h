@@ -37,10 +37,10 @@ constexpr int vector_width() {
                          (std::is_same_v<I, double> || ...);
   if (kLong && !kMoves) return 1;
   // A scalar operand has the compute type and is not loaded.
-  constexpr bool kBesideScalar = (std::is_same_v<I, O> || ...);
+  constexpr bool kScalarOperand = (std::is_same_v<I, O> || ...);
   int largest = sizeof(O);
   for (const int size : {static_cast<int>(
-           std::is_same_v<I, compute_t<O>> && kBesideScalar ? sizeof(O) : sizeof(I))...})
+           std::is_same_v<I, compute_t<O>> && kScalarOperand ? sizeof(O) : sizeof(I))...})
     largest = size > largest ? size : largest;
   const int width = kWidestAccess / largest,
             most = sizeof(O) == 1 && std::is_integral_v<O> && !kMoves ? 4 : 8;
@@ -142,11 +142,11 @@ struct ElementwiseItem {
     const uint32_t group = walk.lanes.quotient(thread);
     const uint32_t lane = thread - group * walk.lanes.divisor();
     if (group >= walk.groups) return;
-    for (uint32_t row = group; row < walk.rows; row += walk.groups) take_row(row, lane);
+    for (uint32_t row = group; row < walk.rows; row += walk.groups) process_row(row, lane);
   }
 
  private:
-  DL_DEVICE void take_row(uint32_t row, uint32_t lane) const {
+  DL_DEVICE void process_row(uint32_t row, uint32_t lane) const {
     using C = compute_t<O>;
     int32_t offsets[N];
     walk.begin_of(row, offsets);
@@ -156,17 +156,17 @@ struct ElementwiseItem {
     const uint32_t step = walk.lanes.divisor();
     if constexpr (kWidth > 1) {
       // Process several vectors at a time, so that their loads overlap.
-      const uint32_t turns = walk.turns;
+      const uint32_t iterations = walk.iterations;
       Inputs all[kAtOnce];
-      O* places[kAtOnce];
+      O* outputs[kAtOnce];
       DL_UNROLL
       for (int k = 0; k < kAtOnce; ++k) {
         all[k] = in;
-        places[k] = row_begin(to, static_cast<int32_t>(turns) * k * kWidth);
-        all[k].advance(static_cast<int32_t>(turns) * k);
+        outputs[k] = row_begin(to, static_cast<int32_t>(iterations) * k * kWidth);
+        all[k].advance(static_cast<int32_t>(iterations) * k);
       }
       DL_NO_UNROLL
-      for (uint32_t at = lane; at < turns; at += step) {
+      for (uint32_t at = lane; at < iterations; at += step) {
         DL_UNROLL
         for (int k = 0; k < kAtOnce; ++k) all[k].load(at);
         DL_UNROLL
@@ -177,15 +177,15 @@ struct ElementwiseItem {
           out.set(results);
           // Saves one instruction for two registers, which elements of eight bytes leave free.
           if constexpr (sizeof(O) == 8) {
-            out.store(places[k], at);
+            out.store(outputs[k], at);
           } else {
-            out.store(to, at + static_cast<uint32_t>(k) * turns);
+            out.store(to, at + static_cast<uint32_t>(k) * iterations);
           }
         }
       }
     }
     DL_NO_UNROLL
-    for (uint32_t at = walk.turns * (kAtOnce * kWidth) + lane; at < walk.length; at += step)
+    for (uint32_t at = walk.iterations * (kAtOnce * kWidth) + lane; at < walk.length; at += step)
       to[static_cast<int32_t>(at) * walk.steps[0]] = cast<O>(in.template apply_to<C>(f, at));
   }
 };

@@ -21,7 +21,7 @@ struct GemmSink {
   MatrixSink<C, C> wide;  // used instead if it has data
 
   // Products with dense result columns are transposed as a whole.
-  DL_FN bool is_turned() const { return false; }
+  DL_FN bool is_transposed() const { return false; }
   template <class S, int kCount>
   DL_FN void put(int64_t matrix, int64_t i, int64_t j, const S (&sums)[kCount], int count) const {
     if (std::is_same_v<T, C> || wide.data == nullptr) {
@@ -44,7 +44,7 @@ bool tf32_product([[maybe_unused]] const Launch& launch, [[maybe_unused]] Matmul
     using Tuning = ProductTuning;
     // Tensor cores support TF32 from compute capability 8.0 on.
     if (precision == MatmulPrecision::kTf32 &&
-        written_for(
+        compiled_architecture(
             tensor_product_kernel<T, Tuning::kSmallRows, Tuning::kSmallColumns, MatrixSource<T>,
                                   MatrixSource<T>, ProductOutput<float, Sink>>) >= 80) {
       run_product<T, true>(launch, batch, m, n, k, a, b, sink);

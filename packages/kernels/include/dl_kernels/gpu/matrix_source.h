@@ -55,27 +55,27 @@ struct MatrixSource {
   }
 
   // Start of a thread's chunks.
-  struct Place {
+  struct Origin {
     const T* first;  // on the side, at depth 0
     int sides;       // number of sides in a chunk
   };
-  DL_DEVICE Place place(int64_t matrix, int64_t s) const {
+  DL_DEVICE Origin origin(int64_t matrix, int64_t s) const {
     return {data + matrix * step + s * side_step, of_chunk(side - s)};
   }
 
   // Return a chunk's first element and its number of elements, which are contiguous. Requires
   // `whole`.
-  DL_DEVICE const T* chunk(const Place& from, int64_t d, int64_t end, int* count) const {
+  DL_DEVICE const T* chunk(const Origin& from, int64_t d, int64_t end, int* count) const {
     *count = count_of(from, d, end);
     return *count == 0 ? data : from.first + d * depth_step;
   }
 
   // Load any chunk, with zeros for missing elements.
-  DL_DEVICE void gather(const Place& from, int64_t d, int64_t end, Chunk<T>& to) const {
+  DL_DEVICE void gather(const Origin& from, int64_t d, int64_t end, Chunk<T>& to) const {
     const int count = count_of(from, d, end);
     int64_t next = along_depth ? depth_step : side_step;
 #if defined(DL_KERNELS_TENSOR_CORES)
-    next = computed_here(next);
+    next = opaque_value(next);
 #endif
     const T* const first = from.first + d * depth_step;
     DL_UNROLL
@@ -92,7 +92,7 @@ struct MatrixSource {
   DL_DEVICE static int of_chunk(int64_t left) {
     return left < 0 ? 0 : left < kChunk<T> ? static_cast<int>(left) : kChunk<T>;
   }
-  DL_DEVICE int count_of(const Place& from, int64_t d, int64_t end) const {
+  DL_DEVICE int count_of(const Origin& from, int64_t d, int64_t end) const {
     if (!along_depth) return d < end ? from.sides : 0;
     return from.sides > 0 ? of_chunk(end - d) : 0;
   }

@@ -11,7 +11,7 @@
 #include "dl_kernels/gpu/check.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/total.h"
-#include "dl_kernels/image/place_outside.h"
+#include "dl_kernels/image/outside_plane.h"
 #include "dl_kernels/image/planes.h"
 
 DL_KERNELS_BEGIN
@@ -19,12 +19,12 @@ DL_KERNELS_BEGIN
 namespace gpu {
 
 // Negative positions count as the largest ones.
-struct PlaceOf {
-  const int64_t* places;
-  DL_FN uint64_t operator()(int64_t i) const { return static_cast<uint64_t>(places[i]); }
+struct PositionOf {
+  const int64_t* positions;
+  DL_FN uint64_t operator()(int64_t i) const { return static_cast<uint64_t>(positions[i]); }
 };
 
-struct LargerPlace {
+struct LargerPosition {
   DL_FN uint64_t operator()(uint64_t a, uint64_t b) const { return a > b ? a : b; }
 };
 
@@ -34,7 +34,7 @@ struct MaximaItem {
   const Window *zs, *ys, *xs;  // the outputs that may cover each input cell
   compute_t<T>* to;
   const T* grads;
-  const int64_t* places;
+  const int64_t* positions;
 
   DL_FN void operator()(int64_t i) const {
     using C = compute_t<T>;
@@ -50,7 +50,7 @@ struct MaximaItem {
         const int64_t line = (oz * ay.output + oy) * ax.output;
         for (int64_t ox = x.begin; ox < x.end; ++ox) {
           const int64_t o = (plane * planes.output_cells() + line + ox) * channels + channel;
-          if (places[o] == cell) total += cast<C>(grads[o]);
+          if (positions[o] == cell) total += cast<C>(grads[o]);
         }
       }
     }
@@ -61,21 +61,21 @@ struct MaximaItem {
 // For each output whose maximum is not in its window, which MaximaItem skips: in fractional
 // pooling, windows are placed at random.
 template <class T>
-struct StrayMaximaItem {
+struct OutsideMaximaItem {
   MaximaItem<T> within;
 
   DL_DEVICE void operator()(int64_t i) const {
     const Planes& planes = within.planes;
     const Axis &ay = planes.y, &ax = planes.x;
-    const int64_t place = within.places[i], cells = planes.input_cells();
-    if (place < 0 || place >= cells) return;
+    const int64_t position = within.positions[i], cells = planes.input_cells();
+    if (position < 0 || position >= cells) return;
     const int64_t channels = planes.inner, outputs = planes.output_cells();
     const int64_t o = i / channels % outputs, plane = i / channels / outputs;
-    const bool seen = has(within.xs[place % ax.input], o % ax.output) &&
-                      has(within.ys[place / ax.input % ay.input], o / ax.output % ay.output) &&
-                      has(within.zs[place / (ax.input * ay.input)], o / (ax.output * ay.output));
+    const bool seen = has(within.xs[position % ax.input], o % ax.output) &&
+                      has(within.ys[position / ax.input % ay.input], o / ax.output % ay.output) &&
+                      has(within.zs[position / (ax.input * ay.input)], o / (ax.output * ay.output));
     if (seen) return;
-    atomic_add(within.to + (plane * cells + place) * channels + i % channels,
+    atomic_add(within.to + (plane * cells + position) * channels + i % channels,
                cast<compute_t<T>>(within.grads[i]));
   }
 
@@ -87,18 +87,19 @@ struct StrayMaximaItem {
 
 }  // namespace gpu
 
-inline diopiError_t check_places(const Launch& launch, const char* op, const int64_t* places,
-                                 int64_t count, int64_t cells) {
+inline diopiError_t check_positions(const Launch& launch, const char* op, const int64_t* positions,
+                                    int64_t count, int64_t cells) {
   if (count == 0) return diopiSuccess;
   const Workspace<uint64_t> largest(launch, 1);
-  gpu::total(launch, count, uint64_t(0), gpu::LargerPlace{}, gpu::PlaceOf{places}, largest.data());
-  return check_items(launch, op, 1, detail::PlaceOutside{largest.data(), cells});
+  gpu::total(launch, count, uint64_t(0), gpu::LargerPosition{}, gpu::PositionOf{positions},
+             largest.data());
+  return check_items(launch, op, 1, detail::OutsidePlane{largest.data(), cells});
 }
 
 // Positions outside the plane belong to no cell.
 template <class T>
 void add_maxima(const Launch& launch, const Planes& planes, bool adaptive, compute_t<T>* to,
-                const T* grads, const int64_t* places) {
+                const T* grads, const int64_t* positions) {
   // Windows with gaps between cells cover these here; only recorded positions count.
   Planes whole = planes;
   for (Axis* axis : {&whole.z, &whole.y, &whole.x}) {
@@ -106,10 +107,10 @@ void add_maxima(const Launch& launch, const Planes& planes, bool adaptive, compu
     axis->dilation = 1;
   }
   const WindowTables over(launch, whole, adaptive, true);
-  const gpu::MaximaItem<T> within{planes, over.z(), over.y(), over.x(), to, grads, places};
+  const gpu::MaximaItem<T> within{planes, over.z(), over.y(), over.x(), to, grads, positions};
   each(launch, planes.outer * planes.input_cells() * planes.inner, 1, within);
   each(launch, planes.outer * planes.output_cells() * planes.inner, 1,
-       gpu::StrayMaximaItem<T>{within});
+       gpu::OutsideMaximaItem<T>{within});
 }
 
 DL_KERNELS_END

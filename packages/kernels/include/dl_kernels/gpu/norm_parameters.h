@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
-#include "dl_kernels/gpu/column_team.h"
+#include "dl_kernels/gpu/column_reduction.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/norm/norm_rows.h"
@@ -55,10 +55,10 @@ struct NormParameterSum {
   const C* parts;
   int64_t n, pieces;
 
-  DL_DEVICE void operator()(const ColumnTeam& team, int64_t column, bool live) const {
+  DL_DEVICE void operator()(const ColumnGroup& team, int64_t column, bool live) const {
     double mine = 0;
     team.map(pieces, [&](int64_t k) { mine += static_cast<double>(parts[k * 2 * n + column]); });
-    const double all = team.together(mine, [](double a, double b) { return a + b; });
+    const double all = team.all_reduce(mine, [](double a, double b) { return a + b; });
     C* const to = column < n ? weight : bias;
     if (live && team.line() == 0 && to != nullptr)
       to[column < n ? column : column - n] = static_cast<C>(all);

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
-#include "dl_kernels/gpu/held_rows.h"
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/norm_vector.h"
+#include "dl_kernels/gpu/register_rows.h"
 #include "dl_kernels/norm/norm_rows.h"
 
 DL_KERNELS_BEGIN
@@ -29,7 +29,7 @@ struct NormForward {
   C eps;
 
   // Part of a row that belongs to a thread.
-  struct Place {
+  struct RowPart {
     int64_t row;
     T* y;
     const T* x;
@@ -37,35 +37,36 @@ struct NormForward {
   };
 
   template <int kW, int kL>
-  DL_DEVICE Place open(const Groups<kW, kL>& groups, int64_t row) const {
+  DL_DEVICE RowPart open(const Groups<kW, kL>& groups, int64_t row) const {
     return {row, groups.begin(to.out + row * width, 1), groups.begin(in + row * width, 1),
             begin_of(groups, affine.weight), begin_of(groups, affine.bias)};
   }
 
   template <bool kShort, int kW, int kL>
-  DL_DEVICE void take_held(const Block& team, const Groups<kW, kL>& groups, const Place& at,
-                           bool live) const {
-    constexpr int kGroups = held_groups<C, kW, kShort>();
+  DL_DEVICE void process_in_registers(const Block& team, const Groups<kW, kL>& groups,
+                                      const RowPart& at, bool live) const {
+    constexpr int kGroups = register_groups<C, kW, kShort>();
     C held[kGroups][kW];
-    groups.template few<kGroups>(
+    groups.template for_each_unrolled<kGroups>(
         [&](int v, GroupNumber group) { groups.load(at.x, 1, group, held[v]); });
     C mean = 0;
-    if (affine.centred) {
+    if (affine.centered) {
       C sum = 0;
-      groups.template few<kGroups>([&](int v, GroupNumber) { sum += sum_of(held[v]); });
-      mean = sum_of_team(team, sum) / static_cast<C>(width);
+      groups.template for_each_unrolled<kGroups>(
+          [&](int v, GroupNumber) { sum += sum_of(held[v]); });
+      mean = sum_of_lanes(team, sum) / static_cast<C>(width);
     }
     C squares = 0;
-    groups.template few<kGroups>([&](int v, GroupNumber group) {
+    groups.template for_each_unrolled<kGroups>([&](int v, GroupNumber group) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) {
         held[v][j] -= mean;
         squares += held[v][j] * held[v][j];
       }
     });
-    const C scale = scale_of(sum_of_team(team, squares));
+    const C scale = scale_of(sum_of_lanes(team, squares));
     save(team, at.row, mean, scale, live);
-    groups.template few<kGroups>([&](int v, GroupNumber group) {
+    groups.template for_each_unrolled<kGroups>([&](int v, GroupNumber group) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) held[v][j] *= scale;
       put(groups, at, !affine.bias.is_none(), group, held[v]);
@@ -73,23 +74,23 @@ struct NormForward {
   }
 
   template <int kW, int kL>
-  DL_DEVICE void take_long(const Block& team, const Groups<kW, kL>& groups, const Place& at,
-                           bool live) const {
+  DL_DEVICE void process_long(const Block& team, const Groups<kW, kL>& groups, const RowPart& at,
+                              bool live) const {
     const auto load = [&](GroupNumber group, C(&some)[kW]) { groups.load(at.x, 1, group, some); };
     C mean = 0;
-    if (affine.centred) {
+    if (affine.centered) {
       LongSum<C> sum;
-      groups.template all<C[kW]>(load,
-                                 [&](GroupNumber, const C(&some)[kW]) { sum.add(sum_of(some)); });
-      mean = sum_of_team(team, sum.total()) / static_cast<C>(width);
+      groups.template for_each<C[kW]>(
+          load, [&](GroupNumber, const C(&some)[kW]) { sum.add(sum_of(some)); });
+      mean = sum_of_lanes(team, sum.total()) / static_cast<C>(width);
     }
     LongSum<C> squares;
-    groups.template all<C[kW]>(load, [&](GroupNumber, C(&some)[kW]) {
+    groups.template for_each<C[kW]>(load, [&](GroupNumber, C(&some)[kW]) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) some[j] = (some[j] - mean) * (some[j] - mean);
       squares.add(sum_of(some));
     });
-    const C scale = scale_of(sum_of_team(team, squares.total()));
+    const C scale = scale_of(sum_of_lanes(team, squares.total()));
     save(team, at.row, mean, scale, live);
     const C shift = -mean * scale;
     const auto write = [&](bool biased, GroupNumber group, C(&some)[kW]) {
@@ -99,10 +100,10 @@ struct NormForward {
     };
     // Separate loops, so that the one without a bias is short.
     if (affine.bias.is_none()) {
-      groups.template all<C[kW]>(
+      groups.template for_each<C[kW]>(
           load, [&](GroupNumber group, C(&some)[kW]) { write(false, group, some); });
     } else {
-      groups.template all<C[kW]>(
+      groups.template for_each<C[kW]>(
           load, [&](GroupNumber group, C(&some)[kW]) { write(true, group, some); });
     }
   }
@@ -120,12 +121,12 @@ struct NormForward {
 
   // A group of already normalized elements.
   template <int kW, int kL>
-  DL_DEVICE void put(const Groups<kW, kL>& groups, const Place& at, bool biased, GroupNumber group,
-                     C (&x)[kW]) const {
+  DL_DEVICE void put(const Groups<kW, kL>& groups, const RowPart& at, bool biased,
+                     GroupNumber group, C (&x)[kW]) const {
     if constexpr (ByChannel) {
       // All elements of a group belong to one channel.
       const int64_t first = remainder_of(at.row, affine.groups) * affine.group_channels;
-      const int64_t channel = first + quotient_of(groups.place(group), affine.positions);
+      const int64_t channel = first + quotient_of(groups.index(group), affine.positions);
       const C w = affine.weight.is_none() ? C(1) : affine.weight.at(channel);
       const C b = biased ? affine.bias.at(channel) : C(0);
       DL_UNROLL
@@ -158,7 +159,7 @@ struct NormBackward {
   int64_t width;
 
   // Part of a row that belongs to a thread.
-  struct Place {
+  struct RowPart {
     C mean, scale;
     T* to;
     const T* grad_output;
@@ -172,7 +173,7 @@ struct NormBackward {
   };
 
   template <int kW, int kL>
-  DL_DEVICE Place open(const Groups<kW, kL>& groups, int64_t row) const {
+  DL_DEVICE RowPart open(const Groups<kW, kL>& groups, int64_t row) const {
     const int64_t at = row * width;
     return {rows.mean == nullptr ? C(0) : rows.mean[row],
             rows.invstd[row],
@@ -183,37 +184,37 @@ struct NormBackward {
   }
 
   template <bool kShort, int kW, int kL>
-  DL_DEVICE void take_held(const Block& team, const Groups<kW, kL>& groups, const Place& at,
-                           bool) const {
-    constexpr int kGroups = held_groups<C, kW, kShort>();
+  DL_DEVICE void process_in_registers(const Block& team, const Groups<kW, kL>& groups,
+                                      const RowPart& at, bool) const {
+    constexpr int kGroups = register_groups<C, kW, kShort>();
     Both<kW> held[kGroups];
-    groups.template few<kGroups>(
+    groups.template for_each_unrolled<kGroups>(
         [&](int v, GroupNumber group) { load(groups, at, group, held[v]); });
     Pair<C> sums{0, 0};
-    groups.template few<kGroups>([&](int v, GroupNumber group) {
+    groups.template for_each_unrolled<kGroups>([&](int v, GroupNumber group) {
       prepare(groups, at, group, held[v]);
       const Pair<C> more = sums_of(held[v]);
       sums.first += more.first;
       sums.second += more.second;
     });
     const Pair<C> means = means_of(team, sums);
-    groups.template few<kGroups>(
+    groups.template for_each_unrolled<kGroups>(
         [&](int v, GroupNumber group) { put(groups, at, group, held[v], means); });
   }
 
   template <int kW, int kL>
-  DL_DEVICE void take_long(const Block& team, const Groups<kW, kL>& groups, const Place& at,
-                           bool) const {
+  DL_DEVICE void process_long(const Block& team, const Groups<kW, kL>& groups, const RowPart& at,
+                              bool) const {
     const auto load_both = [&](GroupNumber group, Both<kW>& x) { load(groups, at, group, x); };
     LongSum<C> first, second;
-    groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
+    groups.template for_each<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
       prepare(groups, at, group, x);
       const Pair<C> more = sums_of(x);
       first.add(more.first);
       second.add(more.second);
     });
     const Pair<C> means = means_of(team, {first.total(), second.total()});
-    groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
+    groups.template for_each<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
       prepare(groups, at, group, x);
       put(groups, at, group, x, means);
     });
@@ -221,13 +222,13 @@ struct NormBackward {
 
  private:
   template <int kW, int kL>
-  DL_DEVICE void load(const Groups<kW, kL>& groups, const Place& at, GroupNumber group,
+  DL_DEVICE void load(const Groups<kW, kL>& groups, const RowPart& at, GroupNumber group,
                       Both<kW>& x) const {
     groups.load(at.grad_output, 1, group, x.g);
     groups.load(at.x, 1, group, x.h);
   }
   template <int kW, int kL>
-  DL_DEVICE void prepare(const Groups<kW, kL>& groups, const Place& at, GroupNumber group,
+  DL_DEVICE void prepare(const Groups<kW, kL>& groups, const RowPart& at, GroupNumber group,
                          Both<kW>& x) const {
     DL_UNROLL
     for (int j = 0; j < kW; ++j) x.h[j] = (x.h[j] - at.mean) * at.scale;
@@ -248,14 +249,14 @@ struct NormBackward {
     return sums;
   }
   template <int kW, int kL>
-  DL_DEVICE void put(const Groups<kW, kL>& groups, const Place& at, GroupNumber group, Both<kW>& x,
-                     const Pair<C>& means) const {
+  DL_DEVICE void put(const Groups<kW, kL>& groups, const RowPart& at, GroupNumber group,
+                     Both<kW>& x, const Pair<C>& means) const {
     DL_UNROLL
     for (int j = 0; j < kW; ++j) x.g[j] = at.scale * (x.g[j] - means.first - x.h[j] * means.second);
     groups.store(at.to, 1, group, x.g);
   }
   DL_DEVICE Pair<C> means_of(const Block& team, const Pair<C>& sums) const {
-    const Pair<C> all = team.together(sums, [](const Pair<C>& a, const Pair<C>& b) {
+    const Pair<C> all = team.all_reduce(sums, [](const Pair<C>& a, const Pair<C>& b) {
       return Pair<C>{a.first + b.first, a.second + b.second};
     });
     const C count = static_cast<C>(width);
@@ -281,8 +282,9 @@ void norm_rows(const Launch& launch, const NormShape& shape, const NormOutput<T>
     aligned &=
         gpu::is_aligned(affine.weight, Row::kWide) && gpu::is_aligned(affine.bias, Row::kWide);
   }
-  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(shape.rows, shape.width, aligned),
-                     Row{to, affine, in, shape.width, eps});
+  gpu::run_register_rows(launch,
+                         gpu::row_partition<T, Row::kWide>(shape.rows, shape.width, aligned),
+                         Row{to, affine, in, shape.width, eps});
 }
 
 template <class T>
@@ -292,8 +294,9 @@ void norm_rows_backward(const Launch& launch, const NormShape& shape, T* grad_in
   const bool aligned = gpu::all_aligned<T>(Row::kWide, grad_input, rows.in) &&
                        gpu::is_aligned(rows.grad_output, Row::kWide) &&
                        gpu::is_aligned(rows.weight, Row::kWide);
-  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(shape.rows, shape.width, aligned),
-                     Row{grad_input, rows, shape.width});
+  gpu::run_register_rows(launch,
+                         gpu::row_partition<T, Row::kWide>(shape.rows, shape.width, aligned),
+                         Row{grad_input, rows, shape.width});
 }
 
 DL_KERNELS_END

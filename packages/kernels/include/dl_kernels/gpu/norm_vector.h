@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "dl_kernels/base/config.h"
-#include "dl_kernels/gpu/held_rows.h"
+#include "dl_kernels/gpu/register_rows.h"
 #include "dl_kernels/gpu/row_vectors.h"
 #include "dl_kernels/norm/norm_parameter.h"
 

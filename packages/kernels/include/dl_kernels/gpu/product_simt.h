@@ -54,7 +54,7 @@ class SimtLoader {
  public:
   DL_DEVICE SimtLoader(const Source& source, int64_t matrix, int64_t first) : source_(source) {
     DL_UNROLL
-    for (int i = 0; i < kChunks; ++i) places_[i] = source.place(matrix, first + side(i));
+    for (int i = 0; i < kChunks; ++i) origins_[i] = source.origin(matrix, first + side(i));
   }
 
   DL_DEVICE void fetch(int64_t begin, int64_t end) {
@@ -63,13 +63,13 @@ class SimtLoader {
       const int64_t d = begin + depth(i);
       if (source_.whole) {
         int count;
-        const T* const from = source_.chunk(places_[i], d, end, &count);
+        const T* const from = source_.chunk(origins_[i], d, end, &count);
         if (count == kChunk<T>) {
           held_[i] = *reinterpret_cast<const Chunk<T>*>(from);
           continue;
         }
       }
-      source_.gather(places_[i], d, end, held_[i]);
+      source_.gather(origins_[i], d, end, held_[i]);
     }
   }
 
@@ -104,7 +104,7 @@ class SimtLoader {
   }
 
   const Source& source_;
-  typename Source::Place places_[kChunks];
+  typename Source::Origin origins_[kChunks];
   Chunk<T> held_[kChunks];
 };
 
@@ -114,7 +114,7 @@ void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
   using Tile = SimtTile<T, kOwnSide>;
   using S = typename Tile::S;
   DL_SHARED typename Tile::Operand left, right;
-  const int line = thread_index() / kTile, place = thread_index() % kTile;
+  const int line = thread_index() / kTile, lane = thread_index() % kTile;
   const ProductTask task = product_task(shape, block_index(), Tile::kSides, Tile::kSides);
   SimtLoader<T, kOwnSide, A> of_a(a, task.matrix, task.row);
   SimtLoader<T, kOwnSide, B> of_b(b, task.matrix, task.column);
@@ -134,7 +134,7 @@ void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
         DL_UNROLL
         for (int g = 0; g < Tile::kGroups; ++g) {
           x[g] = left.slice[now][d].group[Tile::group(line, g)];
-          y[g] = right.slice[now][d].group[Tile::group(place, g)];
+          y[g] = right.slice[now][d].group[Tile::group(lane, g)];
         }
         DL_UNROLL
         for (int r = 0; r < kOwnSide; ++r) {
@@ -149,10 +149,10 @@ void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
     of_b.put(right.slice[now]);
     barrier();
   }
-  if (output.is_turned()) {
+  if (output.is_transposed()) {
     DL_UNROLL
     for (int c = 0; c < kOwnSide; ++c) {
-      const int64_t column = task.column + Tile::group(place, c / 4) * 4 + c % 4;
+      const int64_t column = task.column + Tile::group(lane, c / 4) * 4 + c % 4;
       DL_UNROLL
       for (int g = 0; g < Tile::kGroups; ++g) {
         S four[4];
@@ -171,7 +171,7 @@ void simt_product_kernel(ProductShape shape, A a, B b, Output output) {
       S four[4];
       DL_UNROLL
       for (int e = 0; e < 4; ++e) four[e] = sums[r][4 * g + e];
-      output.put(shape, task, row, task.column + Tile::group(place, g) * 4, four);
+      output.put(shape, task, row, task.column + Tile::group(lane, g) * 4, four);
     }
   }
 }

@@ -54,7 +54,7 @@ class TensorLoader {
   DL_DEVICE TensorLoader(const Source& source, int64_t matrix, int64_t first)
       : source_(source), number_(Slice::number(source.along_depth, side(0), depth(0))) {
     DL_UNROLL
-    for (int i = 0; i < kChunks; ++i) places_[i] = source.place(matrix, first + side(i));
+    for (int i = 0; i < kChunks; ++i) origins_[i] = source.origin(matrix, first + side(i));
   }
 
   // Load asynchronously into shared memory where GPUs support that, else into registers.
@@ -64,7 +64,7 @@ class TensorLoader {
       const int64_t d = begin + depth(i);
       if (source_.whole) {
         int count;
-        const T* const from = source_.chunk(places_[i], d, end, &count);
+        const T* const from = source_.chunk(origins_[i], d, end, &count);
         if constexpr (kAsyncCopies) {
           copy_async(shared_address(&slice.chunks[number(i)]), from,
                      count * static_cast<int>(sizeof(T)));
@@ -74,7 +74,7 @@ class TensorLoader {
           continue;
         }
       }
-      source_.gather(places_[i], d, end, held_[i]);
+      source_.gather(origins_[i], d, end, held_[i]);
       // Do not keep this in a register: it would stay live during the product of the last slice.
       if constexpr (kAsyncCopies) slice.chunks[number(i)] = held_[i];
     }
@@ -99,7 +99,7 @@ class TensorLoader {
 
   const Source& source_;
   int number_;
-  typename Source::Place places_[kChunks];
+  typename Source::Origin origins_[kChunks];
   Chunk<T> held_[kChunks];
 };
 
@@ -257,7 +257,7 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
       *reinterpret_cast<float2*>(below) = make_float2(sums[r][c][2], sums[r][c][3]);
     }
     warp_barrier();
-    if (output.is_turned()) {
+    if (output.is_transposed()) {
       for (int i = lane; i < 2 * Tile::kSums; i += 32) {
         const int column = i % Tile::kSums, line = i / Tile::kSums * kEight;
         float eight[kEight];

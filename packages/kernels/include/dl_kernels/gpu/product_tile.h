@@ -67,15 +67,15 @@ struct ProductOutput {
   C* parts;  // [piece][matrix][row][column], or null
 
   // Return true if adjacent elements of a column are contiguous, rather than those of a row.
-  DL_DEVICE bool is_turned() const { return parts == nullptr && sink.is_turned(); }
+  DL_DEVICE bool is_transposed() const { return parts == nullptr && sink.is_transposed(); }
 
   // Store the existing ones of adjacent elements of a row or, if transposed, of a column.
   template <int kCount>
   DL_DEVICE void put(const ProductShape& shape, const ProductTask& task, int64_t row,
                      int64_t column, const C (&values)[kCount]) const {
     if (row >= shape.m || column >= shape.n) return;
-    const bool turned = is_turned();
-    const int64_t left = turned ? shape.m - row : shape.n - column;
+    const bool transposed = is_transposed();
+    const int64_t left = transposed ? shape.m - row : shape.n - column;
     const int count = left < kCount ? static_cast<int>(left) : kCount;
     if (parts == nullptr) {
       sink.put(task.matrix, row, column, values, count);

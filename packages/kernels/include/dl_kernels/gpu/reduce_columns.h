@@ -19,7 +19,7 @@ template <class I>
 inline constexpr int kColumnVector = kVector<I> < 8 ? kVector<I> : 8;
 
 // A block processes `lanes` vectors of adjacent outputs and several of their rows at a time.
-struct ColumnCut {
+struct ColumnPartition {
   int lanes;
   int64_t columns;  // number of adjacent outputs
   int64_t blocks;   // blocks that share them
@@ -65,31 +65,31 @@ DL_DEVICE void add_rows(const Reduction<I, R>& job, const I* base, int width, bo
 }
 
 template <class I, class R>
-DL_KERNEL void reduce_columns_kernel(Reduction<I, R> job, ColumnCut cut) {
+DL_KERNEL void reduce_columns_kernel(Reduction<I, R> job, ColumnPartition partition) {
   using Near = near_t<I, R>;
   constexpr int kWide = kColumnVector<I>;
   DL_SHARED ColumnScratch<Near, kWide> scratch;
   Near* const shared = reinterpret_cast<Near*>(scratch.bytes);
   const R& r = job.r;
-  const int me = thread_index(), lane = me & (cut.lanes - 1), line = me / cut.lanes;
-  const int lines = kThreads / cut.lanes;
-  const int64_t tasks = job.kept.numel / cut.columns * cut.blocks;
+  const int me = thread_index(), lane = me & (partition.lanes - 1), line = me / partition.lanes;
+  const int lines = kThreads / partition.lanes;
+  const int64_t tasks = job.kept.numel / partition.columns * partition.blocks;
   for (int64_t item = block_index(); item < tasks * job.ranges; item += block_count()) {
     const int64_t range = quotient_of(item, tasks), task = item - range * tasks;
-    const int64_t outer = quotient_of(task, cut.blocks);
-    const int64_t first = (task - outer * cut.blocks) * cut.lanes * kWide;
-    const int64_t column = first + lane * kWide, left = cut.columns - column;
+    const int64_t outer = quotient_of(task, partition.blocks);
+    const int64_t first = (task - outer * partition.blocks) * partition.lanes * kWide;
+    const int64_t column = first + lane * kWide, left = partition.columns - column;
     const int width = static_cast<int>(left < 0 ? 0 : left < kWide ? left : kWide);
     Near total[kWide];
     DL_UNROLL
     for (int j = 0; j < kWide; ++j) total[j] = static_cast<Near>(r.start);
     if (width > 0) {
       int64_t offsets[2];
-      row_offsets(job.kept, outer * cut.columns + column, offsets);
-      const int64_t begin = range * cut.rows, count = job.reduced.numel;
-      const int64_t end = begin + cut.rows < count ? begin + cut.rows : count;
-      add_rows(job, job.from + offsets[1], width, cut.vectors && width == kWide, begin + line, end,
-               lines, total);
+      row_offsets(job.kept, outer * partition.columns + column, offsets);
+      const int64_t begin = range * partition.rows, count = job.reduced.numel;
+      const int64_t end = begin + partition.rows < count ? begin + partition.rows : count;
+      add_rows(job, job.from + offsets[1], width, partition.vectors && width == kWide, begin + line,
+               end, lines, total);
     }
     barrier();  // other threads may still read the shared memory
     DL_UNROLL
@@ -99,15 +99,15 @@ DL_KERNEL void reduce_columns_kernel(Reduction<I, R> job, ColumnCut cut) {
       if (line >= half) continue;
       DL_UNROLL
       for (int j = 0; j < kWide; ++j) {
-        total[j] = r.combine(total[j], shared[j * kThreads + me + half * cut.lanes]);
+        total[j] = r.combine(total[j], shared[j * kThreads + me + half * partition.lanes]);
         shared[j * kThreads + me] = total[j];
       }
     }
     barrier();
     // Adjacent threads store adjacent outputs.
     DL_NO_UNROLL
-    for (int c = me; c < cut.lanes * kWide && first + c < cut.columns; c += kThreads) {
-      const int64_t output = outer * cut.columns + first + c;
+    for (int c = me; c < partition.lanes * kWide && first + c < partition.columns; c += kThreads) {
+      const int64_t output = outer * partition.columns + first + c;
       int64_t offsets[2];
       row_offsets(job.kept, output, offsets);
       job.put(output, range, offsets[0], shared[c % kWide * kThreads + c / kWide]);

@@ -39,24 +39,24 @@ bool reduces_columns(const ReducePlan& plan) {
 }
 
 template <class I>
-ColumnCut column_cut(const ReducePlan& plan, const I* from) {
+ColumnPartition column_partition(const ReducePlan& plan, const I* from) {
   constexpr int kWide = kColumnVector<I>;
   const Plan<2>& kept = plan.kept;
-  ColumnCut cut{};
-  cut.columns = kept.shape[kept.ndim - 1];
-  cut.lanes = power_of_two((cut.columns + kWide - 1) / kWide, kLeastWarp);
-  cut.blocks = (cut.columns + cut.lanes * kWide - 1) / (cut.lanes * kWide);
-  cut.vectors = is_aligned(from, kWide);
-  for (int d = 0; d < kept.ndim - 1; ++d) cut.vectors &= kept.strides[1][d] % kWide == 0;
+  ColumnPartition partition{};
+  partition.columns = kept.shape[kept.ndim - 1];
+  partition.lanes = power_of_two((partition.columns + kWide - 1) / kWide, kLeastWarp);
+  partition.blocks = (partition.columns + partition.lanes * kWide - 1) / (partition.lanes * kWide);
+  partition.vectors = is_aligned(from, kWide);
+  for (int d = 0; d < kept.ndim - 1; ++d) partition.vectors &= kept.strides[1][d] % kWide == 0;
   for (int d = 0; d < plan.reduced.ndim; ++d)
-    cut.vectors &= plan.reduced.strides[0][d] % kWide == 0;
-  return cut;
+    partition.vectors &= plan.reduced.strides[0][d] % kWide == 0;
+  return partition;
 }
 
 // Divide rows into vectors if segments are contiguous and long enough, otherwise into single
 // elements.
 template <class I, class R>
-int cut_rows(const ReducePlan& plan, Reduction<I, R>& job) {
+int partition_rows(const ReducePlan& plan, Reduction<I, R>& job) {
   constexpr int64_t kPiece = 1 << 16, kLeast = 16;
   const int inner = plan.reduced.ndim - 1;
   const int64_t count = plan.reduced.numel, length = plan.reduced.shape[inner];
@@ -64,16 +64,16 @@ int cut_rows(const ReducePlan& plan, Reduction<I, R>& job) {
     job.pieces = 0;
     return 1;
   }
-  const bool neighbours =
+  const bool adjacent =
       plan.reduced.strides[0][inner] == 1 && (plan.reduced.ndim == 1 || length >= kLeast);
-  job.segment = neighbours ? length : 0;
+  job.segment = adjacent ? length : 0;
   const int64_t vectors =
-      (neighbours ? length + kVector<I> - 1 : count) / (neighbours ? kVector<I> : 8);
+      (adjacent ? length + kVector<I> - 1 : count) / (adjacent ? kVector<I> : 8);
   // One warp for up to eight vectors per thread, otherwise the block.
   const int lanes = vectors > 8 * kLeastWarp ? kThreads : power_of_two(vectors, kLeastWarp);
   const int64_t threads = plan.kept.numel * lanes;
   job.ranges = ranges_of(count, threads, lanes, 8 * kVector<I>);
-  if (!neighbours) {
+  if (!adjacent) {
     job.pieces = count;
   } else {
     const int64_t share = (count + job.ranges - 1) / job.ranges;
@@ -94,20 +94,21 @@ void run_reduce(const Launch& launch, const R& r, const ReducePlan& plan, const 
   const int64_t outputs = plan.kept.numel, count = plan.reduced.numel;
   gpu::Reduction<I, R> job{r, from, plan.kept, plan.reduced, store, 1, nullptr, 0, 1, 0, 1};
   Workspace<typename R::Wide> parts;
-  const auto launched = [&](int64_t blocks, auto kernel, const auto& cut) {
+  const auto launched = [&](int64_t blocks, auto kernel, const auto& partition) {
     if (job.ranges > 1) job.parts = parts.reserve(launch, outputs * job.ranges);
     gpu::run_blocks(launch.stream(), blocks < gpu::kMostBlocks ? blocks : gpu::kMostBlocks, kernel,
-                    job, cut);
+                    job, partition);
   };
   if (gpu::reduces_columns<I>(plan)) {
-    gpu::ColumnCut cut = gpu::column_cut(plan, from);
-    const int64_t tasks = outputs / cut.columns * cut.blocks, lines = gpu::kThreads / cut.lanes;
+    gpu::ColumnPartition partition = gpu::column_partition(plan, from);
+    const int64_t tasks = outputs / partition.columns * partition.blocks,
+                  lines = gpu::kThreads / partition.lanes;
     job.ranges = gpu::ranges_of(count, tasks * gpu::kThreads, lines, 16);
-    cut.rows = (count + job.ranges - 1) / job.ranges;
-    job.ranges = (count + cut.rows - 1) / cut.rows;
-    launched(tasks * job.ranges, gpu::reduce_columns_kernel<I, R>, cut);
+    partition.rows = (count + job.ranges - 1) / job.ranges;
+    job.ranges = (count + partition.rows - 1) / partition.rows;
+    launched(tasks * job.ranges, gpu::reduce_columns_kernel<I, R>, partition);
   } else {
-    const int lanes = gpu::cut_rows(plan, job);
+    const int lanes = gpu::partition_rows(plan, job);
     const int64_t teams = gpu::kThreads / lanes;
     launched((outputs * job.ranges + teams - 1) / teams, gpu::reduce_rows_kernel<I, R>, lanes);
   }

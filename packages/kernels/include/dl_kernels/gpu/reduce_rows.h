@@ -25,16 +25,16 @@ using near_t = std::decay_t<decltype(R().map(compute_t<I>()))>;
 
 // Trait of reducers that combine adjacent elements faster than one by one, such as MomentsReducer.
 template <class R, class C, class = void>
-struct JoinsNeighbours : std::false_type {};
+struct CombinesAdjacent : std::false_type {};
 template <class R, class C>
-struct JoinsNeighbours<R, C, std::void_t<decltype(&R::template neighbours<4>)>> : std::true_type {};
+struct CombinesAdjacent<R, C, std::void_t<decltype(&R::template adjacent<4>)>> : std::true_type {};
 
 template <class I, class R, int N>
 DL_DEVICE near_t<I, R> fold(const R& r, const compute_t<I> (&x)[N]) {
   if constexpr (N == 1) {
     return r.map(x[0]);
-  } else if constexpr (JoinsNeighbours<R, compute_t<I>>::value) {
-    return r.template neighbours<N>(x);
+  } else if constexpr (CombinesAdjacent<R, compute_t<I>>::value) {
+    return r.template adjacent<N>(x);
   } else {
     near_t<I, R> mapped[N];
     DL_UNROLL
@@ -74,8 +74,8 @@ struct Reduction {
 
 // Combine n adjacent elements, beginning at `x`, into a thread's partial results.
 template <class I, class R, int kAtOnce>
-DL_DEVICE void reduce_neighbours(const R& r, const Block& team, const I* x, int n,
-                                 near_t<I, R> (&total)[kAtOnce]) {
+DL_DEVICE void reduce_adjacent(const R& r, const Block& team, const I* x, int n,
+                               near_t<I, R> (&total)[kAtOnce]) {
   using C = compute_t<I>;
   constexpr int kWide = kVector<I>;
   const int lane = team.lane(), lanes = team.lanes();
@@ -148,13 +148,13 @@ DL_KERNEL void reduce_rows_kernel(Reduction<I, R> job, int lanes) {
         const int64_t at = (p - s * in_segment) * job.piece, left = job.segment - at;
         int64_t offset[1];
         row_offsets(job.reduced, s * job.segment, offset);
-        reduce_neighbours<I>(r, team, base + offset[0] + at,
-                             static_cast<int>(left < job.piece ? left : job.piece), total);
+        reduce_adjacent<I>(r, team, base + offset[0] + at,
+                           static_cast<int>(left < job.piece ? left : job.piece), total);
       }
     }
     DL_UNROLL
     for (int u = 1; u < kAtOnce; ++u) total[0] = r.combine(total[0], total[u]);
-    const Near all = team.together(
+    const Near all = team.all_reduce(
         total[0], [&r](const Near& a, const Near& b) -> Near { return r.combine(a, b); });
     if (team.lane() == 0 && own < rows) job.put(output, range, offsets[0], all);
   }

@@ -74,11 +74,11 @@ void each_small_part(const Plan<N>& plan, const int64_t (&first)[N], const Run& 
 template <int N>
 struct RowWalk {
   uint32_t rows, length;
-  uint32_t turns;    // vector iterations; the rest of a row is processed element by element
-  uint32_t groups;   // groups of threads: each processes every `groups`-th row
-  Divider lanes;     // threads per group
-  int outer;         // dimensions other than the innermost one
-  int32_t steps[N];  // strides along a row, in elements
+  uint32_t iterations;  // vector iterations; the rest of a row is processed element by element
+  uint32_t groups;      // groups of threads: each processes every `groups`-th row
+  Divider lanes;        // threads per group
+  int outer;            // dimensions other than the innermost one
+  int32_t steps[N];     // strides along a row, in elements
   // Extents of the other dimensions, innermost first.
   Divider extents[kMaxDims - 1];
   int32_t strides[N][kMaxDims - 1];
@@ -97,15 +97,15 @@ struct RowWalk {
   }
 };
 
-// Build the traversal of a small plan. A vector iteration processes `in_turn` elements; 0 disables
-// vectors.
+// Build the traversal of a small plan. A vector iteration processes `in_iteration` elements; 0
+// disables vectors.
 template <int N>
-RowWalk<N> make_row_walk(const Plan<N>& plan, int64_t in_turn) {
+RowWalk<N> make_row_walk(const Plan<N>& plan, int64_t in_iteration) {
   RowWalk<N> walk{};
   const int inner = plan.ndim - 1;
   walk.length = static_cast<uint32_t>(plan.shape[inner]);
   walk.rows = static_cast<uint32_t>(plan.numel / plan.shape[inner]);
-  walk.turns = in_turn > 0 ? walk.length / static_cast<uint32_t>(in_turn) : 0;
+  walk.iterations = in_iteration > 0 ? walk.length / static_cast<uint32_t>(in_iteration) : 0;
   walk.outer = inner;
   for (int k = 0; k < N; ++k) walk.steps[k] = static_cast<int32_t>(plan.strides[k][inner]);
   for (int d = 0; d < inner; ++d) {
@@ -113,7 +113,7 @@ RowWalk<N> make_row_walk(const Plan<N>& plan, int64_t in_turn) {
     for (int k = 0; k < N; ++k)
       walk.strides[k][d] = static_cast<int32_t>(plan.strides[k][inner - 1 - d]);
   }
-  const int64_t work = walk.turns > 0 ? walk.turns : walk.length;
+  const int64_t work = walk.iterations > 0 ? walk.iterations : walk.length;
   const int64_t rounds = (work + kMostThreads - 1) / kMostThreads;
   const int64_t lanes = (work + rounds - 1) / rounds;
   const int64_t groups = kMostThreads / lanes;

@@ -43,10 +43,10 @@ struct OriginItem {
   int64_t* origins;
 
   DL_FN void operator()(int64_t k) const {
-    const int64_t place = ordered.targets[k];
-    if (k + 1 < ordered.n && ordered.targets[k + 1] == place) return;
+    const int64_t target = ordered.targets[k];
+    if (k + 1 < ordered.n && ordered.targets[k + 1] == target) return;
     const int64_t last = ordered.steps[k];
-    origins[place] = (last == place ? ordered.before(k) : last) + 1;
+    origins[target] = (last == target ? ordered.before(k) : last) + 1;
   }
 };
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
-#include "dl_kernels/gpu/column_team.h"
-#include "dl_kernels/gpu/held_rows.h"
+#include "dl_kernels/gpu/column_reduction.h"
 #include "dl_kernels/gpu/launch.h"
+#include "dl_kernels/gpu/register_rows.h"
 #include "dl_kernels/gpu/softmax_parts.h"
 #include "dl_kernels/layout/dim_plan.h"
 #include "dl_kernels/math/vector_math.h"
@@ -27,13 +27,13 @@ struct SoftmaxForward {
   bool log;
 
   // Part of a row that belongs to a thread.
-  struct Place {
+  struct RowPart {
     O* y;
     const T* x;
   };
 
   template <int kW, int kL>
-  DL_DEVICE Place open(const Groups<kW, kL>& groups, int64_t row) const {
+  DL_DEVICE RowPart open(const Groups<kW, kL>& groups, int64_t row) const {
     int64_t offsets[2];
     row_offsets(plan.rows, row, offsets);
     return {groups.begin(out + offsets[0], plan.step[0]),
@@ -41,28 +41,28 @@ struct SoftmaxForward {
   }
 
   template <bool kShort, int kW, int kL>
-  DL_DEVICE void take_held(const Block& team, const Groups<kW, kL>& groups, const Place& at,
-                           bool) const {
-    constexpr int kGroups = held_groups<C, kW, kShort>();
+  DL_DEVICE void process_in_registers(const Block& team, const Groups<kW, kL>& groups,
+                                      const RowPart& at, bool) const {
+    constexpr int kGroups = register_groups<C, kW, kShort>();
     C held[kGroups][kW];
-    groups.template few<kGroups>(
+    groups.template for_each_unrolled<kGroups>(
         [&](int v, GroupNumber group) { groups.load(at.x, plan.step[1], group, held[v]); });
-    C top = lowest<C>();
-    groups.template few<kGroups>(
-        [&](int v, GroupNumber) { top = higher(top, highest_of(held[v])); });
-    top = team.together(top, [](C a, C b) { return higher(a, b); });
-    PowerSum<C> mine;
-    groups.template few<kGroups>([&](int v, GroupNumber) {
-      C powers[kW];
+    C row_max = lowest<C>();
+    groups.template for_each_unrolled<kGroups>(
+        [&](int v, GroupNumber) { row_max = max_ignoring_nan(row_max, max_of(held[v])); });
+    row_max = team.all_reduce(row_max, [](C a, C b) { return max_ignoring_nan(a, b); });
+    ExponentialSum<C> mine;
+    groups.template for_each_unrolled<kGroups>([&](int v, GroupNumber) {
+      C exponentials[kW];
       DL_UNROLL
-      for (int j = 0; j < kW; ++j) held[v][j] -= top;
-      mine.add(held[v], log, powers);
+      for (int j = 0; j < kW; ++j) held[v][j] -= row_max;
+      mine.add(held[v], log, exponentials);
       DL_UNROLL
-      for (int j = 0; j < kW; ++j) held[v][j] = log ? held[v][j] : powers[j];
+      for (int j = 0; j < kW; ++j) held[v][j] = log ? held[v][j] : exponentials[j];
     });
-    const PowerSum<C> all = team.together(mine, AddPowers{});
+    const ExponentialSum<C> all = team.all_reduce(mine, AddExponentialSums{});
     const C scale = log ? C(1) : C(1) / all.total(), shift = log ? all.log() : C(0);
-    groups.template few<kGroups>([&](int v, GroupNumber group) {
+    groups.template for_each_unrolled<kGroups>([&](int v, GroupNumber group) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) held[v][j] = held[v][j] * scale - shift;
       groups.store(at.y, plan.step[0], group, held[v]);
@@ -70,19 +70,20 @@ struct SoftmaxForward {
   }
 
   template <int kW, int kL>
-  DL_DEVICE void take_long(const Block& team, const Groups<kW, kL>& groups, const Place& at,
-                           bool) const {
+  DL_DEVICE void process_long(const Block& team, const Groups<kW, kL>& groups, const RowPart& at,
+                              bool) const {
     const auto load = [&](GroupNumber group, C(&some)[kW]) {
       groups.load(at.x, plan.step[1], group, some);
     };
-    Softened<C> mine;
-    groups.template all<C[kW]>(load, [&](GroupNumber, const C(&some)[kW]) { mine.add(some, log); });
-    const Softened<C> all = team.together(mine, Join{});
-    const C scale = log ? all.sum.log() : C(1) / all.sum.total();
-    groups.template all<C[kW]>(load, [&](GroupNumber group, C(&some)[kW]) {
+    OnlineSoftmax<C> mine;
+    groups.template for_each<C[kW]>(load,
+                                    [&](GroupNumber, const C(&some)[kW]) { mine.add(some, log); });
+    const OnlineSoftmax<C> all = team.all_reduce(mine, JoinSoftmax{});
+    const C scale = log ? all.normalizer.log() : C(1) / all.normalizer.total();
+    groups.template for_each<C[kW]>(load, [&](GroupNumber group, C(&some)[kW]) {
       DL_UNROLL
       for (int j = 0; j < kW; ++j) {
-        const C shifted = some[j] - all.top;
+        const C shifted = some[j] - all.running_max;
         some[j] = log ? shifted - scale : math::exp(shifted) * scale;
       }
       groups.store(at.y, plan.step[0], group, some);
@@ -99,21 +100,21 @@ struct SoftmaxForwardColumns {
   DimPlan<2> plan;
   bool log;
 
-  DL_DEVICE void operator()(const ColumnTeam& team, int64_t row, bool live) const {
+  DL_DEVICE void operator()(const ColumnGroup& team, int64_t row, bool live) const {
     int64_t offsets[2];
     row_offsets(plan.rows, row, offsets);
     O* y = out + offsets[0];
     const T* x = in + offsets[1];
-    Softened<C> mine;
+    OnlineSoftmax<C> mine;
     team.map(plan.n, [&](int64_t i) {
       const C some[1] = {cast<C>(x[i * plan.step[1]])};
       mine.add(some, log);
     });
-    const Softened<C> all = team.together(mine, Join{});
-    const C scale = log ? all.sum.log() : C(1) / all.sum.total();
+    const OnlineSoftmax<C> all = team.all_reduce(mine, JoinSoftmax{});
+    const C scale = log ? all.normalizer.log() : C(1) / all.normalizer.total();
     if (!live) return;
     team.map(plan.n, [&](int64_t i) {
-      const C shifted = cast<C>(x[i * plan.step[1]]) - all.top;
+      const C shifted = cast<C>(x[i * plan.step[1]]) - all.running_max;
       y[i * plan.step[0]] = cast<O>(log ? shifted - scale : math::exp(shifted) * scale);
     });
   }
@@ -131,7 +132,7 @@ struct SoftmaxBackward {
   bool log;
 
   // Part of a row that belongs to a thread.
-  struct Place {
+  struct RowPart {
     I* to;
     const T* g;
     const T* y;
@@ -147,7 +148,7 @@ struct SoftmaxBackward {
   }
 
   template <int kW, int kL>
-  DL_DEVICE Place open(const Groups<kW, kL>& groups, int64_t row) const {
+  DL_DEVICE RowPart open(const Groups<kW, kL>& groups, int64_t row) const {
     int64_t offsets[3];
     row_offsets(plan.rows, row, offsets);
     return {groups.begin(grad_input + offsets[0], plan.step[0]),
@@ -156,16 +157,17 @@ struct SoftmaxBackward {
   }
 
   template <bool kShort, int kW, int kL>
-  DL_DEVICE void take_held(const Block& team, const Groups<kW, kL>& groups, const Place& at,
-                           bool) const {
-    constexpr int kGroups = held_groups<C, kW, kShort>();
+  DL_DEVICE void process_in_registers(const Block& team, const Groups<kW, kL>& groups,
+                                      const RowPart& at, bool) const {
+    constexpr int kGroups = register_groups<C, kW, kShort>();
     Both<kW> held[kGroups];
-    groups.template few<kGroups>(
+    groups.template for_each_unrolled<kGroups>(
         [&](int v, GroupNumber group) { load(groups, at, group, held[v]); });
     C sum = 0;
-    groups.template few<kGroups>([&](int v, GroupNumber) { sum += sum_of_terms(held[v]); });
-    const C total = sum_of_team(team, sum);
-    groups.template few<kGroups>([&](int v, GroupNumber group) {
+    groups.template for_each_unrolled<kGroups>(
+        [&](int v, GroupNumber) { sum += sum_of_terms(held[v]); });
+    const C total = sum_of_lanes(team, sum);
+    groups.template for_each_unrolled<kGroups>([&](int v, GroupNumber group) {
       if (log) {
         put<true>(groups, at, group, held[v], total);
       } else {
@@ -175,20 +177,20 @@ struct SoftmaxBackward {
   }
 
   template <int kW, int kL>
-  DL_DEVICE void take_long(const Block& team, const Groups<kW, kL>& groups, const Place& at,
-                           bool) const {
+  DL_DEVICE void process_long(const Block& team, const Groups<kW, kL>& groups, const RowPart& at,
+                              bool) const {
     const auto load_both = [&](GroupNumber group, Both<kW>& x) { load(groups, at, group, x); };
     LongSum<C> sum;
-    groups.template all<Both<kW>>(
+    groups.template for_each<Both<kW>>(
         load_both, [&](GroupNumber, const Both<kW>& x) { sum.add(sum_of_terms(x)); });
-    const C total = sum_of_team(team, sum.total());
+    const C total = sum_of_lanes(team, sum.total());
     // Separate loops, so that the cheaper one is as short as possible.
     if (log) {
-      groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
+      groups.template for_each<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
         put<true>(groups, at, group, x, total);
       });
     } else {
-      groups.template all<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
+      groups.template for_each<Both<kW>>(load_both, [&](GroupNumber group, Both<kW>& x) {
         put<false>(groups, at, group, x, total);
       });
     }
@@ -196,7 +198,7 @@ struct SoftmaxBackward {
 
  private:
   template <int kW, int kL>
-  DL_DEVICE void load(const Groups<kW, kL>& groups, const Place& at, GroupNumber group,
+  DL_DEVICE void load(const Groups<kW, kL>& groups, const RowPart& at, GroupNumber group,
                       Both<kW>& x) const {
     groups.load(at.g, plan.step[1], group, x.g);
     groups.load(at.y, plan.step[2], group, x.y);
@@ -209,8 +211,8 @@ struct SoftmaxBackward {
     return sum;
   }
   template <bool kLog, int kW, int kL>
-  DL_DEVICE void put(const Groups<kW, kL>& groups, const Place& at, GroupNumber group, Both<kW>& x,
-                     C total) const {
+  DL_DEVICE void put(const Groups<kW, kL>& groups, const RowPart& at, GroupNumber group,
+                     Both<kW>& x, C total) const {
     DL_UNROLL
     for (int j = 0; j < kW; ++j) x.g[j] = slope(kLog, x.g[j], x.y[j], total);
     groups.store(at.to, plan.step[0], group, x.g);
@@ -222,7 +224,7 @@ struct SoftmaxBackwardColumns {
   using C = compute_t<T>;
   SoftmaxBackward<T, I> rows;
 
-  DL_DEVICE void operator()(const ColumnTeam& team, int64_t row, bool live) const {
+  DL_DEVICE void operator()(const ColumnGroup& team, int64_t row, bool live) const {
     const DimPlan<3>& plan = rows.plan;
     int64_t offsets[3];
     row_offsets(plan.rows, row, offsets);
@@ -233,7 +235,7 @@ struct SoftmaxBackwardColumns {
     team.map(plan.n, [&](int64_t i) {
       sum.add(rows.term(cast<C>(g[i * plan.step[1]]), cast<C>(y[i * plan.step[2]])));
     });
-    const C total = team.together(sum.total(), [](C a, C b) { return a + b; });
+    const C total = team.all_reduce(sum.total(), [](C a, C b) { return a + b; });
     if (!live) return;
     team.map(plan.n, [&](int64_t i) {
       to[i * plan.step[0]] = cast<I>(
@@ -244,7 +246,7 @@ struct SoftmaxBackwardColumns {
 
 // Return true if adjacent rows are adjacent in memory, but a row's elements are not.
 template <int N>
-bool lies_across(const DimPlan<N>& plan) {
+bool is_interleaved(const DimPlan<N>& plan) {
   return plan.step[N - 1] != 1 && plan.rows.strides[N - 1][plan.rows.ndim - 1] == 1;
 }
 
@@ -253,7 +255,7 @@ bool lies_across(const DimPlan<N>& plan) {
 template <class T, class O, bool Log>
 bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, const T* in) {
   using Row = gpu::SoftmaxForward<T, O>;
-  if (gpu::lies_across(plan)) {
+  if (gpu::is_interleaved(plan)) {
     gpu::run_columns(launch, plan.rows.numel, plan.n,
                      gpu::SoftmaxForwardColumns<T, O>{out, in, plan, Log});
     return true;
@@ -264,8 +266,9 @@ bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, co
     aligned &= plan.rows.shape[d] == 1 || (plan.rows.strides[0][d] % Row::kWide == 0 &&
                                            plan.rows.strides[1][d] % Row::kWide == 0);
   }
-  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(plan.rows.numel, plan.n, aligned),
-                     Row{out, in, plan, Log});
+  gpu::run_register_rows(launch,
+                         gpu::row_partition<T, Row::kWide>(plan.rows.numel, plan.n, aligned),
+                         Row{out, in, plan, Log});
   return true;
 }
 
@@ -274,7 +277,7 @@ bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I
                                  const T* grad_output, const T* output) {
   using Row = gpu::SoftmaxBackward<T, I>;
   const Row row{grad_input, grad_output, output, plan, Log};
-  if (gpu::lies_across(plan)) {
+  if (gpu::is_interleaved(plan)) {
     gpu::run_columns(launch, plan.rows.numel, plan.n, gpu::SoftmaxBackwardColumns<T, I>{row});
     return true;
   }
@@ -285,7 +288,8 @@ bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I
     for (int d = 0; d < plan.rows.ndim; ++d)
       aligned &= plan.rows.shape[d] == 1 || plan.rows.strides[k][d] % Row::kWide == 0;
   }
-  gpu::run_held_rows(launch, gpu::row_cut<T, Row::kWide>(plan.rows.numel, plan.n, aligned), row);
+  gpu::run_register_rows(launch,
+                         gpu::row_partition<T, Row::kWide>(plan.rows.numel, plan.n, aligned), row);
   return true;
 }
 

@@ -49,8 +49,8 @@ DL_KERNEL void sort_tiles_kernel(Item* items, int64_t rows, int64_t n) {
     const int64_t row = at / tiles * together, first = at % tiles * kSortTile;
     Item* here = items + row * n + first;
     const int length = static_cast<int>(lesser(n - first, kSortTile));
-    const int held = static_cast<int>(lesser(rows - row, together)) * length;
-    for (int i = thread_index(); i < held; i += kThreads) tile[i] = here[i];
+    const int filled = static_cast<int>(lesser(rows - row, together)) * length;
+    for (int i = thread_index(); i < filled; i += kThreads) tile[i] = here[i];
     for (int run = 1; run < length; run *= 2) {
       Item mine[kItemsOfThread];
       int to[kItemsOfThread];
@@ -58,7 +58,7 @@ DL_KERNEL void sort_tiles_kernel(Item* items, int64_t rows, int64_t n) {
       DL_UNROLL
       for (int k = 0; k < kItemsOfThread; ++k) {
         const int i = thread_index() + k * kThreads;
-        if (i >= held) continue;
+        if (i >= filled) continue;
         // The new position is that in its own run plus the number of smaller items in the adjacent
         // run.
         const int in_row = i % length, own = in_row / run * run, pair = own / (2 * run) * (2 * run);
@@ -71,11 +71,11 @@ DL_KERNEL void sort_tiles_kernel(Item* items, int64_t rows, int64_t n) {
       barrier();
       DL_UNROLL
       for (int k = 0; k < kItemsOfThread; ++k) {
-        if (thread_index() + k * kThreads < held) tile[to[k]] = mine[k];
+        if (thread_index() + k * kThreads < filled) tile[to[k]] = mine[k];
       }
     }
     barrier();
-    for (int i = thread_index(); i < held; i += kThreads) here[i] = tile[i];
+    for (int i = thread_index(); i < filled; i += kThreads) here[i] = tile[i];
   }
 }
 

@@ -94,14 +94,14 @@ template <class U>
 struct TakeItem {
   const U* from;
   U* to;
-  const int64_t* places;
+  const int64_t* positions;
   Plan<3> plan;
   int64_t scale;
 
   DL_DEVICE void operator()(int64_t i) const {
     int64_t offsets[3];
     row_offsets(plan, i, offsets);
-    to[offsets[1]] = from[offsets[0] + places[offsets[2]] * scale];
+    to[offsets[1]] = from[offsets[0] + positions[offsets[2]] * scale];
   }
 };
 
@@ -111,8 +111,8 @@ struct TakeItem {
 // plan: `from` without its indexed dimensions, `to`, and the positions.
 template <class U>
 void take_each(const Launch& launch, const Plan<3>& plan, U* to, const U* from,
-               const int64_t* places, int64_t scale) {
-  each(launch, plan.numel, 1, gpu::TakeItem<U>{from, to, places, plan, scale});
+               const int64_t* positions, int64_t scale) {
+  each(launch, plan.numel, 1, gpu::TakeItem<U>{from, to, positions, plan, scale});
 }
 
 DL_KERNELS_END

@@ -15,7 +15,7 @@ DL_KERNELS_BEGIN
 namespace gpu {
 
 inline constexpr int kTile = kThreads >= 256 ? 16 : 8;  // threads per line of the square
-static_assert(kTile * kTile == kThreads, "a thread for each place of the square");
+static_assert(kTile * kTile == kThreads, "one thread per element of the square");
 inline constexpr int kOwn = 4;  // adjacent elements of a line of the result per thread
 inline constexpr int kSide = kOwn * kTile;
 template <class C>

@@ -30,7 +30,7 @@ struct Border {
 template <class C>
 struct BorderItem {
   C* out;
-  int32_t* places;
+  int32_t* argmax;
   const C* input;
   const double* boxes;
   int64_t channels, count, pool_size, height, width;
@@ -41,15 +41,15 @@ struct BorderItem {
     const C* plane = input + ((n * 4 + side) * channels + channel) * cells;
     const Border border(boxes + 4 * (n * count + k), side, pool_size);
     C best = 0;
-    int64_t place = 0;
+    int64_t best_index = 0;
     for (int64_t i = 0; i <= pool_size; ++i) {
       const C value = border.sample(i, height, width).value(plane);
       if (i > 0 && !(value > best) && (value == value || best != best)) continue;
       best = value;
-      place = i;
+      best_index = i;
     }
     out[item] = best;
-    places[item] = static_cast<int32_t>(place);
+    argmax[item] = static_cast<int32_t>(best_index);
   }
 };
 
@@ -57,7 +57,7 @@ template <class C>
 struct BorderGradientItem {
   C* out;
   const C* grad;
-  const int32_t* places;
+  const int32_t* argmax;
   const double* boxes;
   int64_t channels, count, pool_size, height, width;
 
@@ -66,7 +66,7 @@ struct BorderGradientItem {
     for (int64_t k = 0; k < count; ++k) {
       const int64_t at = ((n * channels + channel) * count + k) * 4 + side;
       const Border border(boxes + 4 * (n * count + k), side, pool_size);
-      border.sample(places[at], height, width).add(out + item * height * width, grad[at]);
+      border.sample(argmax[at], height, width).add(out + item * height * width, grad[at]);
     }
   }
 };
@@ -76,9 +76,9 @@ struct BorderSizes {
 };
 
 inline diopiError_t open_borders(const char* op, const TensorRef& whole, const TensorRef& pooled,
-                                 const TensorRef& places, const TensorRef& boxes, int64_t pool_size,
+                                 const TensorRef& argmax, const TensorRef& boxes, int64_t pool_size,
                                  BorderSizes* sizes) {
-  if (!alike<kFloats>({whole, pooled, boxes}) || !all_indexes({places}))
+  if (!alike<kFloats>({whole, pooled, boxes}) || !all_indexes({argmax}))
     return diopiDtypeNotSupported;
   DL_TRY(check_positive(op, {{"pool_size", pool_size}}));
   if (pool_size > kMostSamples)
@@ -93,7 +93,7 @@ inline diopiError_t open_borders(const char* op, const TensorRef& whole, const T
   *sizes = {whole.sizes[0], whole.sizes[1] / 4, boxes.sizes[1], whole.sizes[2], whole.sizes[3]};
   DL_TRY(check_sizes(op, "the tensor of maxima", pooled,
                      {sizes->batches, sizes->channels, sizes->count, 4}));
-  return check_sizes(op, "argmax_idx", places, {sizes->batches, sizes->channels, sizes->count, 4});
+  return check_sizes(op, "argmax_idx", argmax, {sizes->batches, sizes->channels, sizes->count, 4});
 }
 
 DL_KERNELS_END

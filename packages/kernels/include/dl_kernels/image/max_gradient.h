@@ -1,6 +1,6 @@
 // The gradient of max pooling: add every output's gradient to the cell of its maximum.
 //
-//   check_places(launch, op, places, count, cells)   they must be in [0, cells)
+//   check_positions(launch, op, places, count, cells)   they must be in [0, cells)
 //   add_maxima(launch, planes, adaptive, to, grads, places)
 //
 // For every output, `places` holds the index of that cell in its plane, which may be outside the

@@ -32,7 +32,7 @@ struct MaxPoolRow {
     const Window* const windows = xs;
     const T* const plane = in + row / (ay.output * az.output) * planes.input_cells();
     T* const values = out + row * ax.output;
-    int64_t* const places = positions == nullptr ? nullptr : positions + row * ax.output;
+    int64_t* const row_positions = positions == nullptr ? nullptr : positions + row * ax.output;
     const int64_t height = ay.input, width = ax.input;
     const int64_t dz = az.dilation, dy = ay.dilation, dx = ax.dilation;
     block.map(ax.output, [=](int64_t ox) {
@@ -54,7 +54,7 @@ struct MaxPoolRow {
         }
       }
       values[ox] = cast<T>(best);
-      if (places != nullptr) places[ox] = best_at;
+      if (row_positions != nullptr) row_positions[ox] = best_at;
     });
   }
 };

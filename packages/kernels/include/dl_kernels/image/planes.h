@@ -197,14 +197,14 @@ struct FillWindows {
   DL_FN void operator()(const B& block, int64_t) const {
     Window* const w = windows;
     const Axis a = axis;
-    const bool cut = adaptive;
+    const bool adapts = adaptive;
     if (over_input) {
       block.map(a.input, [=](int64_t i) {
-        w[i] = cut ? adaptive_window(i, a.input, a.output) : windows_over(a, i);
+        w[i] = adapts ? adaptive_window(i, a.input, a.output) : windows_over(a, i);
       });
     } else {
       block.map(a.output, [=](int64_t o) {
-        w[o] = cut ? adaptive_window(o, a.output, a.input) : window_at(a, o);
+        w[o] = adapts ? adaptive_window(o, a.output, a.input) : window_at(a, o);
       });
     }
   }

@@ -9,7 +9,7 @@ DL_KERNELS_BEGIN
 struct RegionArguments {
   int64_t pooled_height, pooled_width, sampling_ratio, directions;
   double scale;
-  bool aligned, turned, clockwise, forces_size;
+  bool aligned, rotated, clockwise, forces_size;
 };
 
 // `pooled` [K, C, h, w] and `whole` [N, C, H, W]; either may be the output.
@@ -23,7 +23,7 @@ inline diopiError_t open_regions(const char* op, const TensorRef& pooled, const 
   DL_TRY(check_samples(op, a.sampling_ratio));
   DL_TRY(
       check_sizes(op, "the tensor of features", whole, {kAnySize, kAnySize, kAnySize, kAnySize}));
-  DL_TRY(check_sizes(op, "rois", rois, {kAnySize, a.turned ? 6 : 5}));
+  DL_TRY(check_sizes(op, "rois", rois, {kAnySize, a.rotated ? 6 : 5}));
   const int64_t channels = whole.sizes[1];
   DL_TRY(check_sizes(op, "the tensor of bins", pooled,
                      {rois.sizes[0], channels, a.pooled_height, a.pooled_width}));
@@ -45,7 +45,7 @@ inline diopiError_t open_regions(const char* op, const TensorRef& pooled, const 
                      a.aligned ? 0.5 : 0,
                      a.forces_size ? 1.0 : -HUGE_VAL,
                      0,
-                     a.turned,
+                     a.rotated,
                      a.clockwise};
   return diopiSuccess;
 }

@@ -34,7 +34,7 @@ struct BinCells {
 template <class C>
 struct LargestCellItem {
   C* out;
-  int32_t* places;
+  int32_t* argmax;
   const C* input;
   Regions regions;
 
@@ -49,20 +49,20 @@ struct LargestCellItem {
     const BinCells columns = BinCells::of(roi[1] * all.scale, (roi[3] + 1) * all.scale,
                                           bin % all.pooled_width, all.pooled_width, all.width);
     C best = 0;
-    int64_t place = -1;
+    int64_t best_cell = -1;
     if (image >= 0) {
       const C* plane = input + (image * all.channels + channel) * all.height * all.width;
       for (int64_t y = rows.begin; y < rows.end; ++y) {
         for (int64_t x = columns.begin; x < columns.end; ++x) {
           const C value = plane[y * all.width + x];
-          if (place >= 0 && !(value > best) && (value == value || best != best)) continue;
+          if (best_cell >= 0 && !(value > best) && (value == value || best != best)) continue;
           best = value;
-          place = y * all.width + x;
+          best_cell = y * all.width + x;
         }
       }
     }
     out[item] = best;
-    places[item] = static_cast<int32_t>(place);
+    argmax[item] = static_cast<int32_t>(best_cell);
   }
 };
 
@@ -71,7 +71,7 @@ template <class C>
 struct LargestCellGradientItem {
   C* out;
   const C* grad;
-  const int64_t* places;  // -1 for bins without cells
+  const int64_t* argmax;  // -1 for bins without cells
   Regions regions;
 
   DL_FN void operator()(int64_t item) const {
@@ -81,7 +81,7 @@ struct LargestCellGradientItem {
       if (all.image_of(k) != item / all.channels) continue;
       const int64_t first = (k * all.channels + item % all.channels) * all.bins();
       for (int64_t i = first; i < first + all.bins(); ++i) {
-        if (places[i] >= 0) plane[places[i]] += grad[i];
+        if (argmax[i] >= 0) plane[argmax[i]] += grad[i];
       }
     }
   }

@@ -17,7 +17,7 @@ inline constexpr int64_t kMostSamples = 4096;
 
 struct Region {
   int64_t batch;  // -1: invalid image
-  double y, x, height, width, centre_y, centre_x, c, s;
+  double y, x, height, width, center_y, center_x, c, s;
   int64_t rows, columns;
   double samples;
   int64_t direction;
@@ -32,12 +32,12 @@ struct Regions {
   int64_t count, batches, channels, height, width, pooled_height, pooled_width, sampling_ratio;
   int64_t directions;
   double scale, shift, least, gamma;
-  bool turned, clockwise;
+  bool rotated, clockwise;
 
   DL_FN int64_t bins() const { return pooled_height * pooled_width; }
   // Return the image of a region, or -1 if the index is invalid.
   DL_FN int64_t image_of(int64_t k) const {
-    const double batch = rois[k * (turned ? 6 : 5)];
+    const double batch = rois[k * (rotated ? 6 : 5)];
     return batch >= 0 && batch < static_cast<double>(batches) ? static_cast<int64_t>(batch) : -1;
   }
   DL_FN static int64_t samples_along(double size, int64_t wanted) {
@@ -47,22 +47,22 @@ struct Regions {
     return needed < static_cast<double>(kMostSamples) ? static_cast<int64_t>(needed) : kMostSamples;
   }
   DL_FN Region region(int64_t k) const {
-    const double* numbers = rois + k * (turned ? 6 : 5);
+    const double* numbers = rois + k * (rotated ? 6 : 5);
     Region r;
     r.batch = image_of(k);
     const double first = numbers[1] * scale - shift, second = numbers[2] * scale - shift;
-    r.width = turned ? numbers[3] * scale : numbers[3] * scale - shift - first;
-    r.height = turned ? numbers[4] * scale : numbers[4] * scale - shift - second;
+    r.width = rotated ? numbers[3] * scale : numbers[3] * scale - shift - first;
+    r.height = rotated ? numbers[4] * scale : numbers[4] * scale - shift - second;
     if (r.width < least) r.width = least;
     if (r.height < least) r.height = least;
-    double angle = turned ? numbers[5] : 0;
+    double angle = rotated ? numbers[5] : 0;
     if (clockwise) angle = -angle;
-    r.c = turned ? std::cos(angle) : 1;
-    r.s = turned ? std::sin(angle) : 0;
-    r.x = turned ? -r.width / 2 : first;
-    r.y = turned ? -r.height / 2 : second;
-    r.centre_x = turned ? first : 0;
-    r.centre_y = turned ? second : 0;
+    r.c = rotated ? std::cos(angle) : 1;
+    r.s = rotated ? std::sin(angle) : 0;
+    r.x = rotated ? -r.width / 2 : first;
+    r.y = rotated ? -r.height / 2 : second;
+    r.center_x = rotated ? first : 0;
+    r.center_y = rotated ? second : 0;
     r.rows = samples_along(r.height / static_cast<double>(pooled_height), sampling_ratio);
     r.columns = samples_along(r.width / static_cast<double>(pooled_width), sampling_ratio);
     const auto taken = static_cast<double>(r.rows * r.columns);
@@ -73,9 +73,10 @@ struct Regions {
       constexpr double kTurn = 6.283185307179586;
       const auto all = static_cast<double>(directions);
       // Uses the angle as given, independently of `clockwise`, like MMCV's riroi_align_rotated.
-      const double place = (turned ? numbers[5] : 0) * all / kTurn, whole = std::floor(place);
-      r.later = place - whole;
-      const double wrapped = whole - std::floor(whole / all) * all;
+      const double orientation = (rotated ? numbers[5] : 0) * all / kTurn,
+                   lower = std::floor(orientation);
+      r.later = orientation - lower;
+      const double wrapped = lower - std::floor(lower / all) * all;
       r.direction = wrapped >= 0 && wrapped < all ? static_cast<int64_t>(wrapped) : 0;
     }
     return r;
@@ -92,15 +93,15 @@ struct Regions {
       x += gamma * r.width * offset[2 * k * bins() + bin];
       y += gamma * r.height * offset[(2 * k + 1) * bins() + bin];
     }
-    if (turned) {
+    if (rotated) {
       const double along = x;
-      x = y * r.s + along * r.c + r.centre_x;
-      y = y * r.c - along * r.s + r.centre_y;
+      x = y * r.s + along * r.c + r.center_x;
+      y = y * r.c - along * r.s + r.center_y;
     }
     return clamped_cells(y, x, height, width);
   }
   // Return the input channel of an output channel, rotated within its group of orientations.
-  DL_FN int64_t turned_back(int64_t channel, const Region& r, int64_t more) const {
+  DL_FN int64_t rotated_channel(int64_t channel, const Region& r, int64_t more) const {
     const int64_t group = channel / directions * directions;
     return group + (channel - group - r.direction + more + directions) % directions;
   }
@@ -120,7 +121,8 @@ struct RegionMeanItem {
     C sum = 0;
     const int64_t cells = all.height * all.width;
     for (int64_t more = 0; more < (r.later > 0 ? 2 : 1) && r.batch >= 0; ++more) {
-      const C* plane = input + (r.batch * all.channels + all.turned_back(channel, r, more)) * cells;
+      const C* plane =
+          input + (r.batch * all.channels + all.rotated_channel(channel, r, more)) * cells;
       C part = 0;
       for (int64_t iy = 0; iy < r.rows; ++iy) {
         for (int64_t ix = 0; ix < r.columns; ++ix)

@@ -16,10 +16,10 @@ struct AxisResize {
 
   // Position of output cell `o` on the input: `past` / `parts` beyond the cell `index`. Computed in
   // integers, since differences of rounded positions would cancel.
-  struct Place {
+  struct Position {
     int64_t index, past, parts;
   };
-  DL_FN Place place(int64_t o) const {
+  DL_FN Position position(int64_t o) const {
     int64_t at, parts;
     if (align_corners) {
       at = o * (input - 1);

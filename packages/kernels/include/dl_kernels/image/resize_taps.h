@@ -47,14 +47,14 @@ struct FillTaps {
     block.map(resize.output + 1,
               [=](int64_t o) { first[o] = static_cast<int32_t>(o * resize.taps()); });
     block.map(resize.output, [=](int64_t o) {
-      const AxisResize::Place place = resize.place(o);
-      const double parts = static_cast<double>(place.parts);
-      const double t = static_cast<double>(place.past) / parts;
-      const double u = static_cast<double>(place.parts - place.past) / parts;
+      const AxisResize::Position position = resize.position(o);
+      const double parts = static_cast<double>(position.parts);
+      const double t = static_cast<double>(position.past) / parts;
+      const double u = static_cast<double>(position.parts - position.past) / parts;
       double w[4] = {u, t, 0, 0};
       if (resize.cubic) cubic_weights(t, u, w);
       for (int64_t k = 0; k < resize.taps(); ++k) {
-        int64_t from = place.index + k - (resize.cubic ? 1 : 0);
+        int64_t from = position.index + k - (resize.cubic ? 1 : 0);
         from = from < 0 ? 0 : from > resize.input - 1 ? resize.input - 1 : from;
         at[o * resize.taps() + k] = static_cast<int32_t>(from);
         weight[o * resize.taps() + k] = static_cast<C>(w[k]);

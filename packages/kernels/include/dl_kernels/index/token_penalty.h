@@ -11,7 +11,7 @@
 DL_KERNELS_BEGIN
 
 // Check that part i is a valid range of `count` entries.
-struct BadPart {
+struct InvalidRange {
   const int64_t* starts;
   int64_t count;
   DL_FN bool operator()(int64_t i) const {
@@ -61,11 +61,11 @@ template <class T>
 struct PenaltyItem {
   T* logits;
   const T *once, *each_time, *factors;
-  const int64_t *places, *counts;
+  const int64_t *offsets, *counts;
 
   DL_FN void operator()(int64_t i) const {
     using C = compute_t<T>;
-    T* const to = logits + places[i];
+    T* const to = logits + offsets[i];
     const C logit = repetition_penalized(cast<C>(*to), cast<C>(factors[i]));
     *to = cast<T>(logit - (cast<C>(once[i]) + cast<C>(counts[i]) * cast<C>(each_time[i])));
   }

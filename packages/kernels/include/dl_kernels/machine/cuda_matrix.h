@@ -28,15 +28,15 @@ DL_DEVICE uint32_t shared_address(const void* at) {
 
 // Hide a value from the optimizer, so that expressions of it inside a loop are recomputed instead
 // of occupying registers during the whole loop.
-DL_DEVICE int64_t computed_here(int64_t value) {
+DL_DEVICE int64_t opaque_value(int64_t value) {
   asm volatile("" : "+l"(value));
   return value;
 }
-DL_DEVICE int computed_here(int value) {
+DL_DEVICE int opaque_value(int value) {
   asm volatile("" : "+r"(value));
   return value;
 }
-DL_DEVICE uint32_t computed_here(uint32_t value) {
+DL_DEVICE uint32_t opaque_value(uint32_t value) {
   asm volatile("" : "+r"(value));
   return value;
 }
@@ -44,7 +44,7 @@ DL_DEVICE uint32_t computed_here(uint32_t value) {
 // Return the compute capability that a kernel was compiled for, 80 for 8.0: instructions missing in
 // PTX for an older one stay missing on every GPU that it is translated for.
 template <class... P>
-int written_for(void (*kernel)(P...)) {
+int compiled_architecture(void (*kernel)(P...)) {
   cudaFuncAttributes known{};
   check(cudaFuncGetAttributes(&known, reinterpret_cast<const void*>(kernel)),
         "the attributes of a kernel could not be read");
@@ -60,9 +60,9 @@ DL_DEVICE float power_of_2(float exponent) {
 
 // Load four 8 × 8 matrices of half precision; lane 8 i + j gives the address of row j of matrix i.
 // A lane receives the elements 2 · (lane % 4) and the next in row lane / 4 of each matrix, or of
-// its transpose if `turned`. Both forms are predicated instructions: with a branch, the compiler
-// could not move later loads up.
-DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address, bool turned) {
+// its transpose if `transposed`. Both forms are predicated instructions: with a branch, the
+// compiler could not move later loads up.
+DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address, bool transposed) {
   asm volatile(
       "{\n"
       ".reg .pred turned;\n"
@@ -71,14 +71,14 @@ DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address, bool turned) {
       "@!turned ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\n"
       "}\n"
       : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-      : "r"(address), "r"(static_cast<int>(turned))
+      : "r"(address), "r"(static_cast<int>(transposed))
       : "memory");
 }
 
 // The same with the choice at compile time.
-template <bool kTurned>
+template <bool kTransposed>
 DL_DEVICE void load_matrices(uint32_t (&to)[4], uint32_t address) {
-  if constexpr (kTurned) {
+  if constexpr (kTransposed) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "r"(address)
@@ -128,7 +128,7 @@ DL_DEVICE float second_of(uint32_t pair) {
 // Fallback where tensor cores do not support the type: each lane gets the elements from other lanes
 // by shuffles. Not inlined, to keep the code small.
 template <class T>
-__device__ __noinline__ float4 multiply_by_hand(float4 sum, uint4 a, uint2 b) {
+__device__ __noinline__ float4 multiply_with_shuffles(float4 sum, uint4 a, uint2 b) {
   const int lane = thread_index() % 32, line = lane & ~3, column = lane % 4 * 8;
   const uint32_t upper[2] = {a.x, a.z}, lower[2] = {a.y, a.w}, of_b[2] = {b.x, b.y};
   DL_UNROLL
@@ -196,8 +196,9 @@ DL_DEVICE void multiply_add_halves(float (&sum)[4], const uint32_t (&a)[4], uint
         : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
   } else {
-    const float4 made = multiply_by_hand<T>(make_float4(sum[0], sum[1], sum[2], sum[3]),
-                                            make_uint4(a[0], a[1], a[2], a[3]), make_uint2(b0, b1));
+    const float4 made =
+        multiply_with_shuffles<T>(make_float4(sum[0], sum[1], sum[2], sum[3]),
+                                  make_uint4(a[0], a[1], a[2], a[3]), make_uint2(b0, b1));
     sum[0] = made.x;
     sum[1] = made.y;
     sum[2] = made.z;

@@ -242,7 +242,7 @@ DL_FN Wide acosh(Wide z) {
 
 DL_FN Wide atanh(Wide z) {
   const double x = std::fabs(z.re), y = z.im;
-  const double turn = 0.5 * (std::atan2(y, 1 + x) + std::atan2(y, 1 - x));
+  const double phase = 0.5 * (std::atan2(y, 1 + x) + std::atan2(y, 1 - x));
   double size;
   if (std::isinf(x) || std::isinf(y)) {
     size = 0;
@@ -251,13 +251,13 @@ DL_FN Wide atanh(Wide z) {
     const double large = larger_part({x, y}), u = x / large, v = y / large;
     size = u / (u * u + v * v) / large;
   } else {
-    const double beside = 1 - x, distance = std::hypot(beside, y);
+    const double remainder = 1 - x, distance = std::hypot(remainder, y);
     size = distance < 0.25 ? 0.5 * (log_of_size({1 + x, y}) - std::log(distance))
                            : 0.25 * std::log1p(4 * x / (distance * distance));
   }
   if (x == 0) size = 0;
   return {std::copysign(size, z.re),
-          std::isinf(y) ? std::copysign(1.57079632679489661923, y) : turn};
+          std::isinf(y) ? std::copysign(1.57079632679489661923, y) : phase};
 }
 
 DL_FN Wide sgn(Wide z) {
@@ -283,7 +283,7 @@ DL_FN Wide sigmoid(Wide z) {
 }
 
 // Evaluate functions other than the rotated ones.
-DL_FN Wide evaluate_unturned(ComplexFunction which, Wide z) {
+DL_FN Wide evaluate_unrotated(ComplexFunction which, Wide z) {
   switch (which) {
     case ComplexFunction::kSqrt:
     case ComplexFunction::kRsqrt:
@@ -332,8 +332,8 @@ DL_FN Wide evaluate_unturned(ComplexFunction which, Wide z) {
 }
 
 DL_FN Wide evaluate(ComplexFunction which, Wide z) {
-  if (which < ComplexFunction::kSin) return evaluate_unturned(which, z);
-  const Wide value = evaluate_unturned(which, {-z.im, z.re});
+  if (which < ComplexFunction::kSin) return evaluate_unrotated(which, z);
+  const Wide value = evaluate_unrotated(which, {-z.im, z.re});
   if (which == ComplexFunction::kCos) return value;
   // For a NaN angle, the sign of the infinite sine is unknown too.
   const bool unknown = which == ComplexFunction::kSin && std::isnan(value.im);
@@ -379,9 +379,7 @@ DL_FN Wide repeated_product(Wide z, int count) {
 }
 
 // Annex G's value of a part in a product with infinity.
-DL_FN double beside_infinity(double part) {
-  return std::copysign(std::isinf(part) ? 1.0 : 0.0, part);
-}
+DL_FN double annex_g_part(double part) { return std::copysign(std::isinf(part) ? 1.0 : 0.0, part); }
 DL_FN double known(double part) { return std::isnan(part) ? std::copysign(0.0, part) : part; }
 
 // a · b, infinite if one factor is infinite and the other is not 0, even if NaN: as in C's Annex G.
@@ -391,10 +389,10 @@ DL_FN Wide infinite_product(Wide a, Wide b) {
   const bool first = std::isinf(a.re) || std::isinf(a.im);
   const bool second = std::isinf(b.re) || std::isinf(b.im);
   if (!first && !second) return plain;
-  if (first) a = {beside_infinity(a.re), beside_infinity(a.im)};
-  if (second) b = {beside_infinity(b.re), beside_infinity(b.im)};
-  const Wide turn = Wide{known(a.re), known(a.im)} * Wide{known(b.re), known(b.im)};
-  return {HUGE_VAL * turn.re, HUGE_VAL * turn.im};
+  if (first) a = {annex_g_part(a.re), annex_g_part(a.im)};
+  if (second) b = {annex_g_part(b.re), annex_g_part(b.im)};
+  const Wide phase = Wide{known(a.re), known(a.im)} * Wide{known(b.re), known(b.im)};
+  return {HUGE_VAL * phase.re, HUGE_VAL * phase.im};
 }
 
 // z^w: products for small integers w, square roots for w = ±1/2, else e^(w · log z). For infinite

@@ -58,13 +58,13 @@ struct PartsRow {
     R* const of_re = to + 4 * l * columns;
     R* const of_im = of_re + 2 * columns;
     const int64_t step = b.matrix.column;
-    const R sign = b.conjugated ? R(-1) : R(1), turned = left_conjugated ? R(1) : R(-1);
+    const R sign = b.conjugated ? R(-1) : R(1), left_sign = left_conjugated ? R(1) : R(-1);
     block.map(columns, [=](int64_t j) {
       const R re = x[j * step].re, im = sign * x[j * step].im;
       of_re[2 * j] = re;
       of_re[2 * j + 1] = im;
-      of_im[2 * j] = turned * im;
-      of_im[2 * j + 1] = -turned * re;
+      of_im[2 * j] = left_sign * im;
+      of_im[2 * j + 1] = -left_sign * re;
     });
   }
 };

@@ -51,20 +51,20 @@ struct JoinStatisticsItem {
   int64_t processes, channels;
   double momentum, eps;
   DL_FN void operator()(int64_t c) const {
-    double count = 0, centre = 0, squares = 0;
+    double count = 0, mean_so_far = 0, squares = 0;
     for (int64_t p = 0; p < processes; ++p) {
       const double more = counts[p], deviation = 1 / inverses[p * channels + c];
       if (more == 0) continue;
-      const double apart = means[p * channels + c] - centre;
+      const double delta = means[p * channels + c] - mean_so_far;
       squares +=
-          (deviation * deviation - eps) * more + apart * apart * count * more / (count + more);
+          (deviation * deviation - eps) * more + delta * delta * count * more / (count + more);
       count += more;
-      centre += apart * more / count;
+      mean_so_far += delta * more / count;
     }
-    mean[c] = centre;
+    mean[c] = mean_so_far;
     invstd[c] = 1 / std::sqrt(squares / count + eps);
     if (running_mean != nullptr)
-      running_mean[c] = momentum * centre + (1 - momentum) * running_mean[c];
+      running_mean[c] = momentum * mean_so_far + (1 - momentum) * running_mean[c];
     if (running_var != nullptr)
       running_var[c] =
           momentum * squares / (count > 1 ? count - 1 : 1) + (1 - momentum) * running_var[c];
@@ -79,11 +79,12 @@ struct ReduceGradientRow {
   template <class B>
   DL_FN void operator()(const B& block, int64_t c) const {
     const double *const g = grad, *const x = input;
-    const double centre = mean[c], inverse = invstd[c];
+    const double mean_so_far = mean[c], inverse = invstd[c];
     const ChannelSizes sizes = s;
-    const double sum = block.sum(sizes.count(), [=](int64_t i) { return g[sizes.place(c, i)]; });
+    const double sum =
+        block.sum(sizes.count(), [=](int64_t i) { return g[sizes.offset_of(c, i)]; });
     const double products = block.sum(sizes.count(), [=](int64_t i) {
-      return g[sizes.place(c, i)] * (x[sizes.place(c, i)] - centre);
+      return g[sizes.offset_of(c, i)] * (x[sizes.offset_of(c, i)] - mean_so_far);
     });
     const ReduceGradientRow to = *this;
     block.map(1, [=](int64_t) {

@@ -10,7 +10,7 @@ DL_KERNELS_BEGIN
 struct ChannelSizes {
   int64_t batches, channels, cells;
   DL_FN int64_t count() const { return batches * cells; }
-  DL_FN int64_t place(int64_t c, int64_t i) const {
+  DL_FN int64_t offset_of(int64_t c, int64_t i) const {
     return (i / cells * channels + c) * cells + i % cells;
   }
 };
@@ -24,10 +24,10 @@ struct ChannelMeanRow {
   DL_FN void operator()(const B& block, int64_t c) const {
     const double* const from = input;
     const ChannelSizes sizes = s;
-    const double centre = mean == nullptr ? 0 : mean[c];
+    const double center = mean == nullptr ? 0 : mean[c];
     const bool squares = mean != nullptr;
     const double sum = block.sum(sizes.count(), [=](int64_t i) {
-      const double x = from[sizes.place(c, i)] - centre;
+      const double x = from[sizes.offset_of(c, i)] - center;
       return squares ? x * x : x;
     });
     double* const to = out + c;
@@ -43,10 +43,11 @@ struct ChannelGradientRow {
   DL_FN void operator()(const B& block, int64_t c) const {
     const double *const g = grad, *const x = norm;
     const ChannelSizes sizes = s;
-    const double by_weight = block.sum(
-        sizes.count(), [=](int64_t i) { return g[sizes.place(c, i)] * x[sizes.place(c, i)]; });
+    const double by_weight = block.sum(sizes.count(), [=](int64_t i) {
+      return g[sizes.offset_of(c, i)] * x[sizes.offset_of(c, i)];
+    });
     const double by_bias =
-        block.sum(sizes.count(), [=](int64_t i) { return g[sizes.place(c, i)]; });
+        block.sum(sizes.count(), [=](int64_t i) { return g[sizes.offset_of(c, i)]; });
     double *const to_weight = weight + c, *const to_bias = bias + c;
     block.map(1, [=](int64_t) {
       *to_weight = by_weight;

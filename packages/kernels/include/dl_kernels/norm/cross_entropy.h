@@ -60,15 +60,15 @@ struct CrossEntropyRow {
       if (grad != nullptr) block.map(n, [=](int64_t c) { x[c] = 0; });
       return;
     }
-    const double top = block.reduce(
+    const double row_max = block.reduce(
         n, lowest<double>(), [](double a, double b) { return max_nan(a, b); },
         [=](int64_t c) { return x[c]; });
-    const double sum = block.sum(n, [=](int64_t c) { return std::exp(x[c] - top); });
+    const double normalizer = block.sum(n, [=](int64_t c) { return std::exp(x[c] - row_max); });
     if (grad == nullptr) {
-      const double log = std::log(sum);
+      const double log = std::log(normalizer);
       const double found = block.sum(n, [=](int64_t c) {
         const double share = of.share(row, c);
-        return share == 0 ? 0.0 : share * (log - (x[c] - top));
+        return share == 0 ? 0.0 : share * (log - (x[c] - row_max));
       });
       double* const loss = losses + row;
       block.map(1, [=](int64_t) { *loss = found; });
@@ -76,8 +76,9 @@ struct CrossEntropyRow {
     }
     const double shares = block.sum(n, [=](int64_t c) { return of.share(row, c); });
     const double g = grad[each ? row : 0] / (divisor == nullptr ? 1.0 : *divisor);
-    block.map(
-        n, [=](int64_t c) { x[c] = g * (std::exp(x[c] - top) / sum * shares - of.share(row, c)); });
+    block.map(n, [=](int64_t c) {
+      x[c] = g * (std::exp(x[c] - row_max) / normalizer * shares - of.share(row, c));
+    });
   }
 };
 

@@ -68,7 +68,7 @@ struct StartsRow {
   }
 };
 
-struct EndsBehind {
+struct EndsBeyond {
   const int64_t *starts, *lengths;
   int64_t count;
 
@@ -139,7 +139,7 @@ class CheckedSequences {
       starts = starts_.reserve(launch_, samples);
       rows(launch_, 1, samples, detail::StartsRow{starts, lengths, samples});
       DL_TRY(
-          check_items(launch_, op_, samples, detail::EndsBehind{starts, lengths, targets_.numel}));
+          check_items(launch_, op_, samples, detail::EndsBeyond{starts, lengths, targets_.numel}));
     }
     sequences_ = {labels_.data(), good_steps_.data(), lengths,
                   starts,         targets_.numel,     padded ? targets_.sizes[1] : 0,

@@ -23,7 +23,7 @@ struct NormOutput {
 template <class T>
 struct NormAffine {
   NormParameter<T> weight, bias;
-  bool centred;  // the mean is subtracted
+  bool centered;  // the mean is subtracted
   // For parameters per channel of a group: elements per channel, groups per sample, channels per
   // group. Otherwise there is a parameter for each element of a row.
   int64_t positions = 0, groups = 1, group_channels = 1;

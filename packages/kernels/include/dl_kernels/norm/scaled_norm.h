@@ -84,9 +84,9 @@ DL_FN double scaled_norm(const B& block, int64_t n, const F& size, double p) {
   return scaled_sum(block, n, size, p).root(p);
 }
 
-// The mean of `value`, or 0 if `centred` is false, and 1 / sqrt(mean((value - mean)²) + eps).
+// The mean of `value`, or 0 if `centered` is false, and 1 / sqrt(mean((value - mean)²) + eps).
 template <class C, class B, class F>
-DL_SLOW_FN void scaled_statistics(const B& block, int64_t n, const F& value, bool centred, C eps,
+DL_SLOW_FN void scaled_statistics(const B& block, int64_t n, const F& value, bool centered, C eps,
                                   C* mean, C* invstd) {
   const auto wide = [=](int64_t i) { return static_cast<double>(value(i)); };
   const double count = static_cast<double>(n);
@@ -96,10 +96,10 @@ DL_SLOW_FN void scaled_statistics(const B& block, int64_t n, const F& value, boo
   // Infinite and NaN elements are not scaled; mean and deviation become infinite or NaN like them.
   const double unit = most > 0 && most < highest<double>() ? most : 1;
   const double middle =
-      centred ? block.sum(n, [=](int64_t i) { return wide(i) / unit; }) / count : 0;
+      centered ? block.sum(n, [=](int64_t i) { return wide(i) / unit; }) / count : 0;
   const double squares = block.sum(n, [=](int64_t i) {
-    const double apart = wide(i) / unit - middle;
-    return apart * apart;
+    const double deviation = wide(i) / unit - middle;
+    return deviation * deviation;
   });
   const double deviation = unit * std::sqrt(squares / count);
   *mean = static_cast<C>(middle * unit);

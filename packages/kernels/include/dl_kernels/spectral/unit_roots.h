@@ -18,15 +18,15 @@ DL_FN Complex<R> unit_root(int64_t p, int64_t q, bool forward) {
   if (below) p = q - p;
   // From here on, the angle is π · p / q.
   p *= 2;
-  const bool turned = 2 * p > q;
-  if (turned) p = q - p;
+  const bool reflected = 2 * p > q;
+  if (reflected) p = q - p;
   const bool swapped = 4 * p > q;
   const double angle = 3.14159265358979323846 *
                        (swapped ? static_cast<double>(q - 2 * p) / 2 : static_cast<double>(p)) /
                        static_cast<double>(q);
   const double near = std::cos(angle), far = std::sin(angle);
   const double re = swapped ? far : near, im = swapped ? near : far;
-  return {static_cast<R>(turned ? -re : re), static_cast<R>(below == forward ? im : -im)};
+  return {static_cast<R>(reflected ? -re : re), static_cast<R>(below == forward ? im : -im)};
 }
 
 // The largest prime factor that is used as a radix.

@@ -1,6 +1,6 @@
-// Threads of the system change the same few elements: no change may get lost, and neighbours of
-// short elements stay as they are; of the errors that they raise one stands, whole. The exit status
-// says whether that holds.
+// Operating-system threads update the same few elements concurrently: no update may get lost,
+// elements next to short ones must not change, and of the errors that threads raise one is stored
+// completely. The exit status is 0 if all of this holds.
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -23,7 +23,7 @@ struct Larger {
   }
 };
 
-// All begin together: a thread may do its work in less time than it takes to start the next one.
+// Start all threads together: one may otherwise finish before the next one starts.
 template <class F>
 void in_threads(const F& f) {
   std::vector<std::thread> threads;
@@ -38,12 +38,12 @@ void in_threads(const F& f) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Numbers stay so small that every format holds them exactly.
+// The numbers are small enough to be exact in every format.
 template <class T>
 bool agrees(const char* name) {
   using C = compute_t<T>;
   alignas(8) T sums[kElements], tops[kElements];
-  // The first and the last one are neighbours that nobody changes.
+  // The first and the last element are neighbors that no thread updates.
   const auto edge = [](int i) { return i == 0 || i == kElements - 1; };
   for (int i = 0; i < kElements; ++i) sums[i] = tops[i] = cast<T>(static_cast<C>(edge(i) ? 5 : 0));
   in_threads([&](int t) {
@@ -72,7 +72,7 @@ bool complex_agrees() {
   return sum.re == kThreads * kRounds && sum.im == -2 * kThreads * kRounds;
 }
 
-// Each thread has an element of the same word to itself.
+// Each thread updates an element of its own, within a shared word.
 bool bools_agree() {
   alignas(8) bool elements[kThreads];
   bool good = true;
@@ -84,7 +84,7 @@ bool bools_agree() {
   return good;
 }
 
-// What a thread raises says in all its parts which thread that was.
+// Every field of an error names the thread that raised it.
 bool errors_are_whole() {
   std::vector<dl_device_error_t> words(kRounds);
   in_threads([&](int t) {

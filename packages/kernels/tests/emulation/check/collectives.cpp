@@ -1,5 +1,4 @@
-// Compares what the threads of a block do together with plain loops; the exit status says whether
-// they agree.
+// Compares the collectives of a block with sequential loops; the exit status is 0 if they agree.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -8,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dl_kernels/gpu/column_team.h"
+#include "dl_kernels/gpu/column_reduction.h"
 #include "dl_kernels/gpu/parts/attention.inc"
 #include "dl_kernels/gpu/parts/gemm.inc"
 #include "dl_kernels/parallel/block.h"
@@ -21,7 +20,7 @@ namespace {
 
 constexpr int64_t kRows = 9, kWidth = 300;
 
-// Three collectives right after each other, whose scratch memory is the same.
+// Three consecutive collectives that use the same scratch memory.
 struct CollectivesRow {
   const int64_t* in;
   int64_t* sums;
@@ -39,7 +38,7 @@ struct CollectivesRow {
     block.template scan<int64_t>(
         kWidth, [=](int64_t i) { return x[i]; }, [](int64_t a, int64_t b) { return a + b; },
         [=](int64_t i, int64_t total) { y[i] = total; });
-    // What every thread got must be right, not only what one of them writes.
+    // Check the result in every thread, not only in the one that writes it.
     int64_t* s = sums + row * kWidth;
     int64_t* t = tops + row * kWidth;
     block.map(kWidth, [=](int64_t i) {
@@ -68,7 +67,7 @@ bool collectives_agree(const Launch& launch, bool by_warp) {
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int64_t>(i * 7919 % 1009);
   const std::vector<int64_t> empty(in.size());
   const CollectivesRow kernel{on_device(in), on_device(empty), on_device(empty), on_device(empty)};
-  // Fewer blocks than rows: a block's scratch memory is used again.
+  // Fewer blocks than rows, so that a block reuses its scratch memory.
   gpu::run_blocks(launch.stream(), 2, gpu::row_kernel<CollectivesRow>, kRows, by_warp, kernel);
   const auto sums = on_host(kernel.sums, in.size()), tops = on_host(kernel.tops, in.size()),
              scans = on_host(kernel.scans, in.size());
@@ -86,18 +85,18 @@ bool collectives_agree(const Launch& launch, bool by_warp) {
   return good;
 }
 
-// Collectives of the lines of a block right after each other, whose scratch memory is the same.
+// Consecutive collectives of the lines of a block, which use the same scratch memory.
 struct LinesColumn {
   const int64_t* in;
-  int64_t* results;  // of each line: the sum, the lines before it, the sum again
+  int64_t* results;  // of each line: the sum, the sum of the lines before it, the sum again
   int64_t count, n;
 
-  void operator()(const gpu::ColumnTeam& team, int64_t column, bool live) const {
+  void operator()(const gpu::ColumnGroup& team, int64_t column, bool live) const {
     const auto add = [](int64_t a, int64_t b) { return a + b; };
     int64_t mine = 0;
     team.map(n, [&](int64_t i) { mine += in[i * count + column]; });
-    const int64_t all = team.together(mine, add), before = team.sum_before(mine),
-                  twice = team.together(2 * mine, add);
+    const int64_t all = team.all_reduce(mine, add), before = team.sum_before(mine),
+                  twice = team.all_reduce(2 * mine, add);
     if (!live) return;
     int64_t* to = results + (column * team.lines() + team.line()) * 3;
     to[0] = all;
@@ -129,8 +128,8 @@ bool lines_agree(const Launch& launch) {
 }
 
 // Sums over the first or the last dimension of `outer` matrices of `rows` rows and `columns`
-// columns, which begin `apart` elements behind the place of a vector. `blocks` of columns: fewer
-// than a launch would have, so that their scratch memory is used again.
+// columns, stored `apart` elements after a vector boundary. `blocks` of columns: fewer than in a
+// real launch, so that scratch memory is reused.
 bool sums_agree(const Launch& launch, int64_t outer, int64_t rows, int64_t columns, int64_t apart,
                 bool of_columns, int64_t blocks = 0) {
   std::vector<int32_t> in(static_cast<size_t>(outer * rows * columns + apart));
@@ -150,10 +149,10 @@ bool sums_agree(const Launch& launch, int64_t outer, int64_t rows, int64_t colum
   } else {
     const gpu::Reduction<int32_t, SumReducer<int64_t>> job{
         {}, from, plan.kept, plan.reduced, store, 1, nullptr, 0, 1, 0, 1};
-    gpu::ColumnCut cut = gpu::column_cut(plan, from);
-    cut.rows = rows;
+    gpu::ColumnPartition partition = gpu::column_partition(plan, from);
+    partition.rows = rows;
     gpu::run_blocks(launch.stream(), blocks,
-                    gpu::reduce_columns_kernel<int32_t, SumReducer<int64_t>>, job, cut);
+                    gpu::reduce_columns_kernel<int32_t, SumReducer<int64_t>>, job, partition);
   }
   const auto results =
       on_host(static_cast<const int64_t*>(store.data), static_cast<size_t>(outer * kept));
@@ -203,7 +202,7 @@ bool products_agree(const Launch& launch) {
   return true;
 }
 
-// `count` rows of `n` elements, many of them equal.
+// Sort `count` rows of `n` elements, many of them equal.
 bool sorts_agree(const Launch& launch, int64_t count, int64_t n) {
   std::vector<int32_t> in(static_cast<size_t>(count * n));
   for (size_t i = 0; i < in.size(); ++i) in[i] = static_cast<int32_t>(i * 7919 % 1009 % 300);
@@ -262,7 +261,7 @@ bool attention_agrees(const Launch& launch) {
   return true;
 }
 
-// A host that gives scratch memory until the process ends.
+// A host that frees scratch memory only when the process ends.
 diopiError_t require_buffer(diopiContextHandle_t, diopiTensorHandle_t* tensor, int64_t bytes,
                             diopiDevice_t) {
   auto* buffer = new dl_tensor_prefix_t{};
@@ -285,7 +284,7 @@ dl_context_prefix_t context_of(const dl_handle_ops_t& ops) {
   return context;
 }
 
-// Loops ask the host once, for what they use, and hear its refusal.
+// Loops request memory from the host once, and pass its refusal on.
 bool scratch_is_the_hosts(const Launch& launch) {
   const void* first = nullptr;
   for (int i = 0; i < 3; ++i) {

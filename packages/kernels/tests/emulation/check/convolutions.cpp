@@ -1,5 +1,5 @@
-// Compares a convolution and its gradients with plain loops, in both orders of channels and cells;
-// the exit status says whether they agree. Elements are small integers, so that sums are exact.
+// Compares a convolution and its gradients with loops, in contiguous and channels-last layout; the
+// exit status is 0 if they agree. Elements are small integers, so sums are exact.
 #include <cstdio>
 #include <vector>
 
@@ -36,7 +36,7 @@ Tensor tensor(int64_t samples, int64_t channels, int64_t cells, bool beside, int
   return made;
 }
 
-// Calls f(sample, filter, channel of the group, output cell, input cell, tap) for all products.
+// Call f(sample, filter, channel of the group, output cell, input cell, tap) for all products.
 template <class F>
 void each_product(const ConvShape& shape, const F& f) {
   const Axis &z = shape.axes[0], &y = shape.axes[1], &x = shape.axes[2];
@@ -91,7 +91,7 @@ bool agrees(const Launch& launch, const ConvShape& shape, bool beside, bool weig
   return true;
 }
 
-// A host that gives scratch memory until the process ends.
+// A host that frees scratch memory only when the process ends.
 diopiError_t require_buffer(diopiContextHandle_t, diopiTensorHandle_t* tensor, int64_t bytes,
                             diopiDevice_t) {
   auto* buffer = new dl_tensor_prefix_t{};

@@ -1,6 +1,6 @@
-// What the host decides before an elementwise launch, for plans that are too large to be run: parts
-// with places of 32 bits cover a plan exactly once, divisions are right, and vectors are taken only
-// where every row allows it.
+// Host-side decisions before an elementwise launch, for plans that are too large to run: parts with
+// 32-bit offsets cover a plan exactly once, divisions are right, and vectors are used only if every
+// row allows it.
 #include <cstdio>
 #include <cstdlib>
 
@@ -62,10 +62,10 @@ void check_parts(const Plan<2>& plan, bool whole) {
 
 void check_walks() {
   const auto walk = gpu::make_row_walk(plan_of(10, 1000, 1000), 8);
-  require(walk.rows == 10 && walk.turns == 125 && walk.lanes.divisor() == 125, "a walk by vectors");
+  require(walk.rows == 10 && walk.iterations == 125 && walk.lanes.divisor() == 125, "a walk by vectors");
   require(walk.groups == 10, "every row has threads of its own");
   const auto narrow = gpu::make_row_walk(plan_of(10, 5, 5), 8);
-  require(narrow.turns == 0 && narrow.lanes.divisor() == 5, "rows shorter than a vector");
+  require(narrow.iterations == 0 && narrow.lanes.divisor() == 5, "rows shorter than a vector");
   const auto long_rows = gpu::make_row_walk(plan_of(1, gpu::kLargest, gpu::kLargest), 8);
   require(long_rows.threads() <= gpu::kMostThreads, "a launch has too many threads");
   const auto many = gpu::make_row_walk(plan_of(gpu::kLargest / 3, 3, 3), 0);

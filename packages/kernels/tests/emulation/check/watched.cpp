@@ -1,5 +1,5 @@
-// Kernels of which each is right or does one thing wrong, compiled so that accesses are watched.
-// The argument names the one that runs; the emulation says what it found.
+// Kernels that are correct or have exactly one defect, compiled so that their accesses are watched.
+// The argument selects the kernel; the emulation reports what it finds.
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -18,9 +18,9 @@ namespace {
 constexpr int kBlocks = 3, kCount = 9;
 
 struct Arguments {
-  int32_t* data;    // kCount elements, all of them written
-  int32_t* counts;  // one for each thread of all blocks, zeros
-  int32_t* fresh;   // kCount elements that nothing has written
+  int32_t* data;    // kCount initialized elements
+  int32_t* counts;  // one per thread of all blocks, initially zero
+  int32_t* fresh;   // kCount uninitialized elements
 };
 
 int32_t everyone() { return static_cast<int32_t>(block_index() * kThreads + thread_index()); }
@@ -36,7 +36,7 @@ void clean(Arguments a) {
   barrier();
   shared[kThreads - 1 - thread_index()] = 1;
 }
-// Threads of a warp need no barrier of the block.
+// Threads of a warp need no block barrier.
 void within_warp(Arguments a) {
   DL_SHARED int32_t shared[kThreads];
   for (int32_t round = 0; round < 2; ++round) {
@@ -48,7 +48,8 @@ void within_warp(Arguments a) {
 }
 void same_value(Arguments a) { a.data[0] = 7; }
 void atomic_sum(Arguments a) { gpu::add_at_once(reinterpret_cast<uint32_t*>(a.data), 1u); }
-// The last block sees what the others left: each shows it by a fence and an atomic access.
+// The last block reads the results of the others, which publish them by a fence and an atomic
+// access.
 void handed_over(Arguments a) {
   a.counts[everyone()] = 1;
   barrier();
@@ -77,7 +78,7 @@ void write_behind(Arguments a) {
 void write_before(Arguments a) {
   if (is_first()) a.data[-1] = 1;
 }
-// Beyond the page: the process ends.
+// Beyond the page: the process crashes.
 void read_far(Arguments a) { a.counts[everyone()] = is_first() ? a.data[5000] : 0; }
 void not_written(Arguments a) { a.counts[everyone()] = is_first() ? a.fresh[2] : 0; }
 void shared_not_written(Arguments a) {
@@ -86,7 +87,7 @@ void shared_not_written(Arguments a) {
   barrier();
   a.counts[everyone()] = shared[kThreads - 1 - thread_index()];
 }
-// What another block has left there is no value.
+// Data of another block in shared memory is undefined.
 void shared_of_another(Arguments a) {
   DL_SHARED int32_t shared;
   if (everyone() == 0) shared = 1;
@@ -103,13 +104,13 @@ void no_barrier(Arguments a) {
   shared[thread_index()] = thread_index();
   a.counts[everyone()] = shared[kThreads - 1 - thread_index()];
 }
-// A shuffle orders no memory.
+// A shuffle does not order memory accesses.
 void shuffle_for_barrier(Arguments a) {
   DL_SHARED int32_t shared[kThreads];
   shared[thread_index()] = static_cast<int32_t>(gpu::shuffle_word(1, 1));
   a.counts[everyone()] = shared[thread_index() ^ 1];
 }
-// Where there is one warp, without any barrier.
+// With a single warp, correct without any barrier.
 void barrier_of_another_warp(Arguments a) {
   DL_SHARED int32_t shared[kThreads];
   shared[thread_index()] = thread_index();

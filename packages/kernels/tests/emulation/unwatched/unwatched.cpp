@@ -1,5 +1,5 @@
-// In place of watch.cpp, for emulated kernels whose memory is another library's: nothing is looked
-// at but where threads meet.
+// Replaces watch.cpp for emulated kernels that use the memory of another library: only barriers are
+// checked.
 #include <cstdio>
 
 #include "watch.h"

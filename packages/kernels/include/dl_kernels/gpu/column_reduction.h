@@ -1,8 +1,8 @@
 // Column reduction: the reduced elements of a row are strided, and adjacent rows are adjacent in
 // memory. Consecutive threads of a block read consecutive rows, and the block's lines of threads
 // divide the elements of each row.
-#ifndef DL_KERNELS_GPU_COLUMN_TEAM_H_
-#define DL_KERNELS_GPU_COLUMN_TEAM_H_
+#ifndef DL_KERNELS_GPU_COLUMN_REDUCTION_H_
+#define DL_KERNELS_GPU_COLUMN_REDUCTION_H_
 
 #include <cstdint>
 
@@ -14,16 +14,16 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-struct alignas(16) ColumnTeamScratch {
+struct alignas(16) ColumnGroupScratch {
   unsigned char bytes[24 * kThreads];
 };
 
 // The threads that share one row, one in each line of the block.
-class ColumnTeam {
+class ColumnGroup {
  public:
   // `lanes` is the number of rows of the block, a power of two; `live` is false if there is no row
   // for these threads.
-  DL_DEVICE ColumnTeam(ColumnTeamScratch* scratch, int lanes, bool live)
+  DL_DEVICE ColumnGroup(ColumnGroupScratch* scratch, int lanes, bool live)
       : scratch_(scratch), lanes_(lanes), line_(thread_index() / lanes), live_(live) {}
 
   template <class F>
@@ -37,7 +37,7 @@ class ColumnTeam {
   // All-reduce: return the combination of all lines' values to every thread of the row. All threads
   // of the block take part.
   template <class T, class Combine>
-  DL_DEVICE T together(T mine, const Combine& combine) const {
+  DL_DEVICE T all_reduce(T mine, const Combine& combine) const {
     static_assert(sizeof(T) * kThreads <= sizeof(scratch_->bytes), "the scratch is too small");
     if (lanes_ == kThreads) return mine;
     T* slots = reinterpret_cast<T*>(scratch_->bytes);
@@ -70,18 +70,18 @@ class ColumnTeam {
   DL_DEVICE int lines() const { return kThreads / lanes_; }
 
  private:
-  ColumnTeamScratch* scratch_;
+  ColumnGroupScratch* scratch_;
   int lanes_, line_;
   bool live_;
 };
 
 template <class F>
 DL_KERNEL void columns_kernel(int64_t count, int lanes, F f) {
-  DL_SHARED ColumnTeamScratch scratch;
+  DL_SHARED ColumnGroupScratch scratch;
   for (int64_t first = block_index() * lanes; first < count; first += block_count() * lanes) {
     const int64_t own = first + (thread_index() & (lanes - 1));
     const bool live = own < count;
-    f(ColumnTeam(&scratch, lanes, live), live ? own : count - 1, live);
+    f(ColumnGroup(&scratch, lanes, live), live ? own : count - 1, live);
   }
 }
 
@@ -102,4 +102,4 @@ void run_columns(const Launch& launch, int64_t count, int64_t n, const F& f) {
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_GPU_COLUMN_TEAM_H_
+#endif  // DL_KERNELS_GPU_COLUMN_REDUCTION_H_

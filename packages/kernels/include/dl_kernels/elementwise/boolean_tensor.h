@@ -1,6 +1,6 @@
 // Operators with boolean results, stored as bool or as 0 and 1 of another dtype.
-#ifndef DL_KERNELS_ELEMENTWISE_TRUTH_H_
-#define DL_KERNELS_ELEMENTWISE_TRUTH_H_
+#ifndef DL_KERNELS_ELEMENTWISE_BOOLEAN_TENSOR_H_
+#define DL_KERNELS_ELEMENTWISE_BOOLEAN_TENSOR_H_
 
 #include "dl_kernels/base/copy.h"
 #include "dl_kernels/base/dense.h"
@@ -13,21 +13,21 @@ DL_KERNELS_BEGIN
 // converted afterwards. This avoids a kernel for every other dtype, which are rarely used for
 // results.
 template <class Run>
-diopiError_t written_as_truth(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
+diopiError_t write_as_boolean(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
                               const Run& run) {
   if (out.dtype == diopi_dtype_bool) return run(out);
   if (out.ndim > kMaxDims) return diopiNoImplement;
-  const Workspace<Bool> truth(Launch(ctx), out.numel);
+  const Workspace<Bool> temporary(Launch(ctx), out.numel);
   int64_t strides[kMaxDims];
-  const TensorRef bools = detail::array_like(truth.data(), out, strides);
+  const TensorRef bools = detail::array_like(temporary.data(), out, strides);
   DL_TRY(run(bools));
   return copy_elements(ctx, op, out, bools);
 }
 
 // A tensor converted to bool: true for nonzero elements.
-class Truth {
+class BooleanTensor {
  public:
-  Truth(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor)
+  BooleanTensor(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor)
       : elements_(ctx, op, tensor), of_(tensor) {}
 
   diopiError_t status() const { return elements_.status(); }
@@ -43,4 +43,4 @@ class Truth {
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_ELEMENTWISE_TRUTH_H_
+#endif  // DL_KERNELS_ELEMENTWISE_BOOLEAN_TENSOR_H_

@@ -1,12 +1,12 @@
 // CPU: positions advance in loops over the index tensor's dimensions.
-#ifndef DL_KERNELS_CPU_ADD_PLACES_H_
-#define DL_KERNELS_CPU_ADD_PLACES_H_
+#ifndef DL_KERNELS_CPU_ADD_OFFSETS_H_
+#define DL_KERNELS_CPU_ADD_OFFSETS_H_
 
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/index/add_place.h"
+#include "dl_kernels/index/add_offset.h"
 #include "dl_kernels/layout/plan.h"
 
 DL_KERNELS_BEGIN
@@ -14,12 +14,12 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 // `add` is passed by value, so that writes to the output cannot alias it.
-inline void add_whole(const Launch&, AddPlace add, int64_t count) {
+inline void add_offsets(const Launch&, AddOffset add, int64_t count) {
   for (int64_t i = 0; i < count; ++i) add(i);
 }
 
 // The divisions by extents that GPU threads need would dominate the cost here.
-inline void add_repeated(const Launch&, AddPlace add, const Plan<1>& plan) {
+inline void add_broadcast_offsets(const Launch&, AddOffset add, const Plan<1>& plan) {
   int64_t at[kMaxDims] = {};
   int64_t offset = 0;
   for (int64_t i = 0; i < plan.numel; ++i) {
@@ -37,4 +37,4 @@ inline void add_repeated(const Launch&, AddPlace add, const Plan<1>& plan) {
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_CPU_ADD_PLACES_H_
+#endif  // DL_KERNELS_CPU_ADD_OFFSETS_H_

@@ -1,6 +1,6 @@
 // Contribution of one indexed dimension to the offsets of indexed positions.
-#ifndef DL_KERNELS_INDEX_ADD_PLACE_H_
-#define DL_KERNELS_INDEX_ADD_PLACE_H_
+#ifndef DL_KERNELS_INDEX_ADD_OFFSET_H_
+#define DL_KERNELS_INDEX_ADD_OFFSET_H_
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 // Add index · stride of a dimension to the offset of position `i`.
-struct AddPlace {
+struct AddOffset {
   int64_t* sum;
   const int64_t* index;
   int64_t extent, stride;
@@ -27,4 +27,4 @@ struct AddPlace {
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_INDEX_ADD_PLACE_H_
+#endif  // DL_KERNELS_INDEX_ADD_OFFSET_H_

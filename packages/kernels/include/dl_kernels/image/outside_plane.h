@@ -1,6 +1,6 @@
 // Check of the positions of maxima.
-#ifndef DL_KERNELS_IMAGE_PLACE_OUTSIDE_H_
-#define DL_KERNELS_IMAGE_PLACE_OUTSIDE_H_
+#ifndef DL_KERNELS_IMAGE_OUTSIDE_PLANE_H_
+#define DL_KERNELS_IMAGE_OUTSIDE_PLANE_H_
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 // A check with a single item.
-struct PlaceOutside {
+struct OutsidePlane {
   const uint64_t* largest;  // maximum of all positions as unsigned, so that negative ones are large
   int64_t cells;
 
@@ -29,4 +29,4 @@ struct PlaceOutside {
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_IMAGE_PLACE_OUTSIDE_H_
+#endif  // DL_KERNELS_IMAGE_OUTSIDE_PLANE_H_

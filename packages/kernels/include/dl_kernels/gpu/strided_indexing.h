@@ -1,6 +1,6 @@
 // GPU: strided indexing with one thread per element of the result.
-#ifndef DL_KERNELS_GPU_PLACE_WALKS_H_
-#define DL_KERNELS_GPU_PLACE_WALKS_H_
+#ifndef DL_KERNELS_GPU_STRIDED_INDEXING_H_
+#define DL_KERNELS_GPU_STRIDED_INDEXING_H_
 
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 #include "dl_kernels/gpu/launch.h"
 #include "dl_kernels/gpu/scatter_rows.h"
 #include "dl_kernels/gpu/take_rows.h"
-#include "dl_kernels/index/index_places.h"
+#include "dl_kernels/index/indexed_positions.h"
 #include "dl_kernels/layout/plan.h"
 #include "dl_kernels/layout/reduce_plan.h"
 
@@ -17,7 +17,7 @@ DL_KERNELS_BEGIN
 namespace gpu {
 
 // Operands: the indexed tensor without its indexed dimensions, the other tensor, and the positions.
-inline Plan<3> places_plan(const IndexPlaces& places, const int64_t* strides) {
+inline Plan<3> positions_plan(const IndexedPositions& places, const int64_t* strides) {
   Plan<3> plan;
   plan.ndim = static_cast<int>(places.ndim());
   plan.numel = places.numel();
@@ -38,32 +38,32 @@ inline Plan<3> places_plan(const IndexPlaces& places, const int64_t* strides) {
 }  // namespace gpu
 
 template <class U>
-void take_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides,
-                 const U* from, U* to) {
+void gather_positions(const Launch& launch, const IndexedPositions& places, const int64_t* strides,
+                      const U* from, U* to) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(U));
-  const Plan<3> plan = gpu::places_plan(places, strides);
+  const Plan<3> plan = gpu::positions_plan(places, strides);
   if (names_rows(plan)) {
     const int64_t rows = plan.shape[0], bytes = plan.shape[1] * kSize;
-    take_rows(launch, to, from, places.places(), rows, rows, 0, bytes, places.scale() * kSize);
+    take_rows(launch, to, from, places.positions(), rows, rows, 0, bytes, places.scale() * kSize);
     return;
   }
-  take_each(launch, plan, to, from, places.places(), places.scale());
+  take_each(launch, plan, to, from, places.positions(), places.scale());
 }
 
 template <class U>
-void put_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, U* to,
-                const U* from) {
-  gpu::scatter_all(launch, gpu::places_plan(places, strides), to, from, places.places(),
+void scatter_positions(const Launch& launch, const IndexedPositions& places, const int64_t* strides,
+                       U* to, const U* from) {
+  gpu::scatter_all(launch, gpu::positions_plan(places, strides), to, from, places.positions(),
                    places.scale(), ReplaceOp{});
 }
 
 template <class A, class T>
-void add_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, A* to,
-                const T* from) {
-  gpu::scatter_all(launch, gpu::places_plan(places, strides), to, from, places.places(),
+void accumulate_positions(const Launch& launch, const IndexedPositions& places,
+                          const int64_t* strides, A* to, const T* from) {
+  gpu::scatter_all(launch, gpu::positions_plan(places, strides), to, from, places.positions(),
                    places.scale(), ScatterAddOp{});
 }
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_GPU_PLACE_WALKS_H_
+#endif  // DL_KERNELS_GPU_STRIDED_INDEXING_H_

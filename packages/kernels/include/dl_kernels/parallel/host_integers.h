@@ -1,6 +1,6 @@
 // Copies of integers in host memory - lengths, sizes - to the memory that kernels read.
-#ifndef DL_KERNELS_PARALLEL_HOST_NUMBERS_H_
-#define DL_KERNELS_PARALLEL_HOST_NUMBERS_H_
+#ifndef DL_KERNELS_PARALLEL_HOST_INTEGERS_H_
+#define DL_KERNELS_PARALLEL_HOST_INTEGERS_H_
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@ DL_KERNELS_BEGIN
 namespace detail {
 
 // The integers are passed by value as kernel arguments.
-struct PutNumbers {
+struct CopyIntegers {
   static constexpr int64_t kCount = 64;
   int64_t* to;
   int64_t numbers[kCount];
@@ -21,11 +21,12 @@ struct PutNumbers {
 
 }  // namespace detail
 
-inline void put_numbers(const Launch& launch, int64_t* to, const int64_t* from, int64_t count) {
-  for (int64_t first = 0; first < count; first += detail::PutNumbers::kCount) {
-    detail::PutNumbers put{to + first, {}};
+inline void copy_host_integers(const Launch& launch, int64_t* to, const int64_t* from,
+                               int64_t count) {
+  for (int64_t first = 0; first < count; first += detail::CopyIntegers::kCount) {
+    detail::CopyIntegers put{to + first, {}};
     const int64_t left = count - first;
-    const int64_t now = left < detail::PutNumbers::kCount ? left : detail::PutNumbers::kCount;
+    const int64_t now = left < detail::CopyIntegers::kCount ? left : detail::CopyIntegers::kCount;
     for (int64_t i = 0; i < now; ++i) put.numbers[i] = from[first + i];
     each(launch, now, 1, put);
   }
@@ -33,4 +34,4 @@ inline void put_numbers(const Launch& launch, int64_t* to, const int64_t* from, 
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_PARALLEL_HOST_NUMBERS_H_
+#endif  // DL_KERNELS_PARALLEL_HOST_INTEGERS_H_

@@ -1,7 +1,7 @@
 // Rows that are read in several passes. A row is processed by a few threads, a warp or a block,
 // depending on its length; rows that fit are kept in registers, longer ones are read again.
-#ifndef DL_KERNELS_GPU_HELD_ROWS_H_
-#define DL_KERNELS_GPU_HELD_ROWS_H_
+#ifndef DL_KERNELS_GPU_REGISTER_ROWS_H_
+#define DL_KERNELS_GPU_REGISTER_ROWS_H_
 
 #include <cstdint>
 
@@ -20,17 +20,17 @@ namespace gpu {
 // each of which belongs to one segment of threads, since communication within a warp is much faster
 // than within a block.
 template <class C, int kWide, bool kShort>
-constexpr int held_groups() {
+constexpr int register_groups() {
   constexpr int kElements = sizeof(C) > sizeof(float) ? 4 : kWide == 1 ? 8 : kShort ? 32 : 16;
   return kElements / kWide;
 }
 
-struct RowCut {
+struct RowPartition {
   int64_t count, n;
-  int64_t share;  // elements per segment of threads that share a row
-  int lanes;      // threads per row: up to a segment if it is short, otherwise a block
-  bool vectors;   // every row begins aligned to vectors and consists of whole ones
-  bool held;      // rows fit into registers
+  int64_t share;      // elements per segment of threads that share a row
+  int lanes;          // threads per row: up to a segment if it is short, otherwise a block
+  bool vectors;       // every row begins aligned to vectors and consists of whole ones
+  bool in_registers;  // rows fit into registers
 };
 
 // Threads per segment of a row; a constant, so that a thread's groups have a constant stride.
@@ -40,33 +40,34 @@ inline constexpr int kSegment = kLeastWarp;
 inline constexpr int kNarrowSegment = 8;
 
 template <class C, int kWide>
-RowCut row_cut_of(int64_t count, int64_t n) {
-  constexpr int kHeld = held_groups<C, kWide, false>() * kWide, kStep = kSegment * kWide;
-  constexpr int kShort = held_groups<C, kWide, true>() * kWide * kSegment;
-  RowCut cut{count, n, n, kThreads, kWide > 1, n <= int64_t(kHeld) * kThreads};
-  if (kWide == 1 && n <= held_groups<C, 1, true>() * kNarrowSegment) {
-    cut.lanes = power_of_two(n, kNarrowSegment);
+RowPartition row_partition_of(int64_t count, int64_t n) {
+  constexpr int kInRegisters = register_groups<C, kWide, false>() * kWide, kStep = kSegment * kWide;
+  constexpr int kShort = register_groups<C, kWide, true>() * kWide * kSegment;
+  RowPartition partition{count, n, n, kThreads, kWide > 1, n <= int64_t(kInRegisters) * kThreads};
+  if (kWide == 1 && n <= register_groups<C, 1, true>() * kNarrowSegment) {
+    partition.lanes = power_of_two(n, kNarrowSegment);
   } else if (n <= kShort) {
-    cut.lanes = power_of_two((n + kWide - 1) / kWide, kSegment);
+    partition.lanes = power_of_two((n + kWide - 1) / kWide, kSegment);
   } else {
     constexpr int64_t kRound = int64_t(kThreads) * kWide;
-    cut.share = (n + kRound - 1) / kRound * kStep;
+    partition.share = (n + kRound - 1) / kRound * kStep;
   }
-  return cut;
+  return partition;
 }
 
 // Divide `count` rows of n elements of T. `aligned`: rows begin aligned to vectors of kWide
 // elements.
 template <class T, int kWide>
-RowCut row_cut(int64_t count, int64_t n, bool aligned) {
+RowPartition row_partition(int64_t count, int64_t n, bool aligned) {
   using C = compute_t<T>;
-  return aligned && n % kWide == 0 ? row_cut_of<C, kWide>(count, n) : row_cut_of<C, 1>(count, n);
+  return aligned && n % kWide == 0 ? row_partition_of<C, kWide>(count, n)
+                                   : row_partition_of<C, 1>(count, n);
 }
 
 // Index of a thread's group: `behind` groups after the first one of an iteration; the groups of an
 // iteration share its address computation.
 struct GroupNumber {
-  int64_t turn;
+  int64_t iteration;
   int behind;
 };
 
@@ -75,16 +76,16 @@ struct GroupNumber {
 template <int kWide, int kLanes>
 class Groups {
  public:
-  DL_DEVICE Groups(const Block& team, const RowCut& cut, bool live) {
+  DL_DEVICE Groups(const Block& team, const RowPartition& partition, bool live) {
     const int segment = team.lane() / kLanes, lane = team.lane() % kLanes;
-    const int64_t begin = segment * cut.share, rest = cut.n - begin;
-    const int64_t left = (rest < cut.share ? rest : cut.share) - lane * kWide;
+    const int64_t begin = segment * partition.share, rest = partition.n - begin;
+    const int64_t left = (rest < partition.share ? rest : partition.share) - lane * kWide;
     first_ = begin + lane * kWide;
     count_ = live && left > 0 ? static_cast<int>((left + kStep - 1) / kStep) : 0;
   }
 
   // Index in the row at which group v begins.
-  DL_DEVICE int64_t place(GroupNumber v) const { return first_ + (v.turn + v.behind) * kStep; }
+  DL_DEVICE int64_t index(GroupNumber v) const { return first_ + (v.iteration + v.behind) * kStep; }
   // Address of the thread's first group, if it has any; `load` and `store` are relative to it. The
   // select also keeps compilers from recomputing addresses from the beginning of the row.
   template <class T>
@@ -95,24 +96,24 @@ class Groups {
   template <class C, class T>
   DL_DEVICE static void load(const T* begin, int64_t step, GroupNumber v, C (&to)[kWide]) {
     if constexpr (kWide > 1) {
-      load_vector(begin + v.turn * kStep + v.behind * kStep, to);
+      load_vector(begin + v.iteration * kStep + v.behind * kStep, to);
     } else {
-      to[0] = cast<C>(begin[(v.turn + v.behind) * (kStep * step)]);
+      to[0] = cast<C>(begin[(v.iteration + v.behind) * (kStep * step)]);
     }
   }
 
   template <class T, class C>
   DL_DEVICE static void store(T* begin, int64_t step, GroupNumber v, const C (&from)[kWide]) {
     if constexpr (kWide > 1) {
-      store_vector(begin + v.turn * kStep + v.behind * kStep, from);
+      store_vector(begin + v.iteration * kStep + v.behind * kStep, from);
     } else {
-      begin[(v.turn + v.behind) * (kStep * step)] = cast<T>(from[0]);
+      begin[(v.iteration + v.behind) * (kStep * step)] = cast<T>(from[0]);
     }
   }
 
   // Call f(v, group) for every group, of which there are at most kMost.
   template <int kMost, class F>
-  DL_DEVICE void few(const F& f) const {
+  DL_DEVICE void for_each_unrolled(const F& f) const {
     DL_UNROLL
     for (int v = 0; v < kMost; ++v) {
       if (v >= count_) break;
@@ -122,7 +123,7 @@ class Groups {
 
   // Call load(group, x) and then use(group, x) for every group, with overlapping loads.
   template <class X, class Load, class Use>
-  DL_DEVICE void all(const Load& load, const Use& use) const {
+  DL_DEVICE void for_each(const Load& load, const Use& use) const {
     constexpr int kAtOnce = 2;
     const int whole = count_ / kAtOnce * kAtOnce;
     int v = 0;
@@ -151,53 +152,54 @@ class Groups {
 enum class RowOf { narrow_segment, segment, block };
 
 template <RowOf kOf, int kWide, class Row>
-DL_DEVICE void take_row(const Block& team, const RowCut& cut, const Row& row, int64_t number,
-                        bool live) {
+DL_DEVICE void process_row(const Block& team, const RowPartition& partition, const Row& row,
+                           int64_t number, bool live) {
   constexpr int kLanes = kOf == RowOf::narrow_segment ? kNarrowSegment : kSegment;
-  const Groups<kWide, kLanes> groups(team, cut, live);
-  const auto place = row.open(groups, number);
+  const Groups<kWide, kLanes> groups(team, partition, live);
+  const auto part = row.open(groups, number);
   constexpr bool kShort = kOf != RowOf::block;
-  if (kShort || cut.held) {
-    row.template take_held<kShort>(team, groups, place, live);
+  if (kShort || partition.in_registers) {
+    row.template process_in_registers<kShort>(team, groups, part, live);
   } else {
-    row.take_long(team, groups, place, live);
+    row.process_long(team, groups, part, live);
   }
 }
 
 template <class Row, RowOf kOf>
 DL_KERNEL_FOR_BLOCKS(2)
-void held_rows_kernel(RowCut cut, Row row) {
+void register_rows_kernel(RowPartition partition, Row row) {
   DL_SHARED BlockScratch scratch;
-  const Block team(&scratch, cut.lanes);
-  const int64_t teams = kThreads / cut.lanes;
-  for (int64_t first = block_index() * teams; first < cut.count; first += block_count() * teams) {
+  const Block team(&scratch, partition.lanes);
+  const int64_t teams = kThreads / partition.lanes;
+  for (int64_t first = block_index() * teams; first < partition.count;
+       first += block_count() * teams) {
     // The teams of a warp stay converged: a team without a row repeats the last one, with no
     // elements.
-    const int64_t own = first + thread_index() / cut.lanes;
-    const bool live = own < cut.count;
-    const int64_t number = live ? own : cut.count - 1;
-    if (kOf != RowOf::narrow_segment && cut.vectors) {
-      take_row<kOf, Row::kWide>(team, cut, row, number, live);
+    const int64_t own = first + thread_index() / partition.lanes;
+    const bool live = own < partition.count;
+    const int64_t number = live ? own : partition.count - 1;
+    if (kOf != RowOf::narrow_segment && partition.vectors) {
+      process_row<kOf, Row::kWide>(team, partition, row, number, live);
     } else {
-      take_row<kOf, 1>(team, cut, row, number, live);
+      process_row<kOf, 1>(team, partition, row, number, live);
     }
   }
 }
 
-// For each row, call row.open(groups, number) and pass its result `place` to
-// row.take_held<is_short>(team, groups, place, live) if the row fits into registers, else to
-// take_long; `live` is false if there is no row. `row` is a functor without references.
+// For each row, call row.open(groups, number) and pass its result `part` to
+// row.process_in_registers<is_short>(team, groups, place, live) if the row fits into registers,
+// else to process_long; `live` is false if there is no row. `row` is a functor without references.
 template <class Row>
-void run_held_rows(const Launch& launch, const RowCut& cut, const Row& row) {
-  if (cut.count <= 0 || cut.n <= 0) return;
+void run_register_rows(const Launch& launch, const RowPartition& partition, const Row& row) {
+  if (partition.count <= 0 || partition.n <= 0) return;
   constexpr int64_t kMost = 1 << 20;
-  const int64_t teams = kThreads / cut.lanes, blocks = (cut.count + teams - 1) / teams;
-  const bool narrow = !cut.vectors && cut.lanes <= kNarrowSegment;
+  const int64_t teams = kThreads / partition.lanes, blocks = (partition.count + teams - 1) / teams;
+  const bool narrow = !partition.vectors && partition.lanes <= kNarrowSegment;
   run_blocks(launch.stream(), blocks < kMost ? blocks : kMost,
-             narrow                  ? held_rows_kernel<Row, RowOf::narrow_segment>
-             : cut.lanes <= kSegment ? held_rows_kernel<Row, RowOf::segment>
-                                     : held_rows_kernel<Row, RowOf::block>,
-             cut, row);
+             narrow                        ? register_rows_kernel<Row, RowOf::narrow_segment>
+             : partition.lanes <= kSegment ? register_rows_kernel<Row, RowOf::segment>
+                                           : register_rows_kernel<Row, RowOf::block>,
+             partition, row);
 }
 
 // Sums of a thread, in pieces that are added in double.
@@ -226,8 +228,8 @@ class LongSum {
 };
 
 template <class C>
-DL_DEVICE C sum_of_team(const Block& team, C mine) {
-  return team.together(mine, [](C a, C b) { return a + b; });
+DL_DEVICE C sum_of_lanes(const Block& team, C mine) {
+  return team.all_reduce(mine, [](C a, C b) { return a + b; });
 }
 
 template <class C, int N>
@@ -247,4 +249,4 @@ DL_DEVICE C sum_of(const C (&x)[N]) {
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_GPU_HELD_ROWS_H_
+#endif  // DL_KERNELS_GPU_REGISTER_ROWS_H_

@@ -1,7 +1,7 @@
 // Advanced indexing, as in `x[i, :, j]`: the positions selected by several index tensors, as
 // offsets within the indexed dimensions, and the dimensions that are kept whole.
-#ifndef DL_KERNELS_INDEX_INDEX_PLACES_H_
-#define DL_KERNELS_INDEX_INDEX_PLACES_H_
+#ifndef DL_KERNELS_INDEX_INDEXED_POSITIONS_H_
+#define DL_KERNELS_INDEX_INDEXED_POSITIONS_H_
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 #include "dl_kernels/base/dense.h"
 #include "dl_kernels/base/error.h"
 #include "dl_kernels/base/tensor_ref.h"
-#include "dl_kernels/index/add_places.h"
+#include "dl_kernels/index/add_offsets.h"
 #include "dl_kernels/index/checked_positions.h"
 #include "dl_kernels/index/nonzero_positions.h"
 #include "dl_kernels/layout/plan.h"
@@ -18,7 +18,7 @@
 
 DL_KERNELS_BEGIN
 
-class IndexPlaces {
+class IndexedPositions {
  public:
   // An entry of `indices` is NULL, an index tensor, or a boolean mask over as many dimensions as it
   // has.
@@ -34,13 +34,13 @@ class IndexPlaces {
   // Strides of the tensor along the whole dimensions of the result.
   const int64_t* strides() const { return strides_; }
   // The element offsets of the indexed positions are places()[i] · scale().
-  int64_t count() const { return places_count_; }
-  const int64_t* places() const { return places_; }
+  int64_t count() const { return positions_count_; }
+  const int64_t* positions() const { return positions_; }
   int64_t scale() const { return scale_; }
 
  private:
   // One indexed dimension of the tensor.
-  struct Positions {
+  struct IndexedDim {
     TensorRef tensor;
     int64_t dim;
     int64_t length;  // number of positions if they come from a mask
@@ -54,17 +54,17 @@ class IndexPlaces {
   diopiError_t locate(diopiContextHandle_t ctx, const char* op, const TensorRef& tensor);
 
   int64_t found_ = 0;
-  Positions positions_[kMaxDims];
+  IndexedDim indexed_dims_[kMaxDims];
   Workspace<int64_t> masked_[kMaxDims];
-  int64_t ndim_ = 0, numel_ = 1, first_ = 0, broadcast_dims_ = 0, places_count_ = 1, scale_ = 1;
+  int64_t ndim_ = 0, numel_ = 1, first_ = 0, broadcast_dims_ = 0, positions_count_ = 1, scale_ = 1;
   int64_t sizes_[2 * kMaxDims], strides_[2 * kMaxDims], broadcast_sizes_[kMaxDims];
   Workspace<int64_t> sum_, copy_;
-  const int64_t* places_ = nullptr;
+  const int64_t* positions_ = nullptr;
 };
 
-inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* op,
-                                          const TensorRef& tensor, const TensorRef& mask,
-                                          int64_t dim) {
+inline diopiError_t IndexedPositions::add_mask(diopiContextHandle_t ctx, const char* op,
+                                               const TensorRef& tensor, const TensorRef& mask,
+                                               int64_t dim) {
   if (mask.ndim == 0) return diopiNoImplement;
   for (int64_t e = 0; e < mask.ndim; ++e) {
     if (dim + e >= tensor.ndim || mask.sizes[e] != tensor.sizes[dim + e]) {
@@ -86,7 +86,7 @@ inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* 
   int64_t* to[kMaxDims];
   for (int64_t e = 0; e < mask.ndim; ++e) {
     to[e] = masked_[found_].reserve(launch, length);
-    Positions& added = positions_[found_++];
+    IndexedDim& added = indexed_dims_[found_++];
     added.tensor = TensorRef{to[e], nullptr, nullptr, 1, length, diopi_dtype_int64, true};
     added.dim = dim + e;
     added.length = length;
@@ -95,10 +95,10 @@ inline diopiError_t IndexPlaces::add_mask(diopiContextHandle_t ctx, const char* 
   return diopiSuccess;
 }
 
-inline diopiError_t IndexPlaces::broadcast(const char* op) {
+inline diopiError_t IndexedPositions::broadcast(const char* op) {
   static const int64_t one = 1;
   for (int64_t k = 0; k < found_; ++k) {
-    Positions& each = positions_[k];
+    IndexedDim& each = indexed_dims_[k];
     if (each.tensor.sizes == nullptr) {
       each.tensor.sizes = &each.length;
       each.tensor.strides = &one;
@@ -108,7 +108,7 @@ inline diopiError_t IndexPlaces::broadcast(const char* op) {
   for (int64_t d = 0; d < broadcast_dims_; ++d) {
     broadcast_sizes_[d] = 1;
     for (int64_t k = 0; k < found_; ++k) {
-      const TensorRef& each = positions_[k].tensor;
+      const TensorRef& each = indexed_dims_[k].tensor;
       const int64_t e = d - (broadcast_dims_ - each.ndim);
       if (e < 0 || each.sizes[e] == 1) continue;
       if (broadcast_sizes_[d] != 1 && broadcast_sizes_[d] != each.sizes[e]) {
@@ -117,16 +117,16 @@ inline diopiError_t IndexPlaces::broadcast(const char* op) {
       }
       broadcast_sizes_[d] = each.sizes[e];
     }
-    places_count_ *= broadcast_sizes_[d];
+    positions_count_ *= broadcast_sizes_[d];
   }
   return diopiSuccess;
 }
 
 // The index dimensions stay in place if the indexed dimensions are adjacent, and move to the front
 // otherwise, as in NumPy.
-inline void IndexPlaces::shape(const TensorRef& tensor) {
-  const bool together = positions_[found_ - 1].dim - positions_[0].dim == found_ - 1;
-  first_ = together ? positions_[0].dim : 0;
+inline void IndexedPositions::shape(const TensorRef& tensor) {
+  const bool together = indexed_dims_[found_ - 1].dim - indexed_dims_[0].dim == found_ - 1;
+  first_ = together ? indexed_dims_[0].dim : 0;
   int64_t next = 0;
   for (int64_t d = 0; d <= tensor.ndim; ++d) {
     if (ndim_ == first_ && next == 0) {
@@ -137,7 +137,7 @@ inline void IndexPlaces::shape(const TensorRef& tensor) {
       next = 1;
     }
     bool indexed = d == tensor.ndim;
-    for (int64_t k = 0; k < found_; ++k) indexed |= positions_[k].dim == d;
+    for (int64_t k = 0; k < found_; ++k) indexed |= indexed_dims_[k].dim == d;
     if (indexed) continue;
     sizes_[ndim_] = tensor.sizes[d];
     strides_[ndim_++] = tensor.strides[d];
@@ -146,10 +146,10 @@ inline void IndexPlaces::shape(const TensorRef& tensor) {
 }
 
 // The contiguous elements of an index tensor, broadcast to the positions.
-inline Plan<1> IndexPlaces::repeated(const TensorRef& index) const {
+inline Plan<1> IndexedPositions::repeated(const TensorRef& index) const {
   Plan<1> plan;
   plan.ndim = static_cast<int>(broadcast_dims_);
-  plan.numel = places_count_;
+  plan.numel = positions_count_;
   int64_t next = 1;
   for (int64_t d = broadcast_dims_ - 1; d >= 0; --d) {
     const int64_t own = d - (broadcast_dims_ - index.ndim);
@@ -161,12 +161,12 @@ inline Plan<1> IndexPlaces::repeated(const TensorRef& index) const {
   return plan;
 }
 
-inline diopiError_t IndexPlaces::locate(diopiContextHandle_t ctx, const char* op,
-                                        const TensorRef& tensor) {
+inline diopiError_t IndexedPositions::locate(diopiContextHandle_t ctx, const char* op,
+                                             const TensorRef& tensor) {
   const Launch launch(ctx);
   int64_t* sum = nullptr;
   for (int64_t k = 0; k < found_; ++k) {
-    const Positions& each = positions_[k];
+    const IndexedDim& each = indexed_dims_[k];
     const int64_t extent = tensor.sizes[each.dim], stride = tensor.strides[each.dim];
     const DenseInput<int64_t> dense(ctx, op, each.tensor);
     DL_TRY(dense.status());
@@ -179,31 +179,31 @@ inline diopiError_t IndexPlaces::locate(diopiContextHandle_t ctx, const char* op
                           found_ == 1 ? copy_ : room));
     }
     const int64_t* from = checked.data();
-    const bool whole = each.tensor.numel == places_count_;
+    const bool whole = each.tensor.numel == positions_count_;
     const bool lasts = checked.lasts(each.tensor.as<const int64_t>());
     if (found_ == 1 && whole && !checked.from_end() && lasts) {
-      places_ = from;
+      positions_ = from;
       scale_ = stride;
       return diopiSuccess;
     }
     if (sum == nullptr) {
-      sum = sum_.reserve(launch, places_count_);
-      clear_bytes(launch, sum, places_count_ * static_cast<int64_t>(sizeof(int64_t)));
+      sum = sum_.reserve(launch, positions_count_);
+      clear_bytes(launch, sum, positions_count_ * static_cast<int64_t>(sizeof(int64_t)));
     }
-    const detail::AddPlace add{sum, from, extent, stride};
+    const detail::AddOffset add{sum, from, extent, stride};
     if (whole) {
-      detail::add_whole(launch, add, places_count_);
+      detail::add_offsets(launch, add, positions_count_);
     } else {
-      detail::add_repeated(launch, add, repeated(each.tensor));
+      detail::add_broadcast_offsets(launch, add, repeated(each.tensor));
     }
   }
-  places_ = sum;
+  positions_ = sum;
   return diopiSuccess;
 }
 
-inline diopiError_t IndexPlaces::open(diopiContextHandle_t ctx, const char* op,
-                                      const TensorRef& tensor, diopiConstTensorHandle_t* indices,
-                                      int64_t count) {
+inline diopiError_t IndexedPositions::open(diopiContextHandle_t ctx, const char* op,
+                                           const TensorRef& tensor,
+                                           diopiConstTensorHandle_t* indices, int64_t count) {
   if (tensor.ndim > kMaxDims) return diopiNoImplement;
   int64_t dim = 0;
   for (int64_t k = 0; k < count; ++k) {
@@ -223,7 +223,7 @@ inline diopiError_t IndexPlaces::open(diopiContextHandle_t ctx, const char* op,
       DL_TRY(add_mask(ctx, op, tensor, index, dim));
       dim += index.ndim;
     } else {
-      positions_[found_++] = {index, dim++, 0};
+      indexed_dims_[found_++] = {index, dim++, 0};
     }
   }
   if (found_ == 0) return fail(op, "no index tensor was given; name one, or copy the tensor");
@@ -235,4 +235,4 @@ inline diopiError_t IndexPlaces::open(diopiContextHandle_t ctx, const char* op,
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_INDEX_INDEX_PLACES_H_
+#endif  // DL_KERNELS_INDEX_INDEXED_POSITIONS_H_

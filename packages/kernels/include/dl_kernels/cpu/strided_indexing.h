@@ -1,14 +1,14 @@
 // CPU: strided indexing as nested loops over index positions and whole dimensions, the innermost of
 // which vectorizes.
-#ifndef DL_KERNELS_CPU_PLACE_WALKS_H_
-#define DL_KERNELS_CPU_PLACE_WALKS_H_
+#ifndef DL_KERNELS_CPU_STRIDED_INDEXING_H_
+#define DL_KERNELS_CPU_STRIDED_INDEXING_H_
 
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/base/numeric.h"
 #include "dl_kernels/cpu/launch.h"
-#include "dl_kernels/index/index_places.h"
+#include "dl_kernels/index/indexed_positions.h"
 #include "dl_kernels/layout/plan.h"
 #include "dl_kernels/layout/reduce_plan.h"
 
@@ -18,7 +18,7 @@ namespace detail {
 
 // Joint iteration over the indexed tensor (operand 0) and a contiguous or broadcast tensor of the
 // result's shape.
-struct PlacesPlan {
+struct PositionsPlan {
   Plan<2> outer, inner;  // dimensions before and after the indexed ones
   int64_t count, scale;
   const int64_t* places;
@@ -26,7 +26,7 @@ struct PlacesPlan {
   const int64_t* steps;  // its offsets if the stride is not constant
 };
 
-inline Plan<2> whole_dims(const IndexPlaces& places, const int64_t* strides, int64_t begin,
+inline Plan<2> whole_dims(const IndexedPositions& places, const int64_t* strides, int64_t begin,
                           int64_t end) {
   Plan<2> plan;
   plan.ndim = static_cast<int>(end - begin);
@@ -42,16 +42,16 @@ inline Plan<2> whole_dims(const IndexPlaces& places, const int64_t* strides, int
 }
 
 // `strides` belong to the other tensor, one for each dimension of the result.
-inline PlacesPlan places_plan(const Launch& launch, const IndexPlaces& places,
-                              const int64_t* strides, Workspace<int64_t>& storage) {
+inline PositionsPlan positions_plan(const Launch& launch, const IndexedPositions& places,
+                                    const int64_t* strides, Workspace<int64_t>& storage) {
   const int64_t first = places.first(), last = first + places.broadcast_dims();
-  PlacesPlan plan{whole_dims(places, strides, 0, first),
-                  whole_dims(places, strides, last, places.ndim()),
-                  places.count(),
-                  places.scale(),
-                  places.places(),
-                  0,
-                  nullptr};
+  PositionsPlan plan{whole_dims(places, strides, 0, first),
+                     whole_dims(places, strides, last, places.ndim()),
+                     places.count(),
+                     places.scale(),
+                     places.positions(),
+                     0,
+                     nullptr};
   Plan<1> between;
   between.ndim = static_cast<int>(last - first);
   between.numel = places.count();
@@ -80,8 +80,8 @@ inline PlacesPlan places_plan(const Launch& launch, const IndexPlaces& places,
 // Visit positions begin … end - 1 for one index of the outer dimensions, columns [left, right) of
 // the innermost one.
 template <class X, class Y, class F>
-void visit_places(const PlacesPlan& plan, X* x, Y* y, int64_t begin, int64_t end, int64_t left,
-                  int64_t right, const F& f) {
+void visit_positions(const PositionsPlan& plan, X* x, Y* y, int64_t begin, int64_t end,
+                     int64_t left, int64_t right, const F& f) {
   const int last = plan.inner.ndim - 1;
   const int64_t a = plan.inner.strides[0][last], b = plan.inner.strides[1][last];
   const int64_t width = plan.inner.shape[last], lines = plan.inner.numel / width;
@@ -111,7 +111,7 @@ void visit_places(const PlacesPlan& plan, X* x, Y* y, int64_t begin, int64_t end
 
 // Reads may be done in any order.
 template <class X, class Y, class F>
-void each_place(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const F& f) {
+void each_position(const Launch& launch, const PositionsPlan& plan, X* x, Y* y, const F& f) {
   const int64_t width = plan.inner.shape[plan.inner.ndim - 1];
   launch.parallel_for(
       plan.outer.numel * plan.count, grain_for(plan.inner.numel), [&](int64_t begin, int64_t end) {
@@ -120,8 +120,8 @@ void each_place(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const 
           const int64_t left = plan.count - first, n = end - begin < left ? end - begin : left;
           int64_t offsets[2];
           offsets_of(plan.outer, begin / plan.count, offsets);
-          visit_places(plan, x + offsets[0], y + offsets[1], first, first + n, int64_t(0), width,
-                       f);
+          visit_positions(plan, x + offsets[0], y + offsets[1], first, first + n, int64_t(0), width,
+                          f);
           begin += n;
         }
       });
@@ -130,7 +130,8 @@ void each_place(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const 
 // All writes to one element are done by one thread, in the order of the positions, so results are
 // deterministic.
 template <class X, class Y, class F>
-void each_place_in_order(const Launch& launch, const PlacesPlan& plan, X* x, Y* y, const F& f) {
+void each_position_in_order(const Launch& launch, const PositionsPlan& plan, X* x, Y* y,
+                            const F& f) {
   constexpr int64_t kPart = 64;
   const int64_t width = plan.inner.shape[plan.inner.ndim - 1];
   const int64_t parts = (width + kPart - 1) / kPart;
@@ -143,8 +144,8 @@ void each_place_in_order(const Launch& launch, const PlacesPlan& plan, X* x, Y* 
           const int64_t last = (first + n) * kPart;
           int64_t offsets[2];
           offsets_of(plan.outer, begin / parts, offsets);
-          visit_places(plan, x + offsets[0], y + offsets[1], int64_t(0), plan.count, first * kPart,
-                       last < width ? last : width, f);
+          visit_positions(plan, x + offsets[0], y + offsets[1], int64_t(0), plan.count,
+                          first * kPart, last < width ? last : width, f);
           begin += n;
         }
       });
@@ -153,29 +154,29 @@ void each_place_in_order(const Launch& launch, const PlacesPlan& plan, X* x, Y* 
 }  // namespace detail
 
 template <class U>
-void take_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides,
-                 const U* from, U* to) {
+void gather_positions(const Launch& launch, const IndexedPositions& places, const int64_t* strides,
+                      const U* from, U* to) {
   Workspace<int64_t> storage;
-  detail::each_place(launch, detail::places_plan(launch, places, strides, storage), from, to,
-                     [](const U& x, U& y) { y = x; });
+  detail::each_position(launch, detail::positions_plan(launch, places, strides, storage), from, to,
+                        [](const U& x, U& y) { y = x; });
 }
 
 template <class U>
-void put_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, U* to,
-                const U* from) {
+void scatter_positions(const Launch& launch, const IndexedPositions& places, const int64_t* strides,
+                       U* to, const U* from) {
   Workspace<int64_t> storage;
-  detail::each_place_in_order(launch, detail::places_plan(launch, places, strides, storage), to,
-                              from, [](U& x, const U& y) { x = y; });
+  detail::each_position_in_order(launch, detail::positions_plan(launch, places, strides, storage),
+                                 to, from, [](U& x, const U& y) { x = y; });
 }
 
 template <class A, class T>
-void add_places(const Launch& launch, const IndexPlaces& places, const int64_t* strides, A* to,
-                const T* from) {
+void accumulate_positions(const Launch& launch, const IndexedPositions& places,
+                          const int64_t* strides, A* to, const T* from) {
   Workspace<int64_t> storage;
-  detail::each_place_in_order(launch, detail::places_plan(launch, places, strides, storage), to,
-                              from, [](A& x, const T& y) { x = wrap_add(x, cast<A>(y)); });
+  detail::each_position_in_order(launch, detail::positions_plan(launch, places, strides, storage),
+                                 to, from, [](A& x, const T& y) { x = wrap_add(x, cast<A>(y)); });
 }
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_CPU_PLACE_WALKS_H_
+#endif  // DL_KERNELS_CPU_STRIDED_INDEXING_H_

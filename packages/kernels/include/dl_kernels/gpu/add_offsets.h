@@ -1,12 +1,12 @@
 // GPU: one thread per position.
-#ifndef DL_KERNELS_GPU_ADD_PLACES_H_
-#define DL_KERNELS_GPU_ADD_PLACES_H_
+#ifndef DL_KERNELS_GPU_ADD_OFFSETS_H_
+#define DL_KERNELS_GPU_ADD_OFFSETS_H_
 
 #include <cstdint>
 
 #include "dl_kernels/base/config.h"
 #include "dl_kernels/gpu/launch.h"
-#include "dl_kernels/index/add_place.h"
+#include "dl_kernels/index/add_offset.h"
 #include "dl_kernels/layout/plan.h"
 #include "dl_kernels/layout/reduce_plan.h"
 
@@ -14,12 +14,12 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-inline void add_whole(const Launch& launch, const AddPlace& add, int64_t count) {
+inline void add_offsets(const Launch& launch, const AddOffset& add, int64_t count) {
   each(launch, count, 1, add);
 }
 
-struct AddRepeatedPlace {
-  AddPlace add;
+struct AddBroadcastOffset {
+  AddOffset add;
   Plan<1> plan;
 
   DL_FN void operator()(int64_t i) const {
@@ -29,12 +29,12 @@ struct AddRepeatedPlace {
   }
 };
 
-inline void add_repeated(const Launch& launch, const AddPlace& add, const Plan<1>& plan) {
-  each(launch, plan.numel, 1, AddRepeatedPlace{add, plan});
+inline void add_broadcast_offsets(const Launch& launch, const AddOffset& add, const Plan<1>& plan) {
+  each(launch, plan.numel, 1, AddBroadcastOffset{add, plan});
 }
 
 }  // namespace detail
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_GPU_ADD_PLACES_H_
+#endif  // DL_KERNELS_GPU_ADD_OFFSETS_H_

@@ -1,7 +1,7 @@
 // Gradient of the offsets of bins whose samples are averaged. Source: Dai et al., Deformable
 // convolutional networks (deformable RoI pooling, 2017).
-#ifndef DL_KERNELS_IMAGE_REGION_MOVES_H_
-#define DL_KERNELS_IMAGE_REGION_MOVES_H_
+#ifndef DL_KERNELS_IMAGE_REGION_OFFSETS_H_
+#define DL_KERNELS_IMAGE_REGION_OFFSETS_H_
 
 #include "dl_kernels/image/regions.h"
 
@@ -9,7 +9,7 @@ DL_KERNELS_BEGIN
 
 // Gradient of both offsets of a bin; they move its samples in every channel.
 template <class C>
-struct RegionMoveGradientItem {
+struct RegionOffsetGradientItem {
   C* out;
   const C *grad, *input;
   Regions regions;
@@ -42,4 +42,4 @@ struct RegionMoveGradientItem {
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_IMAGE_REGION_MOVES_H_
+#endif  // DL_KERNELS_IMAGE_REGION_OFFSETS_H_
