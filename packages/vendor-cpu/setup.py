@@ -1,8 +1,8 @@
-"""One library per instruction set, from the same sources; all else stands in pyproject.toml.
+"""One library per instruction set, from the same sources; everything else is in pyproject.toml.
 
-``DL_BUILD_ISA`` says which: a comma-separated list of ``v2``, ``v3`` and ``v4``, the x86-64 levels,
-or ``all`` for a release; by default the best one that this machine has. On other processors there
-is one library, ``native``.
+``DL_BUILD_ISA`` selects them: a comma-separated list of the x86-64 levels ``v2``, ``v3`` and
+``v4``, or ``all`` for a release; by default the best one that this machine supports. On other
+processors there is a single library, ``native``.
 
 ``DL_BUILD_DIOPI_IMPL=1`` adds ``libdiopi_impl.so``: the same operators in DIOPI's own convention,
 for hosts that look them up by name and provide DIOPI's runtime functions.
@@ -23,7 +23,7 @@ FLAGS = {
     "v4": ["-march=x86-64-v4", "-mprefer-vector-width=512"],
     "native": [],
 }
-# Kernels do not look at errno or at floating-point exceptions, and vectorise better for it.
+# Kernels ignore errno and floating-point exceptions, which allows more vectorization.
 COMMON = [
     "-fno-math-errno",
     "-fno-trapping-math",
@@ -33,7 +33,7 @@ COMMON = [
 ]
 
 SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
-# What a library in DIOPI's own convention does without.
+# Sources that a library in DIOPI's own convention does not need.
 TABLE_ONLY = ("csrc/runtime/", "csrc/extensions/", "csrc/plugin")
 HEADERS = [
     *(str(path) for path in Path("csrc").rglob("*.h")),
@@ -42,7 +42,7 @@ HEADERS = [
 
 
 def levels() -> list[str]:
-    """The instruction sets to build for."""
+    """Return the instruction sets to build for."""
     here: list[str] = runpy.run_path("src/dl_vendor_cpu/levels.py")["levels_here"]()
     if here == ["native"]:
         return here
@@ -50,12 +50,12 @@ def levels() -> list[str]:
     chosen = ["v2", "v3", "v4"] if wanted == "all" else wanted.split(",")
     unknown = [level for level in chosen if level not in FLAGS]
     if unknown:
-        raise SystemExit(f"DL_BUILD_ISA={wanted}: {unknown[0]!r} is none of v2, v3, v4 and all")
+        raise SystemExit(f"DL_BUILD_ISA={wanted}: {unknown[0]!r} is not v2, v3, v4 or all")
     return chosen
 
 
 def version() -> str:
-    """The version that the package declares, without importing it."""
+    """Return the version that the package declares, without importing it."""
     namespace: dict[str, str] = {}
     exec(Path("src/dl_vendor_cpu/_version.py").read_text(encoding="utf-8"), namespace)
     return namespace["__version__"]
@@ -74,7 +74,7 @@ def library(level: str) -> KernelLibrary:
 
 
 def diopi_impl(level: str) -> KernelLibrary:
-    """The operators without a vendor table, exported by their names."""
+    """Return a library without a vendor table, which exports the operators by their names."""
     return KernelLibrary(
         "dl_vendor_cpu.lib.libdiopi_impl",
         sources=[path for path in SOURCES if not path.startswith(TABLE_ONLY)],

@@ -1,4 +1,4 @@
-// What a library in DIOPI's own convention says of itself. Only in libdiopi_impl.so.
+// Version and error functions of a library in DIOPI's own convention. Only in libdiopi_impl.so.
 #if defined(DIOPIRT_EXTERN)
 
 #include "dl/operator.hpp"

@@ -1,4 +1,4 @@
-// The entry symbol of the CPU vendor, and what it looks at when it is opened.
+// Entry point of the CPU vendor, and the checks when it is opened.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,8 +18,7 @@ void warn(const dl_host_t* host, const char* pattern, Args... args) {
   host->log(host, DL_LOG_WARNING, message);
 }
 
-// DL_CPU_DEVICES: how many devices to show, so that code for several devices can be tested without
-// them.
+// Read DL_CPU_DEVICES: the number of devices to show, for tests of code for several devices.
 int32_t read_device_count(const dl_host_t* host) {
   const char* text = std::getenv("DL_CPU_DEVICES");
   if (text == nullptr || text[0] == '\0') return 1;
@@ -30,19 +29,20 @@ int32_t read_device_count(const dl_host_t* host) {
   return 1;
 }
 
-// A library that the user names and that cannot be had is told: products would be slow in silence.
+// Warn if a library that the user names cannot be loaded: products would be slow silently.
 void check_library_setting(const dl_host_t* host, const char* variable) {
   const char* path = std::getenv(variable);
   if (path == nullptr || path[0] == '\0' || std::strcmp(path, "off") == 0) return;
-  if (const char* reason = why_not_loaded(path)) {
+  if (const char* reason = why_not_loadable(path)) {
     warn(host,
-         "%s='%.160s' %s, so the vendor's own kernels are used instead; name another one, or say "
+         "%s='%.160s' %s, so the vendor's own kernels are used instead; name another library, or "
+         "set "
          "off",
          variable, path, reason);
   }
 }
 
-// Whether the processor has the instructions that this library was compiled to.
+// Return true if the processor has the instruction set that this library was compiled for.
 bool processor_fits() {
 #if defined(__x86_64__) && defined(__AVX512BW__)
   return __builtin_cpu_supports("x86-64-v4");
@@ -53,7 +53,7 @@ bool processor_fits() {
 #endif
 }
 
-// Throws where the library was compiled for another processor.
+// Throws if the library was compiled for another processor.
 const dl_host_t* checked(const dl_host_t* host) {
   if (!processor_fits())
     throw kit::Error(DL_UNAVAILABLE, "this processor lacks instructions of " DL_CPU_ISA

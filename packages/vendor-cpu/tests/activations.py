@@ -1,4 +1,4 @@
-"""What the tests of activation functions share: special numbers, and checks of a table's rows."""
+"""Utilities of the tests of activation functions: special values, and checks of table entries."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from support import check, numbers, out_like, place
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e30, -1e30])
 
 Forward = tuple[tuple[float, ...], Reference, OpClass]
-"""Arguments, reference and class."""
+"""Arguments, reference and error class."""
 
 Backward = tuple[tuple[float, ...], Reference]
 """Arguments and derivative."""
 
 OfSpecial = tuple[tuple[Any, ...], list[float]]
-"""Arguments, and what comes of the special numbers as PyTorch's CPU kernels have it."""
+"""Arguments, and the results of PyTorch's CPU kernels for the special values."""
 
 
 def softplus(x: Any) -> Any:
@@ -28,7 +28,7 @@ def softplus(x: Any) -> Any:
 
 
 def check_activation(vendor: Vendor, name: str, forward: Forward, dtype: str, layout: str) -> None:
-    """Hold it against its reference, out of place and onto its input."""
+    """Compare the function with its reference, out of place and in place."""
     arguments, reference, op_class = forward
     x, values = place(vendor, numbers((3, 5, 37), dtype, 71, -9, 9), dtype, layout)
     out = out_like(vendor, (3, 5, 37), dtype, layout)
@@ -39,7 +39,7 @@ def check_activation(vendor: Vendor, name: str, forward: Forward, dtype: str, la
 
 
 def check_gradient(vendor: Vendor, name: str, backward: Backward, dtype: str, layout: str) -> None:
-    """Hold it against its derivative."""
+    """Compare the gradient with the derivative."""
     arguments, slope = backward
     x, values = place(vendor, numbers((3, 41), dtype, 72, -9, 9), dtype, layout)
     g, grad = place(vendor, numbers((3, 41), dtype, 73), dtype)
@@ -52,7 +52,7 @@ def check_gradient(vendor: Vendor, name: str, backward: Backward, dtype: str, la
 
 
 def check_special(vendor: Vendor, name: str, special: OfSpecial, dtype: str) -> None:
-    """Hold what it makes of special numbers, or of a gradient of 2 there, against what is known."""
+    """Compare the results for special values, or for a gradient of 2 there, with known ones."""
     arguments, want = special
     x = place(vendor, SPECIAL, dtype)[0]
     out = out_like(vendor, SPECIAL.shape, dtype)

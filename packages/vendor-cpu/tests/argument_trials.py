@@ -1,9 +1,9 @@
-"""Calls of every operator with one number that is wrong, in a process of its own: a call that kills
-it, or never ends, is an outcome too.
+"""Run calls of every operator with one invalid number, in a child process: a crash or a hang is an
+outcome too.
 
-    python argument_trials.py LIBRARY [OPERATOR...]
+python argument_trials.py LIBRARY [OPERATOR...]
 
-A line of JSON before each call names it, one after it says what came of it.
+Prints a line of JSON with the call before it, and one with its outcome after it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from support import guard
 
 NUMBERS = (-7, -(1 << 31), (1 << 31) - 1, 1 << 31, 1 << 62, -(1 << 63), (1 << 63) - 1)
 SECONDS = 5
-"""In which a small call is over."""
+"""Timeout of a small call, in seconds."""
 MEMORY = 4 << 30
-"""Bytes of address space that calls have, beside what is reserved before the first."""
+"""Bytes of address space for the calls, in addition to what is reserved before the first."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of a call.
+    """The outcome of a call.
 
-    :ivar number: what stood in the parameter, or in one entry of its list; None for a list that is
-        too long.
+    :ivar number: value of the parameter, or of one entry of its list; None for a list that is too
+        long.
     :ivar outcome: ``taken``, ``refused``, ``declined`` by the host, or what killed the process.
     """
 
@@ -48,14 +48,14 @@ class Trial:
 
 
 def with_wrong_numbers(call: Call) -> Iterator[tuple[str, int | None, Call]]:
-    """Parameter, what is wrong in it, and the call."""
+    """Yield the parameter, its invalid value, and the call."""
 
     def changed(name: str, value: Any) -> Call:
         return replace(call, arguments={**call.arguments, name: value})
 
     for name, value in call.arguments.items():
         if "diopiScalar_t" in call.operator.parameter(name).type or isinstance(value, bool):
-            continue  # any number is one
+            continue  # any number is valid
         if isinstance(value, int):
             for number in NUMBERS:
                 yield name, number, changed(name, number)
@@ -76,8 +76,8 @@ def attempt(vendor: Vendor, call: Call) -> tuple[str, str]:
 
 
 def limit_memory() -> None:
-    """Let what calls allocate fail, before it is more than the machine has."""
-    if os.environ.get("DL_TEST_UNGUARDED") == "1":  # AddressSanitizer reserves all there is
+    """Limit the address space, so that allocations of a call fail before memory is exhausted."""
+    if os.environ.get("DL_TEST_UNGUARDED") == "1":  # AddressSanitizer reserves address space
         return
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     limit = pages * resource.getpagesize() + MEMORY
@@ -87,7 +87,7 @@ def limit_memory() -> None:
 def run_trials(library: str, operators: list[str]) -> None:
     with load_vendor(library) as vendor:
         guard(vendor)
-        # An emulated GPU reserves the addresses of all that it will ever have.
+        # An emulated GPU reserves all its address space on the first allocation.
         vendor.empty((1,), "float32")
         limit_memory()
         for operator in operators:
@@ -99,7 +99,7 @@ def run_trials(library: str, operators: list[str]) -> None:
 
 
 def trials(library: str, operators: tuple[str, ...]) -> Iterator[Trial]:
-    """What came of all calls; of an operator that killed the process, those before."""
+    """Yield the outcomes of all calls; if an operator kills the process, those before it."""
     left = list(operators)
     while left:
         command = [sys.executable, __file__, library, *left]

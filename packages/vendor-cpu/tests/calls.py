@@ -1,7 +1,7 @@
-"""A small call of every operator of the contract that the vendor has, made from the schema.
+"""A small call of every operator of the contract that the vendor has, derived from the schema.
 
-What the schema does not say - shapes that belong together, dimensions, positions - stands in
-calls.yaml. An operator that is new to the vendor needs an entry there where the defaults do not do.
+calls.yaml has what the schema does not define: consistent shapes, dimensions, positions. An
+operator that is new to the vendor needs an entry there if the defaults do not work.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ import yaml
 
 from diopi_proto import Generator, Tensor, Vendor
 from diopi_proto.schema import Operator, Parameter, expand_dtypes, load
-from support import FLOATS, Array, laid_out, stored
+from support import FLOATS, Array, stored, with_layout
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Given:
-    """A tensor to be made.
+class TensorSpec:
+    """Specification of a tensor argument.
 
     :ivar values: None: numbers of the dtype, from 1 for integers.
-    :ivar csr: a sparse CSR tensor, which holds all its elements.
+    :ivar csr: a sparse CSR tensor that stores all its elements.
     """
 
     shape: Shape
@@ -54,7 +54,7 @@ class Given:
             places = vendor.tensor(np.tile(np.arange(columns), rows))
             values = vendor.tensor(self.array(seed).ravel(), dtype=self.dtype)
             return vendor.sparse_csr(starts, places, values, self.shape)
-        return vendor.tensor(laid_out(self.array(seed), self.layout), dtype=self.dtype)
+        return vendor.tensor(with_layout(self.array(seed), self.layout), dtype=self.dtype)
 
 
 @cache
@@ -64,7 +64,7 @@ def _entries() -> list[Mapping[str, Any]]:
 
 
 def entries_of(operator: str) -> list[Mapping[str, Any]]:
-    """What calls.yaml says of the calls of an operator: of the first one, and of others."""
+    """Return the entries of calls.yaml for an operator: for its first call, and for others."""
     short = operator.removeprefix("diopi")
 
     def listed(key: str, name: str) -> list[Mapping[str, Any]]:
@@ -74,14 +74,14 @@ def entries_of(operator: str) -> list[Mapping[str, Any]]:
     return first + listed("also", short)
 
 
-def given(text: str | None, dtype: str, written: bool) -> Given | None:
-    """A tensor from its text in calls.yaml."""
+def parse_tensor(text: str | None, dtype: str, written: bool) -> TensorSpec | None:
+    """Parse a tensor in the notation of calls.yaml."""
     if text is None:
         return None
     shape, _, values = text.partition(" = ")
     sizes = () if shape == "-" else tuple(map(int, shape.split("x")))
     elements = np.array(values.split(), np.int64).reshape(sizes) if values and not written else None
-    return Given(sizes, dtype, written, elements)
+    return TensorSpec(sizes, dtype, written, elements)
 
 
 NUMBERS: Mapping[str, Any] = {
@@ -94,7 +94,7 @@ NUMBERS: Mapping[str, Any] = {
     "correction": 1,
     "train": True,
 }
-"""What parameters that are no tensors get, by name."""
+"""Values of parameters other than tensors, by name."""
 
 BY_TYPE: Mapping[str, Any] = {
     "bool": False,
@@ -110,21 +110,21 @@ BY_TYPE: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Call:
-    """One call: an argument by parameter. Tensors are :class:`Given`, also in lists."""
+    """One call: an argument for each parameter. Tensors are :class:`TensorSpec`, also in lists."""
 
     operator: Operator
     arguments: Mapping[str, Any]
 
-    def tensors(self) -> Iterator[tuple[str, int | None, Given]]:
-        """Parameter, position in its list, and tensor."""
+    def tensors(self) -> Iterator[tuple[str, int | None, TensorSpec]]:
+        """Yield the parameter, the position in its list, and the tensor."""
         for name, value in self.arguments.items():
-            if isinstance(value, Given):
+            if isinstance(value, TensorSpec):
                 yield name, None, value
             elif isinstance(value, list):
-                yield from ((name, i, v) for i, v in enumerate(value) if isinstance(v, Given))
+                yield from ((name, i, v) for i, v in enumerate(value) if isinstance(v, TensorSpec))
 
-    def with_tensor(self, name: str, position: int | None, tensor: Given | None) -> Call:
-        """The call with another tensor in one place."""
+    def with_tensor(self, name: str, position: int | None, tensor: TensorSpec | None) -> Call:
+        """Return the call with one tensor replaced."""
         value: Any = tensor
         if position is not None:
             value = list(self.arguments[name])
@@ -132,29 +132,31 @@ class Call:
         return replace(self, arguments={**self.arguments, name: value})
 
     def run(self, vendor: Vendor, garbage: int = 1) -> tuple[dict[str, Any], Any]:
-        """The arguments that were made, and what the operator returned.
+        """Return the created arguments and the result of the operator.
 
-        :param garbage: decides what outputs hold before.
+        :param garbage: seed of the initial contents of outputs.
         """
         made: dict[str, Any] = {}
         for at, (name, value) in enumerate(self.arguments.items()):
             seed = 100 * garbage + at if self.operator.parameter(name).direction == "out" else at
-            if isinstance(value, Given):
+            if isinstance(value, TensorSpec):
                 made[name] = value.place(vendor, seed)
             elif isinstance(value, list):
-                made[name] = [self._made(vendor, seed + i, entry) for i, entry in enumerate(value)]
+                made[name] = [
+                    self._materialize(vendor, seed + i, entry) for i, entry in enumerate(value)
+                ]
             else:
                 made[name] = Generator(seed=5) if value is Generator else value
         return made, vendor.op[self.operator.name](**made)
 
     @staticmethod
-    def _made(vendor: Vendor, seed: int, entry: Any) -> Any:
-        if isinstance(entry, Given):
+    def _materialize(vendor: Vendor, seed: int, entry: Any) -> Any:
+        if isinstance(entry, TensorSpec):
             return entry.place(vendor, seed)
         return Generator(seed=seed) if entry is Generator else entry
 
     def results(self, vendor: Vendor, garbage: int = 1) -> dict[str, Array]:
-        """What the operator wrote and what it returned, by name."""
+        """Return what the operator wrote and what it returned, by name."""
         made, returned = self.run(vendor, garbage)
         several = returned if isinstance(returned, tuple) else (returned,)
         listed = [x for value in several for x in (value if isinstance(value, list) else [value])]
@@ -175,7 +177,7 @@ REAL_PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 def dtype_by_rule(rule: str, operator: Operator, known: Mapping[str, str], main: str) -> str:
-    """What a dtype rule of the schema gives; ``main`` where it leaves a choice."""
+    """Return the dtype that a rule of the schema gives; ``main`` if it leaves a choice."""
     head, _, rest = rule.partition(" ")
     if head in ("float", "real", "complex") and rest.startswith("of "):
         dtype = dtype_by_rule(_reference(rest[3:]), operator, known, main)
@@ -200,7 +202,7 @@ def _reference(rest: str) -> str:
 
 
 def dtypes_of(operator: Operator, main: str) -> dict[str, str]:
-    """The dtype of every tensor parameter, those first on which others depend."""
+    """Return the dtype of every tensor parameter, in order of dependency."""
     waiting = {p.name: p.dtype for p in operator.params if p.dtype}
     known: dict[str, str] = {}
     while waiting:
@@ -212,7 +214,7 @@ def dtypes_of(operator: Operator, main: str) -> dict[str, str]:
 
 
 def calls_of(name: str, main: str | None = None) -> list[Call]:
-    """The calls of an operator, with ``main`` where its rules leave a choice of dtypes."""
+    """Return the calls of an operator, with ``main`` where its rules leave a choice of dtypes."""
     return [_call(load()[name], entry, main) for entry in entries_of(name)]
 
 
@@ -240,9 +242,9 @@ def _argument(parameter: Parameter, shapes: Mapping[str, Any], dtypes: Mapping[s
     if parameter.is_tensor or parameter.is_tensor_pointer:
         dtype, written = dtypes[name], parameter.direction != "in"
         if parameter.is_tensor:
-            found = given(shapes.get(name, "2x3"), dtype, written)
+            found = parse_tensor(shapes.get(name, "2x3"), dtype, written)
             return replace(found, csr=True) if found and parameter.layout == "csr" else found
-        return [given(text, dtype, written) for text in shapes.get(name, ["2x3", "2x3"])]
+        return [parse_tensor(text, dtype, written) for text in shapes.get(name, ["2x3", "2x3"])]
     if name in shapes:
         return shapes[name]
     if parameter.type.startswith("diopiGeneratorHandle_t"):

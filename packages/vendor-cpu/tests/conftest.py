@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def vendor() -> Iterator[Vendor]:
-    """The vendor under test, whose operators are checked to write nothing but their outputs."""
+    """The vendor under test; its operators are checked to write only their outputs."""
     with load_vendor(tested_library()) as opened:
         guard(opened)
         yield opened
@@ -29,7 +29,8 @@ def vendor() -> Iterator[Vendor]:
 
 @pytest.fixture(scope="session")
 def portable_vendor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vendor]:
-    """The vendor with nothing but its own kernels: a copy, which looks for libraries but once."""
+    """The vendor with only its own kernels: a copy of the library, since libraries are searched
+    once."""
     copy = shutil.copy(tested_library(), tmp_path_factory.mktemp("portable"))
     with load_vendor(copy) as opened:
         with pytest.MonkeyPatch.context() as patch:

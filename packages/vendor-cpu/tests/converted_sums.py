@@ -1,4 +1,4 @@
-"""Sums in a dtype of their own: those of a copy in that dtype."""
+"""Tests of sums with an explicit dtype: they equal sums of a copy in that dtype."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_converted_sums(
     reference: Callable[..., Array],
     dtypes: tuple[str, str],
 ) -> None:
-    """``operator``, told ``dim`` for the second dimension, against ``reference``."""
+    """Compare ``operator`` with ``dim`` for the second dimension with ``reference``."""
     source, result = dtypes
     a, x = place(vendor, numbers((6, 50), source, 81, 0, 9), source, "sliced")
     converted = x.astype(result) if result not in ("float32", "float64") else x.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Convolutions over any number of dimensions in numpy, by their definition."""
+"""Convolutions over any number of dimensions in numpy, by definition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support import Array
 
 @dataclass(frozen=True)
 class Geometry:
-    """One value for every dimension."""
+    """Parameters of a convolution, the same for every dimension."""
 
     stride: int
     padding: int
@@ -24,7 +24,7 @@ class Geometry:
         return (size + 2 * self.padding - self.dilation * (kernel - 1) - 1) // self.stride + 1
 
     def places(self, kernel: tuple[int, ...], out: tuple[int, ...]) -> Iterator[tuple]:
-        """Each place in the window, and what it reads of the padded image for all positions."""
+        """Yield each position within the window, and the part of the padded image that it reads."""
         for place in product(*map(range, kernel)):
             yield (
                 place,
@@ -61,7 +61,8 @@ def convolve(x: Array, w: Array, geometry: Geometry) -> Array:
 
 
 def input_gradient(g: Array, w: Array, shape: tuple[int, ...], geometry: Geometry) -> Array:
-    """The gradient of an input of ``shape``; also the transposed convolution of ``g``."""
+    """Return the gradient of an input of ``shape``, which is also the transposed convolution of
+    ``g``."""
     image = padded(np.zeros(shape, g.dtype), geometry.padding)
     for fs, cs in zip(
         geometry.group_slices(w.shape[0]), geometry.group_slices(shape[1]), strict=True

@@ -1,4 +1,4 @@
-"""Functions of one number: what the tests of each family say of them, and how they are checked."""
+"""Tables of unary functions, and checks of their entries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def sigmoid(x: Any) -> Any:
 
 
 class Function(NamedTuple):
-    """A function of floats, and the range that its inputs come from."""
+    """A function of floats, and the range of its inputs."""
 
     reference: Reference
     op_class: OpClass
@@ -28,7 +28,7 @@ class Function(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A function whose results are exact, and the dtypes it is for."""
+    """A function with exact results, and its dtypes."""
 
     reference: Reference
     dtypes: tuple[str, ...]
@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Where a function is defined, and its largest error there in units of the last place."""
+    """The domain of a function, and its largest error there in units in the last place."""
 
     reference: Reference
     low: float
@@ -45,7 +45,7 @@ class Range(NamedTuple):
 
 
 def check_function(vendor: Vendor, name: str, function: Function, dtype: str, layout: str) -> None:
-    """Hold it and its in-place form against its reference."""
+    """Compare the function and its in-place form with its reference."""
     reference, op_class, low, high = function
     x, values = place(vendor, numbers((3, 5, 37), dtype, 1, low, high), dtype, layout)
     out = out_like(vendor, (3, 5, 37), dtype, layout)
@@ -56,7 +56,7 @@ def check_function(vendor: Vendor, name: str, function: Function, dtype: str, la
 
 
 def check_many_elements(vendor: Vendor, name: str, function: Function) -> None:
-    """Hold it against its reference where threads share the work."""
+    """Compare the function with its reference for tensors that threads share."""
     reference, op_class, low, high = function
     x, values = place(vendor, numbers((100_003,), "float32", 2, low, high), "float32")
     out = out_like(vendor, (100_003,), "float32")
@@ -65,7 +65,7 @@ def check_many_elements(vendor: Vendor, name: str, function: Function) -> None:
 
 
 def check_step(vendor: Vendor, name: str, step: Step, dtype: str, layout: str) -> None:
-    """Hold it and its in-place form against its reference, to the last bit."""
+    """Compare the function and its in-place form with its reference, exactly."""
     x, values = place(vendor, numbers((4, 33), dtype, 3, -9, 9), dtype, layout)
     out = out_like(vendor, (4, 33), dtype, layout)
     vendor.op[f"diopi{name}"](out, x)
@@ -76,7 +76,7 @@ def check_step(vendor: Vendor, name: str, step: Step, dtype: str, layout: str) -
 
 
 def check_limits(vendor: Vendor, name: str, reference: Reference, dtype: str) -> None:
-    """What it makes of NaN, infinities and zeros of both signs."""
+    """Check the results for NaN, infinities and zeros of both signs."""
     x, values = place(vendor, np.array([np.nan, np.inf, -np.inf, 0.0, -0.0]), dtype)
     out = out_like(vendor, (5,), dtype)
     vendor.op[f"diopi{name}"](out, x)
@@ -85,7 +85,7 @@ def check_limits(vendor: Vendor, name: str, reference: Reference, dtype: str) ->
 
 
 def check_signs_of_zeros(vendor: Vendor, name: str, dtype: str) -> None:
-    """Zeros stay zeros of their signs, also where vector instructions compute them."""
+    """Zeros keep their sign, also in vectorized code."""
     x, values = place(vendor, np.array([0.0, -0.0] * 40), dtype)
     out = out_like(vendor, (80,), dtype)
     vendor.op[f"diopi{name}"](out, x)
@@ -95,9 +95,9 @@ def check_signs_of_zeros(vendor: Vendor, name: str, dtype: str) -> None:
 
 
 def check_whole_range(vendor: Vendor, name: str, whole: Range) -> None:
-    """Bound its error over all exponents, against float64."""
+    """Bound the error over all exponents, compared with float64."""
     reference, low, high, bound = whole
-    # Bit patterns spread evenly: every exponent is there, subnormal numbers are too.
+    # Evenly spaced bit patterns, which include every exponent and subnormal numbers.
     x = np.arange(0, 1 << 32, 2027, dtype=np.uint64).astype(np.uint32).view(np.float32)
     x = x[np.isfinite(x) & (x >= low) & (x <= high)]
     out = out_like(vendor, x.shape, "float32")
@@ -110,13 +110,13 @@ def check_whole_range(vendor: Vendor, name: str, whole: Range) -> None:
     assert np.array_equal(got[~finite], rounded[~finite])
     unit = units_of_last_place(rounded[finite])
     error = np.abs(got[finite].astype(np.float64) - want[finite]) / unit
-    # A GPU computes with its own library's functions; CUDA documents 4 units for the worst of them.
+    # A GPU uses its own library's functions; CUDA documents errors of up to 4 units.
     most = bound if vendor.host_accessible else 4.0
     assert error.max() <= most, f"{error.max()} at {x[finite][error.argmax()]!r}"
 
 
 def check_outside_of_domain(vendor: Vendor, name: str, whole: Range) -> None:
-    """What it makes of numbers that it is not defined for."""
+    """Check the results outside the domain."""
     x = np.array([np.nan, np.inf, -np.inf, 1.5, -2.0, 0.0], np.float32)
     out = out_like(vendor, x.shape, "float32")
     vendor.op[f"diopi{name}"](out, vendor.tensor(x))

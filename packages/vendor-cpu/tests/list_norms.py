@@ -1,4 +1,4 @@
-"""Norms of lists of tensors: orders, shapes and the reference."""
+"""Norms of lists of tensors: orders, shapes and reference."""
 
 from __future__ import annotations
 

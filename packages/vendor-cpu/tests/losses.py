@@ -1,4 +1,4 @@
-"""Losses of every element, combined in each way: what the tests of their families share."""
+"""Elementwise losses with every reduction: utilities shared by the tests of their families."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ ROUNDED = {"reduction_length": 6}
 
 
 class Loss(NamedTuple):
-    """A loss, its slope, the range of its inputs, and arguments before and after the reduction."""
+    """A loss, its derivative, the range of its inputs, and arguments before and after the
+    reduction."""
 
     losses: Callable[[Any, Any], Any]
     slopes: Callable[[Any, Any], Any]
@@ -30,7 +31,7 @@ class Loss(NamedTuple):
 
 
 def check_loss(vendor: Vendor, name: str, loss: Loss, dtype: str, layout: str) -> None:
-    """Hold it and its gradient against their references, with every reduction."""
+    """Compare the loss and its gradient with references, with every reduction."""
     losses, slopes, low, high, before, after = loss
     a, x = place(vendor, numbers(SHAPE, dtype, 81, low, high), dtype, layout)
     b, t = place(vendor, numbers(SHAPE, dtype, 82, low, high), dtype)

@@ -1,4 +1,4 @@
-"""Normalisation over any axes in numpy, and its gradient."""
+"""Normalization over any axes in numpy, and its gradient."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from support import Array, Exact
 
 
 def normalised(x: Array, axes: tuple[int, ...], eps: float = 1e-5) -> tuple[Array, Array, Array]:
-    """The elements with mean 0 and variance 1, the mean, and 1 / the standard deviation."""
+    """Return the normalized elements, the mean, and the reciprocal standard deviation."""
     mean = x.mean(axis=axes, keepdims=True)
     invstd = 1 / np.sqrt(((x - mean) ** 2).mean(axis=axes, keepdims=True) + Exact(eps))
     return (x - mean) * invstd, mean, invstd

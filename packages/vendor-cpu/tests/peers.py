@@ -1,4 +1,4 @@
-"""Operators of other families, which those that are tested equal in a special case."""
+"""Operators of other families that equal a tested operator in a special case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support import Array, out_like
 def aligned_regions(
     vendor: Vendor, planes: Tensor, rois: Tensor, bins: tuple[int, int], samples: int
 ) -> Array:
-    """Means of samples in bins of regions of float64, whose corners are centres of cells."""
+    """Means of samples in bins of float64 regions whose corners are centers of cells."""
     out = out_like(vendor, (rois.shape[0], planes.shape[1], *bins), "float64")
     vendor.op.RoiAlign(out, planes, rois, 1.0, *bins, samples, True)
     return out.numpy()
@@ -20,7 +20,7 @@ def aligned_regions(
 def attention(
     vendor: Vendor, inputs: list[Tensor], grad: Tensor, options: tuple[Any, ...]
 ) -> tuple[Array, Array, list[Array]]:
-    """Of sequences of one length in float32: the result, sums of exponentials, gradients."""
+    """Attention over sequences of equal length in float32: result, log-sum-exp, gradients."""
     batch, length, heads, _ = inputs[0].shape
     out = out_like(vendor, inputs[0].shape, "float32")
     lse = out_like(vendor, (batch, heads, length), "float32")

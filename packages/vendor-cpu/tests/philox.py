@@ -1,4 +1,4 @@
-"""The stream of random numbers, and what is drawn from it, in plain integers."""
+"""The random stream and the numbers drawn from it, in plain integers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from support import Array, Exact
 
 
 def philox(seed: int, step: int, attempt: int = 0) -> list[int]:
-    """The four words of a step, from the definition (Salmon et al., SC 2011) in plain integers."""
+    """Return the four words of a step, from the definition (Salmon et al., SC 2011) in plain
+    integers."""
     key = [seed & 0xFFFFFFFF, seed >> 32]
     counter = [step & 0xFFFFFFFF, step >> 32, attempt & 0xFFFFFFFF, attempt >> 32]
     for _ in range(10):
@@ -29,7 +30,7 @@ def words(seed: int, offset: int, count: int) -> Array:
 
 
 def element_word(seed: int, offset: int, element: int, attempt: int, long: bool) -> int:
-    """The word of an element, or the two that make one of 64 bits."""
+    """Return the word of an element, or the two words of a 64-bit one."""
     if not long:
         return philox(seed, offset + element // 4, attempt)[element % 4]
     low, high = philox(seed, offset + element // 2, attempt)[element % 2 * 2 :][:2]
@@ -37,7 +38,8 @@ def element_word(seed: int, offset: int, element: int, attempt: int, long: bool)
 
 
 def below(seed: int, offset: int, element: int, count: int, long: bool) -> int:
-    """An integer in [0, count) by Lemire's method (TOMACS 2019), and docs/random.md's attempts."""
+    """Return an integer in [0, count) by Lemire's method (TOMACS 2019), with docs/random.md's
+    attempts."""
     end = 1 << (64 if long else 32)
     for attempt in range(128):
         product = element_word(seed, offset, element, attempt, long) * count
@@ -47,7 +49,7 @@ def below(seed: int, offset: int, element: int, count: int, long: bool) -> int:
 
 
 def units(seed: int, offset: int, n: int, dtype: str) -> Array:
-    """The uniform numbers in [0, 1) behind those of the dtype."""
+    """Return the uniform numbers in [0, 1) from which those of the dtype are derived."""
     bits, long = (53, True) if dtype == "float64" else (24, False)
     drawn = [
         element_word(seed, offset, i, 0, long) >> (64 if long else 32) - bits for i in range(n)

@@ -1,4 +1,4 @@
-"""Pooling over any number of dimensions in numpy, by its definition."""
+"""Pooling over any number of dimensions in numpy, by definition."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support import Array, Exact, exact, place, stored
 
 @dataclass(frozen=True)
 class Line:
-    """The windows along one axis: the cells of each, and how many it has with the padding."""
+    """Windows along one axis: the cells of each, and their number including padding."""
 
     size: int
     cells: tuple[tuple[int, ...], ...]
@@ -32,7 +32,7 @@ class Line:
     ) -> Line:
         reach = dilation * (kernel - 1)
         starts = list(range(-padding, size + padding - reach, stride))
-        # A window more where cells are left over, if it begins before the right padding.
+        # One more window for remaining cells, if it begins before the right padding.
         after = starts[-1] + stride
         if ceil and starts[-1] + reach < size + padding - 1 and after < size:
             starts.append(after)
@@ -56,7 +56,7 @@ class Line:
         return cls(size, cells, tuple(map(len, cells)))
 
     def matrix(self) -> Array:
-        """[outputs, inputs]: 1 where the window has the cell."""
+        """Return [outputs, inputs]: 1 if the window has the cell."""
         rows = [[i in window for i in range(self.size)] for window in self.cells]
         return np.array(rows).reshape(len(self.cells), self.size).astype(Exact)
 
@@ -69,7 +69,7 @@ def sizes_of(lines: Lines) -> tuple[int, ...]:
 
 
 def largest(x: Array, lines: Lines) -> tuple[Array, Array]:
-    """The first maximum of each window, and its position among all cells."""
+    """Return the first maximum of each window, and its position among all cells."""
     lead = x.shape[: x.ndim - len(lines)]
     flat = x.reshape(*lead, -1)
     numbers = np.arange(flat.shape[-1]).reshape([line.size for line in lines])
@@ -86,7 +86,7 @@ def largest(x: Array, lines: Lines) -> tuple[Array, Array]:
 
 
 def scattered(grad: Array, where: Array, cells: tuple[int, ...]) -> tuple[Array, Array, Array]:
-    """Gradients where the maxima were, the sums of their sizes, and how many met in each cell."""
+    """Scatter gradients to the maxima; also return sums of magnitudes and counts for each cell."""
     lead = grad.shape[: grad.ndim - len(cells)]
     count = int(np.prod(cells))
     results = [np.zeros((*lead, count), Exact) for _ in range(3)]
@@ -99,7 +99,7 @@ def scattered(grad: Array, where: Array, cells: tuple[int, ...]) -> tuple[Array,
 
 
 def along(x: Array, matrices: Sequence[Array]) -> Array:
-    """Each matrix applied to one of the last axes."""
+    """Apply each matrix along one of the last axes."""
     first = x.ndim - len(matrices)
     for i, matrix in enumerate(matrices):
         x = np.moveaxis(np.tensordot(x, matrix, (first + i, 1)), -1, first + i)
@@ -107,7 +107,7 @@ def along(x: Array, matrices: Sequence[Array]) -> Array:
 
 
 def counts(lines: Lines, include: bool = False, divisor: int | None = None) -> Array:
-    """What each window's sum is divided by."""
+    """Return the divisor of each window's sum."""
     result = np.ones(sizes_of(lines), Exact)
     if divisor is not None:
         return result * divisor
@@ -120,7 +120,7 @@ def counts(lines: Lines, include: bool = False, divisor: int | None = None) -> A
 
 
 def means(x: Array, lines: Lines, divisors: Array) -> tuple[Array, Array, Array]:
-    """The mean of each window, that of the absolute values, and how many cells it has."""
+    """Return the mean of each window, the mean of absolute values, and the number of its cells."""
     matrices = [line.matrix() for line in lines]
     lengths = along(np.ones([line.size for line in lines], Exact), matrices)
     return (
@@ -133,7 +133,8 @@ def means(x: Array, lines: Lines, divisors: Array) -> tuple[Array, Array, Array]
 
 
 def spread(grad: Array, lines: Lines, divisors: Array) -> tuple[Array, Array, Array]:
-    """The gradient of :func:`means`, that of absolute values, and how many windows have a cell."""
+    """Return the gradient of :func:`means`, that of absolute values, and the number of windows of a
+    cell."""
     matrices = [line.matrix().T for line in lines]
     lengths = along(np.ones(sizes_of(lines), Exact), matrices)
     lead = grad.shape[: grad.ndim - len(lines)]
@@ -172,23 +173,23 @@ VOLUME_CUTS = [
 
 
 def sliding(window: tuple[Any, ...], sizes: tuple[int, ...]) -> list[Line]:
-    """The lines of one of the windows above."""
+    """Return the lines of one of the windows above."""
     *lists, ceil = window
     return [Line.sliding(*each, ceil) for each in zip(sizes, *lists, strict=True)]
 
 
 def adaptive(sizes: tuple[int, ...], outputs: tuple[int, ...]) -> list[Line]:
-    """The lines of one of the cuts above."""
+    """Return the lines of one of the adaptive sizes above."""
     return [Line.adaptive(*each) for each in zip(sizes, outputs, strict=True)]
 
 
 CHANNELS = "channels"
-"""The layout with channels innermost, which the kernels take a way of their own for."""
+"""The channels-last layout, for which the kernels have separate code."""
 IMAGE_LAYOUTS = ("dense", "transposed", "sliced", CHANNELS)
 
 
 def place_image(vendor: Vendor, array: Array, dtype: str, layout: str) -> tuple[Tensor, Array]:
-    """As :func:`support.place`, with one more layout."""
+    """Like :func:`support.place`, with one more layout."""
     if layout != CHANNELS:
         return place(vendor, array, dtype, layout)
     bits = stored(array, dtype)
@@ -197,5 +198,5 @@ def place_image(vendor: Vendor, array: Array, dtype: str, layout: str) -> tuple[
 
 
 def out_image(vendor: Vendor, shape: tuple[int, ...], dtype: str, layout: str) -> Tensor:
-    """As :func:`support.out_like`, with one more layout."""
+    """Like :func:`support.out_like`, with one more layout."""
     return place_image(vendor, np.full(shape, 77, np.float64), dtype, layout)[0]

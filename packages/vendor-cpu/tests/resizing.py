@@ -1,9 +1,9 @@
-"""What images are resized from and to."""
+"""Input and output sizes of resized images."""
 
 from __future__ import annotations
 
 Sizes = tuple[tuple[int, ...], tuple[int, ...]]
-# input, output: larger, smaller, both, to and from one cell, as it is, by no whole factor
+# input, output: larger, smaller, both, to and from one cell, unchanged, non-integer factors
 SIZES: list[Sizes] = [
     ((7,), (12,)),
     ((9,), (4,)),
@@ -17,5 +17,5 @@ SIZES: list[Sizes] = [
     ((4, 1, 3), (4, 3, 1)),
     ((2, 5, 4), (5, 5, 7)),
 ]
-# Enough cells for several threads and several pieces: more than lie between two passes at once.
+# Enough cells for several threads and several pieces: more than are stored between two passes.
 MANY: list[Sizes] = [((40, 60), (90, 130)), ((90, 130), (40, 60))]

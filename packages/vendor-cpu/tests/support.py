@@ -1,4 +1,4 @@
-"""Inputs in every dtype and layout, and the comparison of results with references in longdouble."""
+"""Inputs in every dtype and layout, and comparison of results with references in longdouble."""
 
 from __future__ import annotations
 
@@ -24,36 +24,35 @@ COMPLEXES = ("complex64", "complex128")
 EVERY = (*REALS, *COMPLEXES)
 GRADIENTS = (*FLOATS, *COMPLEXES)
 ACCUMULATE = {"float16": "float32", "bfloat16": "float32"}
-"""What statistics of halves are held in."""
+"""Accumulate dtype of statistics of half precision."""
 DIMS: list[tuple[int, ...] | None] = [None, (0,), (1,), (-1,), (0, 2), (0, 1, 2), (1, 2)]
-"""What a tensor of three dimensions is reduced over."""
+"""Dimensions over which a three-dimensional tensor is reduced."""
 
 Exact = np.longdouble
-"""What references are computed in: wider than any dtype of the vendor."""
+"""Type of references: wider than any dtype of the vendor."""
 
 
 def tested_library() -> str:
-    """The library that the plugin would choose here, or DL_TEST_LIBRARY."""
+    """Return the library that the plugin would choose here, or DL_TEST_LIBRARY."""
     return os.environ.get("DL_TEST_LIBRARY") or str(dl_vendor().library)
 
 
 def guard(vendor: Vendor, salt: int = 0) -> None:
-    """Check what its operators write, unless AddressSanitizer does: it also sees what they read,
-    but has to be the first to stand beside a tensor.
-    """
+    """Check the writes of operators, unless AddressSanitizer does: it also checks reads, but needs
+    its own guard zones next to the tensors."""
     if os.environ.get("DL_TEST_UNGUARDED") != "1":
         vendor.guard_calls(salt=salt)
 
 
 @cache
 def operators() -> tuple[str, ...]:
-    """The operators that it has, in the order of the contract."""
+    """Return the vendor's operators, in the order of the contract."""
     with load_vendor(tested_library()) as vendor:
         return tuple(name for name, bound in vendor.operators.items() if bound)
 
 
 def stored(array: npt.ArrayLike, dtype: str) -> Array:
-    """The array rounded to the dtype, as numpy stores it: bfloat16 and complex32 as bits."""
+    """Round an array to the dtype, as numpy stores it: bfloat16 and complex32 as bits."""
     values = np.asarray(array)
     if dtype == "complex32":
         parts = np.stack([values.real, values.imag], axis=-1).astype(np.float16)
@@ -64,7 +63,7 @@ def stored(array: npt.ArrayLike, dtype: str) -> Array:
 
 
 def exact(array: Array, dtype: str) -> Array:
-    """What stored elements mean: longdouble for floats, integers and bools as they are."""
+    """Return the values of stored elements: longdouble for floats, integers and bools unchanged."""
     if dtype == "bfloat16":
         return bfloat16_to_float32(array).astype(Exact)
     if dtype in COMPLEXES:
@@ -72,8 +71,8 @@ def exact(array: Array, dtype: str) -> Array:
     return array.astype(Exact) if dtype in FLOATS else array
 
 
-def laid_out(array: Array, layout: str) -> Array:
-    """The same elements with other strides."""
+def with_layout(array: Array, layout: str) -> Array:
+    """Return the same elements with other strides."""
     if layout == "dense" or array.ndim == 0:
         return np.ascontiguousarray(array).reshape(array.shape)
     if layout == "transposed":
@@ -90,13 +89,13 @@ def laid_out(array: Array, layout: str) -> Array:
 def place(
     vendor: Vendor, array: npt.ArrayLike, dtype: str, layout: str = "dense"
 ) -> tuple[Tensor, Array]:
-    """A tensor with the elements rounded to the dtype, and what these elements mean."""
+    """Return a tensor with the elements rounded to the dtype, and the rounded values."""
     bits = stored(array, dtype)
-    return vendor.tensor(laid_out(bits, layout), dtype=dtype), exact(bits, dtype)
+    return vendor.tensor(with_layout(bits, layout), dtype=dtype), exact(bits, dtype)
 
 
 def out_like(vendor: Vendor, shape: tuple[int, ...], dtype: str, layout: str = "dense") -> Tensor:
-    """An output full of a value that no test expects."""
+    """Return an output filled with a value that no test expects."""
     poison = np.full(shape, 77, np.float64)
     return place(vendor, poison, dtype, layout)[0]
 
@@ -104,7 +103,7 @@ def out_like(vendor: Vendor, shape: tuple[int, ...], dtype: str, layout: str = "
 def numbers(
     shape: tuple[int, ...], dtype: str, seed: int, low: float = -3.0, high: float = 3.0
 ) -> Array:
-    """Random elements of the dtype in a range; unsigned ones from 0, bools half of each."""
+    """Random elements of the dtype in a range; unsigned ones from 0, and half of the bools true."""
     random = np.random.default_rng(seed)
     if dtype == "bool":
         return random.random(shape) < 0.5
@@ -116,24 +115,24 @@ def numbers(
 
 
 def axes(dims: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The dimensions of :data:`DIMS` as numpy wants them."""
+    """Return a dimension of :data:`DIMS` as an axis argument of numpy."""
     return (0, 1, 2) if dims is None else dims
 
 
 def units_of_last_place(want: Array) -> Array:
-    """What the last place of the float32 next to each number is worth."""
+    """Return the unit in the last place of the float32 nearest to each number."""
     return np.ldexp(1.0, np.maximum(np.frexp(np.abs(want))[1] - 1, -126) - 23)
 
 
 def terms(length: int, magnitude: Any) -> dict[str, Any]:
-    """What the bound of a reduction depends on."""
+    """Return the parameters of a reduction's error bound."""
     return {"reduction_length": length, "magnitude": magnitude}
 
 
 def check(
     result: Tensor, reference: npt.ArrayLike, op_class: OpClass, name: str, **terms: Any
 ) -> None:
-    """Fail unless every element is within the bound of the operator's class."""
+    """Fail unless every element is within the bound of the operator's error class."""
     want = np.asarray(reference)
     dtype = result.dtype.name
     if dtype in FLOATS:
@@ -150,9 +149,9 @@ def check(
 
 
 def check_untouched(vendor: Vendor, got: Tensor, before: Array, op: str) -> None:
-    """Assert that a call which found an error in its data wrote nothing: it looked first.
+    """Assert that a call with an error in its data wrote nothing, because data is checked first.
 
-    Not of an asynchronous vendor, whose work has gone on when the error is raised.
+    Does not apply to asynchronous vendors, whose work continues before the error is raised.
     """
     if vendor.synchronous:
         check(got, before, OpClass.EXACT, op)

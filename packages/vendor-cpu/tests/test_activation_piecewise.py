@@ -1,4 +1,4 @@
-"""Activation functions made of straight lines and parabolas, and their gradients."""
+"""Tests of piecewise linear and quadratic activation functions, and their gradients."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_elu_gradient_from_the_result_needs_a_slope_that_keeps_signs(vendor: Ven
         vendor.op.dlopEluBackward(x, x, x, -0.5, 1.0, 1.0, True)
 
 
-# name: (arguments, reference in float64, the smallest input, the largest error in units of the last
+# name: (arguments, reference in float64, the smallest input, the largest error in units in the last
 # place). Below -87 the exponential has less than 24 bits, and Mish multiplies its error.
 WHOLE_RANGE: dict[str, tuple[tuple[float, ...], Reference, float, float]] = {
     "Elu": (
@@ -175,13 +175,13 @@ WHOLE_RANGE: dict[str, tuple[tuple[float, ...], Reference, float, float]] = {
 @pytest.mark.parametrize("name", WHOLE_RANGE)
 def test_error_over_the_whole_range(vendor: Vendor, name: str) -> None:
     arguments, reference, low, bound = WHOLE_RANGE[name]
-    # Bit patterns spread evenly: every exponent is there, subnormal numbers are too.
+    # Evenly spaced bit patterns, which include every exponent and subnormal numbers.
     x = np.arange(0, 1 << 32, 2027, dtype=np.uint64).astype(np.uint32).view(np.float32)
     x = x[np.isfinite(x) & (x >= low)]
     out = out_like(vendor, x.shape, "float32")
     vendor.op[f"dlop{name}"](out, vendor.tensor(x), *arguments)
     want = reference(x.astype(np.float64))
     error = np.abs(out.numpy().astype(np.float64) - want) / units_of_last_place(want)
-    # A GPU computes with its own library's functions.
+    # A GPU uses its own library's functions.
     most = bound if vendor.host_accessible else 8.0
     assert error.max() <= most, f"{error.max()} at {x[error.argmax()]!r}"

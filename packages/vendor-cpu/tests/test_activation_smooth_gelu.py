@@ -79,13 +79,13 @@ def test_error_of_gelu_on_its_whole_range(vendor: Vendor) -> None:
 def test_gelu_of_every_bfloat16_is_nearly_rounded_once(vendor: Vendor) -> None:
     six = int(stored(6, "bfloat16"))
     bits = np.arange(1 << 16, dtype=np.uint16)
-    bits = bits[bits % (1 << 15) < six]  # those nearer to 0 than 6
+    bits = bits[bits % (1 << 15) < six]  # only numbers below 6 in magnitude
     out = out_like(vendor, bits.shape, "bfloat16")
     vendor.op.Gelu(out, vendor.tensor(bits, dtype="bfloat16"), "none")
     want = gelu(exact(bits, "bfloat16"))
     last_place = np.ldexp(1.0, np.maximum(np.frexp(np.abs(want))[1] - 1, -126) - 7)
     error = np.abs(exact(out.numpy(), "bfloat16") - want)
-    # Subnormal numbers may be taken for zeros.
+    # Subnormal numbers may be flushed to zero.
     assert np.all(error <= 0.525 * last_place + 2.0**-126)
 
 

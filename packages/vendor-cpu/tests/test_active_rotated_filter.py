@@ -1,4 +1,4 @@
-"""Convolution filters rotated by a table."""
+"""Tests of convolution filters rotated by a table."""
 
 from __future__ import annotations
 

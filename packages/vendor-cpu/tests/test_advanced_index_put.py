@@ -1,4 +1,4 @@
-"""Writing at the places that several index tensors name, out of place."""
+"""Tests of out-of-place writes to positions given by several index tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support import FLOATS, LAYOUTS, NUMBERS, REALS, check, numbers, out_like, p
 
 SHAPE = (4, 5, 6)
 RANDOM = np.random.default_rng(441)
-# No place twice: which write wins is open.
+# No position twice: it is unspecified which write wins.
 CASES: dict[str, tuple[Any, ...]] = {
     "one": (np.array([3, 0, -2]),),
     "matrix": (np.array([[3, 0], [1, -2]]),),

@@ -1,4 +1,4 @@
-"""Whether any or all elements are true."""
+"""Tests of any and all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sequences."""
+"""Tests of arithmetic sequences."""
 
 from __future__ import annotations
 

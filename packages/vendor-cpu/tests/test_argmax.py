@@ -1,4 +1,4 @@
-"""Extrema with their positions."""
+"""Tests of extrema and their positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support import LAYOUTS, NUMBERS, check, numbers, out_like, place
 @pytest.mark.parametrize("dim", [None, 0, 1, -1])
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_positions_of_extrema(vendor: Vendor, dtype: str, dim: int | None, layout: str) -> None:
-    # Few distinct values: ties must go to the first.
+    # Few distinct values: the first of equal ones must win.
     a, x = place(vendor, np.round(numbers((6, 9, 30), dtype, 78, 0, 4)), dtype, layout)
     for name, reference in (("Argmax", np.argmax), ("Argmin", np.argmin)):
         want = reference(x, axis=dim)
@@ -40,7 +40,7 @@ def test_extrema_with_positions(vendor: Vendor, dtype: str, dim: int, layout: st
 @pytest.mark.parametrize("columns", [7, 8, 63, 64, 200])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "uint8", "int64"])
 def test_positions_of_extrema_across_rows(vendor: Vendor, dtype: str, columns: int) -> None:
-    # uint8 has more rows than its own width can count.
+    # More rows than uint8 can count.
     source = np.round(numbers((300, columns), dtype, 82, 0, 5))
     if dtype == "float32":
         source[7, 3] = source[9, 3] = np.nan

@@ -1,4 +1,4 @@
-"""Sums, differences, products and extrema of two operands."""
+"""Tests of sums, differences, products and extrema of two operands."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_arithmetic_broadcasts(
 def test_scalar_forms_of_arithmetic(vendor: Vendor, dtype: str) -> None:
     source = numbers((3, 11), dtype, 14, -4, 4)
     scalar = 0.3 if dtype in FLOATS else 3
-    # The scalar is rounded to the type that is computed in, which for half types is float.
+    # The scalar is rounded to the compute type, which is float for half precision.
     factor: Any = np.longdouble(0.3 if dtype == "float64" else np.float32(0.3))
     cases: dict[str, Function] = {
         "AddScalar": lambda x, s: x + 2 * s,

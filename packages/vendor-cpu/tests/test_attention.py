@@ -1,4 +1,4 @@
-"""Attention and its gradients, against the formula written out."""
+"""Tests of attention and its gradients against the written-out formula."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str, end: str) -> None:
 
 @dataclass(frozen=True)
 class Case:
-    """Sizes: samples, heads, heads of keys, queries, keys, width of keys and of values."""
+    """Sizes: samples, heads, key heads, queries, keys, widths of keys and of values."""
 
     n: int
     h: int
@@ -64,7 +64,8 @@ CASES = {
 
 
 def mask_of(vendor: Vendor, case: Case, dtype: str) -> tuple[Tensor | None, Any]:
-    """The mask, and what is added to the scores. The first query sees no key of a bool mask."""
+    """Return the mask, and what is added to the scores. A boolean mask hides all keys of the first
+    query."""
     if not case.mask:
         return None, 0
     if case.mask == "bool":
@@ -79,7 +80,7 @@ def mask_of(vendor: Vendor, case: Case, dtype: str) -> tuple[Tensor | None, Any]
 
 @dataclass
 class Reference:
-    """Attention in extended precision, and the sizes of what is added up."""
+    """Attention in extended precision, and the magnitudes of the summed terms."""
 
     out: Array
     lse: Array
@@ -105,7 +106,8 @@ class Reference:
 def gradients(
     ref: Reference, o: Array, g: Array, q: Array, k: Array, v: Array, scale: float
 ) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]:
-    """The three gradients from the output as stored, and the same of all terms' magnitudes."""
+    """Return the three gradients, given the stored output, and the same sums of the terms'
+    magnitudes."""
     group = q.shape[1] // k.shape[1]
     many = k.repeat(group, axis=1), v.repeat(group, axis=1)
 
@@ -150,7 +152,8 @@ def test_attention_and_its_gradients(vendor: Vendor, dtype: str, name: str, layo
     vendor.op.dlopAttention(
         out, lse, tensors["q"], tensors["k"], tensors["v"], mask, scale, case.causal
     )
-    # A rounding of a score is one of the exponent: relative to the weight, as large as the score.
+    # A rounding error of a score is one of the exponent: relative to the weight, proportional to
+    # the score.
     exponent = 1 + case.d * 9 * scale + 3
     length = max(case.t, case.d)
     magnitude = ref.weights @ np.abs(v).repeat(case.h // case.kh, axis=1)
@@ -299,9 +302,9 @@ def test_dropout_keeps_its_share_and_the_mean(vendor: Vendor, tensors: dict[str,
         q, k, ones, 0.25, False, True, 0.0, out, lse, Generator(seed=1), kept
     )
     share = kept.numpy().mean()
-    # Five deviations of a mean of so many draws.
+    # Five standard deviations of a mean of that many draws.
     assert abs(share - 0.75) < 5 * np.sqrt(0.75 * 0.25 / WEIGHTS)
-    # Weights are equal: a result is the share of those that are kept, enlarged.
+    # Weights are equal: a result is the fraction of kept weights, scaled.
     want = kept.numpy().mean(-1).swapaxes(1, 2)[..., None] / 0.75
     assert np.allclose(out.numpy(), want, 1e-5)
 
@@ -319,18 +322,18 @@ def test_layouts_are_views_of_one_another(vendor: Vendor, tensors: dict[str, Ten
     arrays = [tensors[x].numpy() for x in "qkv"]
     results = []
     for layout in ("BSND", "BNSD", "BSH", "SBH"):
-        given = [laid_out_as(x, layout) for x in arrays]
+        given = [convert_layout(x, layout) for x in arrays]
         out = out_like(vendor, given[0].shape, "float32")
         vendor.op.CustomizedFlashAttention(
             out, None, *map(vendor.tensor, given), None, None, 0.0, 0.3, True, -1, -1, 4, layout
         )
         results.append(out.numpy())
     for layout, got in zip(("BSND", "BNSD", "BSH", "SBH"), results, strict=True):
-        assert np.array_equal(got, laid_out_as(results[0], layout)), layout
+        assert np.array_equal(got, convert_layout(results[0], layout)), layout
 
 
-def laid_out_as(x: Array, layout: str) -> Array:
-    """[N, S, H, D] in another layout."""
+def convert_layout(x: Array, layout: str) -> Array:
+    """Convert [N, S, H, D] to another layout."""
     if layout == "BNSD":
         x = x.swapaxes(1, 2)
     elif layout != "BSND":

@@ -1,4 +1,4 @@
-"""Attention while serving a language model."""
+"""Tests of attention in language-model serving."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def of(vendor: Vendor, shape: tuple[int, ...], seed: int, dtype: str = "float64"
 
 
 def test_pages_are_a_pool_in_another_order(vendor: Vendor) -> None:
-    """Keys of a prompt, scattered over pages, with the answer of the prompt's last token."""
+    """Keys of a prompt, scattered over pages, with the expected result of its last token."""
     q, k, v = (of(vendor, (7, 12), 310 + i) for i in range(3))
     whole = out_like(vendor, (7, 12), "float64")
     vendor.op.PromptFlashAttention(whole, q, k, v, None, [7], 7, 3, 3, 4)
@@ -152,7 +152,7 @@ def test_only_the_places_of_new_tokens_change(vendor: Vendor) -> None:
     layer.prompt(numbers((4, 8), "float32", 350).astype(np.float32), 5)
     rows = numbers((2, 8), "float32", 351).astype(np.float32)
     done = vendor.tensor(np.array([False, True]))
-    # A finished sequence's length counts for nothing.
+    # The length of a finished sequence is ignored.
     after = layer.token(rows.copy(), [7, -3], finished=done)
     assert np.array_equal(after[1], rows[1]) and not np.array_equal(after[0], rows[0])
     for old, cache in zip(before, layer.caches, strict=True):

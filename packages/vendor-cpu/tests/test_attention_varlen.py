@@ -26,7 +26,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str, end: str) -> None:
 
 
 LENGTHS = [(70, 3), (0, 5), (65, 140), (9, 0), (1, 90)]
-"""Of queries and keys."""
+"""Numbers of queries and keys."""
 
 
 def ends_of(side: int) -> list[int]:
@@ -35,7 +35,7 @@ def ends_of(side: int) -> list[int]:
 
 @pytest.fixture
 def arrays() -> list[Array]:
-    """Queries, keys, values and what comes back."""
+    """Queries, keys, values and gradients of the output."""
     rows = [ends_of(0)[-1], ends_of(1)[-1], ends_of(1)[-1], ends_of(0)[-1]]
     heads = [4, 2, 2, 4]
     shapes = [(n, h, 8) for n, h in zip(rows, heads, strict=True)]
@@ -43,7 +43,7 @@ def arrays() -> list[Array]:
 
 
 def test_each_sequence_is_as_if_alone(vendor: Vendor, arrays: list[Array]) -> None:
-    """To the bit: what a sequence gets does not depend on others."""
+    """Bitwise: the results of a sequence do not depend on others."""
     ends = [vendor.tensor(np.array(ends_of(side), np.int32)) for side in (0, 1)]
     q, k, v, grad = map(vendor.tensor, arrays)
     out, lse = (
@@ -149,7 +149,7 @@ def test_bad_lengths_are_told(vendor: Vendor) -> None:
 
 
 def test_huge_largest_lengths_cost_nothing(vendor: Vendor) -> None:
-    """They number weights; how much there is to do follows from the rows."""
+    """They only number the weights; the work depends on the rows."""
     x: Tensor = vendor.tensor(numbers((5, 2, 4), "float32", 70).astype(np.float32))
     ends = vendor.tensor(np.array([0, 2, 5], np.int32))
     results = []

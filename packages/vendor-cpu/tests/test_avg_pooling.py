@@ -1,4 +1,4 @@
-"""The mean of each window of planes."""
+"""Tests of two-dimensional average pooling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mean of windows cut so that they cover planes and volumes."""
+"""Tests of adaptive average pooling in two and three dimensions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mean of each window of volumes."""
+"""Tests of three-dimensional average pooling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Numbers that are wrong: an operator refuses them with a reason, or they mean something to it."""
+"""Tests of invalid numbers: an operator rejects them with a reason, or they have a documented
+meaning.
+"""
 
 from __future__ import annotations
 
@@ -8,38 +10,38 @@ import support
 from argument_trials import Trial, trials
 
 UNUSED = {"comm_turn", "stream_mode", "other_kv_index"}
-"""Hints that this vendor does not take."""
+"""Hints that this vendor ignores."""
 NEGATIVE = UNUSED | {
-    # no limit, or the least one
+    # unbounded, or the minimum
     *("window_size_left", "window_size_right", "top_ks_size", "top_ps_size"),
-    # as many as a region is large
+    # determined by the size of a region
     *("sampling_ratio", "num_samples"),
-    # asks for the size
+    # a query for the size
     *("workspace_size", "pre_work_size", "persistent_workspace_size"),
-    # no class, row or number is left out
+    # no class, row or number is excluded
     *("ignore_index", "padding_idx", "growth_interval"),
-    # a place or an amount on either side of 0
+    # a position or an amount of any sign
     *("diagonal", "from", "shifts", "offset", "val", "divisor_override", "pad_x0", "pad_x1"),
 }
-"""Parameters that may be -7 and less, and what that means."""
+"""Parameters that may be -7 and less, with the meaning."""
 HUGE = UNUSED | {
-    # larger than what there is: all of it
+    # larger than the available range: all
     *("window_size_left", "window_size_right", "end", "diagonal", "top_k", "im2col_step"),
     *("max_input_len", "max_input_length", "max_k", "max_seqlen_q", "max_seqlen_kv"),
     *("p_max_len_in_batch", "top_ks_size", "top_ps_size", "fusion_level"),
     *("workspace_size", "pre_work_size", "persistent_workspace_size"),
-    # no class or row is left out
+    # no class or row is excluded
     *("ignore_index", "padding_idx"),
-    # counts of what has been before, and numbers of any size
+    # counts of earlier steps, and numbers of any size
     *("step", "group_size", "growth_interval", "divisor_override", "n", "to", "shifts", "offset"),
     *("val", "top_p_reset_ids", "ptr"),
 }
-"""Parameters that may be 2^31 - 1 and more, and what that means."""
+"""Parameters that may be 2^31 - 1 and more, with the meaning."""
 
 
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, list[Trial]]:
-    """What came of each operator's calls."""
+    """Outcomes of each operator's calls."""
     found: dict[str, list[Trial]] = {name: [] for name in support.operators()}
     for trial in trials(support.tested_library(), support.operators()):
         found[trial.operator].append(trial)

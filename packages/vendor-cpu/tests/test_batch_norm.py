@@ -1,4 +1,4 @@
-"""Batch normalisation and its gradient."""
+"""Tests of batch normalization and its gradient."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_batch_norm_and_its_gradient(
             **terms(count, np.abs(running_mean) + 1),
         )
         check(rv, new_var, OpClass.REDUCTION, "running_var", **terms(count, new_var))
-        # The gradient uses what was saved.
+        # The gradient uses the saved statistics.
         rm_in, rv_in = None, None
     else:
         assert np.array_equal(rm.float32(), running_mean.astype(np.float32))

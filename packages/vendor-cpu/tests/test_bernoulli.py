@@ -1,4 +1,4 @@
-"""Truth by chance, and dropout."""
+"""Tests of Bernoulli sampling and dropout."""
 
 from __future__ import annotations
 

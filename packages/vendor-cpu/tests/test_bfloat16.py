@@ -1,4 +1,4 @@
-"""Functions of one bfloat16, which two by two have a loop of their own."""
+"""Tests of functions of one bfloat16, which have a loop over pairs of elements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNARY: dict[str, Any] = {"Neg": np.negative, "Abs": np.abs, "Exp": np.exp, "Relu
 
 @pytest.mark.parametrize("name", UNARY)
 def test_all_values_of_bfloat16(vendor: Vendor, name: str) -> None:
-    """Among them every NaN, at an odd address and with a length that is no multiple of a group."""
+    """Includes every NaN, an odd address, and a length that is not a multiple of a group."""
     bits = np.concatenate([np.arange(65536), np.arange(37)]).astype(np.uint16)
     memory = np.concatenate([np.zeros(1, np.uint16), bits])
     x = vendor.tensor(memory[1:], dtype="bfloat16")

@@ -1,4 +1,4 @@
-"""The cross entropy of two classes, from probabilities and from logits, and its gradients."""
+"""Tests of binary cross entropy of probabilities and of logits, and their gradients."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_cross_entropy_with_weights(
     out = out_like(vendor, SHAPE, dtype)
     vendor.op.BCELossBackward(out, g, a, b, w, reduction)
     scale = SHARES[reduction] * grad * weight / ((1 - x) * x)
-    # 1 - x is rounded too, which x near 1 makes the most of.
+    # 1 - x is rounded too, with the largest relative error for x near 1.
     size = np.abs(scale) * (np.abs(x - t) + (x + t)) / (1 - x)
     want = scale * (x - t)
     check(out, want, OpClass.REDUCTION, "BCELossBackward", magnitude=size, **ROUNDED)

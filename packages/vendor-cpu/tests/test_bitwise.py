@@ -1,4 +1,4 @@
-"""Logic of bits."""
+"""Tests of bitwise operators."""
 
 from __future__ import annotations
 

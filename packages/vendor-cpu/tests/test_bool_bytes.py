@@ -1,6 +1,7 @@
-"""Bools are bytes, of which every one but 0 is true: other devices and views leave such.
+"""Tests of bools with bytes other than 0 and 1: every byte except 0 is true, and other devices and
+views produce such bytes.
 
-Operators give the same results for them as for 0 and 1, and where they compute a bool it is 0 or 1.
+Operators give the same results for them as for 0 and 1, and bools that they compute are 0 or 1.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calls import Call, Given, calls_of
+from calls import Call, TensorSpec, calls_of
 from diopi_proto import OperatorError, Vendor
 from diopi_proto.schema import load
 from support import Array, operators
@@ -38,16 +39,16 @@ MOVING_FAMILIES = frozenset(
 MOVING = frozenset(
     {"diopiConj", "diopiIm2Col", "diopiMax", "diopiMeshGrid", "diopiMin", "diopiUnfold"}
 )
-"""Operators that carry elements from one place to another, as whatever byte they are."""
+"""Operators that move elements without interpreting the bytes."""
 
 
 def calls_with_bools(name: str) -> list[Call]:
-    """Calls whose operands are bools, and whose masks alone are."""
+    """Calls with bool operands, and calls in which only the masks are bools."""
     found = [call for main in ("bool", None) for call in calls_of(name, main)]
     return [call for call in found if any(read_as_bool(call, *each) for each in call.tensors())]
 
 
-def read_as_bool(call: Call, name: str, position: int | None, tensor: Given) -> bool:
+def read_as_bool(call: Call, name: str, position: int | None, tensor: TensorSpec) -> bool:
     return tensor.dtype == "bool" and call.operator.parameter(name).direction != "out"
 
 
@@ -55,7 +56,7 @@ NAMES = [name for name in operators() if calls_with_bools(name)]
 
 
 def with_bytes(call: Call, layout: str, change: Callable[[Array], Array]) -> Call:
-    """The call with other bytes in its bools."""
+    """Return the call with other bytes in its bools."""
     for at, (name, position, tensor) in enumerate(list(call.tensors())):
         if tensor.dtype == "bool":
             truth = tensor.array(seed=20 + at)
@@ -65,7 +66,7 @@ def with_bytes(call: Call, layout: str, change: Callable[[Array], Array]) -> Cal
 
 
 def odd(truth: Array) -> Array:
-    """The same truth in other bytes."""
+    """Return the same boolean values as other bytes."""
     flat = truth.ravel().astype(np.uint8)
     return (flat * np.resize(BYTES, flat.size)).reshape(truth.shape)
 
@@ -89,11 +90,13 @@ def compare(name: str, key: str, got: Array, want: Array) -> None:
     if got.dtype == bool:
         got, want = got.view(np.uint8), want.view(np.uint8)
         if load()[name].family not in MOVING_FAMILIES and name not in MOVING:
-            assert got.max(initial=0) <= 1, f"{key} holds bytes that are no bools"
+            assert got.max(initial=0) <= 1, f"{key} holds bytes other than 0 and 1"
         got, want = got != 0, want != 0
     assert np.array_equal(got, want, equal_nan=got.dtype.kind in "fc"), key
 
 
 def test_odd_bytes_are_what_the_operators_get(vendor: Vendor) -> None:
-    tensor = Given((2, 3), "bool", values=odd(np.ones((2, 3), bool)).view(bool)).place(vendor, 1)
+    tensor = TensorSpec((2, 3), "bool", values=odd(np.ones((2, 3), bool)).view(bool)).place(
+        vendor, 1
+    )
     assert (tensor.numpy().view(np.uint8) == np.resize(BYTES, 6).reshape(2, 3)).all()

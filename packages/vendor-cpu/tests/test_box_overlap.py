@@ -1,4 +1,4 @@
-"""Overlaps of boxes that stand upright, are turned, or have four or more corners."""
+"""Tests of overlaps of axis-aligned, rotated and polygonal boxes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_generalized_overlap_and_its_slope(vendor: Vendor, dtype: str, layout: s
 
 
 def test_a_square_turned_by_an_eighth(vendor: Vendor) -> None:
-    """Both squares share a regular octagon: 2 (sqrt 2 - 1) of each."""
+    """Two squares share a regular octagon: 2 (sqrt 2 - 1) of the area."""
     box = np.array([[3.0, 4, 1, 1, 0]])
     turned_box = np.array([[3.0, 4, 1, 1, np.pi / 4]])
     out = out_like(vendor, (1, 1), "float64")

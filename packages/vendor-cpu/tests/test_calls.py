@@ -1,4 +1,4 @@
-"""Every operator of the vendor has a call that works, so that tests of all operators reach it."""
+"""Every operator of the vendor has a valid call, so that tests of all operators reach it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def in_every_dtype(name: str) -> Iterator[Call]:
         yield from calls_of(name, main)
 
 
-def laid_out_otherwise(call: Call, layout: str) -> Call:
+def with_other_layout(call: Call, layout: str) -> Call:
     for name, position, tensor in call.tensors():
         call = call.with_tensor(name, position, replace(tensor, layout=layout))
     return call
 
 
 def check_alike(call: Call, key: str, got: Array, want: Array) -> None:
-    """Equal to the bit; where sums are made, but for the order of their terms."""
+    """Check bitwise equality, or for sums equality up to the order of the terms."""
     if got.tobytes() == want.tobytes():
         return
     dtype = {f"{name} {position}": given.dtype for name, position, given in call.tensors()}[key]
@@ -52,7 +52,7 @@ def test_strides_do_not_change_results(vendor: Vendor, name: str, layout: str) -
             want = call.results(vendor)
         except OperatorError:
             continue  # the vendor declines the dtype
-        got = laid_out_otherwise(call, layout).results(vendor)
+        got = with_other_layout(call, layout).results(vendor)
         assert got.keys() == want.keys()
         for key, value in got.items():
             check_alike(call, key, value, want[key])

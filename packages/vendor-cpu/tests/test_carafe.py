@@ -1,4 +1,4 @@
-"""Upsampling by kernels that depend on the content."""
+"""Tests of upsampling by content-dependent kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
 def test_masks_of_one_place_move_the_features(vendor: Vendor) -> None:
     features = numbers((2, 9, 4, 5), "float32", 3).astype(np.float32)
     masks = np.zeros((2, 9, 8, 10), np.float32)
-    masks[:, 5] = 1  # the right neighbour
+    masks[:, 5] = 1  # the right neighbor
     out = out_like(vendor, (2, 9, 8, 10), "float32")
     vendor.op.CarafeNaiveMmcv(out, vendor.tensor(features), vendor.tensor(masks), 3, 1, 2)
     moved = np.zeros_like(features)

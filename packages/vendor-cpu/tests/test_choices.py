@@ -1,4 +1,4 @@
-"""Which implementation serves a product: what may be chosen, what is chosen, what is refused."""
+"""Tests of the selection of an implementation: candidates, choices, and rejected ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def vendor() -> Iterator[Vendor]:
 
 
 def product(vendor: Vendor, size: int = 40) -> bytes:
-    """A product of two fixed matrices, as bytes."""
+    """Return the product of two fixed matrices, as bytes."""
     rng = np.random.default_rng(3)
     a, b = (vendor.tensor(rng.normal(size=(size, size)).astype(np.float32)) for _ in range(2))
     out = vendor.empty((size, size), "float32")
@@ -31,8 +31,8 @@ def product(vendor: Vendor, size: int = 40) -> bytes:
     return out.numpy().tobytes()
 
 
-def met(vendor: Vendor) -> tuple[ChoiceKey, tuple[str, ...]]:
-    """The key of the product, with what may be chosen for it."""
+def recorded_key(vendor: Vendor) -> tuple[ChoiceKey, tuple[str, ...]]:
+    """Return the key of the product, with its candidates."""
     vendor.choices.record()
     product(vendor)
     product(vendor)
@@ -49,7 +49,7 @@ def used(vendor: Vendor, before: ChoiceStatistics) -> tuple[int, int]:
 
 def test_keys_tell_calls_apart_and_say_what_may_be_chosen(vendor: Vendor) -> None:
     assert "choices" in vendor.extensions
-    key, choices = met(vendor)
+    key, choices = recorded_key(vendor)
     assert key.point == "gemm" and choices[-1] == "own"
     assert key == ChoiceKey.parse(str(key))
     vendor.choices.record()
@@ -60,7 +60,7 @@ def test_keys_tell_calls_apart_and_say_what_may_be_chosen(vendor: Vendor) -> Non
 
 
 def bfloat16_product(vendor: Vendor) -> bytes:
-    """A product of two fixed matrices of bfloat16, as bytes."""
+    """Return the product of two fixed matrices of bfloat16, as bytes."""
     rng = np.random.default_rng(3)
     a, b = (
         vendor.tensor(support.stored(rng.normal(size=(400, 1000)), "bfloat16"), dtype="bfloat16")
@@ -72,7 +72,7 @@ def bfloat16_product(vendor: Vendor) -> bytes:
 
 
 def test_bfloat16_is_for_a_library_where_the_processor_has_it(vendor: Vendor) -> None:
-    """oneDNN computes it in float elsewhere, slower than our own kernels."""
+    """Otherwise oneDNN computes it in float, slower than our own kernels."""
     vendor.choices.record()
     bfloat16_product(vendor)
     (record,) = vendor.choices.recorded()
@@ -87,12 +87,14 @@ def test_bfloat16_is_for_a_library_where_the_processor_has_it(vendor: Vendor) ->
         vendor.choices.install({record.key: name})
         results[name] = bfloat16_product(vendor)
     vendor.choices.install({})
-    assert results["own"] != results[libraries[0]], "both add up alike: nothing is told apart"
+    assert results["own"] != results[libraries[0]], (
+        "both sum alike, so the test cannot distinguish them"
+    )
     assert bfloat16_product(vendor) == results[record.choices[0]]
 
 
 def linear(vendor: Vendor, dtype: str, bias: bool) -> np.ndarray:
-    """Rows of 1536 elements, a multiple of 2 KiB but not of 8."""
+    """Rows of 1536 elements, a multiple of 2 KiB but not of 8 KiB."""
     rng = np.random.default_rng(3)
     x, weight, row = (
         vendor.tensor(rng.normal(size=shape).astype(dtype))
@@ -107,7 +109,7 @@ def linear(vendor: Vendor, dtype: str, bias: bool) -> np.ndarray:
 
 
 def has_fitting_openblas(vendor: Vendor) -> bool:
-    """Whether OpenBLAS's kernels use registers as wide as the vendor's."""
+    """Return True if OpenBLAS's kernels use registers as wide as the vendor's."""
     identity = vendor.choices.identity()
     wide = any(core in identity for core in ("SkylakeX", "Cooperlake", "SapphireRapids"))
     return wide or "x86-64-v4" not in identity
@@ -121,8 +123,8 @@ def test_every_choice_gives_the_product_and_adds_the_row(
     usual = linear(vendor, dtype, bias)
     vendor.choices.record()
     linear(vendor, dtype, bias)
-    # Where the vendor's own kernels are the usual choice, the row is written first, and the product
-    # that adds to it is a question of its own.
+    # Where the vendor's own kernels are the default, the bias row is written first, and the product
+    # that adds to it is a separate call.
     record = next(iter(vendor.choices.recorded()))
     vendor.choices.record(0)
     for name in record.choices:
@@ -158,7 +160,7 @@ def test_a_pointwise_convolution_is_not_copied(vendor: Vendor) -> None:
 @pytest.mark.parametrize("last", [False, True])
 def test_what_is_chosen_is_used_and_right(vendor: Vendor, last: bool) -> None:
     usual = np.frombuffer(product(vendor), np.float32)
-    key, choices = met(vendor)
+    key, choices = recorded_key(vendor)
     before = vendor.choices.statistics()
     vendor.choices.install({key: choices[-1 if last else 0]})
     np.testing.assert_allclose(np.frombuffer(product(vendor), np.float32), usual, atol=1e-4)
@@ -169,7 +171,7 @@ def test_what_is_chosen_is_used_and_right(vendor: Vendor, last: bool) -> None:
 
 def test_without_a_table_all_is_as_before_bit_by_bit(vendor: Vendor) -> None:
     usual = product(vendor)
-    key, choices = met(vendor)
+    key, choices = recorded_key(vendor)
     vendor.choices.install({key: choices[-1]})
     product(vendor)
     vendor.choices.install({})
@@ -180,11 +182,11 @@ def test_without_a_table_all_is_as_before_bit_by_bit(vendor: Vendor) -> None:
 
 @pytest.mark.parametrize("wrong", ["nothing", "own/1", "onednn/2", "onednn-given", ""])
 def test_what_is_no_choice_is_refused_and_the_table_stays(vendor: Vendor, wrong: str) -> None:
-    key, _ = met(vendor)
+    key, _ = recorded_key(vendor)
     vendor.choices.install({key: "own"})
     with pytest.raises(VendorError, match=f"entry 0 chooses '{wrong}' at 'gemm'"):
         vendor.choices.install({ChoiceKey("gemm", (1,)): wrong})
-    with pytest.raises(VendorError, match="choice point 'sum', which is not there"):
+    with pytest.raises(VendorError, match="choice point 'sum', which is unknown"):
         vendor.choices.install({ChoiceKey("sum", (1,)): "own"})
     before = vendor.choices.statistics()
     product(vendor)
@@ -192,7 +194,7 @@ def test_what_is_no_choice_is_refused_and_the_table_stays(vendor: Vendor, wrong:
 
 
 def test_a_request_is_called_once_and_before_the_choice(vendor: Vendor) -> None:
-    key, _ = met(vendor)
+    key, _ = recorded_key(vendor)
     asked = []
 
     def wanted() -> None:

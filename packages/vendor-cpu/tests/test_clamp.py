@@ -1,4 +1,4 @@
-"""Numbers kept within bounds."""
+"""Tests of clamping."""
 
 from __future__ import annotations
 

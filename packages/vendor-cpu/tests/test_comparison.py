@@ -1,4 +1,4 @@
-"""Comparisons, of each element and of whole tensors."""
+"""Tests of comparisons, elementwise and of whole tensors."""
 
 from __future__ import annotations
 

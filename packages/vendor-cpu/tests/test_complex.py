@@ -1,4 +1,4 @@
-"""Complex numbers from their parts, and parts of complex numbers."""
+"""Tests of complex numbers from their parts, and of parts of complex numbers."""
 
 from __future__ import annotations
 

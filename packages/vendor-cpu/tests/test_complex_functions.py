@@ -1,4 +1,4 @@
-"""Functions of complex numbers: over all exponents, on branch cuts, at infinities."""
+"""Tests of complex functions: over all exponents, on branch cuts, at infinities."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PARTS = {"complex64": np.float32, "complex128": np.float64}
 
 
 def log1p(z: Array) -> Array:
-    """numpy adds 1 first."""
+    """Return log1p; numpy adds 1 first."""
     near = np.log1p(z.real * (2 + z.real) + z.imag**2) / 2 + 1j * np.arctan2(z.imag, 1 + z.real)
     return np.where(np.abs(z) < 0.5, near, np.log(1 + z))
 
 
 def expm1(z: Array) -> Array:
-    """numpy multiplies infinite powers by a sine of 0."""
+    """Return expm1; numpy multiplies infinite powers by a sine of 0."""
     return np.where(z.imag == 0, np.expm1(z.real), np.expm1(z))
 
 
@@ -32,7 +32,7 @@ def sgn(z: Array) -> Array:
 
 
 def sigmoid(z: Array) -> Array:
-    """The formula with the exponential of a negative number; the tangent near the poles."""
+    """Return the sigmoid by the exponential of a negative number, near poles by the tangent."""
     small = np.exp(np.where(z.real < 0, z, -z))
     far = np.where(z.real < 0, small, 1) / (1 + small)
     return np.where(np.abs(z.real) < 1, (1 + np.tanh(z / 2)) / 2, far)
@@ -68,7 +68,8 @@ NEAR = (0, 1, -1, 2, -2, 0.5, np.pi, np.pi / 2, -np.pi / 2)
 
 
 def all_exponents(dtype: str, count: int, seed: int) -> Array:
-    """Numbers of random bits, of moderate size, and near what is remarkable, in every mixture."""
+    """Return random bit patterns, moderate numbers, and numbers near special points, in every
+    combination."""
     random = np.random.default_rng(seed)
     part = PARTS[dtype]
 
@@ -132,7 +133,7 @@ def test_powers(vendor: Vendor, dtype: str, exponent: float) -> None:
 def test_powers_beside_the_largest_number(
     vendor: Vendor, dtype: str, power: tuple[int, float]
 ) -> None:
-    """What is squared on the way may leave the numbers where the power does not."""
+    """Intermediate squares may overflow although the power does not."""
     exponent, share = power
     size = float(np.finfo(dtype).max) ** share
     z = (size * numbers((500,), dtype, 5, 0.1, 1)).astype(dtype)
@@ -149,7 +150,7 @@ def test_complex_exponents(vendor: Vendor, dtype: str) -> None:
     out = out_like(vendor, z.shape, dtype)
     vendor.op.PowTensor(out, vendor.tensor(z), vendor.tensor(w))
     want = np.exp(w.astype(np.clongdouble) * np.log(z.astype(np.clongdouble)))
-    # An error of the logarithm counts as often as its multiple is large.
+    # An error of the logarithm is multiplied by its factor.
     bound = np.abs(w * np.log(z)).astype(np.longdouble)
     error = np.abs(out.numpy() - want) / np.abs(want)
     assert np.all(error <= (8 + 4 * bound) * np.finfo(dtype).eps)
@@ -163,7 +164,7 @@ EDGES = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5)
 
 
 def same(a: Array, b: Array) -> Array:
-    """Which numbers are equal, nan to nan."""
+    """Return a mask of equal numbers, where NaN equals NaN."""
     return (a == b) | (np.isnan(a) & np.isnan(b))
 
 
@@ -172,8 +173,8 @@ def same(a: Array, b: Array) -> Array:
     "exponent", [0, 0.5, -0.5, 1, 2, 3, 4, 32, 33, -1, -2, -3, 2.5, -1.5, np.inf, -np.inf, np.nan]
 )
 def test_powers_of_infinities_and_nans(vendor: Vendor, dtype: str, exponent: float) -> None:
-    """A number and a tensor as exponents give the same; where nobody multiplies or draws roots,
-    it is C's exponential of a product with the logarithm."""
+    """A scalar and a tensor exponent give the same; without products or roots, the result is C's
+    exponential of a product with the logarithm."""
     z = np.empty((7, 7), dtype)
     z.real, z.imag = np.array(EDGES)[:, None], EDGES
     by_number, by_tensor = out_like(vendor, z.shape, dtype), out_like(vendor, z.shape, dtype)
@@ -184,7 +185,7 @@ def test_powers_of_infinities_and_nans(vendor: Vendor, dtype: str, exponent: flo
     if exponent in (2.5, -1.5, 4, 33):
         edge = ~np.isfinite(z) & ~np.isnan(z.real) & ~np.isnan(z.imag) & (z.imag != 0)
         infinite = np.isinf(z.imag) & (exponent > 0)
-        # The angle of what is infinite in its imaginary part is 0 · inf: no number.
+        # The angle of a number with an infinite imaginary part is 0 · inf, which is NaN.
         assert np.isinf(one.real[infinite & edge]).all()
         assert np.isnan(one.imag[infinite & edge]).all()
         if exponent < 0:
@@ -198,7 +199,7 @@ def test_powers_of_infinities_and_nans(vendor: Vendor, dtype: str, exponent: flo
 
 @pytest.mark.parametrize("dtype", COMPLEXES)
 def test_powers_of_infinite_logarithms(vendor: Vendor, dtype: str) -> None:
-    """A product with an infinite factor is infinite, also beside nan."""
+    """A product with an infinite factor is infinite, even with NaN."""
     z = np.array([complex(np.inf, np.nan), complex(np.nan, -np.inf)], dtype)
     out = out_like(vendor, z.shape, dtype)
     vendor.op.PowTensor(out, vendor.tensor(z), vendor.tensor(np.full(2, 1 + 1j, dtype)))
@@ -220,7 +221,7 @@ def test_log1p_keeps_zeros(vendor: Vendor, dtype: str) -> None:
     "name", ["Sqrt", "Log", "Asin", "Acos", "Atan", "Asinh", "Acosh", "Atanh", "Sinh", "Tan"]
 )
 def test_both_sides_of_branch_cuts(vendor: Vendor, name: str, dtype: str) -> None:
-    """A zero has a sign, which says on which side of a cut a number is."""
+    """The sign of a zero selects the side of a branch cut."""
     line = np.array([-3, -2, -1, -0.5, -0.0, 0.0, 0.5, 1, 2, 3])
     zeros = np.array([0.0, -0.0])
     z = np.empty((2, 10, 2), dtype)
@@ -233,7 +234,7 @@ def test_both_sides_of_branch_cuts(vendor: Vendor, name: str, dtype: str) -> Non
     got = out.numpy()
     for a, b in ((got.real, want.real), (got.imag, want.imag)):
         assert np.allclose(a, b, rtol=1e-6, atol=1e-6, equal_nan=True)
-        # Which sign a zero has that is the rest of two equal numbers, no standard says.
+        # No standard defines the sign of a zero that is the difference of equal numbers.
         clear = np.abs(b) > 1e-6
         assert np.array_equal(np.signbit(a)[clear], np.signbit(b)[clear]), (z[clear], name)
 
@@ -244,7 +245,7 @@ ANNEX_G = ("Sqrt", "Exp", "Log", "Acos", "Sinh", "Cosh", "Tanh", "Asinh", "Acosh
 @pytest.mark.parametrize("dtype", COMPLEXES)
 @pytest.mark.parametrize("name", ANNEX_G)
 def test_infinities_and_nans(vendor: Vendor, name: str, dtype: str) -> None:
-    """As C has them; signs that it leaves open, beside a nan, count for nothing."""
+    """As in C; signs that C leaves unspecified, next to a NaN, are not compared."""
     z = np.empty((7, 7), dtype)
     z.real, z.imag = np.array(EDGES)[:, None], EDGES
     out = out_like(vendor, z.shape, dtype)
@@ -297,7 +298,7 @@ def test_shapes_that_do_not_fit_are_refused(vendor: Vendor) -> None:
 
 
 def test_orders_and_whole_quotients_are_declined(vendor: Vendor) -> None:
-    """Complex numbers have neither."""
+    """Complex numbers support neither."""
     a, truth = out_like(vendor, (3,), "complex64"), out_like(vendor, (3,), "bool")
     for call in (
         lambda: vendor.op.Lt(truth, a, a),

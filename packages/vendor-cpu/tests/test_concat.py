@@ -1,4 +1,4 @@
-"""Tensors one after the other."""
+"""Tests of concatenation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constant weights: what the vendor keeps of them, who reads it, and when it is gone."""
+"""Tests of constant weights: what the vendor prepacks, who reads it, and when it is freed."""
 
 from __future__ import annotations
 
@@ -21,15 +21,19 @@ def vendor() -> Iterator[Vendor]:
         loaded.constants.use(False)
 
 
-def made(vendor: Vendor, *shape: int) -> Tensor:
+def random_tensor(vendor: Vendor, *shape: int) -> Tensor:
     return vendor.tensor(RNG.normal(size=shape).astype(np.float32))
 
 
 class Product:
-    """Rows times a dense matrix, more rows than a skinny product has."""
+    """Rows times a dense matrix, with more rows than a skinny product."""
 
     def __init__(self, vendor: Vendor) -> None:
-        self.vendor, self.x, self.weight = vendor, made(vendor, 40, 96), made(vendor, 96, 64)
+        self.vendor, self.x, self.weight = (
+            vendor,
+            random_tensor(vendor, 40, 96),
+            random_tensor(vendor, 96, 64),
+        )
         self.shape = (40, 64)
 
     def __call__(self) -> np.ndarray:
@@ -42,7 +46,7 @@ class Product:
 
 
 class Transposed(Product):
-    """The same with the weight on the left, and columns of the result dense."""
+    """The same with the weight on the left, and dense columns of the result."""
 
     def __call__(self) -> np.ndarray:
         rows = self.vendor.empty(self.shape, "float32")
@@ -60,11 +64,14 @@ def images(dense: Tensor) -> Tensor:
 
 
 class Convolution:
-    """Of images whose channels are dense."""
+    """A convolution of channels-last images."""
 
     def __init__(self, vendor: Vendor, taps: int) -> None:
         self.vendor, self.taps = vendor, taps
-        self.x, self.weight = images(made(vendor, 2, 12, 12, 16)), made(vendor, 32, 16, taps, taps)
+        self.x, self.weight = (
+            images(random_tensor(vendor, 2, 12, 12, 16)),
+            random_tensor(vendor, 32, 16, taps, taps),
+        )
 
     def __call__(self) -> np.ndarray:
         out = images(self.vendor.empty((2, 12, 12, 32), "float32"))
@@ -101,7 +108,7 @@ def test_what_is_kept_is_right_is_read_and_is_forgotten(vendor: Vendor, name: st
     plain, constants, place = call(), vendor.constants, declared(vendor, call.weight)
     before = constants.statistics()
     constants.declare(*place)
-    assert (call() == plain).all(), "nobody uses constants yet"
+    assert (call() == plain).all(), "no thread uses constants yet"
     assert constants.statistics().kept == before.kept
     constants.use(True)
     for _ in range(2):
@@ -165,7 +172,7 @@ def test_many_threads_keep_one_thing(vendor: Vendor) -> None:
 
 
 def test_what_is_declared_twice_is_forgotten_twice(vendor: Vendor) -> None:
-    place = declared(vendor, made(vendor, 8, 8))
+    place = declared(vendor, random_tensor(vendor, 8, 8))
     before = vendor.constants.statistics()
     vendor.constants.declare(*place)
     vendor.constants.declare(*place)
@@ -173,7 +180,7 @@ def test_what_is_declared_twice_is_forgotten_twice(vendor: Vendor) -> None:
     assert vendor.constants.statistics().ranges == before.ranges + 1
     vendor.constants.forget(*place)
     assert vendor.constants.statistics() == before
-    with pytest.raises(VendorError, match="was not declared, or is forgotten already"):
+    with pytest.raises(VendorError, match="was not declared, or has been forgotten"):
         vendor.constants.forget(*place)
 
 
@@ -189,7 +196,7 @@ def test_a_write_that_one_of_two_hosts_knows_of_is_seen_by_both(vendor: Vendor, 
     constants.declare(*place)  # by another host, which has never seen the old weight
     assert (call() == 0).all()
     call.weight.copy_from(np.ones(call.weight.shape, np.float32))
-    constants.forget(*place)  # one of them has seen the write
+    constants.forget(*place)  # one host has seen the write
     constants.declare(*place)
     np.testing.assert_allclose(call(), call.want(), atol=1e-3)
     for _ in range(2):
@@ -199,5 +206,5 @@ def test_a_write_that_one_of_two_hosts_knows_of_is_seen_by_both(vendor: Vendor, 
 
 @pytest.mark.parametrize("place", [(0, 8), (4096, 0)])
 def test_what_is_no_memory_is_refused(vendor: Vendor, place: tuple[int, int]) -> None:
-    with pytest.raises(VendorError, match="is no memory"):
+    with pytest.raises(VendorError, match="is empty or at NULL"):
         vendor.constants.declare(*place)

@@ -1,4 +1,4 @@
-"""Convolution over three dimensions, transposed convolution, and what portable kernels do."""
+"""Tests of three-dimensional convolution, transposed convolution, and the portable kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support import FLOATS, Array, check, numbers, out_like, place
 
 @pytest.fixture(params=["libraries", "portable"])
 def vendor(request: pytest.FixtureRequest, vendor: Vendor, portable_vendor: Vendor) -> Vendor:
-    """With the libraries of others that are installed here, and without."""
+    """The vendor with the installed libraries, and without."""
     return vendor if request.param == "libraries" else portable_vendor
 
 
@@ -39,7 +39,7 @@ TRANSPOSED = [
 
 
 def wide(array: Array, dtype: str) -> Array:
-    """Longdouble einsum is slow: double is wide enough for all but double."""
+    """longdouble einsum is slow: double is wide enough for all other dtypes."""
     return array.astype(np.longdouble if dtype == "float64" else np.float64)
 
 
@@ -130,7 +130,7 @@ def test_transposed_convolution_and_its_gradients(
     getattr(vendor.op, backward)(
         gi, gw, gb, d, a, b, None, *lists[:2], dilation, lists[2], geometry.groups
     )
-    # Windows that only the output padding makes room for belong to no input element.
+    # Windows that exist only because of the output padding belong to no input element.
     inside = (slice(None), slice(None), *map(slice, sizes))
     bounded(
         gi,
@@ -168,7 +168,7 @@ def test_convolution_of_no_samples_gives_zero_gradients(vendor: Vendor) -> None:
 
 
 def test_repeated_convolutions_are_alike(vendor: Vendor) -> None:
-    """What is kept between calls holds nothing of the first one's operands."""
+    """Cached state does not contain the operands of the first call."""
     shape = (2, 8, 9, 9)
     b, w = place(vendor, numbers((16, 8, 3, 3), "float32", 521), "float32")
     for seed in (522, 523, 524):

@@ -1,4 +1,4 @@
-"""Convolution of planes and its gradients."""
+"""Tests of two-dimensional convolution and its gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support import FLOATS, check, numbers, out_like, place
 
 @pytest.fixture(params=["libraries", "portable"])
 def vendor(request: pytest.FixtureRequest, vendor: Vendor, portable_vendor: Vendor) -> Vendor:
-    """With the libraries of others that are installed here, and without."""
+    """The vendor with the installed libraries, and without."""
     return vendor if request.param == "libraries" else portable_vendor
 
 
@@ -25,7 +25,7 @@ CONVOLUTIONS = [
     (3, 6, 5, 5, 6, 1, 1, 0, 1, 1),
     (2, 2, 3, 6, 6, 5, 3, 2, 1, 1),
     (1, 16, 8, 40, 50, 3, 1, 1, 1, 1),
-    (2, 40, 26, 4, 5, 3, 1, 1, 1, 2),  # groups that are worth a matrix product
+    (2, 40, 26, 4, 5, 3, 1, 1, 1, 2),  # groups large enough for a matrix product
     (2, 3, 6, 7, 8, 3, 2, 1, 1, 3),  # each channel a group with two filters
 ]
 

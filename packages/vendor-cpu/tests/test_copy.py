@@ -1,4 +1,4 @@
-"""Copies between dtypes and layouts."""
+"""Tests of copies between dtypes and layouts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from support import (
     LAYOUTS,
     REALS,
     check,
-    laid_out,
     numbers,
     out_like,
     place,
     stored,
+    with_layout,
 )
 
 
@@ -45,7 +45,7 @@ def test_copy_converts(vendor: Vendor, source: str, target: str, layout: str) ->
 def test_copy_of_large_transposed_matrix(vendor: Vendor) -> None:
     source = np.arange(210 * 190, dtype=np.int64).reshape(210, 190)
     out = vendor.tensor(np.zeros((210, 190), np.int64))
-    vendor.op.CopyInp(vendor.tensor(laid_out(source, "transposed")), out)
+    vendor.op.CopyInp(vendor.tensor(with_layout(source, "transposed")), out)
     assert np.array_equal(out.numpy(), source)
 
 
@@ -117,7 +117,7 @@ FORMATS = {
 def test_contiguous(vendor: Vendor, dtype: str, memory_format: str, layout: str) -> None:
     shape, strides = FORMATS[memory_format]
     bits = stored(numbers(shape, dtype, 33), dtype)
-    out = vendor.op.Contiguous(vendor.tensor(laid_out(bits, layout), dtype=dtype), memory_format)
+    out = vendor.op.Contiguous(vendor.tensor(with_layout(bits, layout), dtype=dtype), memory_format)
     assert out.strides == strides
     assert out.numpy().tobytes() == bits.tobytes()
 
@@ -135,7 +135,7 @@ def test_contiguous(vendor: Vendor, dtype: str, memory_format: str, layout: str)
 def test_order_in_memory_is_preserved(
     vendor: Vendor, layout: str, strides: tuple[int, ...]
 ) -> None:
-    x = laid_out(numbers((2, 3, 4, 5), "float32", 34).astype(np.float32), layout)
+    x = with_layout(numbers((2, 3, 4, 5), "float32", 34).astype(np.float32), layout)
     out = vendor.op.Contiguous(vendor.tensor(x), "Preserve")
     assert out.strides == strides
     assert np.array_equal(out.numpy(), x)

@@ -1,4 +1,4 @@
-"""Connectionist temporal classification."""
+"""Tests of connectionist temporal classification (CTC)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def loss(
     lengths: list[int],
     **others: Any,
 ) -> tuple[Any, ...]:
-    """Of log probabilities that are all log(1 / C): the loss, the losses, and what is kept."""
+    """Return the loss, the losses and the saved results for log probabilities that are all log(1 /
+    C)."""
     rows, samples, classes = shape
     states = others.pop("states", 2 * max(lengths, default=0) + 1)
     out = out_like(vendor, (), "float64")
@@ -46,7 +47,8 @@ def loss(
 
 
 def test_the_number_of_paths(vendor: Vendor) -> None:
-    """There are binomial(T + 1, 2) paths of T steps for a label, as for its first and last step."""
+    """binomial(T + 1, 2) paths of T steps lead to a label: one for each pair of first and last
+    step."""
     steps, classes = 20, 4
     out, losses, alpha = loss(vendor, (steps, 2, classes), [[1], [3]], [steps, 7], [1, 1])
     want = [t * np.log(classes) - np.log(t * (t + 1) / 2) for t in (steps, 7)]

@@ -1,4 +1,4 @@
-"""Running sums."""
+"""Tests of cumulative sums."""
 
 from __future__ import annotations
 

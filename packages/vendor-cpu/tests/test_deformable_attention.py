@@ -1,4 +1,4 @@
-"""Attention at learned positions of several feature maps."""
+"""Tests of multi-scale deformable attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions at learned positions."""
+"""Tests of deformable convolutions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Calls of DIOPI's own tests that a strict reading of its headers declines; see docs/diopi.md."""
+"""Tests of calls in DIOPI's own tests that a strict reading of its headers would decline; see
+docs/diopi.md.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from support import Array, numbers, out_like
 
 
 def result(vendor: Vendor, name: str, shape: tuple[int, ...], dtype: str, *inputs: Any) -> Array:
-    """Return what an operator writes, which gets arrays as tensors."""
+    """Return the output of an operator whose tensor arguments are given as arrays."""
     out = out_like(vendor, shape, dtype)
     placed = (vendor.tensor(x) if isinstance(x, np.ndarray) else x for x in inputs)
     vendor.op[f"diopi{name}"](out, *placed)

@@ -1,5 +1,6 @@
-"""The same operators as a plain ``libdiopi_impl.so``: under a host of DIOPI that is not ours, and
-as a legacy library."""
+"""Tests of the same operators as a plain ``libdiopi_impl.so``: under a minimal DIOPI host, and as a
+legacy library.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def impl(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library: DL_TEST_DIOPI_IMPL, or compiled here without optimisation."""
+    """Return the library: DL_TEST_DIOPI_IMPL, or one compiled here without optimization."""
     if given := os.environ.get("DL_TEST_DIOPI_IMPL"):
         return Path(given)
     folder = tmp_path_factory.mktemp("impl")
@@ -103,7 +104,7 @@ def test_foreign_generator_is_advanced(report: dict[str, Any]) -> None:
     assert code == 0
     assert 0 <= min(drawn) < 0.05
     assert 0.95 < max(drawn) < 1
-    assert report["results"]["offset"] == 250  # four numbers a step
+    assert report["results"]["offset"] == 250  # four numbers per step
 
 
 def test_bad_arguments_leave_a_message(report: dict[str, Any]) -> None:
@@ -118,7 +119,7 @@ def test_every_operator_ends_with_a_status(report: dict[str, Any]) -> None:
     succeeded = [name for name, (code, _) in called.items() if code == 0]
     assert len(succeeded) > 100
     for name, (code, message) in called.items():
-        # What an operator declines needs no words; an error does.
+        # A declined call needs no message; an error does.
         assert code != 1 or message.startswith(f"[{name}]"), (name, code, message)
 
 

@@ -1,4 +1,4 @@
-"""Quotients and remainders."""
+"""Tests of quotients and remainders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from support import (
 
 
 def floored(x: Array, y: Array, dtype: str) -> Array:
-    """The floored quotient in the steps that the schema names, each rounded to the dtype."""
+    """Return the floored quotient by the steps of the schema, each rounded to the dtype."""
     rest = np.fmod(x, y)
     quotient = exact(stored(exact(stored(x - rest, dtype), dtype) / y, dtype), dtype)
     off = (rest != 0) & ((rest < 0) != (y < 0))
@@ -52,7 +52,7 @@ def test_division_modes_of_floats(vendor: Vendor, dtype: str) -> None:
 
 
 def test_quotients_of_halves_are_rounded_before_they_are_whole(vendor: Vendor) -> None:
-    """47 / 7.84375 is 5.992, and 6 in bfloat16; by a number it stays what it is."""
+    """47 / 7.84375 is 5.992, and 6 in bfloat16; with a scalar divisor it is not rounded."""
     a, b = place(vendor, [47.0, 47.0], "bfloat16")[0], place(vendor, [7.84375, 8.0], "bfloat16")[0]
     out = out_like(vendor, (2,), "bfloat16")
     vendor.op.Div(out, a, b, "trunc")
@@ -63,7 +63,7 @@ def test_quotients_of_halves_are_rounded_before_they_are_whole(vendor: Vendor) -
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_floored_quotients_of_halves_of_any_size(vendor: Vendor, dtype: str) -> None:
-    """Those of which a half has all digits, and those of which it has not."""
+    """Quotients that half precision represents exactly, and larger ones."""
     for size in (9, 300, 60000):
         left, right = numbers((4000,), dtype, 5, -size, size), numbers((4000,), dtype, 6, -3, 3)
         a, x = place(vendor, left, dtype)
@@ -179,12 +179,12 @@ def test_remainder_of_the_smallest_integer_by_minus_one(vendor: Vendor, dtype: s
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_whole_and_rest_of_any_floats(vendor: Vendor, dtype: str) -> None:
-    """Quotients of all sizes, some of them a hair from an integer; zeros keep their sign."""
+    """Quotients of all magnitudes, some close to an integer; zeros keep their sign."""
     rng = np.random.default_rng(7)
     near = rng.integers(-9999, 9999, 4000) * (divisors := rng.normal(size=4000).astype(dtype))
     x = np.concatenate([near, *(np.nextafter(near, near.dtype.type(s)) for s in (-9e9, 9e9))])
     x, y = x.astype(dtype), np.tile(divisors, 3)
-    # Chunks that are fast throughout, and some with what is not.
+    # Chunks entirely in the fast range, and mixed ones.
     x[:2000] *= np.exp2(rng.integers(-120, 100, 2000)).astype(dtype)
     y[::401] = [*np.resize([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45], len(y[::401]))]
     a, b, out = vendor.tensor(x), vendor.tensor(y), out_like(vendor, x.shape, dtype)

@@ -1,4 +1,4 @@
-"""Rows of a table by index, their gradient, and their norms."""
+"""Tests of embedding lookup, its gradient, and renormalization."""
 
 from __future__ import annotations
 

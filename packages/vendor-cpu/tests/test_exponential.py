@@ -35,7 +35,7 @@ WHOLE_RANGE = {
     "Log10": Range(np.log10, 0.0, np.inf, 1.1),
     "Log1p": Range(np.log1p, -1.0, np.inf, 1.6),
 }
-# Where the processor has no fused multiply-add, products are rounded before they are added to.
+# Without fused multiply-add, products are rounded before the addition.
 WITHOUT_FMA = {"Log2": 1.7, "Log10": 1.6}
 
 

@@ -1,4 +1,4 @@
-"""Fused feed-forward layers."""
+"""Tests of fused feed-forward layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_cases_of_the_suite(vendor: Vendor) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_a_layer_is_its_parts_one_after_the_other(vendor: Vendor, dtype: str) -> None:
-    """Which round to the dtype each time."""
+    """The separate operators round to the dtype each time."""
     x, left = place(vendor, numbers((5, 16), dtype, 380), dtype)
     upper, first = place(vendor, numbers((16, 32), dtype, 381, -0.5, 0.5), dtype)
     by, second = place(vendor, numbers((16, 32), dtype, 382, -0.5, 0.5), dtype)
@@ -26,7 +26,7 @@ def test_a_layer_is_its_parts_one_after_the_other(vendor: Vendor, dtype: str) ->
         return exact(stored(array, dtype), dtype)
 
     gate, other = rounded(left @ first), rounded(left @ second)
-    # A layer does not round silu before it is multiplied.
+    # The layer does not round silu before the multiplication.
     want = rounded(rounded(gate / (1 + np.exp(-gate)) * other) @ last)
     vendor.op.FusedSiluFfnInp(x, upper, lower, by, None, 0, 0)
     bound = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-6}.get(dtype, 1e-15)

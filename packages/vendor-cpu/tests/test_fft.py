@@ -39,7 +39,7 @@ def energy(array: Array) -> float:
 def test_long_transforms(vendor: Vendor, dtype: str, length: int) -> None:
     """The error grows with the logarithm of the length (Higham, theorem 24.2), in the norm.
 
-    A convolution makes three transforms of up to four times the length.
+    A convolution consists of three transforms of up to four times the length.
     """
     given = signal((3, length), dtype, length)
     want = np.fft.fft(given.astype(np.complex128), axis=-1)
@@ -52,7 +52,7 @@ def test_long_transforms(vendor: Vendor, dtype: str, length: int) -> None:
 
 @pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 31, 60, 64])
 def test_transform_of_an_impulse_is_a_row_of_roots(vendor: Vendor, length: int) -> None:
-    """Of the impulse at 0 exactly 1, and a constant gives the impulse."""
+    """The transform of an impulse at 0 is exactly 1, and that of a constant is the impulse."""
     given = np.zeros((1, length), np.complex64)
     given[0, 0] = 1
     assert np.array_equal(transformed(vendor, given), np.ones((1, length)))

@@ -1,4 +1,4 @@
-"""Tensors full of one number."""
+"""Tests of fill."""
 
 from __future__ import annotations
 

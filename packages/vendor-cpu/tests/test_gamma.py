@@ -22,7 +22,8 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
 
 
 def precise_lgamma(x: Any) -> Any:
-    """For positive x: Stirling's series where it converges, and log Γ(x) = log Γ(x + 1) - log x."""
+    """Return log Γ for positive x: Stirling's series where it converges, and log Γ(x) = log Γ(x +
+    1) - log x."""
     z = np.asarray(x, np.longdouble) + 32
     series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * z**2)) / z**2) / z**2) / z
     total = (z - 0.5) * np.log(z) - z + np.log(2 * np.longdouble(math.pi)) / 2 + series
@@ -44,7 +45,7 @@ def test_error_on_both_sides_of_zero(vendor: Vendor) -> None:
     out = out_like(vendor, x.shape, "float32")
     vendor.op.dlopLgamma(out, vendor.tensor(x))
     want = lgamma(x.astype(np.float64))
-    # Around its zeros, of which there are two for every negative integer, the error is absolute.
+    # Around its zeros, two for every negative integer, the error is absolute.
     error = np.abs(out.numpy() - want) / units_of_last_place(np.maximum(np.abs(want), 1.0))
     assert error.max() <= 8, f"{error.max()} at {x[error.argmax()]!r}"
 
@@ -65,17 +66,17 @@ def test_derivatives_have_an_order(vendor: Vendor) -> None:
 
 
 def test_derivatives_far_below_zero(vendor: Vendor) -> None:
-    """By the periods of the sum over all integers, whatever the distance: it takes no time."""
+    """By the periodicity of the sum over all integers, in constant time for any distance."""
     x = np.array([-1e6 - 0.25, -(2.0**40) - 0.25, -33.25])
     out = out_like(vendor, x.shape, "float64")
     vendor.op.dlopPolygamma(out, 1, vendor.tensor(x))
-    # π² / sin²(π x), less what is left of the sum beyond 1 - x.
+    # π² / sin²(π x), minus the remainder of the sum beyond 1 - x.
     beyond = 1 / (0.5 - x) - 1 / (12 * (0.5 - x) ** 3)
     assert np.allclose(out.numpy(), 2 * np.pi**2 - beyond, rtol=1e-10, atol=0)
 
 
 def test_incomplete_gamma_functions_of_large_arguments(vendor: Vendor) -> None:
-    """Near a, where they tend to the normal distribution: P(a, a + t √a), Temme 1979."""
+    """Near a they converge to the normal distribution: P(a, a + t √a), Temme 1979."""
     a = np.repeat([2e6, 1e9, 1e15], 5)
     t = np.tile([-3.0, -1.0, 0.0, 1.0, 3.0], 3)
     x = a + t * np.sqrt(a)
@@ -83,7 +84,7 @@ def test_incomplete_gamma_functions_of_large_arguments(vendor: Vendor) -> None:
     vendor.op.dlopIgamma(lower, vendor.tensor(a), vendor.tensor(x))
     vendor.op.dlopIgammac(upper, vendor.tensor(a), vendor.tensor(x))
     assert np.allclose(lower.numpy() + upper.numpy(), 1, rtol=1e-14, atol=0)
-    # Edgeworth's first correction; the next is of the order 1 / a.
+    # Edgeworth's first correction; the next is O(1 / a).
     t = (x - a) / np.sqrt(a)
     normal = np.vectorize(math.erfc)(-t / math.sqrt(2)) / 2
     first = (1 - t * t) * np.exp(-t * t / 2) / np.sqrt(2 * np.pi) / (3 * np.sqrt(a))
@@ -91,7 +92,7 @@ def test_incomplete_gamma_functions_of_large_arguments(vendor: Vendor) -> None:
 
 
 def test_methods_meet(vendor: Vendor) -> None:
-    """The expansion for large a begins where series and fraction end."""
+    """The expansion for large a begins where the series and the fraction end."""
     a = np.repeat([1e6 * (1 - 2.0**-40), 1e6], 5)
     x = np.tile([0.995e6, 0.999e6, 1e6, 1.001e6, 1.005e6], 2)
     out = out_like(vendor, a.shape, "float64")

@@ -1,4 +1,4 @@
-"""Scaling of losses and of gradients."""
+"""Tests of loss scaling and gradient scaling."""
 
 from __future__ import annotations
 

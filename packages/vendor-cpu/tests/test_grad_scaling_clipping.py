@@ -1,4 +1,4 @@
-"""Gradients clipped by the norm of all of them."""
+"""Tests of gradient clipping by the global norm."""
 
 from __future__ import annotations
 

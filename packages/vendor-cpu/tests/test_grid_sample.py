@@ -1,4 +1,4 @@
-"""Images sampled at the positions of a grid."""
+"""Tests of images sampled at the positions of a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Group normalisation and its gradient."""
+"""Tests of group normalization and its gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instance normalization and its gradient."""
+"""Tests of instance normalization and its gradient."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_cases_of_the_suite_pass(vendor: Vendor, name: str) -> None:
 
 
 def instance_norm(vendor: Vendor, x: Array, axis: int, channels: int) -> Array:
-    """Return the result with other factors for each channel."""
+    """Return the result with different factors for each channel."""
     out = out_like(vendor, x.shape, "float64")
     scale, bias = (place(vendor, numbers((channels,), "float64", s), "float64")[0] for s in (2, 3))
     vendor.op.InstanceNorm(out, place(vendor, x, "float64")[0], axis, scale, bias, EPS)

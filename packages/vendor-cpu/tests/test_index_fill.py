@@ -1,4 +1,4 @@
-"""Filling the slices that an index names, out of place and in place."""
+"""Tests of index_fill, out of place and in place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHAPE = (3, 4, 5)
 
 
 def filled(x: Array, dim: int, index: Array, value: Array) -> Array:
-    """By a mask, so that numpy's own rules for index arrays play no part."""
+    """Return the reference, computed with a mask to avoid numpy's rules for index arrays."""
     named = {int(i) % x.shape[dim] for i in index.ravel()}
     mask = np.array([i in named for i in range(x.shape[dim])])
     sizes = [1] * x.ndim
@@ -27,7 +27,7 @@ def filled(x: Array, dim: int, index: Array, value: Array) -> Array:
 def test_value_of_a_tensor(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
     a, x = place(vendor, numbers(SHAPE, dtype, 431), dtype, layout)
     v, value = place(vendor, numbers((), dtype, 432), dtype)
-    # Twice the same, once from the end.
+    # The same index twice, once counted from the end.
     index = np.array([2, -1, 0, 2])
     want = filled(x, dim, index, value)
     out = out_like(vendor, SHAPE, dtype, layout)

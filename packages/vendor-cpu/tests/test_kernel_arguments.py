@@ -1,4 +1,4 @@
-"""What a host passes to the kernel extension is checked: without a host between the two."""
+"""Tests of the checks of the kernel extension's arguments, called directly without a host."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def slots(vendor: Vendor) -> Any:
 
 
 class Source:
-    """A source that compiles, until a field of it is changed."""
+    """A source that compiles, until one of its fields is changed."""
 
     def __init__(self) -> None:
         self.kept = [ffi.new("char[]", text.encode()) for text in ("c++", "set.cpp", SET)]
@@ -61,7 +61,7 @@ def test_a_source_as_it_should_be_compiles(vendor: Vendor) -> None:
 
 
 def test_a_source_of_an_older_host_compiles(vendor: Vendor) -> None:
-    """It knows no options, headers and seconds: what lies there means nothing."""
+    """An older host does not know options, headers and timeout: these fields are ignored."""
 
     def older(raw: Any) -> None:
         raw.struct_size = ffi.offsetof("dl_kernel_source_t", "options")
@@ -74,8 +74,8 @@ def test_a_source_of_an_older_host_compiles(vendor: Vendor) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (field("struct_size", 0), "the source's struct is too short to hold a text"),
-        (field("struct_size", 31), "the source's struct is too short to hold a text"),
+        (field("struct_size", 0), "the source's struct is too short; set its struct_size"),
+        (field("struct_size", 31), "the source's struct is too short; set its struct_size"),
         (field("language", ffi.NULL), "the language is NULL"),
         (field("name", ffi.NULL), "the name is NULL"),
         (field("text", ffi.NULL), "the text is NULL"),
@@ -99,7 +99,7 @@ def test_no_source_is_refused(vendor: Vendor) -> None:
 
 
 class Launch:
-    """A launch that runs, until a field of it is changed."""
+    """A launch that runs, until one of its fields is changed."""
 
     def __init__(self, address: int) -> None:
         self.packed = ffi.new("uint64_t[2]", [address, 0])
@@ -117,17 +117,17 @@ class Launch:
         (field("struct_size", 0), "the launch's struct is too short"),
         (field("struct_size", 71), "the launch's struct is too short"),
         (field("grid", (0, 1, 1)), "grid 0x1x1 or block 1x1x1 is empty or too large"),
-        # What a negative number of blocks becomes in 32 bits.
+        # The 32-bit representation of a negative number of blocks.
         (field("grid", (2**32 - 1,) * 3), "is empty or too large"),
         (field("block", (1, 0, 1)), "is empty or too large"),
         (field("shared_bytes", MOST), f"{MOST} shared bytes are more than the device's"),
         (field("argument_count", MOST), "arguments are more than the 256"),
-        (field("layout", ffi.NULL), "1 arguments, but where they are, or their layout, is NULL"),
-        (field("arguments", ffi.NULL), "1 arguments, but where they are, or their layout, is NULL"),
-        (field("argument_bytes", 7), "argument 0 does not lie in the packed arguments"),
-        (field("flags", 1), "flags of a launch are zero"),
-        (lambda raw: field("offset", 2**32 - 1)(raw.layout[0]), "argument 0 does not lie in"),
-        (lambda raw: field("size", 4)(raw.layout[0]), "argument 0 does not lie in"),
+        (field("layout", ffi.NULL), "1 arguments, but their address or layout is NULL"),
+        (field("arguments", ffi.NULL), "1 arguments, but their address or layout is NULL"),
+        (field("argument_bytes", 7), "argument 0 is not within the packed arguments"),
+        (field("flags", 1), "the flags of a launch must be 0"),
+        (lambda raw: field("offset", 2**32 - 1)(raw.layout[0]), "argument 0 is not within"),
+        (lambda raw: field("size", 4)(raw.layout[0]), "argument 0 is not within"),
         (lambda raw: field("kind", 9)(raw.layout[0]), "is of an unknown kind"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Kernels: compiled by the machine's compiler, kept, loaded, launched; refused where they must."""
+"""Tests of kernels: compilation by the host's compiler, caching, loading, launches, and rejected
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where kernels are kept, for this test alone."""
+    """The cache folder, for this test only."""
     folder = tmp_path / "kernels"
     monkeypatch.setenv("DL_CPU_KERNEL_CACHE", str(folder))
     return folder
@@ -209,7 +211,7 @@ def test_warnings_are_kept_with_the_code(vendor: Vendor) -> None:
     ],
 )
 def test_options_that_do_more_than_choose_code_are_refused(vendor: Vendor, option: str) -> None:
-    with pytest.raises(VendorError, match="is refused: allowed are"):
+    with pytest.raises(VendorError, match="is rejected: allowed are"):
         vendor.kernels.compile(SCALE, options=[option])
 
 
@@ -223,7 +225,7 @@ def test_a_folder_for_headers_must_be_trusted(vendor: Vendor, tmp_path: Path) ->
     assert out.numpy().tolist() == [42]
     tmp_path.chmod(0o777)
     try:
-        with pytest.raises(VendorError, match="is refused"):
+        with pytest.raises(VendorError, match="is rejected"):
             vendor.kernels.compile(source, options=[option])
     finally:
         tmp_path.chmod(0o700)
@@ -303,7 +305,7 @@ def test_bytes_that_it_did_not_make_are_refused(vendor: Vendor) -> None:
 
 
 def test_modules_that_follow_each_other_are_not_mixed_up(vendor: Vendor) -> None:
-    """The loader knows a library by its path, and the number in it comes again."""
+    """The loader identifies a library by its path, and the descriptor in it is reused."""
     for value in range(5):
         assert run_constant(vendor, value) == value
     kept = [vendor.kernels.compile(CONSTANT, options=[f"-DVALUE={v}"]) for v in range(5)]
@@ -329,7 +331,7 @@ def test_a_module_that_cannot_be_unloaded_is_not_mixed_up_either(vendor: Vendor)
         assert run_constant(vendor, value, source) == value
 
 
-# What is kept.
+# Caching.
 
 
 def test_a_source_is_compiled_once(vendor: Vendor, folder: Path) -> None:
@@ -398,7 +400,7 @@ def test_a_damaged_or_swapped_entry_is_refused(
 
 
 def test_the_code_of_a_swapped_entry_does_not_run(vendor: Vendor, folder: Path) -> None:
-    """It would compute something else: nothing but the refusal stands between."""
+    """It would compute something else: only the check prevents that."""
     assert run_constant(vendor, 1) == 1
     (entry,) = entries(folder)
     assert run_constant(vendor, 2) == 2
@@ -418,7 +420,7 @@ def test_an_entry_that_others_can_write_is_refused(
     vendor.kernels.compile(SCALE)
     entries(folder)[0].chmod(mode)
     assert not vendor.kernels.compile(SCALE).cached
-    assert "can be written to by others: it is not used" in caplog.text
+    assert "is writable by others: it is not used" in caplog.text
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -442,7 +444,7 @@ with load_vendor(sys.argv[1]) as vendor:
 
 
 def compile_twice(**environment: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, because only the first complaint of one is told."""
+    """Compile twice in a child process, because a warning is reported once per process."""
     return subprocess.run(
         [sys.executable, "-c", UNUSABLE, support.tested_library(), SCALE],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
@@ -458,13 +460,13 @@ def test_a_folder_that_others_can_write_is_not_used(tmp_path: Path) -> None:
     shared.chmod(0o777)
     done = compile_twice(DL_CPU_KERNEL_CACHE=str(shared))
     assert done.stdout.split() == ["False", "False"]
-    assert done.stderr.count("it can be written to by others") == 1
+    assert done.stderr.count("it is writable by others") == 1
     assert not list(shared.iterdir())
     inside = shared / "kernels"
     inside.mkdir(mode=0o700)
     done = compile_twice(DL_CPU_KERNEL_CACHE=str(inside))
     assert done.stdout.split() == ["False", "False"]
-    assert "lies where others can write" in done.stderr
+    assert "is in a folder that others can write to" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
@@ -478,11 +480,11 @@ def test_a_folder_of_another_user_is_not_used(tmp_path: Path) -> None:
 
 
 def test_a_cache_that_cannot_be_written_is_done_without_and_reported_once() -> None:
-    # A folder of this user in which no process, not even root's, can make a file.
+    # A folder of this user in which no process, not even root's, can create a file.
     done = compile_twice(DL_CPU_KERNEL_CACHE="/proc/self/task")
     assert done.stdout.split() == ["False", "False"]
-    assert done.stderr.count("kernels are not kept in /proc/self/task: ") == 1
-    assert "DL_CPU_KERNEL_CACHE names another folder, or says off" in done.stderr
+    assert done.stderr.count("kernels are not cached in /proc/self/task: ") == 1
+    assert "name another folder in DL_CPU_KERNEL_CACHE, or set it to off" in done.stderr
 
 
 def test_kernels_are_compiled_elsewhere_where_the_usual_folder_takes_no_files(
@@ -521,7 +523,7 @@ def test_a_lock_that_stays_held_is_reported_and_not_waited_for(folder: Path) -> 
         os.close(descriptor)
     assert done.stdout.split() == ["False", "True"], "it is kept all the same"
     assert "waiting up to 0.2 seconds for it (DL_CPU_KERNEL_CACHE_WAIT)" in done.stderr
-    assert "is still held: the kernel is compiled without waiting" in done.stderr
+    assert "is still locked: the kernel is compiled without waiting" in done.stderr
 
 
 def test_the_cache_can_be_turned_off_and_has_its_place(tmp_path: Path) -> None:
@@ -594,7 +596,7 @@ def test_eight_processes_compile_keep_and_launch_at_once(folder: Path) -> None:
         process.stdin.flush()
     answers = [process.communicate(timeout=300) for process in processes]
     assert [process.returncode for process in processes] == [0] * 8, answers
-    assert sum(int(out) for out, _ in answers) == 4, "each was compiled by one of them"
+    assert sum(int(out) for out, _ in answers) == 4, "each was compiled by a single process"
     assert len(entries(folder)) == 4
     assert not list(folder.glob("work-*"))
 
@@ -607,7 +609,7 @@ def test_without_a_compiler_the_error_says_what_to_do(
 ) -> None:
     kept = vendor.kernels.compile(SCALE)
     for setting, value, reason in (
-        ("DL_CPU_CXX", "off", "DL_CPU_CXX=off turns the compiler off"),
+        ("DL_CPU_CXX", "off", "DL_CPU_CXX=off disables the compiler"),
         ("DL_CPU_CXX", "/nowhere/c++", "DL_CPU_CXX=/nowhere/c\\+\\+ is neither a program"),
         ("PATH", str(tmp_path), r"no c\+\+, g\+\+ or clang\+\+ is in PATH; install"),
         ("PATH", ".:", r"no c\+\+, g\+\+ or clang\+\+ is in PATH; install"),
@@ -617,7 +619,7 @@ def test_without_a_compiler_the_error_says_what_to_do(
             assert vendor.kernels.properties().compiler == ""
             with pytest.raises(UnavailableError, match=reason):
                 vendor.kernels.compile(SCALE)
-            # What was compiled before can still be run.
+            # Kernels that were compiled before still run.
             vendor.kernels.load(kept).function("scale")
 
 
@@ -631,11 +633,11 @@ def test_a_compiler_that_others_can_write_is_not_run(
     fake.chmod(0o755)
     fake.parent.chmod(0o777)
     monkeypatch.setenv("PATH", str(fake.parent))
-    with pytest.raises(UnavailableError, match="lies where others can write"):
+    with pytest.raises(UnavailableError, match="is in a folder that others can write to"):
         vendor.kernels.compile(SCALE)
     assert not ran.exists()
     fake.parent.chmod(0o755)
-    with pytest.raises(VendorError, match="made no library"):
+    with pytest.raises(VendorError, match="created no library"):
         vendor.kernels.compile(SCALE)
     assert ran.exists()
 

@@ -1,4 +1,4 @@
-"""Layer normalisation and its gradient."""
+"""Tests of layer normalization and its gradient."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_rows_whose_sums_or_squares_alone_overflow(vendor: Vendor, step: float) 
     np.testing.assert_allclose(mean, wide.mean(1), rtol=1e-6)
     np.testing.assert_allclose(invstd, 1 / np.sqrt(deviation[:, 0] ** 2 + 1e-5), rtol=1e-6)
     want = (wide - wide.mean(1, keepdims=True)) / np.sqrt(deviation**2 + 1e-5)
-    # The mean of elements that are all the same is rounded once to their dtype.
+    # The mean of equal elements is rounded once to their dtype.
     assert np.isfinite(got).all()
     if step:
         np.testing.assert_allclose(got, want, rtol=1e-5)

@@ -1,4 +1,4 @@
-"""How libraries of other wheels are found, and what happens where they are of no use."""
+"""Tests of the discovery of libraries of other wheels, and of unusable ones."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from dl_vendor_cpu.plugin import dl_vendor
 
-# Multiplies 64x64 matrices of ones with the vendor of argv[1], twice as if nothing had happened,
-# and prints the libraries that the process has mapped.
+# Multiplies 64x64 matrices of ones with the vendor of argv[1], twice, and prints the libraries that
+# the process has mapped.
 CHILD = """
 import sys
 import numpy as np
@@ -51,7 +51,7 @@ def mapped(library: Path, folder: Path | None = None, **variables: str) -> str:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Path:
-    """A prefix with our library where pip puts it, and something else in the place of oneDNN."""
+    """A prefix with our library where pip installs it, and another file in the place of oneDNN."""
     site = tmp_path / "lib" / "python3.11" / "site-packages" / "dl_vendor_cpu" / "lib"
     site.mkdir(parents=True)
     shutil.copy(dl_vendor().library, site / "vendor.so")
@@ -86,7 +86,7 @@ def test_openblas_is_found_in_its_package(environment: Path) -> None:
 
 
 def test_a_shared_folder_above_a_target_installation_is_not_searched(tmp_path: Path) -> None:
-    """`pip install --target DIR/t`: what lies in DIR, and above it, is anybody's."""
+    """With `pip install --target DIR/t`, files in DIR and above may belong to anyone."""
     shared = tmp_path / "shared"
     lib = shared / "t" / "dl_vendor_cpu" / "lib"
     lib.mkdir(parents=True)
@@ -114,14 +114,14 @@ def test_nothing_is_loaded_from_the_current_folder(environment: Path) -> None:
     vendor = vendor_in(environment)
     for path in ("", ".", ":/usr/lib", "../planted"):
         assert str(planted) not in mapped(vendor, planted, LD_LIBRARY_PATH=path)
-    # The same folder by its name is what the user asks for.
+    # The same folder is accepted if the user names it.
     assert str(planted) in mapped(vendor, planted, LD_LIBRARY_PATH=str(planted))
 
 
 def test_a_pipe_is_not_waited_for(environment: Path) -> None:
     os.mkfifo(environment / "pipe.so")
     done = multiply(vendor_in(environment), DL_CPU_ONEDNN=str(environment / "pipe.so"))
-    assert "is not a file that can be read" in done.stderr
+    assert "is not a readable file" in done.stderr
 
 
 def test_a_named_library_that_others_can_write_is_not_loaded(environment: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_named_library_that_others_can_write_is_not_loaded(environment: Path) 
     named.chmod(0o777)
     done = multiply(vendor_in(environment), DL_CPU_ONEDNN=str(named))
     assert "libdnnl" not in done.stdout
-    assert "lies where others can write" in done.stderr
+    assert "is in a folder that others can write to" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the built library is: its dependencies, its symbols, its operators."""
+"""Tests of the built library: its dependencies, its symbols, its operators."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def test_every_operator_binds(vendor: Vendor) -> None:
 
 
 def test_every_operator_has_a_test(vendor: Vendor) -> None:
-    """Each bound operator is named in this folder, or is a form of one that is."""
+    """Each bound operator is named in this folder, or is a form of a named one."""
     text = "\n".join(p.read_text(encoding="utf-8") for p in Path(__file__).parent.glob("*.py"))
     named = set(re.findall(r"\bop\.(\w+)\(", text)) | set(re.findall(r"\"(\w+)\"", text))
-    # A test of both is given the name of one.
+    # Tests of a function and its gradient name only one.
     named |= {f"{x}Backward" for x in re.findall(r"and_gradient\(\s*vendor, \"(\w+)\"", text)}
     suffixes = ("", "Inp", "Scalar", "InpScalar")
     missing = []

@@ -1,4 +1,4 @@
-"""LU factors and the order of rows that pivots make."""
+"""Tests of LU factors and the permutation of their pivots."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def order_of(vendor: Vendor, pivots: Array, rows: int) -> Array:
 def test_factors_multiply_to_the_rows_in_their_order(
     vendor: Vendor, dtype: str, shape: tuple[int, int]
 ) -> None:
-    """Higham, theorem 9.3: ``|P A - L U| <= gamma(n) |L| |U|``; no factor is above 1."""
+    """Higham, theorem 9.3: ``|P A - L U| <= gamma(n) |L| |U|``; no multiplier is above 1."""
     rows, count = shape[0], min(shape)
     given = matrix((2, *shape), dtype, rows)
     factors, pivots, info = factored(vendor, given, check=True)
@@ -61,7 +61,8 @@ def test_factors_multiply_to_the_rows_in_their_order(
     ordered = np.take_along_axis(given, order_of(vendor, pivots, rows)[..., None], 1)
     allowed = 4 * (count + 1) * ROUNDOFF[dtype] * (np.abs(lower) @ np.abs(upper))
     assert np.all(np.abs(lower @ upper - ordered) <= allowed)
-    # By the sizes of its parts, a complex pivot may be smaller than what is below it.
+    # Pivots are compared by |re| + |im|, so a complex pivot may have a smaller modulus than the
+    # rest.
     assert np.abs(lower).max() <= (np.sqrt(2) if given.dtype.kind == "c" else 1) * (1 + 1e-6)
     if rows > 2:
         assert (pivots != np.arange(1, count + 1)).any()
@@ -71,7 +72,7 @@ def test_the_first_of_equal_candidates_is_the_pivot(vendor: Vendor) -> None:
     factors, pivots, _ = factored(vendor, np.array([[1, 1], [-2, 1], [2, 4]], np.float32))
     assert pivots.tolist() == [2, 3]
     assert factors.tolist() == [[-2, 1], [-1, 5], [-0.5, np.float32(1.5) / np.float32(5)]]
-    # |re| + |im|: 3 + 4i is larger than 6, whose modulus is.
+    # |re| + |im|: 3 + 4i exceeds 6, although its modulus is smaller.
     factors, pivots, _ = factored(vendor, np.array([[6, 0], [3 + 4j, 1]], np.complex64))
     assert pivots.tolist() == [2, 2]
 

@@ -1,4 +1,4 @@
-"""Logic of truth values."""
+"""Tests of logical operators."""
 
 from __future__ import annotations
 

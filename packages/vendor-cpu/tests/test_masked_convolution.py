@@ -1,4 +1,4 @@
-"""Windows of a convolution at chosen places."""
+"""Tests of convolution windows at chosen positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix products."""
+"""Tests of matrix products."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support import FLOATS, INTS, LAYOUTS, Array, check, numbers, out_like, plac
 
 @pytest.fixture(params=["libraries", "portable"])
 def vendor(request: pytest.FixtureRequest, vendor: Vendor, portable_vendor: Vendor) -> Vendor:
-    """With the libraries of others that are installed here, and without."""
+    """The vendor with the installed libraries, and without."""
     return vendor if request.param == "libraries" else portable_vendor
 
 

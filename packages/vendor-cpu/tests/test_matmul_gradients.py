@@ -17,7 +17,7 @@ def test_cases_of_the_suite(vendor: Vendor) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_a_long_batch_is_summed_in_the_wide_dtype(vendor: Vendor, dtype: str) -> None:
-    """A left factor that broadcasts too keeps the sum from being one product."""
+    """The left factor is broadcast too, so the sum is not a single product."""
     for shape in ((600, 3, 4), (600, 1, 3, 4)):
         left, x = place(vendor, numbers(shape, dtype, 1), dtype)
         right, y = place(vendor, numbers((4, 2), dtype, 2), dtype)

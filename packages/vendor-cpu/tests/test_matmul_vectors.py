@@ -1,4 +1,4 @@
-"""Products of a matrix and a vector, whose kernels choose among loops by the length of a row."""
+"""Tests of matrix-vector products, whose kernels choose among loops by the length of a row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support import check, exact, numbers, out_like, place, stored
 
 
 def check_products(vendor: Vendor, dtype: str, rows: int, k: int, count: int) -> None:
-    """A matrix of dense rows times `count` vectors, and the same product transposed."""
+    """Check a matrix of dense rows times `count` vectors, and the same product transposed."""
     wide = stored(numbers((rows, k + 3), dtype, 1), dtype)[:, 1 : k + 1]
     values = exact(wide, dtype)
     matrix, turned = vendor.tensor(wide, dtype=dtype), vendor.tensor(wide.T, dtype=dtype)
@@ -58,7 +58,7 @@ def test_products_with_a_few_vectors(
 def test_a_few_vectors_are_added_to_what_is_there_once(
     portable_vendor: Vendor, dtype: str, count: int
 ) -> None:
-    """Groups of rows and of vectors overlap where these are no multiples of a group."""
+    """Groups of rows and of vectors overlap if the numbers are not multiples of a group."""
     a, b, c = (
         place(portable_vendor, np.ones(shape), dtype, layout)[0]
         for shape, layout in (
@@ -94,12 +94,12 @@ def test_infinities_of_a_row_are_counted_once(vendor: Vendor, at: int, count: in
     ],
 )
 def test_long_sums_of_few_columns(portable_vendor: Vendor, m: int, n: int, k: int) -> None:
-    """Whose error does not grow with their length as that of one running float does."""
+    """The error does not grow with the length, as it would for a single float accumulator."""
     random = np.random.default_rng(4)
     x, y = (random.random(shape, np.float32) for shape in ((m, k), (k, n)))
     out = out_like(portable_vendor, (m, n), "float32")
     portable_vendor.op.Mm(out, portable_vendor.tensor(x), portable_vendor.tensor(y))
     want = x.astype(np.float64) @ y.astype(np.float64)
-    # A GPU adds up each element in one register.
+    # A GPU accumulates each element in one register.
     bound = 1e-6 if portable_vendor.host_accessible else 1e-4
     assert (np.abs(out.numpy() - want) / want).max() < bound

@@ -1,4 +1,4 @@
-"""The largest of each window of planes."""
+"""Tests of two-dimensional max pooling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest of windows cut so that they cover planes and volumes."""
+"""Tests of adaptive max pooling in two and three dimensions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_adaptive_max_pool(
     vendor: Vendor, dtype: str, cut: tuple[tuple[int, ...], tuple[int, ...]], layout: str
 ) -> None:
     sizes, outputs = cut
-    # Few different values: the first of equals has to win.
+    # Few distinct values: the first of equal ones must win.
     source = np.round(numbers((2, 3, *sizes), dtype, 421, -8, 8))
     a, x = place_image(vendor, source, dtype, layout)
     want, where = largest(x, adaptive(sizes, outputs))
@@ -74,9 +74,9 @@ def test_gradient_of_adaptive_max_pool(
 def test_gradient_of_maxima_from_anywhere(
     vendor: Vendor, cut: tuple[tuple[int, ...], tuple[int, ...]], layout: str
 ) -> None:
-    """As those of fractional pooling, whose windows lie at random and overlap."""
+    """Like fractional pooling, whose windows are placed at random and overlap."""
     sizes, outputs = cut
-    # Few cells, so that many gradients meet.
+    # Few cells, so that many gradients are added to each.
     where = np.random.default_rng(429).integers(0, 5, (2, 3, *outputs)) * (np.prod(sizes) // 5)
     x = out_image(vendor, (2, 3, *sizes), "float32", layout)
     g, grad = place_image(vendor, numbers(where.shape, "float32", 430), "float32", layout)

@@ -1,4 +1,4 @@
-"""The largest of each window of volumes."""
+"""Tests of three-dimensional max pooling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SHAPE = (2, 3, *VOLUME)
 @pytest.mark.parametrize("window", VOLUME_WINDOWS, ids=str)
 @pytest.mark.parametrize("dtype", NUMBERS)
 def test_max_pool(vendor: Vendor, dtype: str, window: tuple[Any, ...], layout: str) -> None:
-    # Few different values: the first of equals has to win.
+    # Few distinct values: the first of equal ones must win.
     a, x = place_image(vendor, np.round(numbers(SHAPE, dtype, 401, -8, 8)), dtype, layout)
     want, where = largest(x, sliding(window, VOLUME))
     out = out_image(vendor, want.shape, dtype, layout)
@@ -76,7 +76,7 @@ def test_lists_may_be_short_or_absent_and_a_batch_too(vendor: Vendor) -> None:
 @pytest.mark.parametrize("layout", ["dense", CHANNELS])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_nan_wins_and_infinities_are_values(vendor: Vendor, dtype: str, layout: str) -> None:
-    """Padding never wins, whatever a window has."""
+    """Padding never wins, whatever the window contains."""
     source = np.full((1, 2, 2, 4, 4), -np.inf)
     source[0, 0, 0, 0, 1] = np.nan
     source[0, 0, 1, 1, 1] = np.inf
@@ -91,7 +91,7 @@ def test_nan_wins_and_infinities_are_values(vendor: Vendor, dtype: str, layout: 
     check(out, want, OpClass.EXACT, "MaxPool3dWithIndices")
     found = indices.numpy()
     assert (found[0, 0, 0, 0, 1], found[0, 0, 1, 1, 1], found[0, 1, 1, 2, 2]) == (1, 21, 31)
-    # Nothing but the lowest value: the first cell.
+    # Only the lowest value: the first cell wins.
     assert found[0, 1, 0].tolist() == [[0, 1, 3], [4, 5, 7], [12, 13, 15]]
     vendor.op.MaxPool3d(out, a, *arguments)
     check(out, want, OpClass.EXACT, "MaxPool3d")

@@ -1,4 +1,4 @@
-"""Memory formats, of which this device has one."""
+"""Tests of memory formats; this device has a single one."""
 
 from __future__ import annotations
 

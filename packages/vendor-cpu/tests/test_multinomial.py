@@ -1,4 +1,4 @@
-"""Weighted draws: the stream they take, and what they may return."""
+"""Tests of weighted draws: their use of the random stream, and their possible results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The negative logarithmic likelihood and its gradient."""
+"""Tests of the negative log-likelihood loss and its gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support import FLOATS, Array, check, exact, numbers, out_like, place, terms
 
 
 def nll(x: Array, target: Array, weight: Array, ignored: int) -> tuple[Array, Array]:
-    """Loss and weight of each target; x is (N, C, …)."""
+    """Return the loss and the weight of each target; x is (N, C, …)."""
     known = target != ignored
     safe = np.where(known, target, 0)
     picked = np.take_along_axis(x, np.expand_dims(safe, 1), axis=1).squeeze(1)

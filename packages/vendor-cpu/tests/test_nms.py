@@ -1,4 +1,4 @@
-"""Non-maximum suppression of upright and turned boxes."""
+"""Tests of non-maximum suppression of axis-aligned and rotated boxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def boxes(count: int, seed: int) -> Array:
     return np.concatenate([corner, corner + size], 1).astype(np.float64)
 
 
-def turned(count: int, seed: int) -> Array:
+def random_rotated_boxes(count: int, seed: int) -> Array:
     random = np.random.default_rng(seed)
     place = random.uniform(0, 20, (count, 2))
     size, angle = random.uniform(4, 15, (count, 2)), random.uniform(-3, 3, (count, 1))
@@ -55,7 +55,7 @@ def test_bad_arguments_are_told(vendor: Vendor) -> None:
         vendor.op.Nms(vendor.tensor(np.zeros((4, 5))), vendor.tensor(np.zeros(4)), 0.5)
     with pytest.raises(OperatorError):
         vendor.op.Nms(out_like(vendor, (4, 4), "float16"), out_like(vendor, (4,), "float16"), 0.5)
-    turned_boxes = vendor.tensor(turned(2, 7))
+    turned_boxes = vendor.tensor(random_rotated_boxes(2, 7))
     with pytest.raises(OperatorError, match="index 2 at position 1 is out of range"):
         vendor.op.NmsRotatedMmcv(
             turned_boxes, vendor.tensor(np.zeros(2)), vendor.tensor(np.array([0, 2])),

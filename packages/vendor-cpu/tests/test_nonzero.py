@@ -1,4 +1,4 @@
-"""Elements that are chosen by what they are, whose number the data decides."""
+"""Tests of operators that select elements by value, with data-dependent output sizes."""
 
 from __future__ import annotations
 

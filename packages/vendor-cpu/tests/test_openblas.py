@@ -1,4 +1,4 @@
-"""Products by OpenBLAS, which is played by a library that writes down what it is asked for."""
+"""Tests of products by OpenBLAS, with a fake library that records its calls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ void scipy_cblas_dgemm(int, int a_side, int b_side, int m, int n, int k, double 
 }
 """
 
-# Multiplies by a host of so many threads, and prints how often the library was asked.
+# Multiplies on a host with the given number of threads, and prints the number of library calls.
 CHILD = """
 import itertools, json, sys
 import numpy as np
@@ -138,7 +138,8 @@ def openblas(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def multiplied(
     openblas: Path, dtype: str, core: str, threads: int = THREADS, use: str = ""
 ) -> tuple[dict[tuple[int, ...], set[int]], int]:
-    """How often the library was asked for products of each shape, and for how many threads.
+    """Return the number of library calls for products of each shape, and for each number of
+    threads.
 
     The products themselves are compared with numpy's.
     """
@@ -167,7 +168,7 @@ def test_the_hosts_threads_share_a_product_and_it_has_none_of_its_own(
     assert threads == 1
     assert counts[1, 129, 161, 257] == {THREADS}
     assert counts[1, 70, 90, 80] == {THREADS}
-    # As many matrices as threads, or many: each is left whole.
+    # As many matrices as threads, or more: each is computed by one thread.
     assert counts[5, 40, 40, 40] == {5} and counts[41, 40, 40, 40] == {41}
     assert counts[3, 40, 40, 40] == {3}, "too small to be divided"
 
@@ -178,7 +179,7 @@ def test_one_thread_has_a_product_to_itself(openblas: Path) -> None:
 
 
 def test_kernels_for_an_older_processor_do_not_stand_in_for_wider_ones(openblas: Path) -> None:
-    """OpenBLAS takes the kernels of another one where it does not know the processor."""
+    """OpenBLAS uses the kernels of another processor if it does not know this one."""
     with load_vendor(support.tested_library()) as vendor:
         wide = "x86-64-v4" in vendor.choices.identity()
     counts, _ = multiplied(openblas, "float64", "Haswell")

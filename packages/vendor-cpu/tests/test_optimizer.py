@@ -1,4 +1,4 @@
-"""Steps of optimisers."""
+"""Tests of optimizer steps."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_adam_steps(vendor: Vendor, dtype: str, layout: str, name: str, amsgrad:
             p, g, m, v, top if amsgrad else None, LR, BETA1, BETA2, EPS, DECAY, 3, amsgrad
         )
     updated = (p, m, v, top) if amsgrad else (p, m, v)
-    # The float parameters of the scalar forms are float32 however precise the tensors are.
+    # The float parameters of the scalar forms are float32, even for wider tensors.
     loose = dtype == "float64" and name != "FusedAdamW"
     for tensor, reference in zip(updated, want, strict=False):
         if loose:
@@ -85,7 +85,8 @@ def test_fused_adam_maximises_on_request(vendor: Vendor) -> None:
 
 
 def test_fused_adam_takes_many_parameters(vendor: Vendor) -> None:
-    """More than go together, of several dtypes, sizes and layouts, each with its own step."""
+    """More parameters than fit into one launch, of several dtypes, sizes and layouts, each with its
+    own step."""
     count, sizes = 60, ((5, 7), (0, 3), (1, 1), (90, 100))
     lists: list[list[Any]] = [[], [], [], []]
     steps, wanted = [], []

@@ -1,4 +1,4 @@
-"""Orthogonal polynomials, whose degrees are a tensor."""
+"""Tests of orthogonal polynomials, whose degrees are given by a tensor."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def value(vendor: Vendor, name: str, x: Any, n: Any) -> Any:
 
 @pytest.mark.parametrize("name", CHEBYSHEV)
 def test_closed_forms_go_on_as_the_recurrence_does(vendor: Vendor, name: str) -> None:
-    """p[n + 1] = 2 x p[n] - p[n - 1], over the degree from which on angles are used."""
+    """p[n + 1] = 2 x p[n] - p[n - 1], across the degree from which on the closed form is used."""
     x = np.array([-1.02, -1.0, -0.99, -0.3, 0.0, 0.4, 0.99, 1.0, 1.02])
     for n in (63, 64, 65, 66, 200):
         before, at, after = (value(vendor, name, x, n + step) for step in (-1, 0, 1))

@@ -1,4 +1,4 @@
-"""Padding by reflection, by repetition and by a number."""
+"""Tests of reflection, replication and constant padding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The choice of a library by the processor's features."""
+"""Tests of the choice of a library by the processor's features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neighbours in point clouds. Coordinates are multiples of 1/4: distances are exact."""
+"""Tests of neighbors in point clouds. Coordinates are multiples of 1/4, so distances are exact."""
 
 from __future__ import annotations
 

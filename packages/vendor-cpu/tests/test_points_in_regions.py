@@ -1,4 +1,4 @@
-"""Points in polygons and boxes, and the smallest rectangles around points."""
+"""Tests of points in polygons and boxes, and of the smallest rectangles around points."""
 
 from __future__ import annotations
 

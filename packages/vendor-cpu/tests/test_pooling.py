@@ -1,4 +1,4 @@
-"""Pooling whose kind is an argument."""
+"""Tests of pooling with a runtime mode."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_maxima_are_found_again_where_indices_are_absent(vendor: Vendor) -> None
 
 
 def test_a_gradient_gives_back_what_an_average_took(vendor: Vendor) -> None:
-    """With dilation too: the sum of gradients stays, for windows that lie on the plane."""
+    """With dilation too, the sum of gradients is preserved for windows inside the plane."""
     rng = np.random.default_rng(1)
     x, grad = vendor.tensor(rng.random((1, 2, 9, 8))), rng.random((1, 2, 5, 3))
     out = out_like(vendor, (1, 2, 9, 8), "float64")
@@ -89,7 +89,7 @@ def test_a_last_window_reaches_beyond_in_ceil_mode_only(vendor: Vendor) -> None:
 
 @pytest.mark.parametrize("mode", ["max", "avg"])
 def test_windows_that_are_long_take_no_longer(vendor: Vendor, mode: str) -> None:
-    """What lies in the padding is not walked over."""
+    """The loops skip cells in the padding."""
     x, out = out_like(vendor, (1, 1, 4, 4), "float32"), out_like(vendor, (1, 1, 5, 5), "float32")
     long = [1 << 31, 1 << 31] if mode == "max" else [1 << 30, 1 << 30]
     half = [size // 2 for size in long]

@@ -1,4 +1,6 @@
-"""Operands of several dtypes meet in the one that PyTorch's promotion gives, in every operator."""
+"""Tests of type promotion: operands of several dtypes are converted to the dtype of PyTorch's
+promotion, in every operator.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ def category(dtype: str) -> int:
 
 
 def common(a: str, b: str) -> str:
-    """The dtype of torch's table of promotions."""
+    """Return the dtype in torch's table of promotions."""
     if a == b:
         return a
     if a in COMPLEXES or b in COMPLEXES:
@@ -67,7 +69,7 @@ def common(a: str, b: str) -> str:
 
 
 def operands(vendor: Vendor, dtypes: tuple[str, ...], low: float = -3, **where: Any) -> Any:
-    """A tensor of each dtype, and its numbers rounded to the common one."""
+    """Return a tensor of each dtype, and its numbers rounded to the common dtype."""
     wide = dtypes[0]
     for dtype in dtypes[1:]:
         wide = common(wide, dtype)
@@ -112,7 +114,7 @@ OF_INTEGERS = {
 
 @pytest.mark.parametrize("name", [x for x in load() if promotion(x) is not None])
 def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
-    """Calls with several dtypes are declined where the one that they meet in is, and only there."""
+    """Calls with several dtypes are declined only if the promoted dtype is declined."""
     mixed = list(mixed_cases(load()[name]))
     names = {case.name for case in mixed}
     plain = {x.dtype: x for x in cases_of(name) if x.name not in names and x.layout == "contiguous"}
@@ -146,7 +148,7 @@ def test_results_have_the_common_dtype(vendor: Vendor, name: str, pair: tuple[st
         pytest.skip(f"{name} has no {wide}")
     out = out_like(vendor, SHAPE, wide)
     vendor.op[f"diopi{name}"](out, a, b)
-    with np.errstate(invalid="ignore"):  # bools to divide by are 0 too
+    with np.errstate(invalid="ignore"):  # bools as divisors may be 0
         check(out, reference(x, y), OpClass.ELEMENTARY, name)
 
 

@@ -1,4 +1,4 @@
-"""Random numbers: the stream, the positions in it, and the distributions."""
+"""Tests of random numbers: the stream, the positions in it, and the distributions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDE = ("uint16", "uint32", "uint64")
 
 
 def integers(seed: int, offset: int, n: int, low: int, high: int) -> list[int]:
-    """What diopiRandomInp draws from [low, high)."""
+    """Return what diopiRandomInp draws from [low, high)."""
     long = high - low > 1 << 24
     return [low + below(seed, offset, i, high - low, long) for i in range(n)]
 
@@ -107,7 +107,7 @@ def test_normal_numbers_come_in_pairs(vendor: Vendor, dtype: str) -> None:
         u, v = (drawn[0::2] + Exact(0.5)) / 2**32, drawn[1::2] / 2**32
     radius, angle = np.sqrt(-2 * np.log(u)), 2 * Exact(np.pi) * v
     z = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).ravel()[:10]
-    # The angle is rounded to the type before its sine is taken.
+    # The angle is rounded to the type before its sine is computed.
     check(
         out,
         1 + 2 * z,
@@ -176,7 +176,7 @@ def test_random_integers(vendor: Vendor, dtype: str) -> None:
         ("int64", 0, 10**9),
         ("int64", -5, 3 * 2**30 - 5),
         ("int64", -(1 << 62), 1 << 62),
-        # Half of all words are refused.
+        # Half of all words are rejected.
         ("int64", -(1 << 62), (1 << 62) + 1),
         ("int64", -(1 << 63), (1 << 63) - 1),
         ("uint32", 0, (1 << 32) - 1),

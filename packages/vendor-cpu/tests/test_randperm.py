@@ -1,4 +1,4 @@
-"""Permutations: the stream they take, and what they may return."""
+"""Tests of permutations: their use of the random stream, and their possible results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements in another order."""
+"""Tests of rearrangements of elements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_repeat_and_permute(vendor: Vendor, dtype: str, layout: str) -> None:
 
 @pytest.mark.parametrize("repeats", [1 << 62, (1 << 62) + 1, -1])
 def test_repeats_that_cannot_be_counted_are_refused(vendor: Vendor, repeats: int) -> None:
-    """Times 4 elements, they are 0 or 4 in 64 bits."""
+    """The number of elements overflows: times 4, it is 0 or 4 in 64 bits."""
     line = out_like(vendor, (4,), "float32")
     for size in (0, 4):
         with pytest.raises(OperatorError, match=f"{repeats} repeats of 4 elements"):

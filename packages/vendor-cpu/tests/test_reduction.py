@@ -1,4 +1,4 @@
-"""Sums, means, products and extrema."""
+"""Tests of sums, means, products and extrema."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_sum_of_many_elements(vendor: Vendor, shape: tuple[int, ...], dim: int) 
     want = np.sum(x, axis=dim)
     out = out_like(vendor, want.shape, "float32")
     vendor.op.Sum(out, a, (dim,))
-    # Partial sums are kept short: the bound of short ones must hold.
+    # Partial sums are short: the bound of a short sum must hold.
     check(out, want, OpClass.REDUCTION, "Sum", reduction_length=256, magnitude=want)
 
 

@@ -1,4 +1,4 @@
-"""Squared errors, smooth distances and their gradients."""
+"""Tests of squared errors, smooth L1 losses and their gradients."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_smooth_distances(
     a, x = place(vendor, numbers(SHAPE, dtype, 454), dtype, layout)
     b, t = place(vendor, numbers(SHAPE, dtype, 455), dtype)
     g, grad = place(vendor, numbers((), dtype, 456), dtype)
-    assert beta or (x != t).all()  # no slope there
+    assert beta or (x != t).all()  # not differentiable there
     out = out_like(vendor, SHAPE, dtype, layout)
     vendor.op.SmoothL1LossBackward(out, g, a, b, reduction, beta)
     share = SHARES[reduction] * grad

@@ -1,4 +1,4 @@
-"""Regions of feature maps sampled on a grid, along borders and at anchors."""
+"""Tests of regions of feature maps sampled on a grid, along borders and at anchors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_plane_that_slopes_is_pooled_to_the_middle_of_the_bin(vendor: Vendor) 
 
 @pytest.mark.parametrize("clockwise", [False, True])
 def test_directions_turn_by_the_angle_as_given(vendor: Vendor, clockwise: bool) -> None:
-    """A quarter turn is one of four directions: each channel takes from the one before it."""
+    """A quarter turn is one of four orientations: each channel reads from the one before it."""
     planes = np.broadcast_to(np.array([1.0, 2, 3, 4])[None, :, None, None], (1, 4, 3, 3)).copy()
     roi = vendor.tensor(np.array([[0, 1, 1, 1, 1, np.pi / 2]]))
     out = out_like(vendor, (1, 4, 1, 1), "float64")

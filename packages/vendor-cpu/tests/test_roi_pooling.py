@@ -1,4 +1,6 @@
-"""Pooling over regions of feature maps: largest cells, exact means, and means in moved bins."""
+"""Tests of pooling over regions of feature maps: maxima, exact means, and means in bins with
+offsets.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
 
 
 def slope() -> np.ndarray:
-    """A plane that rises by 2 for a row and by 3 for a column."""
+    """A plane that rises by 2 per row and by 3 per column."""
     return (np.arange(8.0)[:, None] * 2 + np.arange(8.0) * 3)[None, None]
 
 
@@ -43,7 +45,7 @@ def test_the_mean_of_a_slope_is_that_in_the_middle_of_the_bin(vendor: Vendor) ->
 
 
 def test_corners_of_a_region_on_a_slope_have_its_slopes(vendor: Vendor) -> None:
-    """Moving a corner by 1 moves the middle by a half."""
+    """Moving a corner by 1 moves the center by a half."""
     roi = vendor.tensor(np.array([[0, 0.5, 1, 5, 6]]))
     planes, mean = vendor.tensor(slope()), out_like(vendor, (1, 1, 1, 1), "float64")
     vendor.op.PrroiPoolMmcv(mean, planes, roi, 1, 1, 1.0)

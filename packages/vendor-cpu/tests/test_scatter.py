@@ -1,4 +1,4 @@
-"""Writing to places that index tensors name."""
+"""Tests of writes to positions given by an index tensor."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def scattered(x: Array, dim: int, index: Array, source: Array, reduce: str) -> A
 
 
 def factors(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
-    """Numbers whose products do not come to 0: odd integers, floats around 1 and -1."""
+    """Return numbers whose products do not become 0: odd integers, and floats around 1 and -1."""
     if dtype not in FLOATS:
         return 2 * numbers(shape, dtype, seed) + 1
     signs = np.random.default_rng(seed + 1).choice([-1, 1], shape)
@@ -49,7 +49,7 @@ def factors(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
 def test_scatter_replaces(vendor: Vendor, dtype: str, dim: int, layout: str) -> None:
     a, x = place(vendor, numbers((4, 5, 6), dtype, 301), dtype, layout)
     b, source = place(vendor, numbers((3, 4, 4), dtype, 302), dtype, layout)
-    # No place twice: which write wins is open.
+    # No position twice: it is unspecified which write wins.
     index = np.argsort(np.random.default_rng(303).random((3, 4, 4)), axis=dim)
     i = place(vendor, index, "int64", layout)[0]
     want = scattered(x, dim, index, source, "")

@@ -1,6 +1,7 @@
-"""Calls of every operator with other shapes: what it refuses is left alone, what it takes is right.
+"""Tests of every operator with other shapes: rejected calls write nothing, accepted ones are right.
 
-Around all tensors and between their elements lies noise, whose bytes may neither change nor matter.
+The bytes around all tensors and between their elements are noise, which may neither change nor
+affect results.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from calls import Call, Given, Shape, calls_of
+from calls import Call, Shape, TensorSpec, calls_of
 from diopi_proto import OperatorError, StrayWriteError, Vendor
 from support import Array, guard, operators
 
 
 def other_shapes(shape: Shape) -> Iterator[Shape]:
-    """The shape with a dimension of another size, without one, and with one more."""
+    """Yield the shape with another size of a dimension, without a dimension, and with one more."""
     for d, size in enumerate(shape):
         for other in {0, 1, size + 1} - {size}:
             yield (*shape[:d], other, *shape[d + 1 :])
@@ -32,7 +33,7 @@ def other_shapes(shape: Shape) -> Iterator[Shape]:
 
 
 def with_one_changed(call: Call) -> Iterator[Call]:
-    """One tensor of another shape, absent, or laid out otherwise."""
+    """Yield the call with one tensor of another shape, absent, or with other strides."""
     for name, position, tensor in call.tensors():
         parameter = call.operator.parameter(name)
         if parameter.nullable if position is None else parameter.nullable_entries:
@@ -42,18 +43,18 @@ def with_one_changed(call: Call) -> Iterator[Call]:
                 yield call.with_tensor(name, position, replace(tensor, layout=layout))
         for shape in other_shapes(tensor.shape):
             if tensor.csr and len(shape) != 2:
-                continue  # there is no such tensor
+                continue  # the tensor is absent
             values = None if tensor.values is None else 0
             changed = replace(tensor, shape=shape, values=values)
             yield call.with_tensor(name, position, changed)
 
 
 LONG = 67
-"""Longer than a vector of any dtype, and no multiple of one."""
+"""Longer than a vector of any dtype, and not a multiple of one."""
 
 
 def with_all_changed(call: Call) -> Iterator[Call]:
-    """Every dimension of one size gets another, in all tensors."""
+    """Yield calls in which every dimension of one size gets another size, in all tensors."""
     sizes = {size for _, _, tensor in call.tensors() for size in tensor.shape}
     for old in sorted(sizes):
         for new in (0, 1, LONG):
@@ -76,7 +77,7 @@ def with_all_changed(call: Call) -> Iterator[Call]:
 
 
 def enlarged(shape: Shape, old: int, new: int) -> bool:
-    """Whether it becomes so large that a test takes long."""
+    """Return True if the shape would make the test slow."""
     return math.prod(new if size == old else size for size in shape) > 10_000
 
 
@@ -90,8 +91,8 @@ MANY_TO_ONE = {
     "diopiIndexSelectBackward": "grad",
     "diopiSortBackward": "grad_output",
 }
-"""Operators that say nothing of which value stays where several go to one place, or in which order
-several are added up there: all are equal."""
+"""Operators that leave the winner or the order of several writes to a position unspecified: their
+values are equal."""
 
 
 def settled(call: Call) -> Call:
@@ -108,10 +109,10 @@ def variants(call: Call) -> Iterator[Call]:
 
 
 def describe(call: Call) -> str:
-    """The call in one line, with shapes for tensors."""
+    """Return the call in one line, with shapes for tensors."""
 
     def one(value: object) -> str:
-        if isinstance(value, Given):
+        if isinstance(value, TensorSpec):
             layout = "" if value.layout == "dense" else f" {value.layout}"
             return f"{value.dtype}{list(value.shape)}{layout}"
         return f"[{', '.join(map(one, value))}]" if isinstance(value, list) else repr(value)
@@ -124,7 +125,7 @@ KEPT = {
     "diopiDropout": ("train", {"mask None"}),
     "diopiDropoutInp": ("train", {"mask None"}),
 }
-"""Outputs that are left alone where an argument is false."""
+"""Outputs that are not written if an argument is false."""
 
 WORKSPACE = {
     "diopiCarafeMmcv": {"routput None", "rmasks None"},
@@ -132,10 +133,10 @@ WORKSPACE = {
         f"{name} None" for name in ("rtop_grad", "rbottom_grad_hs", "rbottom_grad", "rmask_grad")
     },
 }
-"""Outputs whose contents the contract leaves open."""
+"""Outputs whose contents the contract leaves undefined."""
 
 
-def kept(call: Call) -> set[str]:
+def unwritten_outputs(call: Call) -> set[str]:
     if call.operator.name in WORKSPACE:
         return WORKSPACE[call.operator.name]
     argument, outputs = KEPT.get(call.operator.name, ("", set()))
@@ -143,7 +144,7 @@ def kept(call: Call) -> set[str]:
 
 
 @pytest.mark.parametrize("name", operators())
-def test_other_shapes_are_refused_or_computed(vendor: Vendor, name: str) -> None:
+def test_other_shapes_are_rejected_or_computed(vendor: Vendor, name: str) -> None:
     taken = 0
     for call in calls_of(name):
         for changed in variants(settled(call)):
@@ -151,16 +152,18 @@ def test_other_shapes_are_refused_or_computed(vendor: Vendor, name: str) -> None
             try:
                 first = changed.results(vendor, garbage=1)
             except OperatorError:
-                continue  # and the guard has seen that nothing was written
+                continue  # and the guard has checked that nothing was written
             except StrayWriteError as error:
                 pytest.fail(f"{error}: {describe(changed)}")
-            # Whatever is around the tensors, and was in the outputs before.
+            # Independent of the bytes around the tensors and of the initial contents of outputs.
             guard(vendor, salt=77)
             second = changed.results(vendor, garbage=2)
             taken += 1
-            for key in first.keys() - kept(changed):
+            for key in first.keys() - unwritten_outputs(changed):
                 same = first[key].tobytes() == second[key].tobytes()
-                assert same, f"{key} holds what was there before, or beside: {describe(changed)}"
+                assert same, (
+                    f"{key} depends on its initial contents or surroundings: {describe(changed)}"
+                )
     assert taken > 0
 
 
@@ -191,11 +194,11 @@ def test_huge_dimensions_of_nothing_cost_nothing(vendor: Vendor, name: str) -> N
 
 @pytest.mark.parametrize("name", sorted(KEPT))
 def test_outputs_that_are_not_written_stay_as_they_are(vendor: Vendor, name: str) -> None:
-    calls = [call for call in calls_of(name) if kept(call)]
+    calls = [call for call in calls_of(name) if unwritten_outputs(call)]
     assert calls
     for call in calls:
         found = {key for key, array in call.results(vendor).items() if untouched(call, key, array)}
-        assert found == kept(call)
+        assert found == unwritten_outputs(call)
 
 
 def untouched(call: Call, key: str, array: Array) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from diopi_proto import Vendor
 from functions import Step, check_step
-from support import INTS, LAYOUTS, NUMBERS, laid_out, numbers, out_like
+from support import INTS, LAYOUTS, NUMBERS, numbers, out_like, with_layout
 
 STEPS = {
     "Neg": Step(np.negative, NUMBERS),
@@ -35,5 +35,5 @@ def test_abs_of_the_smallest_integer_wraps(vendor: Vendor, dtype: str) -> None:
 def test_transposed_matrix_in_tiles(vendor: Vendor) -> None:
     source = numbers((130, 97), "float32", 6).astype(np.float32)
     out = out_like(vendor, (130, 97), "float32")
-    vendor.op.Neg(out, vendor.tensor(laid_out(source, "transposed")))
+    vendor.op.Neg(out, vendor.tensor(with_layout(source, "transposed")))
     assert np.array_equal(out.numpy(), -source)

@@ -1,4 +1,4 @@
-"""Softmax, its logarithm and their gradients."""
+"""Tests of softmax, log-softmax and their gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorting, and the first k in order."""
+"""Tests of sorting and top-k."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from support import FLOATS, LAYOUTS, NUMBERS, REALS, Array, check, numbers, out_
 
 
 def order_of(x: Array, axis: int, descending: bool) -> Array:
-    """What a stable sort gives; NaN is the largest, and -0 equals 0."""
+    """Return the order of a stable sort; NaN is the largest, and -0 equals 0."""
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")
-    # Ranks of distinct values, negated: equal elements stay in their order.
+    # Negated ranks of distinct values: equal elements keep their order.
     _, rank = np.unique(x, return_inverse=True, equal_nan=True)
     return np.argsort(-rank.reshape(x.shape), axis=axis, kind="stable")
 
 
 def few_values(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
-    """Many ties, NaN and both zeros among floats."""
+    """Return elements with many ties, including NaN and both zeros for floats."""
     source = np.round(numbers(shape, dtype, seed, -9, 9))
     if dtype in FLOATS and source.size:
         flat = source.reshape(-1)
@@ -83,7 +83,7 @@ def test_topk(vendor: Vendor, dtype: str, k: int, largest: bool, layout: str) ->
         if not is_sorted:
             found = np.sort(found, axis=1)
             order = np.sort(order, axis=1)
-        # Of equal elements at the edge, the first ones are taken.
+        # At the boundary, the first of equal elements are selected.
         assert np.array_equal(found, order)
         if is_sorted:
             check(values, np.take_along_axis(x, order, 1), OpClass.EXACT, "Topk")
@@ -102,7 +102,7 @@ def test_topk_of_long_rows(vendor: Vendor, dtype: str, k: int) -> None:
     a, x = place(vendor, few_values((2, 3001), dtype, 97), dtype)
     values, where = out_like(vendor, (2, k), dtype), out_like(vendor, (2, k), "int64")
     vendor.op.Topk(values, where, a, k, 1, True, True)
-    # Of equal elements at the edge, the first ones are taken, in any order.
+    # At the boundary, the first of equal elements are selected, in any order.
     want = order_of(x, 1, True)[:, :k]
     assert np.array_equal(np.sort(where.numpy()), np.sort(want))
     check(values, np.take_along_axis(x, want, 1), OpClass.EXACT, "Topk")

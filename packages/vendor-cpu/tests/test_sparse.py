@@ -68,7 +68,7 @@ def test_bad_rows_and_columns_are_told(
 
 
 class Unchecked(Tensor):
-    """A tensor whose layout this host does not check, as DIOPI's hosts check none."""
+    """A tensor whose layout this host does not check, like DIOPI's own hosts."""
 
     def __init__(self, tensor: Tensor, *, is_sparse: bool) -> None:
         super().__init__(tensor.storage, tensor.dtype, tensor.shape, tensor.strides)

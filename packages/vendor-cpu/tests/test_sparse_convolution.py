@@ -1,4 +1,4 @@
-"""Convolution and pooling of sparse voxels."""
+"""Tests of convolution and pooling of sparse voxels."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_both_orders_of_the_list_are_read(vendor: Vendor) -> None:
 
 def test_the_middle_of_a_submanifold_is_not_read(vendor: Vendor) -> None:
     pairs = np.array([[[0, -1], [1, -1]], [[99, 99], [99, 99]]], np.int32)
-    # Cells of 2 and 3; the second maps every row to itself.
+    # Cells with factors 2 and 3; the second one maps every row to itself.
     assert convolved(vendor, pairs, [1, 2], _subM=1).tolist() == [[3], [32]]
 
 

@@ -1,4 +1,4 @@
-"""The error function, functions of the normal distribution, and entropies."""
+"""Tests of the error function, functions of the normal distribution, and entropies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ erf = np.vectorize(math.erf, otypes=[np.longdouble])
 
 
 def precise_erf(x: Any) -> Any:
-    """2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, whose terms have one sign."""
+    """Return erf as 2/√π e^(-x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, whose terms have the same sign."""
     x = np.asarray(x, np.longdouble)
     term = total = x
     for n in range(1, 80):
@@ -28,14 +28,14 @@ def precise_erf(x: Any) -> Any:
 
 
 def erfinv(y: Any) -> Any:
-    """By Newton's method, from 0: erf is concave on either side of it."""
+    """Return erfinv by Newton's method, starting at 0: erf is concave on either side of it."""
     y = np.asarray(y, np.longdouble)
     x = np.zeros_like(y)
     slope = 2 / np.sqrt(4 * np.arctan(np.longdouble(1)))
     for _ in range(40):
         step = (y - precise_erf(x)) / (slope * np.exp(-x * x))
         x = x + step
-        # What is left is the square of the step.
+        # The remaining error is the square of the step.
         if (np.abs(step) < 1e-11).all():
             break
     return x
@@ -77,7 +77,7 @@ def test_inverse_error_function_near_its_ends(vendor: Vendor) -> None:
     x = 1 - np.ldexp(1.0, -np.arange(2, 53))
     out = out_like(vendor, x.shape, "float64")
     vendor.op.Erfinv(out, vendor.tensor(x))
-    # A step of Newton's method on erfc, which is well conditioned there, tells how far it is off.
+    # A step of Newton's method on erfc, which is well conditioned there, gives the error.
     got = out.numpy().astype(np.longdouble)
     missed = np.vectorize(math.erfc)(out.numpy()) - (1 - x).astype(np.longdouble)
     want = got + missed * np.exp(got * got) * np.sqrt(np.arctan(np.longdouble(1)))
@@ -90,13 +90,13 @@ def test_normal_distribution_and_its_inverse(vendor: Vendor) -> None:
     log, back = (out_like(vendor, x.shape, "float64") for _ in range(2))
     vendor.op.dlopLogNdtr(log, vendor.tensor(x))
     vendor.op.dlopNdtri(back, vendor.tensor(np.exp(log.numpy())))
-    # What a rounding of the probability is worth, which is most near 1.
+    # The effect of rounding the probability, which is largest near 1.
     slope = np.exp(x * x / 2 + log.numpy()) * np.sqrt(2 * np.pi)
     assert (np.abs(back.numpy() - x) <= 1e-14 * (np.abs(log.numpy()) * slope + slope + 40)).all()
 
 
 def test_erfinv_of_float32_is_right_to_a_few_units(vendor: Vendor) -> None:
-    """Against the double form, all along the line and where 1 is near."""
+    """Compared with the double form, over the whole range and near 1."""
     y = np.concatenate(
         [
             np.linspace(-1, 1, 200_001)[1:-1],

@@ -24,7 +24,7 @@ def test_std(vendor: Vendor, dtype: str, dims: tuple[int, ...] | None, layout: s
 
 @pytest.mark.parametrize(("shape", "dim"), [((30_000,), 0), ((3000, 40), 0), ((40, 9000), 1)])
 def test_std_far_from_zero(vendor: Vendor, shape: tuple[int, ...], dim: int) -> None:
-    # The variance is lost in the squares of such elements: deviations must come first.
+    # The variance of such elements would cancel in a sum of squares: deviations must come first.
     a, x = place(vendor, numbers(shape, "float32", 102) + 10_000, "float32")
     want = np.std(x, axis=dim, ddof=1)
     out = out_like(vendor, want.shape, "float32")
@@ -50,7 +50,7 @@ def test_std_of_too_few_elements(vendor: Vendor) -> None:
 def test_std_of_what_overflows_in_sums_alone(
     vendor: Vendor, shape: tuple[int, ...], dim: int, step: float
 ) -> None:
-    """Sums of such elements, and squares of their deviations, are too large for their dtype."""
+    """Sums of such elements, and squares of their deviations, overflow their dtype."""
     x = np.full(shape, 1e38, np.float32)
     x[tuple(slice(None, None, 2) if at == dim else slice(None) for at in range(x.ndim))] -= step
     want = np.std(x.astype(np.float64), axis=dim, ddof=1)

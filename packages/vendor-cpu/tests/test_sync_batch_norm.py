@@ -1,4 +1,4 @@
-"""The steps of batch normalization over several processes."""
+"""Tests of the steps of batch normalization over several processes."""
 
 from __future__ import annotations
 

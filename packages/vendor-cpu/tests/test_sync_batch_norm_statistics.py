@@ -1,4 +1,4 @@
-"""The statistics of batch normalization that processes exchange."""
+"""Tests of the statistics of batch normalization that processes exchange."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_two_processes_have_the_statistics_of_all(vendor: Vendor) -> None:
     means, inverses = (vendor.tensor(np.stack([x[k] for x in both[:2]])) for k in range(2))
     mean, invstd = (out_like(vendor, (3,), "float64") for _ in range(2))
     counts = vendor.tensor(np.array([10, 25]))
-    # The least number that float32 and float64 have alike.
+    # A number that float32 and float64 represent alike.
     eps = float(np.float32(1e-5))
     vendor.op.BatchNormGatherStatsWithCounts(
         mean, invstd, vendor.tensor(whole), means, inverses, None, None, 0.1, eps, counts

@@ -1,4 +1,4 @@
-"""Functions of three operands."""
+"""Tests of functions of three operands."""
 
 from __future__ import annotations
 

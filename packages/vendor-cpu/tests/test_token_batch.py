@@ -1,4 +1,4 @@
-"""The batch of a language-model server."""
+"""Tests of the batches of a language-model server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The next token of a language model."""
+"""Tests of next-token selection of a language model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
 
 
 def sampling(vendor: Vendor, logits: Array, **given: Any) -> dict[str, Any]:
-    """Arguments of a draw for each row of logits."""
+    """Return the arguments of a draw for each row of logits."""
     batch, vocabulary = logits.shape
     return {
         "output_ids": out_like(vendor, (1, batch), "int64"),

@@ -79,7 +79,8 @@ def test_angle_of_points(vendor: Vendor, dtype: str, layout: str) -> None:
 def test_error_of_angles_over_the_whole_range(vendor: Vendor) -> None:
     random = np.random.default_rng(79)
     bits = random.integers(0, 1 << 32, (2, 1_000_000), dtype=np.uint64).astype(np.uint32)
-    # Half of the points are near to each other in size, where the angle is neither 0 nor π/2.
+    # Half of the points have coordinates of similar magnitude, where the angle is neither 0 nor
+    # π/2.
     bits[1, ::2] = (bits[0, ::2] & 0x7F800000) | (bits[1, ::2] & 0x807FFFFF)
     y, x = bits.view(np.float32)
     finite = np.isfinite(x) & np.isfinite(y)

@@ -1,4 +1,4 @@
-"""Triangles of matrices."""
+"""Tests of triangles of matrices."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support import LAYOUTS, REALS, check, numbers, out_like, place
 def test_triangles(vendor: Vendor, dtype: str, diagonal: int, layout: str) -> None:
     a, x = place(vendor, numbers((3, 5, 7), dtype, 148), dtype, layout)
     out = out_like(vendor, (3, 5, 7), dtype, layout)
-    nearest = min(max(diagonal, -9), 9)  # NumPy counts from it
+    nearest = min(max(diagonal, -9), 9)  # the range that NumPy accepts
     vendor.op.Tril(out, a, diagonal)
     check(out, np.tril(x, nearest), OpClass.EXACT, "Tril")
     vendor.op.Triu(out, a, diagonal)

@@ -1,4 +1,4 @@
-"""Windows of lines and of images."""
+"""Tests of sliding windows over lines and images."""
 
 from __future__ import annotations
 

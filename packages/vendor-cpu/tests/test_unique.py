@@ -1,4 +1,4 @@
-"""Distinct values and slices."""
+"""Tests of distinct values and slices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Upsampling, filtering and downsampling of images in one operator."""
+"""Tests of upsampling, filtering and downsampling of images in one operator."""
 
 from __future__ import annotations
 

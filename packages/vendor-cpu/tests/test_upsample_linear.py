@@ -1,4 +1,4 @@
-"""Resizing by interpolation, and its gradient."""
+"""Tests of resizing by interpolation, and of its gradient."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def position(o: int, size: int, outputs: int, align: bool) -> np.longdouble:
 
 
 def keys(distance: np.longdouble) -> np.longdouble:
-    """The kernel of cubic convolution with the parameter -3/4, which is 0 from 2 on."""
+    """Return the kernel of cubic convolution with the parameter -3/4, which is 0 from 2 on."""
     d, a = abs(distance), Exact(-0.75)
     if d <= 1:
         return (a + 2) * d**3 - (a + 3) * d**2 + 1
@@ -36,9 +36,9 @@ def tent(distance: np.longdouble) -> np.longdouble:
 
 
 def smooth_matrix(size: int, outputs: int, align: bool, cubic: bool) -> tuple[Array, Array]:
-    """[outputs, inputs]: weights of the cells, and how large they are.
+    """Return [outputs, inputs]: the weights of the cells, and their magnitudes.
 
-    Beyond the edges the last cell goes on, so that it may have weights of both signs.
+    Beyond the edges the last cell is repeated, so its weight may have terms of both signs.
     """
     result, sizes = np.zeros((2, outputs, size), Exact)
     for o in range(outputs):
@@ -107,7 +107,7 @@ def test_many_cells_are_shared_among_threads(vendor: Vendor, sizes: Sizes, layou
     lead = (2, 20)
     a, x = place_image(vendor, numbers((*lead, *sizes[0]), "float32", 476), "float32", layout)
     g, grad = place_image(vendor, numbers((*lead, *sizes[1]), "float32", 477), "float32", layout)
-    # In float64, which is wide enough here and much faster.
+    # In float64, which is accurate enough here and much faster.
     narrow, slopes = x.astype(np.float64), grad.astype(np.float64)
     for mode in ("bilinear", "bicubic"):
         matrices, scales = (

@@ -1,4 +1,4 @@
-"""Resizing by repetition, and its gradient."""
+"""Tests of nearest-neighbor resizing, and of its gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support import FLOATS, REALS, Array, Exact, check, numbers, out_like
 
 
 def nearest_matrix(size: int, outputs: int) -> Array:
-    """[outputs, inputs]: 1 where the output repeats the cell."""
+    """Return [outputs, inputs]: 1 if the output copies the cell."""
     result = np.zeros((outputs, size), Exact)
     for o in range(outputs):
         result[o, o * size // outputs] = 1

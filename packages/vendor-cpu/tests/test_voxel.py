@@ -1,4 +1,4 @@
-"""Point clouds as voxels, and pooling over the points of boxes."""
+"""Tests of voxelization, and of pooling over the points of boxes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def grid(vendor: Vendor, side: float = 1, low: float = 0, high: float = 4) -> tu
 
 
 def test_many_points_of_many_voxels_keep_their_order(vendor: Vendor) -> None:
-    """So many that they are sorted in pieces, and that threads share them."""
+    """Enough points to be sorted in pieces and shared by threads."""
     random = np.random.default_rng(5)
     points = random.uniform(0, 4, (20000, 4)).astype(np.float32)
     outputs = [

@@ -1,4 +1,4 @@
-"""Choices by a mask."""
+"""Tests of selection by a mask."""
 
 from __future__ import annotations
 

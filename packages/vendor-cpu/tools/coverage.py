@@ -1,8 +1,8 @@
-"""Which lines of this vendor and of its kernels the conformance suite runs.
+"""Line coverage of this vendor and its kernels by the conformance suite.
 
-The library is compiled with gcov's counters and the suite is run on it; each instance of a template
-counts for its line. Prints the files that are covered least and the total, writes all of it as
-JSON, and fails below --least. Needs g++ and its gcov; options it does not know go to the suite.
+Compiles the library with gcov's counters and runs the suite on it; each instance of a template
+counts for its line. Prints the least covered files and the total, writes everything as JSON, and
+fails below --least. Needs g++ and its gcov; unknown options are passed to the suite.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from instrumented import ROOT, VENDOR, build
 from dl_kernels import include_dir
 
 OBJECTS = ROOT / "build/coverage"
-# Not optimised: the compiler neither merges lines nor drops them.
+# Not optimized: the compiler neither merges lines nor drops them.
 FLAGS = ("--coverage", "-O0", "-fprofile-update=atomic")
 SHOWN = 25
 KERNELS = OBJECTS / "kernels"
-"""Where kernels are kept that the suite compiles."""
+"""Cache of the kernels that the suite compiles."""
 PRODUCTS = ("Mm", "Bmm", "Matmul", "Addmm", "Baddbmm*", "Linear*", "Conv*")
 """Operators that libraries compute."""
 
@@ -35,7 +35,7 @@ Lines = dict[int, int]
 
 
 def lines_of(counters: Path) -> dict[str, Lines]:
-    """How often each line of each source ran, by the counters of one unit."""
+    """Return how often each line of each source ran, by the counters of one unit."""
     compiler = os.environ.get("CXX", "g++").split()[-1]
     gcov = compiler.replace("g++", "gcov") if "g++" in compiler else "gcov"
     command = [gcov, "--json-format", "--stdout", str(counters)]
@@ -50,12 +50,13 @@ def lines_of(counters: Path) -> dict[str, Lines]:
 
 
 def ours() -> dict[Path, str]:
-    """The folders whose sources count, and what each is called."""
+    """Return the folders whose sources count, with their names."""
     return {Path(include_dir()).resolve(): "dl-kernels", (VENDOR / "csrc").resolve(): "vendor-cpu"}
 
 
 def libraries() -> dict[str, str]:
-    """Those that this vendor finds where it is installed, and a copy elsewhere does not."""
+    """Return the libraries that this vendor finds where it is installed, but not as a copy
+    elsewhere."""
     packages = Path(sysconfig.get_path("purelib"))
     places = {
         "DL_CPU_ONEDNN": Path(sys.prefix) / "lib/libdnnl.so.3",
@@ -65,7 +66,7 @@ def libraries() -> dict[str, str]:
 
 
 def collect() -> dict[str, Lines]:
-    """The counts of all units together, by source."""
+    """Return the counts of all units together, by source."""
     total: dict[str, Lines] = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for found in pool.map(lines_of, sorted(OBJECTS.rglob("*.gcda"))):
@@ -90,7 +91,7 @@ def main() -> int:
     shutil.rmtree(KERNELS, ignore_errors=True)
     suite = [sys.executable, "-m", "dl_conformance", "--library", str(library), *rest]
     own = [part for name in PRODUCTS for part in ("--fname", name)]
-    # Where libraries compute the products, its own kernels run in a second run.
+    # If libraries compute the products, the vendor's own kernels are covered by a second run.
     for chosen, given in (([], libraries()), (own, {})):
         off = {"DL_CPU_ONEDNN": "off", "DL_CPU_OPENBLAS": "off"}
         environment = {**os.environ, **off, **given, "DL_CPU_KERNEL_CACHE": str(KERNELS)}

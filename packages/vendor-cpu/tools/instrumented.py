@@ -1,4 +1,4 @@
-"""The library of this vendor, compiled for this processor with a compiler's instruments."""
+"""Build of this vendor's library for this processor with compiler instrumentation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KIT = ROOT / "packages/vendor-kit/include"
 
 
 def build(folder: Path, flags: Sequence[str], link_flags: Sequence[str]) -> Path:
-    """Compile it into a folder, and return its path."""
+    """Compile the library into a folder, and return its path."""
     level = (levels_here() or ["v2"])[0]
     native = level == "native"
     name = level if native else f"x86-64-{level}"

@@ -1,9 +1,9 @@
-"""Run a tenth of the conformance suite and the numeric tests on a library that watches itself.
+"""Run a tenth of the conformance suite and the numeric tests on an instrumented library.
 
-AddressSanitizer sees accesses outside of every tensor and every block that a kernel allocates,
-UndefinedBehaviorSanitizer what C++ leaves undefined. What either finds is reported where it
-happens and fails the run, and so do sanitizers that overlook three planted mistakes. Needs g++ and
-its sanitizers; options go to pytest.
+AddressSanitizer detects accesses outside tensors and blocks that a kernel allocates,
+UndefinedBehaviorSanitizer undefined behavior. Findings are reported where they happen and fail the
+run, as do sanitizers that miss three planted errors. Needs g++ and its sanitizers; options are
+passed to pytest.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tools.sanitizers import (
 OBJECTS = ROOT / "build/sanitize"
 
 SAMPLE = "10/1"
-"""Of the conformance suite."""
+"""Sample of the conformance suite."""
 OWN = ("test_diopi_impl.py", "test_libraries.py", "test_library.py", "test_plugin.py")
 """Tests of how libraries are built and found."""
 
@@ -31,7 +31,7 @@ OWN = ("test_diopi_impl.py", "test_libraries.py", "test_library.py", "test_plugi
 def main() -> int:
     check_that_mistakes_are_noticed(OBJECTS)
     library = str(build(OBJECTS, FLAGS, [SANITIZERS]))
-    # A worker of the suite that a sanitizer ends is a case that failed.
+    # A worker of the suite that a sanitizer ends counts as a failed case.
     ended = {"UBSAN_OPTIONS": f"{UNDEFINED}:halt_on_error=1"}
     chosen = ("--library", library, "--unguarded", "--sample", SAMPLE)
     failed, reports = run([sys.executable, "-m", "dl_conformance", *chosen], ended)
@@ -39,7 +39,7 @@ def main() -> int:
     given = {"DL_TEST_LIBRARY": library, "DL_TEST_UNGUARDED": "1"}
     tests = VENDOR / "tests"
     ignored = [f"--ignore={tests / name}" for name in OWN]
-    # Sanitizers write to the process's own standard error, which pytest must leave alone.
+    # Sanitizers write to the process's own standard error, which pytest must not capture.
     command = [sys.executable, "-m", "pytest", "--capture=sys", str(tests), *ignored]
     code, reports = run([*command, *sys.argv[1:]], given)
     print(reports)

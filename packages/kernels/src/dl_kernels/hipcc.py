@@ -69,8 +69,8 @@ def find_hipcc(environ: Mapping[str, str] = os.environ) -> Hipcc:
     if not command:
         raise HipccError(
             "hipcc, AMD's compiler, is not installed: install ROCm, and put its hipcc into PATH "
-            "or its folder into ROCM_PATH (on Debian: apt-get install --no-install-recommends hipcc "
-            "libamdhip64-dev rocm-device-libs)"
+            "or its folder into ROCM_PATH (on Debian: apt-get install --no-install-recommends "
+            "hipcc libamdhip64-dev rocm-device-libs)"
         )
     # Otherwise hipcc would call nvcc if that is installed.
     command = ["env", "HIP_PLATFORM=amd", *command]

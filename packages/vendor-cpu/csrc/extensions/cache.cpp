@@ -25,7 +25,7 @@ constexpr char kMagic[] = "dl kernel cache 1\n";
 constexpr size_t kDigest = 64;
 constexpr off_t kLargest = off_t{1} << 30;
 constexpr time_t kDay = 86400;
-constexpr char kWayOut[] = "; DL_CPU_KERNEL_CACHE names another folder, or says off";
+constexpr char kRemedy[] = "; name another folder in DL_CPU_KERNEL_CACHE, or set it to off";
 constexpr double kWaitSeconds = 30;
 constexpr double kSilentSeconds = 2;
 constexpr auto kLookAgain = std::chrono::milliseconds(20);
@@ -57,14 +57,15 @@ double wait_seconds() {
   return !text.empty() && *end == '\0' && value >= 0 && value <= 86400 ? value : kWaitSeconds;
 }
 
-// Why a file or folder is not this user's alone, as the end of a sentence; empty if it is.
-std::string why_not_ours(const struct stat& status) {
+// Return why a file or folder is not private to this user, as the end of a sentence; empty if it is
+// private.
+std::string why_not_private(const struct stat& status) {
   if (status.st_uid != geteuid()) return "belongs to user " + std::to_string(status.st_uid);
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "can be written to by others";
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) return "is writable by others";
   return {};
 }
 
-// A list of texts as one, and back; false where it is none.
+// Serialize a list of texts, and parse it; parsing returns false for invalid bytes.
 void append(std::string& bytes, std::string_view text) {
   bytes += std::to_string(text.size()) + ':';
   bytes += text;
@@ -90,11 +91,11 @@ std::string digest_of(const std::string& key, std::string_view payload) {
   return hexadecimal(sum.finish());
 }
 
-// The parts of a file, if it is whole; else why not.
+// The parts of a complete file, or the reason why it is invalid.
 struct Parsed {
   std::string damage;
-  bool current = true;  // the files that it was made from are as they were
-  Kept kept;
+  bool current = true;  // the files that it was compiled from are unchanged
+  CachedKernel kernel;
 };
 Parsed parse(const std::string& key, const std::string& file) {
   Parsed parsed;
@@ -106,9 +107,9 @@ Parsed parse(const std::string& key, const std::string& file) {
   }
   std::string_view payload = all.substr(kStart + kDigest);
   std::string count, path, identity;
-  if (all.substr(kStart, kDigest) != digest_of(key, payload) || !take(payload, parsed.kept.code) ||
-      !take(payload, parsed.kept.log)) {
-    parsed.damage = "was changed since it was written";
+  if (all.substr(kStart, kDigest) != digest_of(key, payload) ||
+      !take(payload, parsed.kernel.code) || !take(payload, parsed.kernel.log)) {
+    parsed.damage = "has changed since it was written";
     return parsed;
   }
   while (take(payload, path) && take(payload, identity))
@@ -116,7 +117,7 @@ Parsed parse(const std::string& key, const std::string& file) {
   return parsed;
 }
 
-// The folder, made where it was not there; empty where there is none that can be used.
+// Return the folder, created if necessary; empty if there is no usable one.
 std::string usable_folder(const std::function<void(const std::string&)>& warn) {
   std::string folder = setting("DL_CPU_KERNEL_CACHE");
   if (folder == "off") return {};
@@ -126,16 +127,16 @@ std::string usable_folder(const std::function<void(const std::string&)>& warn) {
     folder += "/dl/kernels";
   }
   const auto refuse = [&](const std::string& why) {
-    warn("kernels are not kept in " + folder + ": it " + why + kWayOut);
+    warn("kernels are not cached in " + folder + ": it " + why + kRemedy);
     return std::string();
   };
   if (folder[0] != '/') return refuse("is not an absolute path");
-  if (!make_folders(folder)) return refuse("is not a folder, and none can be made there");
+  if (!make_folders(folder)) return refuse("is not a folder, and cannot be created");
   struct stat status;
   if (stat(folder.c_str(), &status) != 0) return refuse("cannot be examined");
-  const std::string why = why_not_ours(status);
+  const std::string why = why_not_private(status);
   if (!why.empty()) return refuse(why);
-  if (!trusted(folder)) return refuse("lies where others can write");
+  if (!trusted(folder)) return refuse("is in a folder that others can write to");
   return folder;
 }
 
@@ -144,20 +145,20 @@ std::string usable_folder(const std::function<void(const std::string&)>& warn) {
 KernelCache::KernelCache(std::function<void(const std::string&)> warn)
     : warn_(std::move(warn)), folder_(usable_folder(warn_)), most_bytes_(most_bytes()) {}
 
-std::optional<Kept> KernelCache::find(const std::string& key,
-                                      const std::function<void(const std::string&)>& warn) const {
+std::optional<CachedKernel> KernelCache::find(
+    const std::string& key, const std::function<void(const std::string&)>& warn) const {
   if (folder_.empty()) return std::nullopt;
   const std::string path = path_of(key);
   const auto refuse = [&](const std::string& why) {
-    warn("the kept kernel " + path + " " + why + ": it is not used");
+    warn("the cached kernel " + path + " " + why + ": it is not used");
     return std::nullopt;
   };
-  // No link, and nobody waits for the writer of a pipe.
+  // Do not follow links, and do not wait for the writer of a pipe.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file) return errno == ENOENT ? std::nullopt : refuse(std::strerror(errno));
   struct stat status;
   if (fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return refuse("is not a file");
-  const std::string why = why_not_ours(status);
+  const std::string why = why_not_private(status);
   if (!why.empty()) return refuse(why);
   if (status.st_size > kLargest) return refuse("is too large");
   const std::optional<std::string> bytes = read_file(file.get());
@@ -165,17 +166,17 @@ std::optional<Kept> KernelCache::find(const std::string& key,
   Parsed parsed = parse(key, *bytes);
   if (!parsed.damage.empty()) return refuse(parsed.damage);
   if (!parsed.current) return std::nullopt;
-  futimens(file.get(), nullptr);  // used now
-  return std::move(parsed.kept);
+  futimens(file.get(), nullptr);  // mark as used now
+  return std::move(parsed.kernel);
 }
 
-void KernelCache::keep(const std::string& key, const Kept& kept,
-                       const std::vector<std::string>& dependencies) const noexcept {
+void KernelCache::store(const std::string& key, const CachedKernel& kernel,
+                        const std::vector<std::string>& dependencies) const noexcept {
   if (folder_.empty()) return;
   try {
     std::string payload;
-    append(payload, kept.code);
-    append(payload, kept.log);
+    append(payload, kernel.code);
+    append(payload, kernel.log);
     for (const std::string& path : dependencies) {
       append(payload, path);
       append(payload, file_identity(path));
@@ -188,8 +189,8 @@ void KernelCache::keep(const std::string& key, const Kept& kept,
       throw FolderError(DL_ERROR, path + " cannot be written: " + std::strerror(errno));
     prune();
   } catch (const FolderError& error) {
-    // It is compiled again the next time.
-    warn_("kernels are not kept in " + folder_ + ": " + error.what() + kWayOut);
+    // The kernel is compiled again next time.
+    warn_("kernels are not cached in " + folder_ + ": " + error.what() + kRemedy);
   } catch (...) {
     // Out of memory: the same, without a message.
   }
@@ -198,7 +199,7 @@ void KernelCache::keep(const std::string& key, const Kept& kept,
 Descriptor KernelCache::lock(const std::string& key,
                              const std::function<void(const std::string&)>& inform) const {
   if (folder_.empty()) return Descriptor();
-  // One file serves many keys and stays.
+  // One lock file serves many keys and is never deleted.
   const std::string path = folder_ + "/lock-" + key.substr(0, 2);
   constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   Descriptor file(open(path.c_str(), kFlags, 0600));
@@ -209,7 +210,7 @@ Descriptor KernelCache::lock(const std::string& key,
   const auto waited = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   };
-  // Processes that begin together often wait for a moment, which is not worth a message.
+  // Processes that start together often wait for a moment, which needs no message.
   bool informed = false;
   while (waited() < seconds) {
     std::this_thread::sleep_for(kLookAgain);
@@ -222,7 +223,7 @@ Descriptor KernelCache::lock(const std::string& key,
            " while it compiles a kernel: waiting up to " + text +
            " seconds for it (DL_CPU_KERNEL_CACHE_WAIT)");
   }
-  inform(path + " is still held: the kernel is compiled without waiting for it any longer");
+  inform(path + " is still locked: the kernel is compiled without waiting any longer");
   return Descriptor();
 }
 
@@ -241,7 +242,7 @@ void KernelCache::prune() const {
     const std::string path = folder_ + "/" + std::string(name);
     struct stat status;
     if (lstat(path.c_str(), &status) != 0) continue;
-    // Left by a process that was killed at its work.
+    // Left by a process that was killed while it compiled.
     if (S_ISDIR(status.st_mode) && starts_with(name, "work-") &&
         status.st_mtim.tv_sec < time(nullptr) - kDay)
       remove_tree(path);
@@ -254,7 +255,7 @@ void KernelCache::prune() const {
     return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec
                                           : a.used.tv_nsec < b.used.tv_nsec;
   });
-  // Some more than needed, so that not every compilation has to.
+  // Free some more than needed, so that not every compilation has to.
   for (const File& file : files) {
     if (bytes <= most_bytes_ / 4 * 3) return;
     if (unlink(file.path.c_str()) == 0) bytes -= file.bytes;

@@ -1,9 +1,10 @@
-// Compiled kernels that are kept for later processes: one file each, by what it was made from.
+// On-disk cache of compiled kernels: one file each, named by a hash of everything that determines
+// it.
 //
-// The folder belongs to this user alone. A file is read through a descriptor whose owner and
-// rights were looked at, and counts only if it is whole and was made for this key; what was read is
-// what is loaded. Processes may use it at once: files come by renaming, and one of them compiles
-// while the others wait.
+// The folder is private to this user. A file is read through a descriptor whose owner and
+// permissions have been checked, and is valid only if it is complete and belongs to the key;
+// exactly the bytes that were read are loaded. Several processes may use the cache at once: files
+// are renamed into place, and one process compiles while the others wait.
 #ifndef DL_CPU_EXTENSIONS_CACHE_H_
 #define DL_CPU_EXTENSIONS_CACHE_H_
 
@@ -16,32 +17,33 @@
 
 namespace dl::cpu {
 
-struct Kept {
+struct CachedKernel {
   std::string code;
   std::string log;
 };
 
 class KernelCache {
  public:
-  // DL_CPU_KERNEL_CACHE names the folder, by an absolute path; "off" is none. By default it is
-  // dl/kernels in the user's cache. `warn` receives the reason why it cannot be used or written.
+  // DL_CPU_KERNEL_CACHE is the absolute path of the folder; "off" disables the cache. The default
+  // is dl/kernels in the user's cache folder. `warn` receives the reason if it cannot be used or
+  // written.
   explicit KernelCache(std::function<void(const std::string&)> warn);
 
   // Empty without a cache.
   const std::string& folder() const { return folder_; }
 
-  // What was kept under the key, if the files that it was made from are as they were. `warn` is
-  // told of a file that is there and must not be used.
-  std::optional<Kept> find(const std::string& key,
-                           const std::function<void(const std::string&)>& warn) const;
-  // Keeps it, and forgets what was not used for longest where all is too much
-  // (DL_CPU_KERNEL_CACHE_MB, 512 by default). A cache that cannot be written is done without, with
-  // a warning.
-  void keep(const std::string& key, const Kept& kept,
-            const std::vector<std::string>& dependencies) const noexcept;
-  // One process or thread at a time has this for a key; where the file system knows no locks, all.
-  // Waits for the one that has it up to DL_CPU_KERNEL_CACHE_WAIT seconds (30 by default), and goes
-  // on without the lock then. `inform` receives a message about a long wait.
+  // Return the kernel cached under the key if the files that it was compiled from are unchanged.
+  // `warn` is called for an existing file that must not be used.
+  std::optional<CachedKernel> find(const std::string& key,
+                                   const std::function<void(const std::string&)>& warn) const;
+  // Store a kernel, and delete the least recently used ones if the cache is too large
+  // (DL_CPU_KERNEL_CACHE_MB, default: 512). If the cache cannot be written, warn and continue
+  // without it.
+  void store(const std::string& key, const CachedKernel& kernel,
+             const std::vector<std::string>& dependencies) const noexcept;
+  // Lock a key for one process or thread at a time; without effect if the file system does not
+  // support locks. Waits for the holder up to DL_CPU_KERNEL_CACHE_WAIT seconds (default: 30), then
+  // continues without the lock. `inform` receives a message about a long wait.
   Descriptor lock(const std::string& key,
                   const std::function<void(const std::string&)>& inform) const;
 

@@ -27,10 +27,10 @@ std::string text_of(const char (&field)[kSize]) {
 choices::Entry entry_of(const dl_choice_entry_t& given, uint64_t number) {
   choices::Point point;
   if (!choices::parse_point(text_of(given.key.point), &point))
-    refuse(number, "has the choice point '" + text_of(given.key.point) + "', which is not there");
+    refuse(number, "has the choice point '" + text_of(given.key.point) + "', which is unknown");
   choices::Entry entry{choices::Key(point), {}};
   if (given.key.count > DL_CHOICE_MOST_VALUES)
-    refuse(number, "has " + std::to_string(given.key.count) + " values, more than a key has");
+    refuse(number, "has " + std::to_string(given.key.count) + " values, more than a key can hold");
   for (uint64_t i = 0; i < given.key.count; ++i) entry.key.add(given.key.values[i]);
   if (!choices::parse(point, text_of(given.choice), &entry.choice))
     refuse(number, "chooses '" + text_of(given.choice) + "' at '" + text_of(given.key.point) +

@@ -29,14 +29,15 @@ bool is_program(const std::string& path) {
          access(path.c_str(), X_OK) == 0;
 }
 
-// The first of that name in a folder of PATH, whether it is trusted or not; empty: none.
+// Return the first program of that name in a folder of PATH, trusted or not; empty if there is
+// none.
 std::string in_path(const std::string& name) {
   std::string_view rest = setting("PATH");
   while (!rest.empty()) {
     const size_t end = std::min(rest.find(':'), rest.size());
     const std::string folder(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
-    // The current folder is nobody's choice.
+    // Skip relative folders: the current folder was not chosen by the user.
     if (!folder.empty() && folder[0] == '/' && is_program(folder + "/" + name))
       return folder + "/" + name;
   }
@@ -45,22 +46,23 @@ std::string in_path(const std::string& name) {
 
 Compiler judged(const std::string& path) {
   if (trusted(path)) return {path, {}};
-  return {{}, path + " lies where others can write; DL_CPU_CXX names another compiler"};
+  return {{},
+          path + " is in a folder that others can write to; name another compiler in DL_CPU_CXX"};
 }
 
 bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-// What -f, -m, -W and -std= may be made of: no folder, no list of further options.
+// Return true for -f, -m, -W and -std= options that name no folder and no list of further options.
 bool is_plain(std::string_view option) {
   constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+=-";
   return option.find_first_not_of(kLetters) == std::string_view::npos;
 }
 
-// The -f options that say what code is made, each with all that begin like it. Among the others are
-// some that write files, load plugins, or hand options on, such as -fcompare-debug=.
+// Prefixes of the -f options that affect code generation. Other -f options may write files, load
+// plugins, or pass options on, such as -fcompare-debug=.
 bool chooses_code(std::string_view name) {
   constexpr std::string_view kAllowed[] = {"PIC",
                                            "align-",
@@ -116,8 +118,8 @@ bool chooses_code(std::string_view name) {
                      [&](std::string_view start) { return starts_with(name, start); });
 }
 
-// Options that say what code is made, and nothing else: none that writes a file, runs a program,
-// loads a plugin or reads a file that others could have written.
+// Return true for options that only affect code generation: none that writes a file, runs a
+// program, loads a plugin, or reads a file that others could have written.
 bool is_allowed(std::string_view option) {
   if (option.find('\n') != std::string_view::npos) return false;
   if (starts_with(option, "-I")) return option.size() > 2 && trusted(std::string(option.substr(2)));
@@ -131,7 +133,7 @@ bool is_allowed(std::string_view option) {
   return starts_with(option, "-W") || starts_with(option, "-O") || option == "-g";
 }
 
-// A path below a folder, with nothing that leads out of it.
+// Return true for a relative path that stays below its folder.
 bool is_header_name(const std::string& name) {
   if (name.empty() || name[0] == '/' || name.size() > 200) return false;
   constexpr std::string_view kLetters =
@@ -159,7 +161,7 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
     text.replace(at, from.size(), to);
 }
 
-// The files of a rule of make, apart from those in `folder`.
+// Return the prerequisites of a make rule, except those in `folder`.
 std::vector<std::string> files_of_rule(const std::string& rule, const std::string& folder) {
   std::vector<std::string> files;
   std::string file;
@@ -185,7 +187,7 @@ std::vector<std::string> files_of_rule(const std::string& rule, const std::strin
   return files;
 }
 
-// "file.cpp:3:17:void add(...)\t48\tstatic" as "add 48", line by line.
+// Convert "file.cpp:3:17:void add(...)\t48\tstatic" to "add 48", line by line.
 std::string usage_by_name(const std::string& report) {
   std::string lines;
   std::string_view rest = report;
@@ -210,45 +212,46 @@ std::vector<std::string> architecture_options() {
   return options;
 }
 
-// Return true if a compiler that failed could not write its files.
-bool has_no_room(const std::string& said) {
-  // As strerror names ENOSPC, EDQUOT, EROFS and EFBIG in the compiler's locale, which is C.
+// Return true if a failed compiler could not write its files.
+bool is_out_of_space(const std::string& output) {
+  // Texts of strerror for ENOSPC, EDQUOT, EROFS and EFBIG in the compiler's locale, which is C.
   constexpr std::string_view kCauses[] = {"No space left on device", "Disk quota exceeded",
                                           "Read-only file system", "File too large"};
-  return std::any_of(std::begin(kCauses), std::end(kCauses),
-                     [&](std::string_view cause) { return said.find(cause) != std::string::npos; });
+  return std::any_of(std::begin(kCauses), std::end(kCauses), [&](std::string_view cause) {
+    return output.find(cause) != std::string::npos;
+  });
 }
 
-// The compiler's processes for one source, one after the other.
+// Runs the compiler's processes for one source, one after the other.
 class Run {
  public:
   Run(const Source& source, const std::string& folder)
       : source_(source), folder_(folder), end_(Clock::now() + Seconds(source.seconds)) {}
 
-  // Throws Error unless it ends well, in time.
+  // Throws Error unless the process succeeds in time.
   void operator()(const std::vector<std::string>& words) {
     const std::vector<std::string> environment = {std::string("PATH=") + setting("PATH"),
                                                   std::string("HOME=") + setting("HOME"),
                                                   "TMPDIR=" + folder_, "LC_ALL=C.UTF-8"};
     const double left = std::max(0.0, Seconds(end_ - Clock::now()).count());
     Finished finished = run_program(words, environment, left);
-    replace_all(finished.said, folder_ + "/", "");
-    said_ += finished.said;
+    replace_all(finished.output, folder_ + "/", "");
+    output_ += finished.output;
     if (!finished.in_time) {
       char text[80];
       std::snprintf(text, sizeof text, "the compiler was stopped after %g seconds",
                     source_.seconds);
-      throw kit::Error(DL_ERROR, text, nullptr, said_);
+      throw kit::Error(DL_ERROR, text, nullptr, output_);
     }
     if (finished.good) return;
-    if (has_no_room(said_))
-      throw FolderError(DL_ERROR, "the compiler cannot write", nullptr, said_);
-    for (const std::string& word : words) said_ += (&word == &words.front() ? "\n" : " ") + word;
-    replace_all(said_, folder_ + "/", "");
-    throw kit::Error(DL_INVALID_ARGUMENT, source_.name + " does not compile", nullptr, said_);
+    if (is_out_of_space(output_))
+      throw FolderError(DL_ERROR, "the compiler cannot write", nullptr, output_);
+    for (const std::string& word : words) output_ += (&word == &words.front() ? "\n" : " ") + word;
+    replace_all(output_, folder_ + "/", "");
+    throw kit::Error(DL_INVALID_ARGUMENT, source_.name + " does not compile", nullptr, output_);
   }
 
-  const std::string& said() const { return said_; }
+  const std::string& output() const { return output_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -257,20 +260,21 @@ class Run {
   const Source& source_;
   const std::string& folder_;
   const std::chrono::time_point<Clock, Seconds> end_;
-  std::string said_;
+  std::string output_;
 };
 
 }  // namespace
 
 Compiler find_compiler() {
   const std::string chosen = setting("DL_CPU_CXX");
-  if (chosen == "off") return {{}, "DL_CPU_CXX=off turns the compiler off; unset it"};
+  if (chosen == "off") return {{}, "DL_CPU_CXX=off disables the compiler; unset it"};
   if (!chosen.empty()) {
     const std::string path = chosen.find('/') == std::string::npos ? in_path(chosen) : chosen;
     if (!path.empty() && is_program(path)) return judged(path);
-    return {{},
-            "DL_CPU_CXX=" + chosen.substr(0, 80) +
-                " is neither a program with an absolute path nor one of PATH; correct or unset it"};
+    return {
+        {},
+        "DL_CPU_CXX=" + chosen.substr(0, 80) +
+            " is neither an absolute path of a program nor a program in PATH; correct or unset it"};
   }
   for (const char* name : {"c++", "g++", "clang++"}) {
     const std::string path = in_path(name);
@@ -283,15 +287,14 @@ Compiler find_compiler() {
 
 Source::Source(const dl_kernel_source_t* source) : seconds(kSeconds) {
   if (!DL_HAS_FIELD(source, dl_kernel_source_t, text))
-    throw kit::Error(DL_INVALID_ARGUMENT, "the source's struct is too short to hold a text");
+    throw kit::Error(DL_INVALID_ARGUMENT, "the source's struct is too short; set its struct_size");
   if (const std::string language = text_of(source->language, "the language"); language != "c++")
     throw kit::Error(DL_INVALID_ARGUMENT, "language '" + language +
                                               "' is unknown; this vendor compiles "
                                               "c++");
   name = text_of(source->name, "the name");
   if (!is_header_name(name) || name.find('/') != std::string::npos)
-    throw kit::Error(DL_INVALID_ARGUMENT,
-                     "'" + name + "' is not the name of a file without a folder");
+    throw kit::Error(DL_INVALID_ARGUMENT, "'" + name + "' is not a file name without a folder");
   if (name.find('.') == std::string::npos) name += ".cpp";
   text = text_of(source->text, "the text");
   if (DL_HAS_FIELD(source, dl_kernel_source_t, option_count)) {
@@ -302,8 +305,9 @@ Source::Source(const dl_kernel_source_t* source) : seconds(kSeconds) {
         throw kit::Error(
             DL_INVALID_ARGUMENT,
             "option '" + options.back() +
-                "' is refused: allowed are -D, -U, -O, -std=, -g, -W, -m and -f that say "
-                "what code is made, and -I of a folder that others cannot write to");
+                "' is rejected: allowed are -D, -U, -O, -std=, -g, -W, those -m and -f options "
+                "that "
+                "select generated code, and -I of a folder that others cannot write to");
     }
   }
   if (DL_HAS_FIELD(source, dl_kernel_source_t, header_count)) {
@@ -320,9 +324,9 @@ Source::Source(const dl_kernel_source_t* source) : seconds(kSeconds) {
   }
   if (DL_HAS_FIELD(source, dl_kernel_source_t, seconds)) {
     if (!(source->seconds >= 0 && source->seconds <= 86400))
-      throw kit::Error(
-          DL_INVALID_ARGUMENT,
-          std::to_string(source->seconds) + " seconds for the compiler are not from 0 to 86400");
+      throw kit::Error(DL_INVALID_ARGUMENT,
+                       std::to_string(source->seconds) +
+                           " is not a timeout of 0 to 86400 seconds for the compiler");
     if (source->seconds > 0) seconds = source->seconds;
   }
 }
@@ -359,22 +363,22 @@ Compiled compile_in(const Compiler& compiler, const Source& source, const std::s
   Run run(source, folder.path());
   run(words);
   run({compiler.path, "-shared", object, "-o", library});
-  std::optional<std::string> made = read_file(library);
-  if (!made || made->empty())
-    throw kit::Error(DL_ERROR, "the compiler made no library", nullptr, run.said());
-  return {std::move(*made), run.said(), files_of_rule(read_file(rule).value_or(""), root),
+  std::optional<std::string> created = read_file(library);
+  if (!created || created->empty())
+    throw kit::Error(DL_ERROR, "the compiler created no library", nullptr, run.output());
+  return {std::move(*created), run.output(), files_of_rule(read_file(rule).value_or(""), root),
           usage_by_name(read_file(root + "kernel.su").value_or(""))};
 }
 
 }  // namespace
 
 Compiled compile(const Compiler& compiler, const Source& source,
-                 const std::vector<std::string>& workplaces) {
+                 const std::vector<std::string>& work_folders) {
   for (size_t i = 0;; ++i) {
     try {
-      return compile_in(compiler, source, workplaces[i]);
+      return compile_in(compiler, source, work_folders[i]);
     } catch (const FolderError&) {
-      if (i + 1 == workplaces.size()) throw;
+      if (i + 1 == work_folders.size()) throw;
     }
   }
 }

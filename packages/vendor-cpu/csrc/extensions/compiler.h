@@ -1,4 +1,4 @@
-// The machine's C++ compiler, and what the kernel extension asks of it.
+// The host's C++ compiler, and its use by the kernel extension.
 #ifndef DL_CPU_EXTENSIONS_COMPILER_H_
 #define DL_CPU_EXTENSIONS_COMPILER_H_
 
@@ -10,17 +10,17 @@
 
 namespace dl::cpu {
 
-// DL_CPU_CXX names it, by a path or as a program of PATH; "off" is none. Else it is the first of
-// c++, g++ and clang++ in PATH. One that others could have put there is none.
+// DL_CPU_CXX names it, by a path or as a program in PATH; "off" disables it. The default is the
+// first of c++, g++ and clang++ in PATH. A program that others could have placed there is not used.
 struct Compiler {
-  std::string path;         // empty: there is none
-  std::string unavailable;  // why, with the way out
+  std::string path;         // empty if unavailable
+  std::string unavailable;  // reason and remedy
 };
 Compiler find_compiler();
 
-// A source as this vendor takes it, checked.
+// A checked source, in the form that this vendor supports.
 struct Source {
-  // Throws Error for what the compiler must not be given.
+  // Throws Error for options and names that must not be passed to the compiler.
   explicit Source(const dl_kernel_source_t* source);
 
   std::string name;
@@ -31,19 +31,19 @@ struct Source {
 };
 
 struct Compiled {
-  std::string library;                    // the file
+  std::string library;                    // contents of the file
   std::string log;                        // warnings
-  std::vector<std::string> dependencies;  // files that the source included, of others
-  std::string stack_usage;                // lines of a function's name and bytes
+  std::vector<std::string> dependencies;  // other files that the source includes
+  std::string stack_usage;                // lines of a function's name and its stack bytes
 };
 
-// What distinguishes one compilation from another, apart from the source.
+// Return everything that distinguishes one compilation from another, apart from the source.
 std::string compilation_identity(const Compiler& compiler);
 
-// Compiles in a new folder in the first of the workplaces that has room for it. Throws Error, with
-// the log.
+// Compile in a temporary folder, in the first of the work folders with enough space. Throws Error
+// with the log.
 Compiled compile(const Compiler& compiler, const Source& source,
-                 const std::vector<std::string>& workplaces);
+                 const std::vector<std::string>& work_folders);
 
 }  // namespace dl::cpu
 

@@ -1,4 +1,4 @@
-// The constants extension (dl/constants.h) over what library/ keeps.
+// The constants extension (dl/constants.h) over the packed constants of library/.
 #include "dl/constants.h"
 
 #include "dl/kit/extension.h"
@@ -18,7 +18,7 @@ dl_status_t* declare(dl_vendor_t* vendor, int32_t device, const void* memory,
   return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
     if (memory == nullptr || bytes == 0)
       throw kit::Error(DL_INVALID_ARGUMENT,
-                       "a constant of " + text_of(memory, bytes) + " is no memory");
+                       "a constant of " + text_of(memory, bytes) + " is empty or at NULL");
     constants::declare(memory, bytes);
   });
 }
@@ -28,7 +28,7 @@ dl_status_t* forget(dl_vendor_t* vendor, int32_t device, const void* memory,
   return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
     if (!constants::forget(memory, bytes))
       throw kit::Error(DL_INVALID_ARGUMENT, "a constant of " + text_of(memory, bytes) +
-                                                " was not declared, or is forgotten already");
+                                                " was not declared, or has been forgotten");
   });
 }
 

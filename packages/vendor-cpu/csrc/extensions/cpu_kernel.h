@@ -1,4 +1,5 @@
-// What a kernel for the CPU includes as "dl_cpu_kernel.h": the extension puts it beside the source.
+// The header that kernels for the CPU include as "dl_cpu_kernel.h": the extension places it next to
+// the source.
 #ifndef DL_CPU_EXTENSIONS_CPU_KERNEL_H_
 #define DL_CPU_EXTENSIONS_CPU_KERNEL_H_
 
@@ -6,7 +7,7 @@
 
 namespace dl::cpu {
 
-// As the text below has it.
+// The same struct as in the text below.
 struct CpuBlock {
   uint32_t index[3];
   uint32_t grid[3];
@@ -19,7 +20,7 @@ struct CpuBlock {
 
 using CpuKernel = void (*)(const CpuBlock* block, const void* const* arguments);
 
-// Stands before the name of a function in the name of a variable that says how it is called.
+// Prefix of the variable that marks a function as a kernel and gives its calling convention.
 inline constexpr char kCpuKernelMark[] = "dl_cpu_kernel_";
 inline constexpr uint32_t kCpuKernelConvention = 1;
 
@@ -46,11 +47,11 @@ inline constexpr char kCpuKernelHeader[] = R"(// Kernels for the CPU vendor of d
 #include <string>
 
 struct dl_cpu_block {
-  uint32_t index[3];  // of this block
-  uint32_t grid[3];   // blocks
-  uint32_t block[3];  // threads of a block
+  uint32_t index[3];  // index of this block
+  uint32_t grid[3];   // number of blocks
+  uint32_t block[3];  // threads per block
   uint32_t reserved;
-  void* shared;  // of this block alone, 64-byte aligned, with undefined contents
+  void* shared;  // private to this block, 64-byte aligned, uninitialized
   uint64_t shared_bytes;
   uint64_t argument_count;
 };
@@ -60,8 +61,8 @@ struct dl_cpu_block {
                           ", which the launch did not pass");
 }
 
-// Argument `index` of the launch, which must have been passed as a T. The launch fails where it has
-// no such argument.
+// Return argument `index` of the launch, which must have been passed as a T. The launch fails if it
+// has no such argument.
 template <typename T>
 T dl_cpu_argument(const void* const* arguments, int index) {
   if (arguments[index] == nullptr) dl_cpu_no_argument(index);

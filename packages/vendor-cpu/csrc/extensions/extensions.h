@@ -1,4 +1,4 @@
-// What this vendor offers beyond its table.
+// Extensions of this vendor's table.
 #ifndef DL_CPU_EXTENSIONS_EXTENSIONS_H_
 #define DL_CPU_EXTENSIONS_EXTENSIONS_H_
 

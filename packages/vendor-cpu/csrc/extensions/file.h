@@ -12,13 +12,13 @@
 
 namespace dl::cpu {
 
-// A folder cannot be written to: it is read-only, full, or belongs to another user.
+// A folder is not writable: it is read-only, full, or belongs to another user.
 class FolderError : public kit::Error {
  public:
   using kit::Error::Error;
 };
 
-// An open descriptor, closed with it.
+// An open file descriptor, closed by the destructor.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -45,10 +45,10 @@ class Descriptor {
   int number_;
 };
 
-// A folder of this user alone, removed with all that is in it.
+// A folder private to this user, removed with its contents by the destructor.
 class TemporaryFolder {
  public:
-  // Makes it in `parent`. Throws FolderError.
+  // Create it in `parent`. Throws FolderError.
   explicit TemporaryFolder(const std::string& parent);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
@@ -60,23 +60,23 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// Removes a folder and all that is in it, as far as it can.
+// Remove a folder and its contents, as far as permissions allow.
 void remove_tree(const std::string& path);
 
-// The path of the library that this code is in.
+// Return the path of the library that contains this code.
 const std::string& own_library();
-// Whether nobody else could have put there what is at an absolute path (dl/trust.hpp).
+// Return true if no other user could have placed the file at an absolute path (dl/trust.hpp).
 bool trusted(const std::string& path);
 
-// Nothing, where there is no such file, or it cannot be read.
+// Return nothing if the file does not exist or cannot be read.
 std::optional<std::string> read_file(int descriptor);
 std::optional<std::string> read_file(const std::string& path);
-// Writes a new file that this user alone can read. Throws FolderError.
+// Create a file that only this user can read. Throws FolderError.
 void write_file(const std::string& path, std::string_view bytes);
-// Makes a folder and those above it, for this user alone; whether it is there now.
+// Create a folder and its parents for this user alone; return true if it exists now.
 bool make_folders(const std::string& path);
 
-// What changes with a file: size, time, number; empty where there is none.
+// Return what identifies a version of a file: size, time, inode; empty if it does not exist.
 std::string file_identity(const std::string& path);
 
 }  // namespace dl::cpu

@@ -1,4 +1,5 @@
-// The kernel extension of the CPU: C++ by the machine's compiler, blocks on the host's threads.
+// The kernel extension of the CPU: C++ compiled by the host's compiler, blocks run on the host's
+// threads.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -19,7 +20,7 @@ namespace {
 constexpr uint64_t kMostShared = uint64_t{64} << 20;
 constexpr uint64_t kMostArguments = 256;
 
-// Copies what the caller's struct has room for.
+// Copy as much as fits into the caller's struct.
 template <class T>
 void fill(T* to, T from) {
   if (!DL_HAS_FIELD(to, T, struct_size))
@@ -41,7 +42,7 @@ void warn(dl_vendor_t* vendor, const std::string& message) {
     host->log(host, DL_LOG_WARNING, message.c_str());
 }
 
-// Why the cache cannot be used is reported once in a process.
+// The reason why the cache cannot be used is reported once per process.
 KernelCache cache_of(dl_vendor_t* vendor) {
   static std::atomic<bool> reported{false};
   return KernelCache([vendor](const std::string& message) {
@@ -71,10 +72,10 @@ struct Code : dl_kernel_code_t {
   std::string bytes_text, log_text;
 };
 
-dl_kernel_code_t* code_of(Kept kept, bool cached) {
+dl_kernel_code_t* code_of(CachedKernel kernel, bool cached) {
   auto code = std::make_unique<Code>();
-  code->bytes_text = std::move(kept.code);
-  code->log_text = std::move(kept.log);
+  code->bytes_text = std::move(kernel.code);
+  code->log_text = std::move(kernel.log);
   code->struct_size = sizeof(dl_kernel_code_t);
   code->bytes = code->bytes_text.data();
   code->size = code->bytes_text.size();
@@ -98,9 +99,9 @@ std::string key_of(const Compiler& compiler, const Source& source) {
   return hexadecimal(sum.finish());
 }
 
-// Folders to compile in, in the order in which they are tried. The cache is the last: where it is
-// read-only or full, kernels are compiled all the same.
-std::vector<std::string> workplaces(const KernelCache& cache) {
+// Return the folders to compile in, in order of preference. The cache is the last: if it is
+// read-only or full, kernels are compiled elsewhere.
+std::vector<std::string> work_folders(const KernelCache& cache) {
   std::vector<std::string> found;
   const char* chosen = std::getenv("TMPDIR");
   for (const std::string& folder :
@@ -110,9 +111,8 @@ std::vector<std::string> workplaces(const KernelCache& cache) {
       found.push_back(folder);
   }
   if (found.empty())
-    throw kit::Error(
-        DL_UNAVAILABLE,
-        "others can write to all folders to compile in; set TMPDIR to one of your own");
+    throw kit::Error(DL_UNAVAILABLE,
+                     "others can write to all temporary folders; set TMPDIR to a private one");
   return found;
 }
 
@@ -125,23 +125,23 @@ dl_status_t* compile(dl_vendor_t* vendor, int32_t device, const dl_kernel_source
     const KernelCache cache = cache_of(vendor);
     const std::string key = key_of(compiler, source);
     const auto refused = [&](const std::string& message) { warn(vendor, message); };
-    if (auto kept = cache.find(key, refused)) {
-      *code = code_of(std::move(*kept), true);
+    if (auto kernel = cache.find(key, refused)) {
+      *code = code_of(std::move(*kernel), true);
       return;
     }
     const Descriptor lock = cache.lock(key, refused);
-    // Another one may have compiled it while this one waited.
+    // Another process may have compiled it while this one waited.
     if (lock) {
-      if (auto kept = cache.find(key, [](const std::string&) {})) {
-        *code = code_of(std::move(*kept), true);
+      if (auto kernel = cache.find(key, [](const std::string&) {})) {
+        *code = code_of(std::move(*kernel), true);
         return;
       }
     }
-    Compiled compiled = dl::cpu::compile(compiler, source, workplaces(cache));
-    Kept made{packed_code(std::move(compiled.library), compiled.stack_usage),
-              std::move(compiled.log)};
-    cache.keep(key, made, compiled.dependencies);
-    *code = code_of(std::move(made), false);
+    Compiled compiled = dl::cpu::compile(compiler, source, work_folders(cache));
+    CachedKernel kernel{packed_code(std::move(compiled.library), compiled.stack_usage),
+                        std::move(compiled.log)};
+    cache.store(key, kernel, compiled.dependencies);
+    *code = code_of(std::move(kernel), false);
   });
 }
 
@@ -178,7 +178,7 @@ dl_status_t* function_properties(dl_vendor_t* vendor, int32_t device, void* func
   return kit::device_slot<Vendor>(vendor, device, [&](Vendor&) {
     const Function& found = function_at(function);
     dl_kernel_function_properties_t all{};
-    // A compiler does not tell the registers of a function, nor what it keeps of them in memory.
+    // Compilers do not report the registers of a function, or how many of them are spilled.
     all.registers = all.spill_bytes = all.constant_bytes = -1;
     all.local_bytes = found.stack_bytes;
     all.max_block_threads = UINT32_MAX;
@@ -187,14 +187,14 @@ dl_status_t* function_properties(dl_vendor_t* vendor, int32_t device, void* func
   });
 }
 
-// One launch, on the threads that run parts of it.
+// One launch, shared by the threads that run parts of it.
 class Launch {
  public:
   Launch(const Function& function, const dl_kernel_launch_t* given) : function_(function) {
     if (!DL_HAS_FIELD(given, dl_kernel_launch_t, argument_count))
       throw kit::Error(DL_INVALID_ARGUMENT, "the launch's struct is too short");
     if (DL_HAS_FIELD(given, dl_kernel_launch_t, flags) && given->flags != 0)
-      throw kit::Error(DL_INVALID_ARGUMENT, "flags of a launch are zero");
+      throw kit::Error(DL_INVALID_ARGUMENT, "the flags of a launch must be 0");
     uint64_t threads = 1;
     for (int d = 0; d < 3; ++d) {
       block_.grid[d] = given->grid[d];
@@ -218,9 +218,8 @@ class Launch {
                        std::to_string(given->argument_count) + " arguments are more than the " +
                            std::to_string(kMostArguments) + " that a launch may have");
     if (given->argument_count > 0 && (given->layout == nullptr || given->arguments == nullptr))
-      throw kit::Error(DL_INVALID_ARGUMENT,
-                       std::to_string(given->argument_count) +
-                           " arguments, but where they are, or their layout, is NULL");
+      throw kit::Error(DL_INVALID_ARGUMENT, std::to_string(given->argument_count) +
+                                                " arguments, but their address or layout is NULL");
     for (uint64_t i = 0; i < given->argument_count; ++i) {
       const dl_kernel_argument_t& argument = given->layout[i];
       if (argument.kind > DL_KERNEL_MEMORY || argument.offset > given->argument_bytes ||
@@ -228,7 +227,7 @@ class Launch {
           (argument.kind == DL_KERNEL_MEMORY && argument.size != sizeof(void*)))
         throw kit::Error(DL_INVALID_ARGUMENT,
                          "argument " + std::to_string(i) +
-                             " does not lie in the packed arguments, or is of an "
+                             " is not within the packed arguments, or is of an "
                              "unknown kind");
       arguments_[i] = static_cast<const char*>(given->arguments) + argument.offset;
     }
@@ -285,7 +284,7 @@ class Launch {
   const Function& function_;
   CpuBlock block_{};
   int64_t blocks_ = 1;
-  const void* arguments_[kMostArguments + 1] = {};  // null from the last one on
+  const void* arguments_[kMostArguments + 1] = {};  // null-terminated
   std::mutex mutex_;
   std::string failure_;
 };

@@ -15,14 +15,14 @@ namespace dl::cpu {
 namespace {
 
 constexpr std::string_view kMagic = "dl cpu kernel 1\n";
-// Behind the trailer: its size in decimal digits, then the magic.
+// After the trailer: its size in decimal digits, then the magic.
 constexpr size_t kDigits = 12;
 
 std::string architecture_line() { return DL_CPU_ISA "\n"; }
 
-// Written anew, and not to be written to again: what is loaded cannot change.
+// Write to a sealed file in memory: once loaded, it cannot change.
 Descriptor sealed(std::string_view bytes) {
-  // Kernels that know the flag may refuse to run code without it; older ones refuse the flag.
+  // Kernels that know the flag may refuse to execute code without it; older ones reject the flag.
   constexpr unsigned kExecutable = 0x10;
   Descriptor file(memfd_create("dl kernel", MFD_CLOEXEC | kExecutable));
   if (!file && errno == EINVAL) file = Descriptor(memfd_create("dl kernel", MFD_CLOEXEC));
@@ -93,7 +93,7 @@ void Module::load(std::string_view library) {
 
 Module::~Module() {
   dlclose(library_);
-  // A library that stays, for one of its threads' variables, keeps its number to itself.
+  // A library that stays loaded because of thread-local variables keeps its descriptor open.
   if (void* still = dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
     dlclose(still);
     file_.release();
@@ -115,7 +115,7 @@ Function& Module::find(const std::string& name) {
                                               "'; one is defined with DL_CPU_KERNEL(name)");
   }
   if (*mark != kCpuKernelConvention)
-    throw kit::Error(DL_INVALID_ARGUMENT, "kernel '" + name + "' was made for another release");
+    throw kit::Error(DL_INVALID_ARGUMENT, "kernel '" + name + "' was compiled for another release");
   Dl_info info{};
   const ElfW(Sym)* symbol = nullptr;
   void* entry = nullptr;

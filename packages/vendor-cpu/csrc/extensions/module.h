@@ -13,32 +13,34 @@
 
 namespace dl::cpu {
 
-// What `compile` returns: a library and, behind it, where the loader does not look, what it was
-// made for and what its functions need.
+// Return the bytes that `compile` returns: a library and, after its end, where the loader does not
+// look, its target and the stack usage of its functions.
 std::string packed_code(std::string library, const std::string& stack_usage);
 
 struct Function {
   std::string name;
   CpuKernel code;
-  int64_t stack_bytes;  // -1: unknown
+  int64_t stack_bytes;  // -1 if unknown
   int64_t code_bytes;
 };
 
 class Module {
  public:
-  // Throws Error for bytes that packed_code did not make, or made for another processor.
+  // Throws Error for bytes that packed_code did not create, or that were compiled for another
+  // processor.
   explicit Module(std::string_view bytes);
   ~Module();
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
-  // The same for the same name, as long as the module lives. Throws Error where there is none.
+  // Return the same function for the same name, as long as the module exists. Throws Error if there
+  // is none.
   Function& find(const std::string& name);
 
  private:
   void load(std::string_view library);
 
-  // Open as long as the library is loaded: the loader knows it by the number.
+  // Open as long as the library is loaded: the loader identifies it by the descriptor.
   Descriptor file_;
   std::string path_;
   void* library_ = nullptr;

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kMostSaid = size_t{1} << 20;
+constexpr size_t kMaxOutput = size_t{1} << 20;
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> all;
@@ -29,7 +29,8 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return all;
 }
 
-// What posix_spawn needs; the program leads a group of its own, so that all of it can be killed.
+// Attributes for posix_spawn; the program leads a process group, so that all its children can be
+// killed.
 class Spawn {
  public:
   explicit Spawn(int output) {
@@ -68,8 +69,8 @@ class Spawn {
   posix_spawnattr_t attributes_;
 };
 
-// Reads until all writers are gone; false where time ran out before.
-bool read_all(int input, Clock::time_point end, std::string& said) {
+// Read until all writers have closed the pipe; return false on timeout.
+bool read_all(int input, Clock::time_point end, std::string& output) {
   char block[1 << 14];
   while (true) {
     const auto left =
@@ -81,7 +82,7 @@ bool read_all(int input, Clock::time_point end, std::string& said) {
     if (count == 0) return true;
     if (count < 0 && errno != EINTR) return true;
     if (count > 0)
-      said.append(block, std::min(static_cast<size_t>(count), kMostSaid - said.size()));
+      output.append(block, std::min(static_cast<size_t>(count), kMaxOutput - output.size()));
   }
 }
 
@@ -98,14 +99,15 @@ Finished run_program(const std::vector<std::string>& words,
   const pid_t process = Spawn(output.get()).start(words, environment);
   output.reset();
   Finished finished{};
-  finished.in_time = read_all(input.get(), end, finished.said);
+  finished.in_time = read_all(input.get(), end, finished.output);
   if (!finished.in_time) kill(-process, SIGKILL);
   int status = 0;
   pid_t ended;
   do {
     ended = waitpid(process, &status, 0);
   } while (ended < 0 && errno == EINTR);
-  // Where this process ignores SIGCHLD, nobody learns the status; what was made must then tell.
+  // If this process ignores SIGCHLD, the exit status is unavailable; the caller then checks the
+  // created files.
   finished.good = ended < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0);
   return finished;
 }

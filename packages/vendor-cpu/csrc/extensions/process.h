@@ -1,4 +1,4 @@
-// Running a program, without a shell, and reading what it says.
+// Runs a program without a shell and captures its output.
 #ifndef DL_CPU_EXTENSIONS_PROCESS_H_
 #define DL_CPU_EXTENSIONS_PROCESS_H_
 
@@ -8,13 +8,13 @@
 namespace dl::cpu {
 
 struct Finished {
-  bool in_time;      // else it was killed, with all that it had started
-  bool good;         // it ended by itself, with status 0
-  std::string said;  // on both outputs; of much, the beginning
+  bool in_time;        // otherwise it was killed, with all its children
+  bool good;           // it exited with status 0
+  std::string output;  // both outputs, truncated
 };
 
-// Runs `words`, the first of which is the program's path, with `environment` and no more, for
-// `seconds` at most. Throws Error where it cannot be started.
+// Run `words`, the first of which is the path of the program, with exactly this `environment` and a
+// timeout of `seconds`. Throws Error if it cannot be started.
 Finished run_program(const std::vector<std::string>& words,
                      const std::vector<std::string>& environment, double seconds);
 

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for names of what is kept and for noticing what was damaged.
+// SHA-256 (FIPS 180-4), for the names of cached files and to detect damaged ones.
 #ifndef DL_CPU_EXTENSIONS_SHA256_H_
 #define DL_CPU_EXTENSIONS_SHA256_H_
 
@@ -13,11 +13,11 @@ class Sha256 {
  public:
   using Digest = std::array<uint8_t, 32>;
 
-  // Adds bytes.
+  // Add bytes.
   void add(std::string_view bytes);
-  // Adds a text and where it ends, so that no two lists of texts are the same bytes.
+  // Add a text and its length, so that different lists of texts have different digests.
   void add_text(std::string_view text);
-  // The digest of all that was added; nothing may be added afterwards.
+  // Return the digest; nothing may be added afterwards.
   Digest finish();
 
  private:

@@ -10,7 +10,7 @@
 namespace dl::cpu::choices {
 namespace {
 
-// Never changed after it was made, so that readers need no lock.
+// Immutable, so that readers need no lock.
 class Table {
  public:
   explicit Table(const std::vector<Entry>& entries) : count_(entries.size()) {
@@ -18,7 +18,7 @@ class Table {
     while (size < 2 * entries.size()) size *= 2;
     slots_.resize(size, -1);
     for (const Entry& entry : entries) {
-      size_t at = place(entry.key);
+      size_t at = slot(entry.key);
       if (slots_[at] >= 0) {
         entries_[static_cast<size_t>(slots_[at])] = entry;
         continue;
@@ -30,14 +30,14 @@ class Table {
   }
 
   const Choice* find(const Key& key) const {
-    const int64_t at = slots_[place(key)];
+    const int64_t at = slots_[slot(key)];
     return at < 0 ? nullptr : &entries_[static_cast<size_t>(at)].choice;
   }
   uint64_t size() const { return count_; }
 
  private:
-  // Where the key is, or would be.
-  size_t place(const Key& key) const {
+  // Return the slot of the key, or the slot where it would be inserted.
+  size_t slot(const Key& key) const {
     const size_t mask = slots_.size() - 1;
     size_t at = key.hash() & mask;
     while (slots_[at] >= 0 && !(entries_[static_cast<size_t>(slots_[at])].key == key))
@@ -70,19 +70,19 @@ std::atomic<bool> recording_now{false};
 std::atomic<const Request*> requested{nullptr};
 std::atomic<uint64_t> hits{0}, misses{0};
 
-// Behind the mutex: everything that is not for the look-up.
+// State protected by the mutex: everything that the look-up does not need.
 struct Rest {
   std::mutex mutex;
   Recording recording;
-  // A reader may still be in a table or a request that was replaced: they stay for good.
+  // Replaced tables and requests are never freed: a reader may still use them.
   std::vector<std::unique_ptr<const Table>> tables;
   std::vector<std::unique_ptr<const Request>> requests;
 };
 
 Rest& rest() {
-  // Operators of threads that outlive main may come here.
-  static Rest* const made = new Rest;
-  return *made;
+  // Never destroyed: operators of threads that outlive main may use it.
+  static Rest* const created = new Rest;
+  return *created;
 }
 
 void update_active() {
@@ -174,18 +174,18 @@ bool parse_point(const std::string& name, Point* point) {
 void install(const std::vector<Entry>& entries) {
   Rest& all = rest();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  const Table* made = nullptr;
-  if (!entries.empty()) made = all.tables.emplace_back(new Table(entries)).get();
-  table.store(made, std::memory_order_release);
+  const Table* created = nullptr;
+  if (!entries.empty()) created = all.tables.emplace_back(new Table(entries)).get();
+  table.store(created, std::memory_order_release);
   update_active();
 }
 
 void request(void (*wanted)(void* self), void* self) {
   Rest& all = rest();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  const Request* made = nullptr;
-  if (wanted != nullptr) made = all.requests.emplace_back(new Request{wanted, self}).get();
-  requested.store(made);
+  const Request* created = nullptr;
+  if (wanted != nullptr) created = all.requests.emplace_back(new Request{wanted, self}).get();
+  requested.store(created);
   update_active();
 }
 

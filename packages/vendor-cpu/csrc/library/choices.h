@@ -1,5 +1,6 @@
-// Which implementation serves a call: the table of the choices extension (dl/choices.h), and the
-// record of what was asked. Without a table, a record or a request nothing here is called.
+// Selection of the implementation that serves a call: the table of the choices extension
+// (dl/choices.h), and the recording of calls. Without a table, a recording or a request, nothing
+// here is called.
 #ifndef DL_CPU_LIBRARY_CHOICES_H_
 #define DL_CPU_LIBRARY_CHOICES_H_
 
@@ -23,7 +24,7 @@ struct Choice {
   bool one_thread = false;
 };
 
-// A call, by all that its time may depend on.
+// A call, described by everything that its time may depend on.
 class Key {
  public:
   static constexpr int kCapacity = 64;
@@ -62,29 +63,29 @@ struct Statistics {
   uint64_t entries, hits, misses;
 };
 
-// True if somebody wants to be asked.
+// True if there is a table, a recording or a request.
 extern std::atomic<bool> active;
 
-// What the table says of a call; kDefault where it says nothing. `candidates` gives the names of
-// what may be chosen, and is called the first time that a key is recorded.
+// Return the table's choice for a call; kDefault if there is none. `candidates` returns the names
+// of the possible choices, and is called the first time that a key is recorded.
 Choice choose(const Key& key, std::string (*candidates)(const void* call), const void* call);
 
-// The choice of a name at a point; false where there is none.
+// Parse the name of a choice at a point; false if it is unknown.
 bool parse(Point point, const std::string& name, Choice* choice);
 bool parse_point(const std::string& name, Point* point);
 
 void install(const std::vector<Entry>& entries);
 void request(void (*wanted)(void* self), void* self);
 void record(uint64_t capacity);
-// False beyond the last one.
+// Return false after the last one.
 bool recorded(uint64_t number, Record* record);
 Statistics statistics();
 
-// Names of candidates with spaces between, each with its single-threaded twin where there are
-// threads to do without.
-class Names {
+// Space-separated names of candidates, each also with a single-threaded variant if there are
+// several threads.
+class CandidateNames {
  public:
-  explicit Names(int64_t threads) : twins_(threads > 1) {}
+  explicit CandidateNames(int64_t threads) : twins_(threads > 1) {}
   void add(const char* name, bool has_twin = true);
   const std::string& text() const { return text_; }
 
@@ -93,7 +94,7 @@ class Names {
   std::string text_;
 };
 
-// For the length of a call, libraries take one thread.
+// For the duration of a call, libraries use one thread.
 class OneThread {
  public:
   explicit OneThread(bool wanted);

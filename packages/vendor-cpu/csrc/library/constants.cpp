@@ -10,29 +10,30 @@
 namespace dl::cpu::constants {
 namespace {
 
-struct KeptKey {
+struct PackedKey {
   onednn::Key key;
   onednn::Argument argument;
   const void* memory;
 
-  bool operator==(const KeptKey& other) const {
+  bool operator==(const PackedKey& other) const {
     return memory == other.memory && argument == other.argument && key == other.key;
   }
 };
 
-struct HashOfKept {
-  size_t operator()(const KeptKey& key) const {
+struct PackedHash {
+  size_t operator()(const PackedKey& key) const {
     return key.key.hash() ^ reinterpret_cast<uintptr_t>(key.memory);
   }
 };
 
-// Of the library's copy in this process, for good: calls may still run while it is unloaded.
+// Registry of the library in this process, never destroyed: calls may still run while it is
+// unloaded.
 struct Registry {
   std::shared_mutex mutex;
-  // How often each range is declared, by where it begins and its size.
+  // Number of declarations of each range, by its beginning and size.
   std::map<std::pair<uintptr_t, uint64_t>, uint64_t> ranges;
-  std::unordered_map<KeptKey, std::shared_ptr<const Kept>, HashOfKept> kept;
-  uint64_t dropped = 0;  // so many times
+  std::unordered_map<PackedKey, std::shared_ptr<const Packed>, PackedHash> kept;
+  uint64_t dropped = 0;  // number of times
 };
 
 Registry& registry() {
@@ -40,8 +41,8 @@ Registry& registry() {
   return *one;
 }
 
-// The range that begins last at or before the memory, which is where it is constant: ranges are
-// those of tensors, and overlap only where they begin together.
+// Find the last range that begins at or before the memory: ranges are those of tensors, and overlap
+// only if they begin at the same address.
 bool is_in(const Registry& all, const void* memory) {
   const auto at = reinterpret_cast<uintptr_t>(memory);
   auto next = all.ranges.upper_bound({at, UINT64_MAX});
@@ -50,9 +51,9 @@ bool is_in(const Registry& all, const void* memory) {
   return at - begin < bytes;
 }
 
-// Frees what was made of a range: who declares or forgets it may know of a write that others who
-// have declared it do not know of yet.
-void drop_kept(Registry& all, uintptr_t begin, uint64_t bytes) {
+// Free the packed constants of a range. Whoever declares or forgets it may know of a write that
+// others who have declared the range do not know of yet.
+void drop_packed(Registry& all, uintptr_t begin, uint64_t bytes) {
   ++all.dropped;
   for (auto each = all.kept.begin(); each != all.kept.end();) {
     const bool inside = reinterpret_cast<uintptr_t>(each->first.memory) - begin < bytes;
@@ -62,15 +63,15 @@ void drop_kept(Registry& all, uintptr_t begin, uint64_t bytes) {
 
 }  // namespace
 
-Kept::Kept(uint64_t size) : data(std::aligned_alloc(64, (size + 63) / 64 * 64)), bytes(size) {}
-Kept::~Kept() { std::free(data); }
+Packed::Packed(uint64_t size) : data(std::aligned_alloc(64, (size + 63) / 64 * 64)), bytes(size) {}
+Packed::~Packed() { std::free(data); }
 
 void declare(const void* memory, uint64_t bytes) {
   Registry& all = registry();
   const std::unique_lock lock(all.mutex);
   const auto begin = reinterpret_cast<uintptr_t>(memory);
   ++all.ranges[{begin, bytes}];
-  drop_kept(all, begin, bytes);
+  drop_packed(all, begin, bytes);
 }
 
 bool forget(const void* memory, uint64_t bytes) {
@@ -80,7 +81,7 @@ bool forget(const void* memory, uint64_t bytes) {
   const auto found = all.ranges.find({begin, bytes});
   if (found == all.ranges.end()) return false;
   if (--found->second == 0) all.ranges.erase(found);
-  drop_kept(all, begin, bytes);
+  drop_packed(all, begin, bytes);
   return true;
 }
 
@@ -91,9 +92,9 @@ bool contains(const void* memory) {
   return is_in(all, memory);
 }
 
-std::shared_ptr<const Kept> kept(const onednn::Key& key, onednn::Argument argument,
-                                 const void* memory, uint64_t bytes,
-                                 const std::function<bool(void*)>& make) {
+std::shared_ptr<const Packed> kept(const onednn::Key& key, onednn::Argument argument,
+                                   const void* memory, uint64_t bytes,
+                                   const std::function<bool(void*)>& make) {
   if (!in_use) return nullptr;
   Registry& all = registry();
   uint64_t dropped = 0;
@@ -104,12 +105,12 @@ std::shared_ptr<const Kept> kept(const onednn::Key& key, onednn::Argument argume
     if (!is_in(all, memory)) return nullptr;
     dropped = all.dropped;
   }
-  auto made = std::make_shared<const Kept>(bytes);
-  if (made->data == nullptr || !make(made->data)) return nullptr;
+  auto created = std::make_shared<const Packed>(bytes);
+  if (created->data == nullptr || !make(created->data)) return nullptr;
   const std::unique_lock lock(all.mutex);
-  // What was dropped meanwhile may have been this; of two threads the first one's is kept.
-  if (dropped == all.dropped) all.kept.emplace(KeptKey{key, argument, memory}, made);
-  return made;
+  // The range may have been dropped meanwhile; of two threads, the first one's result is kept.
+  if (dropped == all.dropped) all.kept.emplace(PackedKey{key, argument, memory}, created);
+  return created;
 }
 
 Statistics statistics() {

@@ -23,7 +23,7 @@ std::string own_path() {
   return dladdr(&inside, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-// Without the last part; empty for what has none.
+// Return the path without its last component; empty if it has none.
 std::string parent(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? "" : path.substr(0, slash);
@@ -33,8 +33,8 @@ std::string name(const std::string& path) { return path.substr(path.rfind('/') +
 
 bool starts_with(const std::string& text, const char* start) { return text.rfind(start, 0) == 0; }
 
-// PREFIX of PREFIX/lib/pythonX.Y/site-packages; empty where packages are elsewhere, as those of
-// `pip install --target` are: what lies above such a folder is not ours.
+// Return PREFIX of PREFIX/lib/pythonX.Y/site-packages; empty if packages are elsewhere, as with
+// `pip install --target`, where the folders above do not belong to the environment.
 std::string prefix_of(const std::string& packages) {
   const std::string python = parent(packages), lib = parent(python);
   const bool usual = (name(packages) == "site-packages" || name(packages) == "dist-packages") &&
@@ -43,8 +43,8 @@ std::string prefix_of(const std::string& packages) {
   return usual ? parent(lib) : "";
 }
 
-// The folders that dlopen searches for a bare name. It would do so itself, in those of
-// LD_LIBRARY_PATH that are relative, too.
+// Return the folders that dlopen searches for a bare name. dlopen itself would also search relative
+// folders of LD_LIBRARY_PATH.
 std::vector<std::string> system_folders(const std::string& own) {
   std::vector<std::string> found;
   void* self = dlopen(own.c_str(), RTLD_LAZY | RTLD_NOLOAD);
@@ -67,37 +67,38 @@ std::vector<std::string> system_folders(const std::string& own) {
 
 }  // namespace
 
-const char* why_not_loaded(const char* path) {
-  // A bare name would be searched for, a relative one is the current folder's.
+const char* why_not_loadable(const char* path) {
+  // dlopen would search for a bare name, and a relative path depends on the current folder.
   if (path[0] != '/') return "is not an absolute path";
   struct stat found{};
-  // Opening a pipe would wait for somebody to write to it.
+  // Opening a pipe would wait for a writer.
   if (stat(path, &found) != 0 || !S_ISREG(found.st_mode) || access(path, R_OK) != 0)
-    return "is not a file that can be read";
-  if (!Installation(parent(own_path())).trusts(path)) return "lies where others can write";
+    return "is not a readable file";
+  if (!Installation(parent(own_path())).trusts(path))
+    return "is in a folder that others can write to";
   return nullptr;
 }
 
-void* open_library(const char* variable, const Places& places, const char* soname) {
+void* open_library(const char* variable, const WheelPaths& paths, const char* soname) {
   const char* chosen = std::getenv(variable);
   if (chosen != nullptr && std::strcmp(chosen, "off") == 0) return nullptr;
   if (chosen != nullptr && chosen[0] != '\0')
-    return why_not_loaded(chosen) == nullptr ? dlopen(chosen, kFlags) : nullptr;
+    return why_not_loadable(chosen) == nullptr ? dlopen(chosen, kFlags) : nullptr;
   const std::string own = own_path();
   const Installation installation(parent(own));
   const auto open = [&](const std::string& path) -> void* {
     return installation.trusts(path) ? dlopen(path.c_str(), kFlags) : nullptr;
   };
-  // Ours is site-packages/dl_vendor_cpu/lib/….
+  // This library is site-packages/dl_vendor_cpu/lib/….
   const std::string packages = parent(parent(parent(own)));
   const std::string prefix = prefix_of(packages);
-  if (!places.beside_us.empty() && !packages.empty()) {
-    if (void* library = open(packages + "/" + places.beside_us)) return library;
+  if (!paths.beside_us.empty() && !packages.empty()) {
+    if (void* library = open(packages + "/" + paths.beside_us)) return library;
   }
-  if (!places.in_prefix.empty() && !prefix.empty()) {
-    if (void* library = open(prefix + "/" + places.in_prefix)) return library;
+  if (!paths.in_prefix.empty() && !prefix.empty()) {
+    if (void* library = open(prefix + "/" + paths.in_prefix)) return library;
   }
-  // One that the process has already does no harm.
+  // A library that the process has loaded already is trusted.
   if (void* library = dlopen(soname, kFlags | RTLD_NOLOAD)) return library;
   for (const std::string& folder : system_folders(own)) {
     if (void* library = open(folder + "/" + soname)) return library;

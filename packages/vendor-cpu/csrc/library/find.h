@@ -1,4 +1,4 @@
-// Where other wheels of the same environment keep their libraries.
+// Discovery of libraries of other wheels in the same environment.
 #ifndef DL_CPU_LIBRARY_FIND_H_
 #define DL_CPU_LIBRARY_FIND_H_
 
@@ -6,20 +6,20 @@
 
 namespace dl::cpu {
 
-// Where wheels put a library: in a folder of their own beside ours in site-packages, or, as data,
-// in the prefix of the environment. Empty: not there.
-struct Places {
+// Paths where wheels install a library: in a folder next to this package in site-packages, or, as
+// data, in the prefix of the environment. Empty: not there.
+struct WheelPaths {
   std::string beside_us;
   std::string in_prefix;
 };
 
-// dlopen of the library that the environment variable `variable` names; "off" gives null. Where it
-// is not set: of the one at its `places`, else of `soname` in the system's folders. What is loaded
-// has an absolute path that dl/trust.hpp trusts; never is it looked for in the current folder.
-void* open_library(const char* variable, const Places& places, const char* soname);
+// Open the library named by the environment variable `variable`; "off" returns null. If it is not
+// set: the one at `paths`, otherwise `soname` in the system's folders. Only absolute paths that
+// dl/trust.hpp trusts are loaded, never from the current folder.
+void* open_library(const char* variable, const WheelPaths& paths, const char* soname);
 
-// What keeps a path that a user names from being loaded, as the end of a sentence; NULL if nothing.
-const char* why_not_loaded(const char* path);
+// Return why a path named by the user cannot be loaded, as the end of a sentence; NULL if it can.
+const char* why_not_loadable(const char* path);
 
 }  // namespace dl::cpu
 

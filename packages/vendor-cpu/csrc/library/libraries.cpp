@@ -9,10 +9,10 @@
 namespace dl::cpu {
 namespace {
 
+using choices::CandidateNames;
 using choices::Choice;
 using choices::Implementation;
 using choices::Key;
-using choices::Names;
 using choices::OneThread;
 using choices::Point;
 using kernels::ConvShape;
@@ -21,18 +21,18 @@ using kernels::Launch;
 using kernels::TensorRef;
 using onednn::Operands;
 
-// A few columns, or rows, of dot products along dense memory, or one of a dense matrix: our kernels
-// read the matrix as fast as memory gives it, which the libraries' general products do not.
+// Return true for a few columns or rows of dot products along dense memory, or of a dense matrix:
+// our kernels read the matrix at memory bandwidth, unlike the libraries' general products.
 bool is_skinny(const GemmCall& call) {
   using Skinny = kernels::detail::SkinnyGemm<float, float, float>;
   constexpr int64_t kMost = std::min<int64_t>(8, kernels::detail::kMostVectors);
   const int64_t most = call.batch == 1 ? kMost : 2;
-  // Of `count` vectors with `rows`: of few short rows each product has too little to add up.
+  // For `count` vectors with `rows`: with few short rows, each product has too few terms.
   const auto is_one = [&](int64_t count, int64_t rows, int64_t along, int64_t across) {
     const bool long_enough = count <= 2 || Skinny::takes(rows, call.k);
     if (count <= most && along == 1) return long_enough;
     if (call.batch > 1 || across != 1) return false;
-    // oneDNN copies a matrix whose rows are a power of two apart.
+    // oneDNN copies a matrix whose row stride is a power of two.
     const bool copied = along >= 512 && (along & (along - 1)) == 0;
     return count == 1 || (copied && count <= 4);
   };
@@ -40,18 +40,17 @@ bool is_skinny(const GemmCall& call) {
          is_one(call.m, call.n, call.b.row, call.b.column);
 }
 
-// oneDNN takes two to three times as long as our kernels where the processor has no instructions
-// for bfloat16.
+// Without bfloat16 instructions, oneDNN takes two to three times as long as our kernels.
 bool is_emulated(diopiDtype_t dtype) {
 #if defined(__x86_64__)
   static const bool has_bfloat16 = __builtin_cpu_supports("avx512bf16") != 0;
 #else
-  constexpr bool has_bfloat16 = true;  // not measured elsewhere
+  constexpr bool has_bfloat16 = true;  // not measured on other processors
 #endif
   return dtype == diopi_dtype_bfloat16 && !has_bfloat16;
 }
 
-// Less is done before a second thread has woken up.
+// Waking a second thread would take longer than the product.
 bool is_for_one_thread(const GemmCall& call) {
   constexpr int64_t kMost = 1 << 17;  // multiplications
   return call.batch * call.m * call.n * call.k <= kMost;
@@ -62,14 +61,14 @@ bool is_ours(const GemmCall& call) {
          (call.dtype == diopi_dtype_float64 && !openblas::uses_wide_registers());
 }
 
-// What oneDNN takes for the right operand: it writes rows.
+// oneDNN writes row-major results; return its right operand.
 kernels::MatrixBatch<const void> right_of(const GemmCall& call) {
   return call.c.column == 1 || call.n == 1 ? call.b : call.a.transposed();
 }
 
-// Whether rows of the right operand share few sets of the first-level cache. oneDNN copies such a
-// matrix first only where the distance of rows is a multiple of 8 KiB, and takes up to twice as
-// long where it is an odd one of 2 or 4 KiB.
+// Return true if rows of the right operand map to few sets of the first-level cache. oneDNN copies
+// such a matrix only if the row stride is a multiple of 8 KiB, and takes up to twice as long if it
+// is an odd multiple of 2 or 4 KiB.
 bool has_colliding_rows(const GemmCall& call) {
   const auto collide = [](const kernels::MatrixBatch<const void>& matrix) {
     constexpr int64_t kStep = 512, kCopied = 2048;  // elements
@@ -83,7 +82,7 @@ bool has_colliding_rows(const GemmCall& call) {
 bool usual_gemm(const Launch& launch, const GemmCall& call) {
   if (is_ours(call)) return false;
   const OneThread limit(is_for_one_thread(call));
-  // In a layout of its own, once for all calls.
+  // With prepacked weights, reused by all calls.
   if (constants::contains(right_of(call).data) && onednn::gemm(launch, call, Operands::kOther))
     return true;
   return (has_colliding_rows(call) && openblas::gemm(launch, call)) || onednn::gemm(launch, call) ||
@@ -97,8 +96,7 @@ void add_matrix(Key& key, const kernels::MatrixBatch<Data>& matrix) {
 
 Key key_of(const Launch& launch, const GemmCall& call) {
   Key key(Point::kGemm);
-  // The scale of a product and of what it is added to cost the same whatever they are, but for 1
-  // and 0.
+  // The scales of a product and of its addend affect the time only if they are 1 or 0.
   for (const int64_t value :
        {int64_t(call.dtype), int64_t(call.out_dtype), int64_t(call.precision), call.batch, call.m,
         call.n, call.k, int64_t(call.alpha != 1), int64_t(call.beta != 0),
@@ -117,11 +115,11 @@ struct Product {
 
 std::string gemm_candidates(const void* of) {
   const auto& [launch, call] = *static_cast<const Product*>(of);
-  Names names(launch.threads());
+  CandidateNames names(launch.threads());
   const bool ours = is_ours(call), mixed = call.out_dtype != call.dtype;
   const bool by_openblas = !mixed && openblas::serves(call);
   const bool colliding = by_openblas && has_colliding_rows(call);
-  // The usual one first.
+  // The default first.
   if (ours) names.add("own", false);
   if (colliding) names.add("openblas");
   if (!mixed && onednn::serves(call.dtype)) {
@@ -157,8 +155,8 @@ bool gemm(const Launch& launch, const GemmCall& call) {
   return usual_gemm(launch, call);
 }
 
-// Each element of the result is a product of one place of the image. A layout that suits oneDNN
-// better does not pay for the copies there and back, which take a quarter to half of the time.
+// Each element of the result depends on one position of the image. A layout that suits oneDNN
+// better does not pay for the copies, which take a quarter to half of the time.
 bool is_pointwise(const ConvShape& shape) {
   for (const kernels::Axis& axis : shape.axes) {
     if (axis.kernel != 1 || axis.stride != 1 || axis.padding != 0) return false;
@@ -174,7 +172,7 @@ struct Convolution {
 
 std::string convolution_candidates(const void* of) {
   const auto& [launch, dtype, usual] = *static_cast<const Convolution*>(of);
-  Names names(launch.threads());
+  CandidateNames names(launch.threads());
   const bool ours = usual == Implementation::kOwn, as_given = usual == Implementation::kOneDnnOther;
   if (ours) names.add("own", false);
   if (onednn::serves(dtype)) {
@@ -186,13 +184,13 @@ std::string convolution_candidates(const void* of) {
 }
 
 Implementation usual_convolution(const ConvShape& shape, const TensorRef& weight) {
-  // Of convolutions with a channel for each group oneDNN's are the faster ones nevertheless.
+  // For depthwise convolutions, oneDNN is faster nevertheless.
   if (is_emulated(weight.dtype) && weight.sizes[1] > 1) return Implementation::kOwn;
   return weight.dtype == diopi_dtype_float32 && is_pointwise(shape) ? Implementation::kOneDnnOther
                                                                     : Implementation::kOneDnn;
 }
 
-// Asks for a convolution, and calls `run` with how its operands are to lie.
+// Choose an implementation of a convolution, and call `run` with the layout of its operands.
 template <class Run>
 bool convolution(Point point, const Launch& launch, const ConvShape& shape, const TensorRef& image,
                  const TensorRef& weight, const TensorRef& result, bool bias, const Run& run) {
@@ -237,7 +235,7 @@ bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorR
                      });
 }
 
-// While this library is loaded; the libraries behind it are opened by the first call.
+// Set while this library is loaded; the libraries behind it are opened by the first call.
 const bool installed = [] {
   kernels::library = {gemm, convolve, input_gradient, weight_gradient};
   return true;

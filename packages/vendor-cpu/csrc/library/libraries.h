@@ -1,4 +1,4 @@
-// The functions behind the seam dl_kernels/library.h, by library.
+// Implementations of the interface dl_kernels/library.h, one namespace for each library.
 #ifndef DL_CPU_LIBRARY_LIBRARIES_H_
 #define DL_CPU_LIBRARY_LIBRARIES_H_
 
@@ -10,19 +10,19 @@
 namespace dl::cpu {
 
 namespace onednn {
-// "oneDNN 3.2.0", or that there is none.
+// "oneDNN 3.2.0", or a text that says it is missing.
 std::string version();
 
-// How the operands of an operation lie while it computes.
+// Memory layout of the operands of an operation.
 enum class Operands {
-  kUsual,  // of products as the caller has them, of convolutions as suits oneDNN best
-  kOther,  // of products the right one as suits oneDNN best, of convolutions as the caller has them
+  kUsual,  // products: the caller's layout; convolutions: oneDNN's fastest one
+  kOther,  // products: oneDNN's fastest layout for the right operand; convolutions: the caller's
 };
 
-// `chosen`: also where a product is so small that it would decline.
+// `chosen`: also serve products so small that it would otherwise decline.
 bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call,
           Operands operands = Operands::kUsual, bool chosen = false);
-// Whether it computes in this dtype at all.
+// Return true if it supports this dtype.
 bool serves(diopiDtype_t dtype);
 
 bool convolve(const kernels::Launch& launch, const kernels::ConvShape& shape,
@@ -37,7 +37,7 @@ bool weight_gradient(const kernels::Launch& launch, const kernels::ConvShape& sh
                      const kernels::TensorRef& grad_output, const kernels::TensorRef& input,
                      Operands operands = Operands::kUsual);
 
-// All that makes two convolutions the same operation.
+// Add everything that identifies the convolution.
 void add_convolution(choices::Key& key, const kernels::ConvShape& shape,
                      const kernels::TensorRef& image, const kernels::TensorRef& weight,
                      const kernels::TensorRef& result, bool bias);
@@ -47,10 +47,10 @@ namespace openblas {
 std::string version();
 // `chosen` as above.
 bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call, bool chosen = false);
-// Whether it multiplies matrices of this dtype, and adds what the call adds, at all.
+// Return true if it supports products of this dtype, with the addends of the call.
 bool serves(const kernels::GemmCall& call);
-// Whether its kernels use the widest registers that ours use. It falls back to those of an older
-// processor on one that it does not know, at half of the speed.
+// Return true if its kernels use the widest registers that ours use. On an unknown processor it
+// falls back to kernels for an older one, at half of the speed.
 bool uses_wide_registers();
 }  // namespace openblas
 

@@ -11,26 +11,26 @@ namespace {
 std::unique_ptr<Runtime> load() {
   void* library = open_library("DL_CPU_ONEDNN", {"", "lib/libdnnl.so.3"}, "libdnnl.so.3");
   if (library == nullptr) return nullptr;
-  auto made = std::make_unique<Runtime>();
-#define DL_ONEDNN_BIND(name, result, parameters)                                          \
-  made->api.name = reinterpret_cast<result(*) parameters>(dlsym(library, "dnnl_" #name)); \
-  if (made->api.name == nullptr) return nullptr;
+  auto created = std::make_unique<Runtime>();
+#define DL_ONEDNN_BIND(name, result, parameters)                                             \
+  created->api.name = reinterpret_cast<result(*) parameters>(dlsym(library, "dnnl_" #name)); \
+  if (created->api.name == nullptr) return nullptr;
   DL_ONEDNN_FUNCTIONS(DL_ONEDNN_BIND)
 #undef DL_ONEDNN_BIND
-  const Version* version = made->api.version();
+  const Version* version = created->api.version();
   if (version->major != 3 || version->cpu_runtime != kOpenMp) return nullptr;
-  // A handle finds the symbols of what the library depends on, too.
-  made->set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
-  made->threads = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
-  if (made->set_threads == nullptr || made->threads == nullptr) return nullptr;
-  if (made->api.engine_create(&made->engine, kCpu, 0) != kSuccess) return nullptr;
-  return made;
+  // The handle also finds symbols of the library's dependencies.
+  created->set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
+  created->threads = reinterpret_cast<int (*)()>(dlsym(library, "omp_get_max_threads"));
+  if (created->set_threads == nullptr || created->threads == nullptr) return nullptr;
+  if (created->api.engine_create(&created->engine, kCpu, 0) != kSuccess) return nullptr;
+  return created;
 }
 
 }  // namespace
 
 const Runtime* runtime() {
-  // Never unloaded: oneDNN's threads and the code it generates outlive every call.
+  // Never unloaded: oneDNN's threads and generated code outlive every call.
   static const Runtime* const loaded = load().release();
   return loaded;
 }
@@ -56,26 +56,27 @@ DataType data_type(diopiDtype_t dtype) {
 }
 
 MemoryDescOwner describe(DataType type, int ndim, const int64_t* sizes, const int64_t* strides) {
-  MemoryDesc* made = nullptr;
-  if (runtime()->api.memory_desc_create_with_strides(&made, ndim, sizes, type, strides) != kSuccess)
+  MemoryDesc* created = nullptr;
+  if (runtime()->api.memory_desc_create_with_strides(&created, ndim, sizes, type, strides) !=
+      kSuccess)
     return nullptr;
-  return MemoryDescOwner(made);
+  return MemoryDescOwner(created);
 }
 
 MemoryDescOwner describe_any(DataType type, int ndim, const int64_t* sizes) {
-  MemoryDesc* made = nullptr;
-  if (runtime()->api.memory_desc_create_with_tag(&made, ndim, sizes, type, kAny) != kSuccess)
+  MemoryDesc* created = nullptr;
+  if (runtime()->api.memory_desc_create_with_tag(&created, ndim, sizes, type, kAny) != kSuccess)
     return nullptr;
-  return MemoryDescOwner(made);
+  return MemoryDescOwner(created);
 }
 
 AttributesOwner default_attributes() {
   const Api& api = runtime()->api;
-  Attributes* made = nullptr;
-  if (api.primitive_attr_create(&made) != kSuccess) return nullptr;
-  AttributesOwner owner(made);
-  // Scratch memory of ours: oneDNN's own is one per thread and never shrinks.
-  if (api.primitive_attr_set_scratchpad_mode(made, kUserScratchpad) != kSuccess) return nullptr;
+  Attributes* created = nullptr;
+  if (api.primitive_attr_create(&created) != kSuccess) return nullptr;
+  AttributesOwner owner(created);
+  // Use our scratch memory: oneDNN's own is per thread and never shrinks.
+  if (api.primitive_attr_set_scratchpad_mode(created, kUserScratchpad) != kSuccess) return nullptr;
   return owner;
 }
 

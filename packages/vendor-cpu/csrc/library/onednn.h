@@ -1,4 +1,4 @@
-// oneDNN, loaded on first use where the environment has it, and operations made with it.
+// oneDNN, loaded on first use if the environment has it, and its operations.
 #ifndef DL_CPU_LIBRARY_ONEDNN_H_
 #define DL_CPU_LIBRARY_ONEDNN_H_
 
@@ -16,12 +16,12 @@ namespace dl::cpu::onednn {
 struct Runtime {
   Api api;
   Engine* engine = nullptr;
-  // Of the OpenMP library that oneDNN runs on, which is torch's own under torch.
+  // Functions of the OpenMP library that oneDNN uses, which under torch is torch's own.
   void (*set_threads)(int) = nullptr;
   int (*threads)() = nullptr;
 };
 
-// Null where there is no oneDNN, or DL_CPU_ONEDNN is "off".
+// Null if oneDNN is missing, or DL_CPU_ONEDNN is "off".
 const Runtime* runtime();
 
 // Owners of oneDNN's objects.
@@ -39,14 +39,14 @@ DL_ONEDNN_OWNER(Primitive, primitive_destroy)
 DL_ONEDNN_OWNER(Stream, stream_destroy)
 #undef DL_ONEDNN_OWNER
 
-// kUndefined for what oneDNN does not compute in.
+// kUndefined for dtypes that oneDNN does not support.
 DataType data_type(diopiDtype_t dtype);
 MemoryDescOwner describe(DataType type, int ndim, const int64_t* sizes, const int64_t* strides);
-// Whichever layout the operation is fastest in.
+// Describe a tensor whose layout oneDNN chooses (format tag any).
 MemoryDescOwner describe_any(DataType type, int ndim, const int64_t* sizes);
 AttributesOwner default_attributes();
 
-// What an operation was made for.
+// Everything that determines an operation.
 class Key {
  public:
   void add(int64_t value) {
@@ -63,31 +63,31 @@ class Key {
   int64_t values_[kCapacity];
 };
 
-// A tensor of an operation as the caller has it.
+// A tensor of an operation in the caller's layout.
 struct Port {
   Argument argument;
   Query query;
   MemoryDescOwner given;
 };
 
-// A primitive with what it needs around it: where the caller's layout is not the one the primitive
-// wants, its operands pass through a copy.
+// A primitive with reorders around it: operands whose layout differs from the primitive's are
+// copied.
 class Operation {
  public:
-  // Null when oneDNN has only its slow reference code for this operation.
+  // Null if oneDNN has only its slow reference code for this operation.
   static std::unique_ptr<Operation> make(PrimitiveDescOwner description, std::vector<Port> ports);
 
-  // `data` in the order of the ports, `key` what the operation was made for. False when nothing was
+  // `data` in the order of the ports; `key` identifies the operation. False if nothing was
   // computed.
   bool run(const kernels::Launch& launch, Stream* stream, const Key& key, void* const* data) const;
 
  private:
   struct Operand {
     Argument argument;
-    MemoryOwner given, wanted;  // `wanted` is null where the given layout serves
+    MemoryOwner given, wanted;  // `wanted` is null if the given layout is used
     PrimitiveOwner convert;
     bool written;
-    size_t offset, bytes;  // of `wanted` in the scratch memory
+    size_t offset, bytes;  // in the scratch memory
   };
 
   bool convert(const Operand& operand, Stream* stream) const;
@@ -98,8 +98,8 @@ class Operation {
   size_t scratch_bytes_ = 0;
 };
 
-// Runs the operation of `key` on the calling thread's behalf, with as many threads as the host
-// would use; `make` is called the first time. False when oneDNN declines.
+// Run the operation of `key` on the calling thread, with as many threads as the host would use;
+// `make` creates it the first time. False if oneDNN declines.
 bool run_cached(const kernels::Launch& launch, const Key& key,
                 const std::function<std::unique_ptr<Operation>()>& make, void* const* data);
 

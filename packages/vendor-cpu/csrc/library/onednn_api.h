@@ -1,5 +1,5 @@
-// What this library uses of oneDNN's C interface, version 3: our own declarations, bound by name
-// when the library is loaded. Facts from oneDNN's documentation of its C API.
+// The part of oneDNN's C API, version 3, that this library uses: our own declarations, bound by
+// name when the library is loaded, from oneDNN's documentation.
 #ifndef DL_CPU_LIBRARY_ONEDNN_API_H_
 #define DL_CPU_LIBRARY_ONEDNN_API_H_
 

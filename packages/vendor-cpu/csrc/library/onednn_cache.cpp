@@ -1,4 +1,4 @@
-// Operations made once and kept: making one takes a hundred times as long as looking it up.
+// Cache of operations: creating one takes a hundred times as long as looking it up.
 #include <list>
 #include <unordered_map>
 
@@ -14,14 +14,14 @@ struct HashOfKey {
   size_t operator()(const Key& key) const { return key.hash(); }
 };
 
-// The least recently used operation goes first. One cache a thread: an operation holds the
-// addresses of the call it serves. The generated code is oneDNN's, and shared.
+// LRU cache, one per thread: an operation holds the addresses of the call that it serves. The
+// generated code is shared, inside oneDNN.
 class Cache {
  public:
   Cache() {
-    Stream* made = nullptr;
-    if (runtime()->api.stream_create(&made, runtime()->engine, kInOrder) == kSuccess)
-      stream_.reset(made);
+    Stream* created = nullptr;
+    if (runtime()->api.stream_create(&created, runtime()->engine, kInOrder) == kSuccess)
+      stream_.reset(created);
   }
 
   Stream* stream() const { return stream_.get(); }
@@ -44,7 +44,7 @@ class Cache {
  private:
   struct Entry {
     Key key;
-    std::unique_ptr<Operation> operation;  // null: oneDNN declined
+    std::unique_ptr<Operation> operation;  // null if oneDNN declined
   };
 
   StreamOwner stream_;
@@ -52,7 +52,7 @@ class Cache {
   std::unordered_map<Key, std::list<Entry>::iterator, HashOfKey> index_;
 };
 
-// Makes OpenMP use as many threads as the host would, for the length of a call.
+// Sets OpenMP's number of threads to the host's, for the duration of a call.
 class ThreadCount {
  public:
   explicit ThreadCount(int wanted) : before_(runtime()->threads()), wanted_(wanted) {
@@ -92,7 +92,7 @@ bool run_cached(const kernels::Launch& launch, const Key& key,
   if (!key.complete()) return false;
   thread_local Cache cache;
   const int threads = static_cast<int>(choices::OneThread::threads(launch));
-  // Operations are made for a number of threads.
+  // Operations are created for a given number of threads.
   const ThreadCount count(threads);
   Key full = key;
   full.add(threads);

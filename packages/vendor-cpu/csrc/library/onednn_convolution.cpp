@@ -10,8 +10,8 @@ using kernels::ConvShape;
 using kernels::Launch;
 using kernels::TensorRef;
 
-// A tensor as oneDNN sees it: the sample dimension is always there, groups are a dimension of the
-// weight.
+// A tensor in oneDNN's convention: the sample dimension always exists, and groups are a dimension
+// of the weight.
 struct Layout {
   int ndim = 0;
   Dims sizes{}, strides{};
@@ -50,20 +50,21 @@ struct Geometry {
       strides[i] = axis.stride;
       dilations[i] = axis.dilation - 1;
       before[i] = axis.padding;
-      // What the last window covers behind the image; less than nothing if windows end before it.
+      // Number of cells that the last window covers beyond the image; negative if windows end
+      // before it.
       after[i] = (axis.output - 1) * axis.stride + axis.dilation * (axis.kernel - 1) + 1 -
                  axis.input - axis.padding;
     }
   }
 };
 
-// A call: the layouts of its tensors, and the descriptions made from them.
+// A call: the layouts of its tensors, and the descriptors created from them.
 struct Convolution {
   DataType type, image_type;
   const ConvShape& shape;
   Geometry geometry;
   Layout image, weight, result;
-  bool with_bias, as_given, constant;  // the weights
+  bool with_bias, as_given, constant;  // of the weights
 
   Convolution(const ConvShape& of, const TensorRef& images, const TensorRef& weights,
               const TensorRef& results, bool bias, Operands operands)
@@ -114,14 +115,14 @@ struct Convolution {
     const MemoryDescOwner from = as_given ? describe(type, image.ndim, image.sizes, image.strides)
                                           : describe_any(type, image.ndim, image.sizes),
                           taps = any(weight), to = any(result), shift = hint ? nullptr : bias();
-    PrimitiveDesc* made = nullptr;
+    PrimitiveDesc* created = nullptr;
     if (from == nullptr || taps == nullptr || to == nullptr ||
         runtime()->api.convolution_forward_primitive_desc_create(
-            &made, runtime()->engine, kForwardTraining, kConvolutionDirect, from.get(), taps.get(),
-            shift.get(), to.get(), geometry.strides, geometry.dilations, geometry.before,
-            geometry.after, attributes) != kSuccess)
+            &created, runtime()->engine, kForwardTraining, kConvolutionDirect, from.get(),
+            taps.get(), shift.get(), to.get(), geometry.strides, geometry.dilations,
+            geometry.before, geometry.after, attributes) != kSuccess)
       return nullptr;
-    return PrimitiveDescOwner(made);
+    return PrimitiveDescOwner(created);
   }
 };
 
@@ -160,14 +161,14 @@ std::unique_ptr<Operation> make_input_gradient(const Convolution& call) {
                     {kDiffDestination, kDiffDestinationDesc, call.given(call.result)});
   if (hint == nullptr || to == nullptr || taps == nullptr || from == nullptr || !all_given(list))
     return nullptr;
-  PrimitiveDesc* made = nullptr;
+  PrimitiveDesc* created = nullptr;
   const Geometry& geometry = call.geometry;
   if (runtime()->api.convolution_backward_data_primitive_desc_create(
-          &made, runtime()->engine, kConvolutionDirect, to.get(), taps.get(), from.get(),
+          &created, runtime()->engine, kConvolutionDirect, to.get(), taps.get(), from.get(),
           geometry.strides, geometry.dilations, geometry.before, geometry.after, hint.get(),
           attributes.get()) != kSuccess)
     return nullptr;
-  return Operation::make(PrimitiveDescOwner(made), std::move(list));
+  return Operation::make(PrimitiveDescOwner(created), std::move(list));
 }
 
 std::unique_ptr<Operation> make_weight_gradient(const Convolution& call) {
@@ -181,14 +182,14 @@ std::unique_ptr<Operation> make_weight_gradient(const Convolution& call) {
   if (call.with_bias) list.push_back({kDiffBias, Query(0), call.bias()});
   if (hint == nullptr || from == nullptr || taps == nullptr || grad == nullptr || !all_given(list))
     return nullptr;
-  PrimitiveDesc* made = nullptr;
+  PrimitiveDesc* created = nullptr;
   const Geometry& geometry = call.geometry;
   if (runtime()->api.convolution_backward_weights_primitive_desc_create(
-          &made, runtime()->engine, kConvolutionDirect, from.get(), taps.get(), shift.get(),
+          &created, runtime()->engine, kConvolutionDirect, from.get(), taps.get(), shift.get(),
           grad.get(), geometry.strides, geometry.dilations, geometry.before, geometry.after,
           hint.get(), attributes.get()) != kSuccess)
     return nullptr;
-  return Operation::make(PrimitiveDescOwner(made), std::move(list));
+  return Operation::make(PrimitiveDescOwner(created), std::move(list));
 }
 
 bool served(const TensorRef& tensor) { return serves(tensor.dtype); }

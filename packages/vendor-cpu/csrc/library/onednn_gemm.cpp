@@ -10,7 +10,7 @@ using kernels::MatrixBatch;
 // Smaller products take less time than looking up an operation.
 constexpr int64_t kSmallest = 16384;
 
-// Whether the lines of a rows × columns matrix are dense in one direction or the other.
+// Return true if a rows × columns matrix is dense along rows or along columns.
 template <class Data>
 bool has_dense_lines(const MatrixBatch<Data>& matrix, int64_t rows, int64_t columns) {
   const bool by_row = (matrix.column == 1 || columns == 1) && (matrix.row >= columns || rows == 1);
@@ -22,8 +22,8 @@ struct Layout {
   int64_t sizes[3], strides[3];
 };
 
-// As oneDNN wants it: a matrix that serves the whole batch is a batch of one, and strides of
-// dimensions with one element are those of a dense matrix.
+// In oneDNN's convention: a matrix shared by the whole batch is a batch of one, and dimensions of
+// extent 1 have the strides of a contiguous matrix.
 template <class Data>
 Layout layout_of(const MatrixBatch<Data>& matrix, int64_t batch, int64_t rows, int64_t columns) {
   const int64_t count = matrix.step == 0 ? 1 : batch;
@@ -47,16 +47,16 @@ AttributesOwner attributes_of(const GemmCall& call, DataType type) {
   const Api& api = runtime()->api;
   AttributesOwner attributes = default_attributes();
   if (attributes == nullptr || (call.alpha == 1 && call.beta == 0)) return attributes;
-  PostOps* made = nullptr;
-  if (api.post_ops_create(&made) != kSuccess) return nullptr;
-  const PostOpsOwner steps(made);
+  PostOps* created = nullptr;
+  if (api.post_ops_create(&created) != kSuccess) return nullptr;
+  const PostOpsOwner steps(created);
   if (call.alpha != 1 &&
-      api.post_ops_append_eltwise(made, kLinear, static_cast<float>(call.alpha), 0) != kSuccess)
+      api.post_ops_append_eltwise(created, kLinear, static_cast<float>(call.alpha), 0) != kSuccess)
     return nullptr;
   if (call.beta != 0 &&
-      api.post_ops_append_sum(made, static_cast<float>(call.beta), 0, type) != kSuccess)
+      api.post_ops_append_sum(created, static_cast<float>(call.beta), 0, type) != kSuccess)
     return nullptr;
-  if (api.primitive_attr_set_post_ops(attributes.get(), made) != kSuccess) return nullptr;
+  if (api.primitive_attr_set_post_ops(attributes.get(), created) != kSuccess) return nullptr;
   return attributes;
 }
 
@@ -115,13 +115,13 @@ bool gemm(const kernels::Launch& launch, const GemmCall& call, Operands operands
       if (any == nullptr) return nullptr;
       ports[1].query = kWeightsDesc;
     }
-    PrimitiveDesc* made = nullptr;
+    PrimitiveDesc* created = nullptr;
     const Status status = onednn.api.matmul_primitive_desc_create(
-        &made, onednn.engine, ports[0].given.get(), packed ? any.get() : ports[1].given.get(),
+        &created, onednn.engine, ports[0].given.get(), packed ? any.get() : ports[1].given.get(),
         call.bias == nullptr ? nullptr : ports[3].given.get(), ports[2].given.get(),
         attributes.get());
     if (status != kSuccess) return nullptr;
-    return Operation::make(PrimitiveDescOwner(made), std::move(ports));
+    return Operation::make(PrimitiveDescOwner(created), std::move(ports));
   };
   void* const data[] = {const_cast<void*>(call.a.data), const_cast<void*>(call.b.data), call.c.data,
                         const_cast<void*>(call.bias)};

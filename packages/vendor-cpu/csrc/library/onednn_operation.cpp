@@ -15,27 +15,27 @@ bool is_reference(const PrimitiveDesc* description) {
 }
 
 MemoryOwner make_memory(const MemoryDesc* description) {
-  Memory* made = nullptr;
-  // The address comes with each call; null would ask for an allocation only if it were -1.
-  if (runtime()->api.memory_create(&made, description, runtime()->engine, nullptr) != kSuccess)
+  Memory* created = nullptr;
+  // The address is set for each call; null does not allocate, unlike DNNL_MEMORY_ALLOCATE.
+  if (runtime()->api.memory_create(&created, description, runtime()->engine, nullptr) != kSuccess)
     return nullptr;
-  return MemoryOwner(made);
+  return MemoryOwner(created);
 }
 
 PrimitiveOwner make_primitive(const PrimitiveDesc* description) {
-  Primitive* made = nullptr;
-  if (runtime()->api.primitive_create(&made, description) != kSuccess) return nullptr;
-  return PrimitiveOwner(made);
+  Primitive* created = nullptr;
+  if (runtime()->api.primitive_create(&created, description) != kSuccess) return nullptr;
+  return PrimitiveOwner(created);
 }
 
 PrimitiveOwner make_reorder(const MemoryDesc* from, const MemoryDesc* to) {
   const Runtime& onednn = *runtime();
-  PrimitiveDesc* made = nullptr;
-  if (onednn.api.reorder_primitive_desc_create(&made, from, onednn.engine, to, onednn.engine,
+  PrimitiveDesc* created = nullptr;
+  if (onednn.api.reorder_primitive_desc_create(&created, from, onednn.engine, to, onednn.engine,
                                                nullptr) != kSuccess)
     return nullptr;
-  const PrimitiveDescOwner description(made);
-  return make_primitive(made);
+  const PrimitiveDescOwner description(created);
+  return make_primitive(created);
 }
 
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -86,7 +86,7 @@ bool Operation::run(const kernels::Launch& launch, Stream* stream, const Key& ke
                     void* const* data) const {
   const Api& api = runtime()->api;
   const kernels::Workspace<char> scratch(launch, static_cast<int64_t>(scratch_bytes_));
-  std::shared_ptr<const constants::Kept> weights;
+  std::shared_ptr<const constants::Packed> weights;
   ExecArgument arguments[8];
   int count = 0;
   for (const Operand& operand : operands_) {

@@ -1,4 +1,4 @@
-// OpenBLAS as scipy-openblas32 packs it: matrix products where there is no oneDNN, and in double.
+// OpenBLAS as packaged by scipy-openblas32: matrix products in double, and in float without oneDNN.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -27,11 +27,11 @@ using Gemm = void (*)(Order, Transpose, Transpose, int, int, int, T, const T*, i
 struct Runtime {
   Gemm<float> sgemm = nullptr;
   Gemm<double> dgemm = nullptr;
-  const char* (*config)() = nullptr;  // null in builds without it
+  const char* (*config)() = nullptr;  // null in builds that lack it
   bool wide = true;
 };
 
-// Whether its kernels use registers as wide as ours.
+// Return true if its kernels use registers as wide as ours.
 bool is_wide([[maybe_unused]] void* library) {
 #if defined(__AVX512F__)
   const auto core =
@@ -48,19 +48,21 @@ std::unique_ptr<Runtime> load() {
   void* library = open_library("DL_CPU_OPENBLAS", {"scipy_openblas32/lib/libscipy_openblas.so", ""},
                                "libscipy_openblas.so");
   if (library == nullptr) return nullptr;
-  auto made = std::make_unique<Runtime>();
-  made->sgemm = reinterpret_cast<Gemm<float>>(dlsym(library, "scipy_cblas_sgemm"));
-  made->dgemm = reinterpret_cast<Gemm<double>>(dlsym(library, "scipy_cblas_dgemm"));
-  made->config = reinterpret_cast<const char* (*)()>(dlsym(library, "scipy_openblas_get_config"));
+  auto created = std::make_unique<Runtime>();
+  created->sgemm = reinterpret_cast<Gemm<float>>(dlsym(library, "scipy_cblas_sgemm"));
+  created->dgemm = reinterpret_cast<Gemm<double>>(dlsym(library, "scipy_cblas_dgemm"));
+  created->config =
+      reinterpret_cast<const char* (*)()>(dlsym(library, "scipy_openblas_get_config"));
   const auto set_threads =
       reinterpret_cast<void (*)(int)>(dlsym(library, "scipy_openblas_set_num_threads"));
-  if (made->sgemm == nullptr || made->dgemm == nullptr || set_threads == nullptr) return nullptr;
-  made->wide = is_wide(library);
-  // It has a pool of its own, whose threads spin for a while after a product, as those of the
-  // host's do: where both have as many threads as there are processors, each waits for the other.
-  // Products by turns with oneDNN's took six times as long.
+  if (created->sgemm == nullptr || created->dgemm == nullptr || set_threads == nullptr)
+    return nullptr;
+  created->wide = is_wide(library);
+  // Use one thread: OpenBLAS has its own pool, whose threads spin for a while after a product, like
+  // those of the host. With as many threads as processors in both, each pool waits for the other:
+  // products alternating with oneDNN's took six times as long.
   set_threads(1);
-  return made;
+  return created;
 }
 
 const Runtime* runtime() {
@@ -68,12 +70,12 @@ const Runtime* runtime() {
   return loaded;
 }
 
-// Smaller products take less time here than the library needs to begin.
+// Smaller products take less time here than the library's overhead.
 constexpr int64_t kSmallest = 32768;
 
 bool fits(int64_t value) { return value <= INT32_MAX; }
 
-// The leading dimension of a matrix that is dense along rows (kNo) or columns (kYes).
+// Return the leading dimension of a matrix that is dense along rows (kNo) or columns (kYes).
 template <class Data>
 bool leading(const MatrixBatch<Data>& matrix, int64_t rows, int64_t columns, Transpose* transpose,
              int* stride) {
@@ -92,7 +94,7 @@ bool leading(const MatrixBatch<Data>& matrix, int64_t rows, int64_t columns, Tra
   return true;
 }
 
-// The bias in every row of c, which the product is added to.
+// Initialize every row of c with the bias, to which the product is added.
 template <class T>
 void write_bias(const Launch& launch, const GemmCall& call) {
   const int64_t bytes = call.n * static_cast<int64_t>(sizeof(T));
@@ -106,11 +108,11 @@ void write_bias(const Launch& launch, const GemmCall& call) {
       });
 }
 
-// A result of `rows` x `columns` in a grid of rectangles, each of which one thread computes.
+// A result of `rows` x `columns` in a grid of rectangles, each computed by one thread.
 class Grid {
  public:
   Grid(int64_t rows, int64_t columns, int64_t cells) : rows_(rows), columns_(columns) {
-    // Of all ways to divide it that which reads the least of the operands.
+    // Choose the division that reads the least of the operands.
     for (int64_t across = 1; across <= cells; ++across) {
       if (cells % across != 0) continue;
       const auto read = [&](int64_t parts) { return rows / (cells / parts) + columns / parts; };
@@ -130,7 +132,7 @@ class Grid {
   }
 
  private:
-  // Edges lie where the library's kernels, of up to 16 rows or columns, end.
+  // Edges are at multiples of the library's tiles, of up to 16 rows or columns.
   static int64_t edge(int64_t size, int64_t parts, int64_t number) {
     constexpr int64_t kStep = 16;
     if (number == parts) return size;
@@ -141,7 +143,7 @@ class Grid {
   int64_t down_, across_ = 1;
 };
 
-// Into how many parts each matrix of a batch is divided, so that all threads have as much to do.
+// Return the number of parts of each matrix of a batch that balances the work of all threads.
 int64_t cells_of(const GemmCall& call, int64_t threads) {
   if (call.batch % threads == 0 || call.batch >= 8 * threads) return 1;
   return std::clamp<int64_t>(call.m * call.n * call.k / kSmallest, 1, threads);

@@ -17,7 +17,8 @@ uint64_t physical_memory() {
   return pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : 0;
 }
 
-// The processors this process may use, which in a container are fewer than the machine has.
+// Return the number of processors that this process may use; in a container, these are fewer than
+// the machine has.
 int32_t processor_count() {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -14,14 +14,14 @@ constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kHugePage = uint64_t(2) << 20;
 
 void* allocate(uint64_t bytes) {
-  // Huge pages save most of the page faults that touching fresh memory costs.
+  // Huge pages avoid most page faults on first access.
   const bool large = bytes >= 2 * kHugePage;
   void* address = nullptr;
   if (posix_memalign(&address, large ? kHugePage : kAlignment, bytes) != 0)
     throw kit::Error(DL_OUT_OF_MEMORY,
-                     "out of host memory: " + std::to_string(bytes) + " bytes were asked for",
+                     "out of host memory: " + std::to_string(bytes) + " bytes were requested",
                      "posix_memalign");
-  // Advice only: without huge pages the memory is as good.
+  // A hint only: without huge pages the memory is usable too.
   if (large) madvise(address, bytes, MADV_HUGEPAGE);
   return address;
 }
@@ -37,12 +37,12 @@ kit::MemoryInfo Vendor::memory_info(int32_t) {
   const long page = sysconf(_SC_PAGESIZE), available = sysconf(_SC_AVPHYS_PAGES),
              all = sysconf(_SC_PHYS_PAGES);
   if (page <= 0 || available < 0 || all <= 0)
-    throw kit::Error(DL_NOT_SUPPORTED, "the system does not say how much memory it has", "sysconf");
+    throw kit::Error(DL_NOT_SUPPORTED, "the system does not report its memory size", "sysconf");
   return {static_cast<uint64_t>(available) * static_cast<uint64_t>(page),
           static_cast<uint64_t>(all) * static_cast<uint64_t>(page)};
 }
 
-// C leaves null pointers undefined even for no bytes.
+// memcpy with null pointers is undefined even for 0 bytes.
 void Vendor::memory_copy(int32_t, void* to, const void* from, uint64_t bytes, int32_t, void*) {
   if (bytes != 0) std::memmove(to, from, bytes);
 }

@@ -7,7 +7,7 @@
 namespace dl::cpu {
 namespace {
 
-// An identity and nothing more.
+// Only an identity.
 struct Stream {
   int32_t priority;
 };

@@ -1,4 +1,4 @@
-// The vendor's class: its methods are the slots of the table (dl/kit/table.h).
+// The vendor class: its methods are the slots of the table (dl/kit/table.h).
 #ifndef DL_CPU_RUNTIME_VENDOR_H_
 #define DL_CPU_RUNTIME_VENDOR_H_
 

@@ -1,5 +1,5 @@
-"""The instruction sets of x86-64 that a processor has. Imports nothing but the standard library:
-the build asks, too.
+"""Detection of a processor's x86-64 level. Imports only the standard library, since the build uses
+it too.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import platform
 from pathlib import Path
 
-# What the x86-64 levels add to each other, as Linux names it.
+# Features that each x86-64 level adds to the one below, as named by Linux.
 _LEVELS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "v4",
@@ -25,7 +25,7 @@ _LEVELS: tuple[tuple[str, frozenset[str]], ...] = (
 
 
 def processor_flags(cpuinfo: str) -> frozenset[str]:
-    """The feature names in the text of ``/proc/cpuinfo``, of the first processor that lists any."""
+    """Return the features of the first processor in the text of ``/proc/cpuinfo``."""
     for line in cpuinfo.splitlines():
         name, _, value = line.partition(":")
         if name.strip() == "flags":
@@ -34,7 +34,7 @@ def processor_flags(cpuinfo: str) -> frozenset[str]:
 
 
 def supported_levels(flags: frozenset[str]) -> list[str]:
-    """The x86-64 levels that a processor with these features can run, the best one first."""
+    """Return the x86-64 levels that a processor with these features supports, best first."""
     needed: frozenset[str] = frozenset()
     levels: list[str] = []
     for level, features in reversed(_LEVELS):
@@ -45,7 +45,7 @@ def supported_levels(flags: frozenset[str]) -> list[str]:
 
 
 def levels_here() -> list[str]:
-    """The names of libraries that this machine can run, the best one first."""
+    """Return the names of libraries that this machine can run, the best one first."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return ["native"]
     try:

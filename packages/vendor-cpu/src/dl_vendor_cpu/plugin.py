@@ -1,4 +1,4 @@
-"""The plugin of entry point ``cpu``: says which of the wheel's libraries fits this processor."""
+"""Plugin of the entry point ``cpu``: selects the library of the wheel for this processor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LIBRARIES = Path(__file__).parent / "lib"
 
 
 def choose_library(directory: Path, levels: list[str]) -> Path | None:
-    """The library in ``directory`` for the first of ``levels`` that has one; else None."""
+    """Return the library in ``directory`` for the first of ``levels`` that has one, or None."""
     for level in levels:
         library = directory / f"libdl_vendor_cpu_{level}.so"
         if library.is_file():
@@ -27,8 +27,8 @@ def choose_library(directory: Path, levels: list[str]) -> Path | None:
 
 @hookimpl
 def dl_vendor() -> VendorDescriptor:
-    """The library for this processor. A host that opens it finds the CPU as one device, or as
-    ``DL_CPU_DEVICES`` of them.
+    """Describe the library for this processor. It shows the CPU as one device, or as
+    ``DL_CPU_DEVICES`` devices.
 
     :raises FileNotFoundError: the wheel has no library that this processor can run.
     """

@@ -1,8 +1,8 @@
-"""Runs a library in DIOPI's own convention under host.c, in a process of its own.
+"""Run a library in DIOPI's own convention under host.c, in a child process.
 
-    python drive.py HOST_LIBRARY IMPL_LIBRARY OPERATOR...
+python drive.py HOST_LIBRARY IMPL_LIBRARY OPERATOR...
 
-Prints JSON: results of a few operators, and the status of every one with plausible arguments.
+Prints JSON: results of a few operators, and the status of every operator with plausible arguments.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DTYPES = {"float32": np.float32, "float64": np.float64, "int64": np.int64, "bool
 
 
 class Host:
-    """host.c, and tensors of it made of arrays."""
+    """host.c, and its tensors created from arrays."""
 
     def __init__(self, path: str) -> None:
         self._ffi = cffi.FFI()
@@ -39,7 +39,7 @@ class Host:
         self.context = self.library.host_context()
 
     def tensor(self, array: Any, *, transposed: bool = False) -> Any:
-        """A tensor with the elements; `transposed` lays them out column by column."""
+        """Return a tensor with the elements; `transposed` stores them column by column."""
         values = np.asarray(array)
         strides = self._ffi.NULL
         if transposed:
@@ -65,7 +65,7 @@ def handle(kind: str, value: Any) -> Any:
 
 
 class Library:
-    """The operators by name."""
+    """Operators by name."""
 
     def __init__(self, path: str, host: Host) -> None:
         self.library: Any = ffi.dlopen(path)
@@ -90,7 +90,7 @@ def const(tensor: Any) -> Any:
 
 
 def results(host: Host, impl: Library) -> dict[str, Any]:
-    """What a handful of operators give; the test knows what it should be."""
+    """Return the results of a few operators; the test has the expected ones."""
     a = np.arange(12, dtype=np.float32).reshape(3, 4)
     b = np.full((3, 4), 2, np.float32)
     x, y = host.tensor(a, transposed=True), host.tensor(b)
@@ -130,7 +130,7 @@ def ffi_pointer(value: Any) -> Any:
 
 
 def plausible(host: Host, kind: str) -> Any:
-    """An argument of a type, or None where nothing simple will do."""
+    """Return an argument of a type, or None if there is no simple one."""
     values = np.arange(9, dtype=np.float32).reshape(3, 3) / 8 + 0.25
     if kind == "diopiTensorHandle_t":
         return out(host.tensor(values))
@@ -152,7 +152,7 @@ def plausible(host: Host, kind: str) -> Any:
 
 
 def statuses(host: Host, impl: Library, operators: list[str]) -> dict[str, Any]:
-    """Status and message of each operator; None where it was not called."""
+    """Return the status and the message of each operator, or None if it was not called."""
     schema = load()
     found: dict[str, Any] = {}
     for name in operators:

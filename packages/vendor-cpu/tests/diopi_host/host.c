@@ -1,6 +1,6 @@
-/* The smallest host of DIOPI: tensors, a context, a generator, and the runtime functions that a
- * library in DIOPI's own convention expects. Its structs have nothing in common with dl's handles.
- * A program loads it for all (RTLD_GLOBAL) before the library. */
+/* A minimal host of DIOPI: tensors, a context, a generator, and the runtime functions that a
+ * library in DIOPI's own convention expects. Its structs differ from dl's handles. A program loads
+ * it with RTLD_GLOBAL before the library. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static int64_t item_size(diopiDtype_t type) {
   }
 }
 
-/* What the program that drives the host calls. */
+/* Functions that the driving program calls. */
 
 EXPORT struct diopiContext* host_context(void) { return calloc(1, sizeof(struct diopiContext)); }
 
@@ -97,7 +97,7 @@ EXPORT void host_close(struct diopiContext* ctx) {
   free(ctx);
 }
 
-/* What the library calls. */
+/* Functions that the library calls. */
 
 EXPORT diopiError_t diopiGetTensorData(diopiTensorHandle_t th, void** data) {
   *data = th->block.bytes + th->first * item_size(th->type);
@@ -143,7 +143,7 @@ EXPORT diopiError_t diopiGetTensorElemSize(diopiConstTensorHandle_t th, int64_t*
   return diopiSuccess;
 }
 
-/* No tensor of this host is sparse. */
+/* This host has no sparse tensors. */
 
 EXPORT diopiError_t diopiIsTensorSparse(diopiConstTensorHandle_t th, bool* is_sparse) {
   (void)th;
