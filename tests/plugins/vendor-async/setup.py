@@ -1,4 +1,4 @@
-"""Builds the vendor library with the contract's build helper; all else stands in pyproject.toml."""
+"""Builds the vendor library with the contract's build helper; the rest is in pyproject.toml."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SOURCES = sorted(str(path) for path in Path("csrc").rglob("*.cpp"))
 
 
 def version() -> str:
-    """The package's, read and not imported: nothing of it is built yet."""
+    """Return the package's version without importing it, since nothing of it is built yet."""
     text = Path("src/dl_vendor_async_test/_version.py").read_text(encoding="utf-8")
     return text.split('"')[1]
 
@@ -25,7 +25,8 @@ setup(
             define_macros=[("DL_ASYNC_TEST_VERSION", f'"{version()}"')],
             # A test vendor is compiled far more often than it computes.
             extra_compile_args=["-O1", "-pthread"],
-            # Streams run this code on threads: a host that closes the library must not unmap it.
+            # Streams run this code on threads: it must stay mapped after the host closes the
+            # library.
             extra_link_args=["-pthread", "-Wl,-z,nodelete"],
         )
     ],

@@ -9,7 +9,7 @@
 namespace dl::async_test {
 namespace {
 
-// Tests come from outside: the thread's current device is none of their business.
+// Tests call this from outside: the thread's current device does not matter.
 
 dl_status_t* hold(dl_vendor_t* vendor, int32_t index, void* stream) {
   return slot(vendor, [&](Instance& all) { all.any_device(index).stream(stream)->hold(); });

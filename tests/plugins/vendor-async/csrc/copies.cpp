@@ -10,7 +10,7 @@ namespace dl::async_test {
 namespace {
 
 // Real drivers stage small pageable copies and return before the device has them, and wait for
-// large ones. Doing both keeps a host from relying on either.
+// large ones. Doing both keeps hosts from relying on either.
 constexpr uint64_t kStagedBytes = 64 * 1024;
 
 void wait(Device& device, Stream& stream) {

@@ -27,7 +27,7 @@ void* Device::create_stream() {
 
 void Device::destroy_stream(void* handle) {
   std::vector<std::shared_ptr<Stream>>
-      finished;  // their threads are joined after the lock is given back
+      finished;  // their threads are joined after the lock is released
   const std::lock_guard lock(mutex_);
   const auto found = find(handle);
   found->second->close();
@@ -84,7 +84,7 @@ std::map<void*, std::shared_ptr<Stream>>::iterator Device::find(void* handle) {
   if (found == streams_.end()) {
     throw Error(DL_INVALID_ARGUMENT,
                 "the handle " + std::to_string(reinterpret_cast<uintptr_t>(handle)) +
-                    " is no stream of device " + std::to_string(index_) +
+                    " is not a stream of device " + std::to_string(index_) +
                     "; pass what stream_create returned for this device and was not destroyed");
   }
   return found;

@@ -14,12 +14,12 @@
 
 namespace dl::async_test {
 
-/** One simulated device: its memory and its streams. Stream handles are numbers, no addresses: a
- * host that looks behind one faults, and a handle is never used twice. */
+/** One simulated device: its memory and its streams. Stream handles are numbers, not addresses: a
+ * host that dereferences one faults, and a handle is never reused. */
 class Device {
  public:
   Device(int32_t index, uint64_t instance, const Options& options);
-  /** Drops what has not started. */
+  /** Drop work that has not started. */
   ~Device();
 
   int32_t index() const { return index_; }
@@ -27,18 +27,18 @@ class Device {
   StreamGroup& group() { return group_; }
 
   void* create_stream();
-  /** The stream finishes its work on its own. */
+  /** The stream finishes its work in the background. */
   void destroy_stream(void* handle);
-  /** NULL is the default stream. Throws Error for anything that is no stream of this device. */
+  /** NULL is the default stream. Throws Error for a handle that is not a stream of this device. */
   std::shared_ptr<Stream> stream(void* handle);
-  /** Waits for all streams, destroyed ones too, then reports the device's failure. */
+  /** Wait for all streams, including destroyed ones, then report the device's failure. */
   void synchronize();
-  /** As synchronize, for streams that capture too, and reports nothing. */
+  /** Like synchronize, also for capturing streams, and without reporting. */
   void drain();
-  /** Lets its operators use memory of another device, or no longer. */
+  /** Allow or forbid its operators to use memory of another device. */
   void set_peer(int32_t peer, bool enabled);
   bool reaches(int32_t peer);
-  /** Drops what has not started on any stream. */
+  /** Drop work that has not started on any stream. */
   void cancel();
 
  private:
@@ -52,7 +52,7 @@ class Device {
   std::mutex mutex_;
   std::shared_ptr<Stream> default_stream_;
   std::map<void*, std::shared_ptr<Stream>> streams_;
-  std::vector<std::shared_ptr<Stream>> closed_;  // destroyed by the host, perhaps not finished
+  std::vector<std::shared_ptr<Stream>> closed_;  // destroyed by the host, possibly unfinished
 };
 
 }  // namespace dl::async_test

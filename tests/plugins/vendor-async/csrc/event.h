@@ -17,13 +17,13 @@ class Completion {
   void finish();
   bool finished() const;
   void wait() const;
-  /** When it finished; meaningless before. */
+  /** Time when it finished; undefined before. */
   Time time() const;
 
-  /** The capture that it was recorded in, as Recording::id; 0: it is a point in a stream that runs.
-   * Set before anybody else sees it. */
+  /** The capture in which it was recorded, as Recording::id; 0 for a point in a running stream. Set
+   * before it becomes visible to others. */
   uint64_t capture = 0;
-  /** Throws Error if it was recorded in a capture: it never finishes. */
+  /** Throws Error if it was recorded in a capture, since it never finishes then. */
   void check_runs() const;
 
  private:
@@ -33,9 +33,8 @@ class Completion {
   Time time_;
 };
 
-/** An event refers to the completion of its latest record, so that a wait keeps what it was asked
- * to wait for when the event is recorded again or destroyed. Calls on one event are ordered by the
- * caller. */
+/** An event refers to the completion of its latest record, so a wait is not affected when the event
+ * is recorded again or destroyed. Calls on one event are ordered by the caller. */
 struct Event {
   int32_t device = 0;
   bool timing = false;

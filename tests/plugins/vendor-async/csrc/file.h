@@ -7,7 +7,7 @@
 
 namespace dl::async_test {
 
-/** A file descriptor; closed on destruction. A negative one is none. */
+/** An owned file descriptor; negative if there is none. */
 class File {
  public:
   explicit File(int number = -1) : number_(number) {}

@@ -21,7 +21,7 @@ std::shared_ptr<Recording> Graphs::find(int32_t device, void* handle) {
   if (found == graphs_.end() || found->second.device != device) {
     throw Error(DL_INVALID_ARGUMENT,
                 "the handle " + std::to_string(reinterpret_cast<uintptr_t>(handle)) +
-                    " is no graph of device " + std::to_string(device) +
+                    " is not a graph of device " + std::to_string(device) +
                     "; pass what capture_end returned for this device and was not destroyed");
   }
   return found->second.graph;

@@ -3,8 +3,8 @@
 
 namespace dl::async_test {
 
-/** A new stream or event handle: a small number that is no address and never comes again in this
- * process. */
+/** Return a new stream or event handle: a small number that is not an address and is never reused
+ * in this process. */
 void* next_handle();
 
 }  // namespace dl::async_test

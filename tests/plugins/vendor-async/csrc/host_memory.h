@@ -13,17 +13,17 @@ namespace dl::async_test {
 /** The pinned host memory of one instance. */
 class HostMemory {
  public:
-  /** `limit`: bytes that there are. */
+  /** `limit`: available bytes. */
   explicit HostMemory(uint64_t limit) : limit_(limit) {}
 
-  /** Held by an enqueued copy; while one is alive, release() refuses. */
+  /** Held by an enqueued copy; while one exists, release() fails. */
   using Use = std::shared_ptr<const Mapping>;
 
   /** Throws Error with DL_OUT_OF_MEMORY beyond the limit. */
   void* allocate(uint64_t bytes);
   void release(void* memory);
-  /** A use of the block that holds [address, address + bytes); empty when the memory is pageable.
-   */
+  /** Return a use of the block that contains [address, address + bytes); empty if the memory is
+   * pageable. */
   Use use(const void* address, uint64_t bytes) const;
 
  private:

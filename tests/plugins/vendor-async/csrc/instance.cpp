@@ -28,7 +28,7 @@ Instance::Instance(const Options& options) : options_(options), host_memory_(opt
 }
 
 Instance::~Instance() {
-  // A stream may wait for a rank of another instance, which is not told that this one ends.
+  // A stream may wait for a rank of another instance, which does not know that this one ends.
   communicators_.abort_all();
   // All devices first: a stream may wait for an event of another device.
   for (const auto& device : devices_) device->cancel();
@@ -138,7 +138,7 @@ std::shared_ptr<Event> Instance::event(void* handle) {
   if (found == events_.end()) {
     throw Error(DL_INVALID_ARGUMENT,
                 "the handle " + std::to_string(reinterpret_cast<uintptr_t>(handle)) +
-                    " is no event; pass what event_create returned and was not destroyed");
+                    " is not an event; pass what event_create returned and was not destroyed");
   }
   return found->second;
 }

@@ -18,14 +18,15 @@
 
 namespace dl::async_test {
 
-/** What a host holds: its methods are the slots of the table. Streams run while it lives;
- * destroying it drops work that has not started. */
+/** An instance of the vendor: its methods are the slots of the table. Destroying it drops work that
+ * has not started. */
 class Instance : public kit::Instance, public kit::ForkGuard {
  public:
   static constexpr const char* kName = "async";
   static constexpr const char* kVersion = DL_ASYNC_TEST_VERSION;
   static constexpr const char* kDevicesFrom = "DL_ASYNC_TEST_DEVICES";
-  /** The control of dl_async_test/control.h, and the contract's but for kernels. */
+  /** The control of dl_async_test/control.h, and all of the contract's extensions except kernels.
+   */
   static dl_extension_t* extensions();
 
   Instance() : Instance(Options::from_environment()) {}
@@ -33,16 +34,17 @@ class Instance : public kit::Instance, public kit::ForkGuard {
 
   static Instance& of(dl_vendor_t* vendor) { return kit::self<Instance>(vendor); }
 
-  /** Throws Error unless it is the thread's current device: hosts have to see to that. */
+  /** Throws Error unless it is the thread's current device, which the host has to set. */
   Device& device(int32_t index);
-  /** Whatever is current: for the control of tests. Throws Error if there is no such device. */
+  /** Return a device regardless of the current one, for the control of tests. Throws Error if it
+   * does not exist. */
   Device& any_device(int32_t index);
-  /** An event of any device: streams may wait for another device's events. Throws Error unless
-   * `handle` is one. */
+  /** Return an event of any device: streams may wait for events of other devices. Throws Error
+   * unless `handle` is an event. */
   std::shared_ptr<Event> event(void* handle);
   HostMemory& host_memory() { return host_memory_; }
   const Options& options() const { return options_; }
-  /** Tells it from all other instances of the process, past ones too. */
+  /** Unique among all instances of the process, including earlier ones. */
   uint64_t number() const { return number_; }
   Communicators& communicators() { return communicators_; }
   Graphs& graphs() { return graphs_; }

@@ -5,8 +5,8 @@
 
 namespace dl::async_test {
 
-/** A wrong answer that the vendor gives on request, so that tests of right answers are seen to
- * fail. In the order of DL_ASYNC_TEST_LIE's names in options.cpp. */
+/** A wrong answer that the vendor gives on request, to check that the tests of right answers fail.
+ * In the order of DL_ASYNC_TEST_LIE's names in options.cpp. */
 enum class Lie : uint32_t {
   kNone,
   kCaptureRunsItsWork,
@@ -25,7 +25,7 @@ enum class Lie : uint32_t {
   kOpenedMemoryIsACopy,
 };
 
-/** Whether the instance that was made last tells it. */
+/** Return true if the most recent instance gives this wrong answer. */
 bool lie_is(Lie lie);
 void set_lie(Lie lie);
 

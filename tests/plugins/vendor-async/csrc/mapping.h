@@ -11,10 +11,10 @@ namespace dl::async_test {
 /** Pages of this process; unmapped on destruction. */
 class Mapping {
  public:
-  /** Of this process alone. `protection` is mmap's. */
+  /** Private memory of this process. `protection` is mmap's. */
   Mapping(uint64_t bytes, int protection);
-  /** A part of a file, shared with whoever else maps it, or a copy. `offset` is a multiple of a
-   * page. */
+  /** A part of a file, shared with other processes or copied. `offset` is a multiple of the page
+   * size. */
   Mapping(uint64_t bytes, const File& file, uint64_t offset, bool shared = true);
   ~Mapping();
   Mapping(const Mapping&) = delete;

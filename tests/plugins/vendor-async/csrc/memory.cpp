@@ -151,7 +151,7 @@ void* DeviceMemory::open(const dl_peer_handle_t& handle, uint64_t* bytes) {
 void DeviceMemory::close(void* memory) {
   const std::lock_guard lock(mutex_);
   if (opened_.erase(reinterpret_cast<uintptr_t>(memory)) == 0) {
-    throw Error(DL_INVALID_ARGUMENT, hex(memory) + " is no memory that was opened on device " +
+    throw Error(DL_INVALID_ARGUMENT, hex(memory) + " is not memory that was opened on device " +
                                          std::to_string(device_) +
                                          "; pass what open_memory returned, once");
   }

@@ -12,9 +12,10 @@
 
 namespace dl::async_test {
 
-/** The memory of one device. Two ranges of equal size: device addresses lie in one without any
- * access right, so that the host faults on them, and the bytes lie at the same offset of the other,
- * known to this vendor alone. What other processes share with it has such a pair each. */
+/** The memory of one device. Two ranges of equal size: device addresses are in one without access
+ * rights, so that the host faults on them; the bytes are stored at the same offset of the other
+ * range, which only this vendor knows. Memory shared by another process has its own pair of
+ * ranges. */
 class DeviceMemory {
  public:
   static constexpr uint64_t kAlignment = 256;
@@ -25,15 +26,16 @@ class DeviceMemory {
 
   /** Throws Error(DL_OUT_OF_MEMORY). The bytes are kFreshByte. */
   void* allocate(uint64_t bytes);
-  /** Overwrites the bytes with kFreedByte at once: work still enqueued on them shows. */
+  /** Overwrite the bytes with kFreedByte immediately, so that work still enqueued on them is
+   * noticed. */
   void release(void* memory);
-  /** The bytes behind a device address. Throws Error unless [address, address + bytes) lies in one
-   * allocation. */
+  /** Return the bytes of a device address. Throws Error unless [address, address + bytes) is within
+   * one allocation. */
   std::byte* translate(const void* address, uint64_t bytes) const;
 
-  /** Names an allocation to other processes, until it is freed. */
+  /** Export an allocation to other processes, until it is freed. */
   dl_peer_handle_t export_allocation(const void* memory);
-  /** The address here of memory of another process, and its size. */
+  /** Return the address in this process of another process's memory, and its size. */
   void* open(const dl_peer_handle_t& handle, uint64_t* bytes);
   void close(void* memory);
 
@@ -59,9 +61,9 @@ class DeviceMemory {
   SharedFile file_;
   Mapping bytes_;
   mutable std::mutex mutex_;
-  std::map<uint64_t, uint64_t> gaps_;                    // offset -> bytes, neighbours merged
-  std::map<uint64_t, uint64_t> live_;                    // offset -> bytes as asked for
-  std::map<uintptr_t, std::unique_ptr<Opened>> opened_;  // by their first address here
+  std::map<uint64_t, uint64_t> gaps_;                    // offset -> bytes, adjacent gaps merged
+  std::map<uint64_t, uint64_t> live_;                    // offset -> requested bytes
+  std::map<uintptr_t, std::unique_ptr<Opened>> opened_;  // by their first address in this process
   uint64_t used_ = 0;
   uint64_t live_bytes_ = 0;
 };

@@ -6,10 +6,10 @@
 
 namespace dl::async_test {
 
-/** Bytes that nobody guesses and that never come again. */
+/** Unpredictable bytes that never repeat. */
 using Nonce = std::array<uint8_t, 16>;
 
-/** Throws Error if the system has none. */
+/** Throws Error if the system has no random numbers. */
 Nonce new_nonce();
 
 }  // namespace dl::async_test

@@ -52,7 +52,7 @@ Lie read_lie(const char* name) {
   if (found == std::end(kLies)) {
     throw Error(DL_INVALID_ARGUMENT,
                 std::string(name) + "='" + text +
-                    "' is no wrong answer of this vendor; correct or unset it");
+                    "' is not a wrong answer of this vendor; correct or unset it");
   }
   return static_cast<Lie>(found - std::begin(kLies));
 }

@@ -7,9 +7,7 @@
 
 namespace dl::async_test {
 
-/** The DL_ASYNC_TEST_* variables, read once per instance. Throws Error for a value that does not
- * fit.
- */
+/** The DL_ASYNC_TEST_* variables, read once per instance. Throws Error for an invalid value. */
 struct Options {
   static Options from_environment();
 

@@ -8,7 +8,7 @@
 namespace dl::async_test {
 namespace {
 
-// The faults stand last, so that the list without them is the beginning of the list with them.
+// The faults are last, so that the list without them is a prefix of the list with them.
 constexpr size_t kFaults = 3;
 
 const dl_operator_t kOperators[] = {

@@ -12,7 +12,7 @@
 namespace dl::async_test {
 namespace {
 
-thread_local std::map<uint64_t, uint64_t> correlations;  // of instances; none is 0
+thread_local std::map<uint64_t, uint64_t> correlations;  // by instance; 0 is none
 
 }  // namespace
 
@@ -81,7 +81,7 @@ std::vector<Activity> Profiler::collect(uint64_t* dropped) {
     found.swap(activities_);
     *dropped = std::exchange(dropped_, 0);
   }
-  // A graph comes before what it consists of.
+  // A graph comes before its items.
   std::stable_sort(found.begin(), found.end(), [](const Activity& a, const Activity& b) {
     return std::make_tuple(a.start, -a.end) < std::make_tuple(b.start, -b.end);
   });

@@ -11,13 +11,13 @@
 
 namespace dl::async_test {
 
-/** What an item does, for the profiler. */
+/** Kind of an item, for the profiler. */
 struct Work {
   uint32_t kind = DL_ACTIVITY_KERNEL;
   uint64_t bytes = 0;
 };
 
-/** Set on an item that is to be recorded. */
+/** Mark of an item that is to be recorded. */
 struct Mark {
   uint64_t correlation;
 };
@@ -31,23 +31,24 @@ struct Activity {
   int64_t end;
 };
 
-/** What one device did. Its clock counts nanoseconds since the device was made. */
+/** Activities of one device. Its clock counts nanoseconds since the device was created. */
 class Profiler {
  public:
   Profiler(int32_t device, uint64_t instance, uint64_t room);
 
-  /** Throws Error if it has been started. */
+  /** Throws Error if it has been started already. */
   void start();
-  /** Marks nothing any more. Throws Error if it was not started. */
+  /** Stop recording. Throws Error if it was not started. */
   void stop();
 
-  /** Of what this thread enqueues now; empty: it is not recorded. */
+  /** Return the mark for what this thread enqueues now; empty if it is not recorded. */
   std::optional<Mark> mark() const;
-  /** What ends now; counted only where there is no room. */
+  /** Record an activity that ends now; only count it if the buffer is full. */
   void record(const Mark& mark, const std::string& name, Work work, void* stream, int64_t start);
   int64_t now() const;
 
-  /** What was recorded since the last call, by the start, and how many were only counted. */
+  /** Return the activities recorded since the last call, by start time, and the number of those
+   * only counted. */
   std::vector<Activity> collect(uint64_t* dropped);
 
   int32_t device() const { return device_; }
@@ -63,10 +64,11 @@ class Profiler {
   std::vector<Activity> activities_;
 };
 
-/** Nanoseconds of CLOCK_MONOTONIC. */
+/** Return CLOCK_MONOTONIC in nanoseconds. */
 int64_t host_now();
 
-/** Sets what this thread enqueues for an instance from now on; returns what it was. */
+/** Set the correlation of what this thread enqueues for an instance from now on; return the
+ * previous one. */
 uint64_t correlate(uint64_t instance, uint64_t correlation);
 
 }  // namespace dl::async_test

@@ -18,7 +18,7 @@ namespace dl::async_test {
 struct SharedPart {
   Nonce nonce;
   uint64_t offset;
-  std::atomic<uint64_t> bytes;  // 0: the place is free
+  std::atomic<uint64_t> bytes;  // 0: the entry is free
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
@@ -30,14 +30,14 @@ constexpr uint64_t kPage = 4096;
 constexpr size_t kPlaces = 1024;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-/** What the bytes of a handle hold; the rest is zero. */
+/** Contents of a handle; the remaining bytes are zero. */
 struct Name {
   char word[32];
   uint32_t user;
   int32_t process;
   int32_t file;
   uint32_t place;
-  uint64_t table;  // where it begins in the file
+  uint64_t table;  // its offset in the file
   Nonce nonce;
 };
 static_assert(sizeof(Name) <= sizeof(dl_peer_handle_t));
@@ -64,11 +64,11 @@ File new_file(uint64_t bytes) {
                                        " has to export the memory again");
 }
 
-/** The file of another process, which must be one of ours. */
+/** The file of another process, which must have been created by this vendor. */
 File open_file(const Name& name) {
   const std::string path =
       "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.file);
-  // Looked at before it is opened: opening may do something where it is anything else.
+  // Checked before it is opened: opening other kinds of files may have side effects.
   char target[64] = {};
   const std::string expected = std::string("/memfd:") + kFileName + " (deleted)";
   if (readlink(path.c_str(), target, sizeof target - 1) < 0 || target != expected)
@@ -76,7 +76,7 @@ File open_file(const Name& name) {
   File file(open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   struct stat found = {};
   if (!file.is_open() || fstat(file.number(), &found) != 0)
-    fail_meaningless(name, "its process has ended or lets nobody look into it");
+    fail_meaningless(name, "its process has ended or does not permit access");
   if (found.st_uid != geteuid()) {
     throw Error(DL_INVALID_ARGUMENT, "the memory belongs to user " + std::to_string(found.st_uid) +
                                          ", and this is " + std::to_string(geteuid()) +
@@ -125,7 +125,7 @@ dl_peer_handle_t SharedFile::export_part(uint64_t offset, uint64_t bytes) {
     if (place == kPlaces) {
       throw Error(DL_OUT_OF_MEMORY, std::to_string(kPlaces) +
                                         " allocations are exported, which are all that can be; "
-                                        "free some of them first");
+                                        "free some first");
     }
     all[place].nonce = new_nonce();
     all[place].offset = offset;

@@ -6,7 +6,7 @@
 
 namespace dl::async_test {
 
-/** Blocks asynchronous signals for a scope, so that a thread started in it leaves them to the
+/** Blocks asynchronous signals within a scope, so that a thread started in it leaves them to the
  * host's threads. */
 class SignalsBlocked {
  public:

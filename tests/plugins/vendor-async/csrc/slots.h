@@ -10,14 +10,14 @@
 
 namespace dl::async_test {
 
-/** Runs the body of an extension's slot that uses the driver: checks for a fork, turns exceptions
- * into a status. */
+/** Run the body of an extension's slot that uses the driver: check for a fork, and convert
+ * exceptions to a status. */
 template <typename Body>
 dl_status_t* slot(dl_vendor_t* vendor, const Body& body) noexcept {
   return kit::slot<Instance>(vendor, body);
 }
 
-/** As slot, for one device, which the host has made current. */
+/** Like slot, for one device, which the host has made current. */
 template <typename Body>
 dl_status_t* device_slot(dl_vendor_t* vendor, int32_t index, const Body& body) noexcept {
   return kit::device_slot<Instance>(
@@ -31,7 +31,7 @@ T& given(T* pointer, const char* what) {
   return *pointer;
 }
 
-/** Fills a struct of the host as far as the host knows it. Throws Error for none. */
+/** Fill a struct of the host, up to the fields that the host knows. Throws Error for NULL. */
 template <class T>
 void fill(T* to, T found) {
   if (!DL_HAS_FIELD(to, T, struct_size)) {

@@ -48,7 +48,7 @@ std::shared_ptr<Completion> Stream::record() {
 void Stream::wait_for(std::shared_ptr<Completion> completion) {
   if (completion->capture != 0) {
     const std::lock_guard lock(mutex_);
-    // What one stream captures is in order as it is.
+    // Work captured from one stream is in order already.
     if (capture_ != nullptr && capture_->id == completion->capture) return;
     throw Error(DL_INVALID_ARGUMENT,
                 "the event was recorded in a capture, which other streams cannot join; capture "
@@ -98,7 +98,7 @@ void Stream::push(Item item) {
     capture_->items.push_back(item);
     if (!lie_is(Lie::kCaptureRunsItsWork)) return;
   }
-  // Events are no activity of the device.
+  // Events are not recorded as activities of the device.
   if (item.completion == nullptr) item.mark = group_.profiler.mark();
   if (!thread_.joinable()) {
     const SignalsBlocked blocked;
@@ -176,7 +176,7 @@ void Stream::work() {
     run(item);
     lock.lock();
     ++executed_;
-    // Whoever has waited for the event of a stream's last item finds the stream idle.
+    // After waiting for the event of a stream's last item, a caller finds the stream idle.
     if (item.completion != nullptr) item.completion->finish();
     done_.notify_all();
   }
@@ -204,7 +204,7 @@ void Stream::execute(const Item& item, const std::optional<Mark>& mark) {
 
 void Stream::run(Item& item) {
   execute(item, item.mark);
-  // What the item holds, pinned memory for one, is free before anybody can learn that it has run.
+  // Release what the item holds, such as pinned memory, before its end becomes visible.
   item.run = nullptr;
   item.graph = nullptr;
   ++group_.executed;

@@ -19,15 +19,15 @@
 
 namespace dl::async_test {
 
-/** What the streams of one device share: their pace, how far they are, and the first failure not
- * yet reported. */
+/** State shared by the streams of one device: their delay, their progress, and the first unreported
+ * failure. */
 class StreamGroup {
  public:
   StreamGroup(uint64_t delay, int32_t device, uint64_t instance, uint64_t activities)
       : delay_us(delay), profiler(device, instance, activities) {}
 
   void fail(const std::string& message);
-  /** Throws the first failure since the last call, if there was one. */
+  /** Throw the first failure since the last call, if there was one. */
   void report();
 
   const uint64_t delay_us;
@@ -43,17 +43,17 @@ class StreamGroup {
 
 struct Recording;
 
-/** What a stream runs in one go. */
+/** A unit of work of a stream. */
 struct Item {
   std::string name;
   std::function<void()> run;
   Work work;
   std::shared_ptr<Completion> completion;
   std::shared_ptr<Recording> graph;  // instead of `run`
-  std::optional<Mark> mark;          // of the profiler; empty: nobody wants to know
+  std::optional<Mark> mark;          // of the profiler; empty: not requested
 };
 
-/** What a stream captured: a graph, once the capture has ended. */
+/** Captured work: a graph, once the capture has ended. */
 struct Recording {
   uint64_t id;
   std::vector<Item> items;
@@ -63,30 +63,31 @@ struct Recording {
 /** A queue of items that one thread runs in order. The thread starts with the first item. */
 class Stream {
  public:
-  /** `handle` is what the host calls it; NULL for the default stream. */
+  /** `handle` is the host's handle; NULL for the default stream. */
   Stream(StreamGroup& group, void* handle) : group_(group), handle_(handle) {}
-  /** Drops what has not started and joins the thread. */
+  /** Drop work that has not started and join the thread. */
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  /** Returns at once. `name` appears in the message if `run` throws. */
+  /** Enqueue without waiting. `name` appears in the message if `run` throws. */
   void enqueue(const char* name, std::function<void()> run, Work work = {});
-  /** The completion of everything enqueued so far. */
+  /** Return the completion of everything enqueued so far. */
   std::shared_ptr<Completion> record();
   /** Nothing enqueued later starts before `completion` is finished. */
   void wait_for(std::shared_ptr<Completion> completion);
   /** These three throw Error while the stream captures. */
   void synchronize();
   bool finished() const;
-  /** `what` needs that work runs. */
+  /** Throws Error while the stream captures; `what` names the operation that needs running work. */
   void check_runs(const char* what) const;
-  /** As synchronize; what is captured does not count. */
+  /** Like synchronize; captured work is ignored. */
   void drain();
 
-  /** What is enqueued from now on is recorded and does not run. Throws Error if it is already. */
+  /** Record everything that is enqueued from now on instead of running it. Throws Error if it
+   * captures already. */
   void capture_begin();
-  /** The end of that. Throws Error if nothing is captured. */
+  /** End the capture. Throws Error if the stream does not capture. */
   std::shared_ptr<Recording> capture_end();
   bool capturing() const;
   void launch(std::shared_ptr<Recording> graph);
@@ -94,10 +95,10 @@ class Stream {
   void hold();
   void release();
 
-  /** No more items will come: runs what is left, held or not, then ends the thread. A capture is
+  /** Accept no more items: run the remaining ones, even if held, then end the thread. A capture is
    * dropped. */
   void close();
-  /** Drops what has not started; its completions count as finished, so that nobody waits for them.
+  /** Drop work that has not started; its completions count as finished, so that waits for them end.
    */
   void cancel();
 
@@ -105,7 +106,7 @@ class Stream {
   void push(Item item);
   void work();
   void run(Item& item);
-  /** Runs the item, or each of its graph's; tells the profiler. */
+  /** Run the item, or each item of its graph, and report it to the profiler. */
   void execute(const Item& item, const std::optional<Mark>& mark);
 
   StreamGroup& group_;

@@ -40,7 +40,7 @@ class Child:
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        # A guard against a hang: whoever waits for it sees its end.
+        # Guards against a hang: whoever waits for the child sees its end.
         self._guard = threading.Timer(TIMEOUT_SECONDS, self._process.kill)
         self._guard.daemon = True
         self._guard.start()
@@ -50,7 +50,7 @@ class Child:
         return self._process.pid
 
     def hear(self) -> str:
-        """Its next line; empty if it has ended."""
+        """Return its next line; empty if it has ended."""
         return self._stdout.readline().strip()
 
     def say(self, line: str = "") -> None:
@@ -58,7 +58,7 @@ class Child:
         self._stdin.flush()
 
     def kill(self) -> None:
-        """Kill it, and return once it is gone."""
+        """Kill it, and return once it has ended."""
         self._process.kill()
         self._process.wait()
 

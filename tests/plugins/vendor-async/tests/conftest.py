@@ -20,12 +20,13 @@ def driver() -> Iterator[Driver]:
 
 @pytest.fixture
 def run_python() -> Callable[[str], subprocess.CompletedProcess[str]]:
-    """Run code in a process of its own that can import `driver`; -1 * signal is its exit code."""
+    """Run code that can import `driver` in a child process; a signal is reported as a negative exit
+    code."""
 
     def run(code: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-c", code],
-            # What can be imported here, this folder included, can be imported there.
+            # The child can import what this process can, including this folder.
             env={
                 **os.environ,
                 "PYTHONPATH": os.pathsep.join(str(Path(p).absolute()) for p in sys.path),

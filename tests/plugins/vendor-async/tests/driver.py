@@ -1,4 +1,6 @@
-"""A host made of bare slots. It adds no wait and no check, so that tests see the vendor alone."""
+"""A minimal host that calls the bare slots. It adds no waits and no checks, so tests see only the
+vendor.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from diopi_proto import ffi
 from dl_vendor_async_test.control import Control
 from dl_vendor_async_test.plugin import dl_vendor
 
-# A guard against a hang, far above what anything here needs.
+# Guards against a hang, far above what any test needs.
 TIMEOUT_SECONDS = 120
 
 INVALID_ARGUMENT, OUT_OF_MEMORY, UNAVAILABLE = 2, 3, 5
@@ -62,7 +64,7 @@ SIGNATURES = {
 
 
 class StatusError(Exception):
-    """A slot returned a status."""
+    """A slot returned an error status."""
 
     def __init__(self, slot: str, code: int, message: str) -> None:
         super().__init__(f"[{slot}] {message}")
@@ -88,7 +90,7 @@ def scalar(value: float) -> Any:
 
 
 class Tensor:
-    """A handle and what it points to; contiguous unless strides (in elements) are given."""
+    """A handle and its data; contiguous unless strides (in elements) are given."""
 
     def __init__(
         self,
@@ -112,7 +114,7 @@ class Tensor:
         self.handle = ffi.cast("diopiTensorHandle_t", self.prefix)
 
 
-# Everything else names a device first of all.
+# All other slots take a device first.
 WITHOUT_DEVICE = {"present", "device_count", "host_allocate", "host_free", "operators"}
 
 
@@ -146,11 +148,12 @@ class Driver:
         check(slot, getattr(self.table, slot)(self.instance, *arguments))
 
     def make_current(self, device: int) -> None:
-        """What every host does before a slot that names a device, and before an operator."""
+        """Make a device current, as a host does before a slot that takes a device, and before an
+        operator."""
         check("device_set", self.table.device_set(self.instance, device))
 
     def get(self, slot: str, type_name: str, *arguments: Any) -> Any:
-        """What a slot writes through its last parameter."""
+        """Return what a slot writes through its last parameter."""
         out = ffi.new(f"{type_name}*")
         self.call(slot, *arguments, out)
         return out[0]
@@ -178,7 +181,7 @@ class Driver:
         self.call("memory_set", device, memory, value, count, ffi.cast("void*", stream))
 
     def read(self, address: int, count: int, stream: int = 0, device: int = 0) -> bytes:
-        """The bytes, after all that is enqueued on the stream."""
+        """Return the bytes, after all enqueued work of the stream."""
         data = np.empty(count, np.uint8)
         self.copy(int(data.ctypes.data), address, count, TO_HOST, stream, device)
         return data.tobytes()
@@ -210,14 +213,14 @@ class Driver:
         return float(self.get("event_elapsed", "double", device, *handles))
 
     def wait_until_one_started(self, device: int = 0) -> None:
-        """Return once the device has started an item; it may be waiting for an event since."""
+        """Return once the device has started an item, which may then wait for an event."""
         deadline = time.monotonic() + TIMEOUT_SECONDS
         while self.control.counters(device).items_started == 0:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"device {device} has started nothing")
 
     def tensor(self, array: np.ndarray, strides: Sequence[int] | None = None) -> Tensor:
-        """A copy on device 0; `strides` (elements) see the same memory otherwise than the array."""
+        """Return a copy on device 0; with `strides` (elements), another view of the same memory."""
         data = np.ascontiguousarray(array)
         address = self.allocate(max(1, data.nbytes))
         self.copy(address, int(data.ctypes.data), data.nbytes, TO_DEVICE)
@@ -228,7 +231,7 @@ class Driver:
         return Tensor(self.allocate(count), shape, dtype)
 
     def array(self, tensor: Tensor, stream: int = 0) -> np.ndarray:
-        """The elements of a contiguous tensor."""
+        """Return the elements of a contiguous tensor."""
         data = np.empty(tensor.shape, tensor.dtype)
         if data.nbytes:
             self.copy(int(data.ctypes.data), tensor.address, data.nbytes, TO_HOST, stream)
@@ -240,7 +243,7 @@ class Driver:
         return {ffi.string(first[0][i].name).decode(): first[0][i] for i in range(count[0])}
 
     def run(self, name: str, *arguments: Any, stream: int = 0, device: int = 0) -> int:
-        """Call an operator; tensors may be passed as such. Returns its diopiError_t."""
+        """Call an operator and return its diopiError_t; tensors may be passed as such."""
         context = ffi.new("dl_context_prefix_t*")
         context.magic, context.version = 0x43696C64, 1
         context.ops, context.host, context.vendor = self._handle_ops, self._host, self.instance

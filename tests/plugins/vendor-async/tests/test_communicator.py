@@ -1,4 +1,4 @@
-"""Ranks are the devices of one process, each driven by a thread of its own."""
+"""Tests of communicators whose ranks are the devices of one process, each driven by a thread."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def vendor(monkeypatch):
 
 
 class Rank:
-    """What the thread of one rank has."""
+    """The state of the thread of one rank."""
 
     def __init__(self, vendor, communicator):
         self.vendor, self.communicator = vendor, communicator
         self.number = communicator.rank
 
-    def put(self, values, dtype="float32"):
+    def upload(self, values, dtype="float32"):
         array = np.asarray(values, dtype)
         return self.vendor.tensor(array, device=self.communicator.device)
 
@@ -47,13 +47,13 @@ class Rank:
 
 
 def on_all_ranks(vendor, body, ranks=RANKS):
-    """What the body returns on each rank; raises what the first one raises."""
+    """Return what the body returns on each rank; raise what the first failing one raises."""
     name = vendor.communicators.unique_id()
 
     def run(number):
         communicator = vendor.communicators.create(name, ranks, number, device=number, seconds=60)
         result = body(Rank(vendor, communicator))
-        # Nobody leaves before all are done.
+        # No rank leaves before all are done.
         vendor.synchronize(number)
         return result
 
@@ -74,7 +74,7 @@ def on_all_ranks(vendor, body, ranks=RANKS):
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint16", "int32", "int64"])
 def test_all_reduce(vendor, reduce, expected, dtype):
     def body(rank):
-        send, receive = rank.put([1 + rank.number, 4 + rank.number], dtype), rank.room(2, dtype)
+        send, receive = rank.upload([1 + rank.number, 4 + rank.number], dtype), rank.room(2, dtype)
         rank.communicator.all_reduce(send, receive, reduce)
         rank.synchronize()
         rank.communicator.all_reduce(send, send, reduce)  # in place
@@ -85,11 +85,11 @@ def test_all_reduce(vendor, reduce, expected, dtype):
 
 
 def every_other_collective(rank):
-    """What one rank has after each of them."""
+    """Return the results of all other collectives on one rank."""
     c, me = rank.communicator, rank.number
     ranks = c.ranks
-    one = rank.put([10 * me, 10 * me + 1])
-    many = rank.put([100 * me + i for i in range(2 * ranks)])
+    one = rank.upload([10 * me, 10 * me + 1])
+    many = rank.upload([100 * me + i for i in range(2 * ranks)])
     results = {}
 
     reduced = rank.room(2)
@@ -130,7 +130,7 @@ def every_other_collective(rank):
 
 
 def expected_of(me):
-    """The same for three ranks."""
+    """Return the expected results for three ranks."""
     return {
         "reduce": [30, 33] if me == 1 else None,
         "broadcast": [20, 21],
@@ -150,8 +150,8 @@ def test_every_other_collective(vendor):
 def test_messages_of_a_group_do_not_wait_for_each_other(vendor):
     def body(rank):
         c, me = rank.communicator, rank.number
-        send, receive = rank.put([me]), rank.room(1)
-        # A ring in which everybody receives first: without the group nobody would ever send.
+        send, receive = rank.upload([me]), rank.room(1)
+        # A ring in which every rank receives first: without the group, none would ever send.
         with rank.vendor.communicators.group():
             c.receive(receive, (me - 1) % RANKS)
             c.send(send, (me + 1) % RANKS)
@@ -166,7 +166,7 @@ def test_messages_match_in_their_order_and_reach_oneself(vendor):
         c, me = rank.communicator, rank.number
         if me == 0:
             for value in (1, 2, 3):
-                c.send(rank.put([value]), 1)
+                c.send(rank.upload([value]), 1)
             return None
         if me == 1:
             rooms = [rank.room(1) for _ in range(3)]
@@ -176,7 +176,7 @@ def test_messages_match_in_their_order_and_reach_oneself(vendor):
             return [room.numpy().tolist() for room in rooms]
         own = rank.room(1)
         with rank.vendor.communicators.group():
-            c.send(rank.put([9]), me)
+            c.send(rank.upload([9]), me)
             c.receive(own, me)
         rank.synchronize()
         return own.numpy().tolist()
@@ -185,13 +185,13 @@ def test_messages_match_in_their_order_and_reach_oneself(vendor):
 
 
 def test_calls_return_before_their_peers_come(vendor):
-    """Rank 0 enqueues and goes on; only then rank 1 calls."""
+    """Rank 0 enqueues and continues; only then rank 1 calls."""
     enqueued = threading.Event()
 
     def body(rank):
         if rank.number == 1:
             assert enqueued.wait(60)
-        x = rank.put([1 + rank.number])
+        x = rank.upload([1 + rank.number])
         rank.communicator.all_reduce(x, x)
         enqueued.set()
         rank.synchronize()
@@ -203,12 +203,12 @@ def test_calls_return_before_their_peers_come(vendor):
 def test_ranks_that_disagree_all_hear_of_it(vendor):
     def body(rank):
         c = rank.communicator
-        x = rank.put([1, 2, 3])
+        x = rank.upload([1, 2, 3])
         reduce = "sum" if rank.number == 0 else "maximum"
         c.all_reduce(x, x, reduce)
         with pytest.raises(VendorError, match="ranks disagree: one enqueued all_reduce of 3"):
             rank.synchronize()
-        for _ in range(2):  # it stays
+        for _ in range(2):  # the error persists
             with pytest.raises(VendorError, match="ranks disagree"):
                 c.check()
         return x.numpy().tolist()
@@ -218,7 +218,7 @@ def test_ranks_that_disagree_all_hear_of_it(vendor):
 
 def test_abort_ends_who_waits_and_refuses_what_comes(vendor):
     def body(rank):
-        c, x = rank.communicator, rank.put([1.0])
+        c, x = rank.communicator, rank.upload([1.0])
         c.check()
         if rank.number == 0:
             c.abort()
@@ -226,7 +226,7 @@ def test_abort_ends_who_waits_and_refuses_what_comes(vendor):
             with pytest.raises(VendorError, match="was aborted; create another one"):
                 c.all_reduce(x, x)
             return
-        c.all_reduce(x, x)  # rank 0 never comes
+        c.all_reduce(x, x)  # rank 0 never calls
         with pytest.raises(VendorError, match="aborted by rank 0"):
             rank.synchronize()
         with pytest.raises(VendorError, match="aborted by rank 0"):
@@ -239,7 +239,7 @@ def test_who_waits_for_a_rank_that_is_gone_hears_of_it(vendor):
     def body(rank):
         if rank.number == 0:
             return
-        x = rank.put([1.0])
+        x = rank.upload([1.0])
         rank.communicator.all_reduce(x, x)
         with pytest.raises(VendorError, match="rank 0 has destroyed its part"):
             rank.synchronize()
@@ -311,7 +311,7 @@ def test_calls_refuse_what_they_cannot_do(vendor):
         slots.call("all_reduce", alone._pointer, ffi.NULL, ffi.NULL, 0, 9, 77, ffi.NULL)
     with pytest.raises(VendorError, match="root 5 is none of 1 ranks"):
         slots.call("broadcast", alone._pointer, ffi.NULL, ffi.NULL, 0, 9, 5, ffi.NULL)
-    # Nothing to move is no error, and needs no memory.
+    # Moving nothing is valid, and needs no memory.
     slots.call("all_reduce", alone._pointer, ffi.NULL, ffi.NULL, 0, 9, 0, ffi.NULL)
     vendor.synchronize()
 
@@ -334,7 +334,7 @@ def test_closing_the_vendor_ends_who_waits(vendor):
 def test_collectives_are_activities(vendor):
     def body(rank):
         rank.vendor.profiler.start(rank.number)
-        x = rank.put([1.0])
+        x = rank.upload([1.0])
         rank.communicator.all_reduce(x, x)
         rank.vendor.profiler.stop(rank.number)
         found, _ = rank.vendor.profiler.collect(rank.number)

@@ -1,4 +1,4 @@
-"""Ranks in several processes: they meet in that of unique_id."""
+"""Tests of ranks in several processes, which meet in the process of unique_id."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def vendor(monkeypatch):
 
 
 def start(vendor, children, ranks=None, seconds=60):
-    """Rank 0 is here; each child is told the name and is one of the others."""
+    """Start rank 0 here, and the other ranks in children that receive the id."""
     name = vendor.communicators.unique_id()
     for child in children:
         child.say(name.hex())
@@ -50,7 +50,7 @@ def start(vendor, children, ranks=None, seconds=60):
 
 
 def test_all_reduce_of_two_processes(vendor):
-    """4 MiB do not fit into a socket."""
+    """4 MiB do not fit into a socket buffer."""
     code = """
 c = join(2, 1)
 x = vendor.tensor(np.arange(1 << 20, dtype=np.float32))
@@ -143,7 +143,7 @@ hear()
 
 @pytest.mark.parametrize("forked", [False, True])
 def test_a_rank_that_is_killed_ends_the_wait_of_the_others(vendor, forked):
-    """Also where a process that it forked has its sockets still."""
+    """Also if a process that it forked still has its sockets."""
     fork = "child = os.fork()\nif child == 0:\n    hear(); os._exit(0)\n" if forked else ""
     with Child(JOIN + f"c = join(2, 1)\n{fork}say('joined')\nhear()") as child:
         c = start(vendor, [child])
@@ -174,11 +174,11 @@ hear()
         x = vendor.empty((4,))
         c.all_reduce(x, x)
         child.kill()
-        # The stream meets a process that ends under it, or one that has ended before it came.
+        # The process ends while the stream waits for it, or has ended before.
         ended = "( has ended, and with it|, which made the id, cannot be reached: it has ended)"
         with pytest.raises(VendorError, match=rf"process {child.number}{ended}"):
             vendor.synchronize()
-        c.abort()  # ends nothing any more, and does not hang
+        c.abort()  # has no effect any more, and does not hang
         with pytest.raises(UnavailableError, match="cannot be reached: it has ended"):
             vendor.communicators.create(name, 2, 1, seconds=60)
 
@@ -251,7 +251,7 @@ def test_an_id_of_another_user_is_refused(vendor):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_user_is_not_let_in(vendor):
-    """Whatever it says: the system tells both sides who the other is."""
+    """Whatever the peer sends: the system reports its user to both sides."""
     code = """
 import socket
 name = bytearray.fromhex(hear())
@@ -276,7 +276,7 @@ hear()
 
 
 def test_streams_of_one_process_do_not_wait_for_each_other(vendor):
-    """The second stream's call is answered while the first one's peer has not come."""
+    """A call on the second stream completes while the peer of the first one's call is missing."""
     code = """
 c = join(2, 1)
 first, second = vendor.stream(), vendor.stream()

@@ -20,7 +20,7 @@ from driver import (
 
 FAULTS = {"diopiErfinv", "diopiErfinvInp", "diopiPolar"}
 TRUNC = 1
-# Slots that name a device, and what they take after it.
+# Slots that take a device, and their further arguments.
 NAMING_A_DEVICE = {
     "device_properties": "out",
     "device_synchronize": "",

@@ -1,4 +1,5 @@
-"""What a host passes to the extensions is checked, and an older host gets no more than it knows.
+"""Tests of the checks of the extensions' arguments: an older host gets no more fields than it
+knows.
 
 There is no host in between: slots are called as the library has them.
 """
@@ -50,7 +51,7 @@ def extensions(driver):
     return Extensions(driver)
 
 
-# How each struct is filled, and the field after which an older host's ends.
+# Functions that fill each struct, and the last field that an older host knows.
 FILLED = {
     "dl_graph_properties_t": (
         lambda e, raw: e.call("graph", "properties", 0, e.graph(), raw),
@@ -128,11 +129,11 @@ REFUSED = {
     ),
     "no graph": (
         lambda e: e.call("graph", "launch", 0, ffi.NULL, ffi.NULL),
-        "the handle 0 is no graph of device 0",
+        "the handle 0 is not a graph of device 0",
     ),
     "no communicator": (
         lambda e: e.call("communicator", "abort", ffi.NULL),
-        "the handle 0 is no communicator",
+        "the handle 0 is not a communicator",
     ),
     "another device": (
         lambda e: e.call("profiler", "start", -1, 0),
@@ -211,7 +212,7 @@ def test_ranks_that_are_not_there_and_streams_of_others_are_refused(extensions, 
                 "communicator", "broadcast", one, memory, memory, 4, FLOAT32, peer, ffi.NULL
             )
     stream = ffi.cast("void*", driver.stream(1))
-    with pytest.raises(VendorError, match="is no stream of device 0"):
+    with pytest.raises(VendorError, match="is not a stream of device 0"):
         extensions.call("communicator", "send", one, memory, 4, FLOAT32, 0, stream)
     with pytest.raises(NotSupportedError, match="operation -1 is none of dl_reduce_t"):
         extensions.call("communicator", "all_reduce", one, memory, memory, 4, FLOAT32, -1, ffi.NULL)

@@ -100,13 +100,13 @@ def test_a_stream_that_does_not_capture_has_no_end_of_one(vendor):
     slots = vendor.graphs._slots
     with pytest.raises(VendorError, match="does not capture"):
         slots.call("capture_end", 0, stream.pointer_for(vendor._instance, 0), ffi.new("void**"))
-    with pytest.raises(VendorError, match="is no graph of device 0"):
+    with pytest.raises(VendorError, match="is not a graph of device 0"):
         slots.call("launch", 0, ffi.cast("void*", 12345), ffi.NULL)
 
 
 def test_a_stream_may_be_destroyed_while_it_captures(driver):
     graphs = _raw_graphs(driver)
-    for _ in range(2):  # the second looks at what the first left
+    for _ in range(2):  # the second replay starts from the result of the first
         stream = driver.stream()
         driver.make_current(0)
         begun = graphs.capture_begin(driver.instance, 0, ffi.cast("void*", stream), 0)

@@ -1,4 +1,4 @@
-"""Device memory is out of the host's reach, whatever address inside it the host takes."""
+"""Device memory is inaccessible to the host, at every address."""
 
 from __future__ import annotations
 

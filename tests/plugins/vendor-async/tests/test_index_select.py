@@ -1,4 +1,4 @@
-"""Reading at positions that only the device knows, and what becomes of those that are wrong."""
+"""Tests of reads at positions that only the device knows, and of invalid positions."""
 
 from __future__ import annotations
 

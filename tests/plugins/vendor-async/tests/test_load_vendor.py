@@ -1,4 +1,4 @@
-"""The vendor behind diopi_proto's own host, as its users see it."""
+"""Tests of the vendor under diopi_proto's own host, as its users see it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_memory_limit_becomes_an_exception(monkeypatch):
 def test_memory_that_only_work_in_flight_keeps_makes_room(monkeypatch):
     monkeypatch.setenv("DL_ASYNC_TEST_MEMORY", str(1 << 20))
     with load_vendor(dl_vendor().library) as small:
-        x = small.tensor(np.ones(1 << 15))  # a quarter of all there is
+        x = small.tensor(np.ones(1 << 15))  # a quarter of the memory
         small.op.diopiNeg(small.empty((1 << 15,), "float64"), x, synchronize=False)
         assert small.memory_info()[0] == 1 << 19
         assert small.empty((3 << 18,), "uint8").storage.nbytes == 3 << 18
@@ -94,7 +94,7 @@ def test_memory_that_only_work_in_flight_keeps_makes_room(monkeypatch):
 
 
 def test_every_device_is_made_current(vendor):
-    """The vendor refuses calls for a device that is not: see test_errors.py."""
+    """The vendor rejects calls for a device that is not current: see test_errors.py."""
     side = vendor.stream(1)
     for device in (1, 0, 1):
         x = vendor.tensor(np.ones(3), device=device)

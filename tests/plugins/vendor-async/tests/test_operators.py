@@ -1,4 +1,4 @@
-"""The results, in every layout that a host may pass. The reference is numpy in float64."""
+"""Tests of the results, in every layout that a host may pass. The reference is numpy in float64."""
 
 from __future__ import annotations
 

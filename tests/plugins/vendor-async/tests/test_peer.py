@@ -1,4 +1,4 @@
-"""Devices reach each other's memory."""
+"""Devices can access each other's memory."""
 
 from __future__ import annotations
 

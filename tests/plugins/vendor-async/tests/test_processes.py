@@ -1,4 +1,4 @@
-"""Forks, ends of processes, and several instances in one."""
+"""Tests of forks, ends of processes, and several instances in one process."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_child_of_a_user_is_told_the_cure(run_python, inside):
 
 def test_operator_in_a_child_is_told_the_cure(run_python):
     inside = (
-        # As a host does that knows nothing of current devices.
+        # Like a host that does not set the current device.
         "driver.make_current = lambda device: None;"
         "t = Tensor(memory, (1,), 'float64');"
         "print(driver.run('diopiNeg', t, t), driver.last_error())"
@@ -113,7 +113,7 @@ def test_destroying_drops_work_and_waits_for_nobody(owner):
         stream, event = driver.stream(owner), driver.event(device=owner)
         driver.control.hold(owner, stream)
         driver.record(event, stream, owner)
-        # The default streams of both devices hang on the held stream.
+        # The default streams of both devices wait for the held stream.
         for device in (0, 1):
             driver.wait(0, event, device)
             driver.set(driver.allocate(8, device), 1, 8, device=device)

@@ -1,4 +1,4 @@
-"""Activities are recorded in the device's time and tied to the host's."""
+"""Activities are recorded in the device's time and linked to the host's."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_the_clock_ties_device_time_to_the_hosts(vendor):
     vendor.profiler.stop()
     clock = vendor.profiler.clock()
     (only,), _ = vendor.profiler.collect()
-    # The device's clock began with the device: its raw times are no times of the host.
+    # The device's clock began with the device: its raw times differ from those of the host.
     assert only.start < before
     assert clock.uncertainty >= 0
     slack = clock.uncertainty

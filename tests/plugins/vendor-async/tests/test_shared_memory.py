@@ -1,4 +1,4 @@
-"""Device memory of one process in another one."""
+"""Tests of one process's device memory in another process."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_size_is_that_of_the_allocation(vendor):
             peers.close(address)
             with pytest.raises(Exception, match="not inside one live allocation"):
                 driver.read(address, 4)
-            with pytest.raises(VendorError, match="is no memory that was opened on device 0"):
+            with pytest.raises(VendorError, match="is not memory that was opened on device 0"):
                 peers.close(address)
 
 
@@ -119,7 +119,7 @@ def test_a_forged_handle_opens_nothing(vendor, begin, value, told):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_memory_of_another_user_is_not_opened(vendor):
-    """The handle may say what it likes: the file itself tells whose it is."""
+    """The handle may claim anything: the file itself has an owner."""
     code = """
 vendor.close()
 os.setuid(12345)
@@ -163,7 +163,7 @@ def test_memory_is_closed_with_its_tensor(vendor):
         address = ffi.cast("void*", first.address)
         del first
         gc.collect()
-        with pytest.raises(VendorError, match="is no memory that was opened"):
+        with pytest.raises(VendorError, match="is not memory that was opened"):
             vendor.peers._slots.call("close_memory", 0, address)
 
 

@@ -25,13 +25,13 @@ LARGE = 1 << 20
 
 @pytest.fixture
 def slow(monkeypatch):
-    """An instance that starts each item so late that nobody is fast enough by luck."""
+    """An instance that starts each item so late that no test passes by timing."""
     monkeypatch.setenv("DL_ASYNC_TEST_DELAY_US", "200000")
     with closing(Driver()) as driver:
         yield driver
 
 
-def put(driver: Driver, address: int, value: int, stream: int) -> None:
+def upload(driver: Driver, address: int, value: int, stream: int) -> None:
     driver.set(address, value, 8, stream)
 
 
@@ -39,7 +39,7 @@ def test_held_work_is_enqueued_and_not_run(driver):
     memory = driver.allocate(8)
     stream = driver.stream()
     driver.control.hold(0, stream)
-    put(driver, memory, 1, stream)
+    upload(driver, memory, 1, stream)
     assert not driver.finished(stream)
     assert driver.read(memory, 8) == FRESH
     driver.control.release(0, stream)
@@ -63,7 +63,7 @@ def test_operators_return_before_they_run(driver):
 def test_default_stream_can_be_held(driver):
     driver.control.hold()
     memory = driver.allocate(8)
-    put(driver, memory, 1, 0)
+    upload(driver, memory, 1, 0)
     assert not driver.finished()
     driver.control.release()
     assert driver.read(memory, 8) == b"\1" * 8
@@ -74,7 +74,7 @@ def test_items_of_a_stream_run_in_order(driver):
     stream = driver.stream()
     driver.control.hold(0, stream)
     for value in range(100):
-        put(driver, memory, value, stream)
+        upload(driver, memory, value, stream)
     driver.control.release(0, stream)
     assert driver.read(memory, 8, stream) == bytes([99]) * 8
 
@@ -83,9 +83,9 @@ def test_streams_do_not_wait_for_each_other(driver):
     source, copied = driver.allocate(8), driver.allocate(8)
     first, second = driver.stream(), driver.stream()
     driver.control.hold(0, first)
-    put(driver, source, 1, first)
+    upload(driver, source, 1, first)
     driver.copy(copied, source, 8, ON_DEVICE, second)
-    # Without an event the copy overtakes what it should have waited for.
+    # Without an event the copy overtakes the work that it should have waited for.
     assert driver.read(copied, 8, second) == FRESH
     driver.control.release(0, first)
     assert driver.read(source, 8, first) == b"\1" * 8
@@ -96,7 +96,7 @@ def test_stream_waits_for_the_event_of_another(driver):
     first, second = driver.stream(), driver.stream()
     event = driver.event()
     driver.control.hold(0, first)
-    put(driver, source, 1, first)
+    upload(driver, source, 1, first)
     driver.record(event, first)
     driver.wait(second, event)
     driver.copy(copied, source, 8, ON_DEVICE, second)
@@ -124,7 +124,7 @@ def test_destroyed_event_is_still_waited_for(driver):
     first, second = driver.stream(), driver.stream()
     event = driver.event()
     driver.control.hold(0, first)
-    put(driver, source, 1, first)
+    upload(driver, source, 1, first)
     driver.record(event, first)
     driver.wait(second, event)
     driver.call("event_destroy", 0, ffi.cast("void*", event))
@@ -138,7 +138,7 @@ def test_stream_waits_for_an_event_of_another_device(driver):
     target = driver.allocate(8, device=1)
     event = driver.event(device=0)
     driver.control.hold(0)
-    put(driver, source, 1, 0)
+    upload(driver, source, 1, 0)
     driver.record(event, device=0)
     driver.wait(0, event, device=1)
     driver.set(target, 2, 8, device=1)
@@ -154,10 +154,10 @@ def test_event_synchronize_waits_for_what_was_before_it_only(driver):
     later = driver.event()
     driver.control.hold(0, gate)
     driver.record(later, gate)
-    put(driver, memory, 1, stream)
+    upload(driver, memory, 1, stream)
     driver.record(event, stream)
     driver.wait(stream, later)
-    put(driver, memory, 2, stream)
+    upload(driver, memory, 2, stream)
     driver.call("event_synchronize", 0, ffi.cast("void*", event))
     assert driver.read(memory, 8) == b"\1" * 8
     driver.control.release(0, gate)
@@ -218,7 +218,7 @@ def test_large_pageable_upload_waits(slow):
 
 def test_pageable_download_waits(slow):
     memory = slow.allocate(8)
-    put(slow, memory, 1, 0)
+    upload(slow, memory, 1, 0)
     assert slow.read(memory, 8) == b"\1" * 8
 
 
@@ -237,7 +237,7 @@ def test_delay_holds_back_each_item(monkeypatch):
     monkeypatch.setenv("DL_ASYNC_TEST_DELAY_US", "60000000")
     with closing(Driver()) as driver:
         memory = driver.allocate(8)
-        put(driver, memory, 1, 0)
+        upload(driver, memory, 1, 0)
         assert not driver.finished()
         assert driver.control.counters().items_executed == 0
 
@@ -246,7 +246,7 @@ def test_destroyed_stream_finishes_its_work(driver):
     memory = driver.allocate(8)
     stream = driver.stream()
     driver.control.hold(0, stream)
-    put(driver, memory, 1, stream)
+    upload(driver, memory, 1, stream)
     driver.call("stream_destroy", 0, ffi.cast("void*", stream))
     driver.call("device_synchronize", 0)
     assert driver.read(memory, 8) == b"\1" * 8
@@ -255,7 +255,7 @@ def test_destroyed_stream_finishes_its_work(driver):
 def test_device_synchronize_waits_for_all_streams(slow):
     streams = [0, slow.stream(), slow.stream()]
     for stream in streams:
-        put(slow, slow.allocate(8), 1, stream)
+        upload(slow, slow.allocate(8), 1, stream)
     slow.call("device_synchronize", 0)
     assert [slow.finished(stream) for stream in streams] == [True] * 3
 

@@ -1,7 +1,7 @@
-"""The tests of the extensions can fail: with a vendor that answers wrongly, each does.
+"""The tests of the extensions can fail: with a vendor that answers wrongly, each of them does.
 
-What the contract lets a host check is found out by the host, as an error that names the vendor; the
-rest by what the tests of the right answers expect.
+Violations that the contract lets a host check are found by the host, as an error that names the
+vendor; the others are found by the tests of the right answers.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def open_vendor(monkeypatch: pytest.MonkeyPatch, lie: str = "") -> Vendor:
     monkeypatch.setenv("DL_ASYNC_TEST_LIE", lie)
     monkeypatch.setenv("DL_ASYNC_TEST_DEVICES", str(test_communicator.RANKS))
     opened = load_vendor(dl_vendor().library)
-    # Other processes and later instances tell the truth.
+    # Other processes and later instances answer correctly.
     monkeypatch.delenv("DL_ASYNC_TEST_LIE")
     return opened
 
@@ -127,5 +127,5 @@ def test_a_wrong_answer_is_found_out_by_the_host(monkeypatch, lie):
 
 def test_an_answer_that_is_not_known_is_refused(monkeypatch):
     monkeypatch.setenv("DL_ASYNC_TEST_LIE", "everything")
-    with pytest.raises(VendorError, match="DL_ASYNC_TEST_LIE='everything' is no wrong answer"):
+    with pytest.raises(VendorError, match="DL_ASYNC_TEST_LIE='everything' is not a wrong answer"):
         load_vendor(dl_vendor().library)

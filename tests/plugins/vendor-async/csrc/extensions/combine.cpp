@@ -20,7 +20,7 @@ T combine(T a, T b, int32_t reduce) {
   if constexpr (std::is_floating_point_v<T>) {
     return reduce == DL_REDUCE_PRODUCT ? a * b : a + b;
   } else {
-    // Wraps, and unsigned it may.
+    // Unsigned arithmetic wraps without undefined behavior.
     const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
     return static_cast<T>(reduce == DL_REDUCE_PRODUCT ? x * y : x + y);
   }
@@ -87,7 +87,7 @@ bool can_reduce(int32_t dtype) {
   return with_reduced(dtype, [](auto) {});
 }
 
-// Everything is read before anything is written: buffers may be each other.
+// Everything is read before anything is written: buffers may alias.
 void carry_out(const Terms& terms, const std::vector<Share>& shares) {
   const uint64_t part = terms.count * static_cast<uint64_t>(dl_dtype_bytes(terms.dtype));
   if (part == 0) return;

@@ -68,7 +68,7 @@ dl_status_t* group_end_slot(dl_vendor_t* vendor) {
 /** A buffer of a call. */
 struct Buffer {
   const void* memory;
-  bool all_ranks;  // `count` elements of each rank, not of one
+  bool all_ranks;  // `count` elements per rank, not in total
   bool used;       // by this rank
 };
 
@@ -101,7 +101,7 @@ class Caller {
                   "the stream captures, and this vendor's graphs have no "
                   "collectives; enqueue them outside of the capture");
     const Share share = {bytes(device, terms, send), bytes(device, terms, receive), nullptr};
-    // A message has two places: its sender's and its receiver's.
+    // A message has two ends: its sender and its receiver.
     const int32_t place = from < 0 ? communicator_->rank : (send.used ? 0 : 1);
     async_test::submit(all_.number(),
                        Call{communicator_, stream, name, communicator_->next(from, to, place),

@@ -16,7 +16,7 @@
 
 namespace dl::async_test {
 
-/** Whether elements of the dtype can be combined. */
+/** Return true if elements of the dtype can be reduced. */
 bool can_reduce(int32_t dtype);
 
 /** One rank of a world. */
@@ -27,12 +27,11 @@ class Communicator {
 
   void abort();
   bool aborted() const;
-  /** Keeps the first failure. */
+  /** Record the first failure. */
   void fail(const std::string& why);
-  /** Throws that. */
+  /** Throw the recorded failure. */
   void check() const;
-  /** The key of the next call at this place: of messages between two ranks, or of collectives with
-   * -1, -1. */
+  /** Return the key of the next call between these ranks, or of the next collective with -1, -1. */
   MeetingKey next(int32_t from, int32_t to, int32_t place);
 
   const int32_t device;
@@ -46,7 +45,7 @@ class Communicator {
   std::map<std::tuple<int32_t, int32_t, int32_t>, uint64_t> calls_;
 };
 
-/** A call that was made and not enqueued yet. */
+/** A call that is not enqueued yet. */
 struct Call {
   std::shared_ptr<Communicator> communicator;
   std::shared_ptr<Stream> stream;
@@ -61,7 +60,7 @@ struct Call {
 class Communicators {
  public:
   void* add(std::shared_ptr<Communicator> communicator);
-  /** Throws Error unless the handle is one. */
+  /** Throws Error unless the handle is a communicator. */
   std::shared_ptr<Communicator> find(void* handle);
   void remove(void* handle);
   void abort_all();
@@ -71,17 +70,17 @@ class Communicators {
   std::map<void*, std::shared_ptr<Communicator>> communicators_;
 };
 
-/** A new name, also for ranks in other processes of this user: they meet in this one. */
+/** Create an id, also for ranks in other processes of this user, which meet in this one. */
 dl_communicator_id_t new_communicator_id();
-/** The world of that name, for its first or a later rank. Throws Error for a name of another user
- * and if the number of ranks is not that of the first. */
+/** Return the world of that id, for its first or a later rank. Throws Error for an id of another
+ * user, and if the number of ranks differs from that of the first rank. */
 std::shared_ptr<World> world_of(const dl_communicator_id_t& id, int32_t ranks);
 
-/** Between the two, calls of this thread for an instance are kept. Throws Error for an end without
- * a begin. */
+/** Between the two, calls of this thread for an instance are collected. Throws Error for an end
+ * without a begin. */
 void group_begin(uint64_t instance);
 void group_end(uint64_t instance);
-/** Enqueues the call, now or at the end of the group. */
+/** Enqueue the call, now or at the end of the group. */
 void submit(uint64_t instance, Call call);
 
 }  // namespace dl::async_test

@@ -5,7 +5,7 @@
 
 namespace dl::async_test {
 
-/** Each extension as the first link of a chain that goes on with `next`. */
+/** Return an extension as the first link of a chain that continues with `next`. */
 dl_extension_t* control_extension(dl_extension_t* next);
 dl_extension_t* graph_extension(dl_extension_t* next);
 dl_extension_t* profiler_extension(dl_extension_t* next);

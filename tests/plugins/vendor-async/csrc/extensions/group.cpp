@@ -14,9 +14,10 @@ struct Group {
   std::vector<Call> calls;
 };
 
-thread_local std::map<uint64_t, Group> groups;  // by instance; none is open without an entry
+thread_local std::map<uint64_t, Group>
+    groups;  // by instance; an instance without an entry has no open group
 
-/** All of them come to their meetings before one of them waits. */
+/** All calls join before any of them waits. */
 void run_together(const std::vector<Call>& calls) {
   std::string failure;
   const auto attempt = [&](const Call& call, const auto& step) {

@@ -110,7 +110,7 @@ void serve(File socket) noexcept {
       other.reply(DL_ERROR, error.what());
     }
   } catch (const std::exception&) {
-    // Of another user, or gone.
+    // It belongs to another user, or has ended.
   }
 }
 
@@ -118,13 +118,13 @@ void accept_all(const File& listener) {
   while (true) {
     File socket(accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket.is_open()) {
-      poll(nullptr, 0, 10);  // too many files are open, for now
+      poll(nullptr, 0, 10);  // too many files are open for now
       continue;
     }
     try {
       std::thread(serve, std::move(socket)).detach();
     } catch (const std::exception&) {
-      // Too many threads: the other side sees the end of the connection.
+      // Too many threads: the other side sees a closed connection.
     }
   }
 }
@@ -133,7 +133,7 @@ void accept_all(const File& listener) {
 
 Nonce open_hub() {
   const std::lock_guard lock(mutex);
-  // That of a parent belongs to the parent.
+  // The parent's hub belongs to the parent.
   if (hub == nullptr || hub->process != getpid()) {
     auto made = std::make_unique<Hub>();
     const SignalsBlocked blocked;

@@ -9,13 +9,14 @@
 
 namespace dl::async_test {
 
-/** Lets ranks of other processes into the worlds of this one, from its first call on. Returns what
- * they have to know. */
+/** Accept ranks of other processes into the worlds of this one, from the first call on. Return the
+ * address that they need. */
 Nonce open_hub();
-/** Whether the nonce is that of this process. */
+/** Return true if the nonce is that of this process. */
 bool is_hub(const Nonce& nonce);
 
-/** A world of this process. Throws Error if it does not exist, is used up, or has other ranks. */
+/** Return a world of this process. Throws Error if it does not exist, is used up, or has other
+ * ranks. */
 std::shared_ptr<World> local_world(uint64_t number, int32_t ranks);
 
 }  // namespace dl::async_test

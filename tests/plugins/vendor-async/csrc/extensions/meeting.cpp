@@ -28,7 +28,7 @@ std::string Terms::text() const {
 
 ShareBytes share_bytes(const Terms& terms, int32_t ranks, int32_t rank, int32_t place) {
   if (terms.kind < Terms::kAllReduce || terms.kind > Terms::kMessage)
-    throw Error(DL_INVALID_ARGUMENT, "kind " + std::to_string(terms.kind) + " is no call");
+    throw Error(DL_INVALID_ARGUMENT, "kind " + std::to_string(terms.kind) + " is not a call");
   const auto element = static_cast<uint64_t>(dl_dtype_bytes(terms.dtype));
   uint64_t part = 0, whole = 0;
   if (element == 0 || __builtin_mul_overflow(terms.count, element, &part) ||
@@ -62,7 +62,7 @@ class LocalWorld::Here : public Meeting {
  public:
   explicit Here(std::vector<int32_t> members) : ranks(std::move(members)), shares(ranks.size()) {}
 
-  const std::vector<int32_t> ranks;  // by place
+  const std::vector<int32_t> ranks;  // by index
   std::vector<std::optional<Share>> shares;
   std::optional<Terms> terms;
   size_t came = 0;
@@ -88,7 +88,7 @@ void LocalWorld::join(int32_t rank, double seconds) {
     const auto missing = std::count(joined_.begin(), joined_.end(), false) - 1;
     throw Error(DL_UNAVAILABLE, std::to_string(missing) + " of " + std::to_string(ranks_) +
                                     " ranks did not come within " + std::to_string(seconds) +
-                                    " seconds; all of them call create with the same id");
+                                    " seconds; all ranks must call create with the same id");
   }
 }
 
@@ -133,7 +133,7 @@ std::shared_ptr<Meeting> LocalWorld::come(const MeetingKey& key, int32_t place, 
       carry_out(terms, shares);
       meeting->done = true;
     } catch (const std::exception& error) {
-      // For want of host memory: the others wait and must hear of it too.
+      // Out of host memory: the waiting ranks must be notified too.
       meeting->failure = error.what();
     }
   }

@@ -13,7 +13,7 @@
 
 namespace dl::async_test {
 
-/** What all that take part in a call have to agree on. */
+/** Parameters of a call on which all participating ranks have to agree. */
 struct Terms {
   enum Kind {
     kAllReduce,
@@ -30,8 +30,8 @@ struct Terms {
   Kind kind;
   uint64_t count;
   int32_t dtype;
-  int32_t reduce;  // dl_reduce_t; -1 where nothing is reduced
-  int32_t root;    // -1 where there is none
+  int32_t reduce;  // dl_reduce_t; -1 without a reduction
+  int32_t root;    // -1 without a root
 
   bool operator==(const Terms& other) const {
     return std::tie(kind, count, dtype, reduce, root) ==
@@ -40,55 +40,55 @@ struct Terms {
   std::string text() const;
 };
 
-/** What one of them brings: bytes of its device, or NULL. */
+/** Contribution of one rank: bytes of its device, or NULL. */
 struct Share {
   const std::byte* send;
   std::byte* receive;
-  std::shared_ptr<void> owner;  // of the bytes, where they are not a device's
+  std::shared_ptr<void> owner;  // owner of the bytes, unless they belong to a device
 };
 
-/** The size of a share. Throws Error for terms that make no sense. */
+/** Return the size of a contribution. Throws Error for inconsistent terms. */
 struct ShareBytes {
   uint64_t send;
   uint64_t receive;
 };
 ShareBytes share_bytes(const Terms& terms, int32_t ranks, int32_t rank, int32_t place);
 
-/** Does what the terms say, once all shares are there; a message has two, sender and receiver. */
+/** Execute the call once all contributions have arrived; a message has two, sender and receiver. */
 void carry_out(const Terms& terms, const std::vector<Share>& shares);
 
-/** Which call of a communicator: a message between two ranks, or a collective (-1, -1), and its
+/** Key of a call of a communicator: a message between two ranks, or a collective (-1, -1), and its
  * number among those. */
 using MeetingKey = std::tuple<int32_t, int32_t, uint64_t>;
 
-/** One call, for those who take part in it. */
+/** One call, as seen by its participants. */
 class Meeting {
  public:
   virtual ~Meeting() = default;
 };
 
-/** The ranks of one communicator, which meet for each call. */
+/** The ranks of one communicator, which synchronize for each call. */
 class World {
  public:
   virtual ~World() = default;
 
   virtual int32_t ranks() const = 0;
-  /** Returns when all ranks have joined. Throws Error if `seconds` > 0 have passed, and for a rank
-   * that is taken; then it has not joined. */
+  /** Return when all ranks have joined. Throws Error after a timeout of `seconds` > 0, and for a
+   * rank that has joined already. */
   virtual void join(int32_t rank, double seconds) = 0;
-  /** The rank comes to no meeting any more: who waits for it gets an error. */
+  /** Withdraw the rank: calls that wait for it fail. */
   virtual void leave(int32_t rank) = 0;
-  /** All that meet, now or later, get an error. */
+  /** Fail all current and later calls. */
   virtual void abort(int32_t rank) = 0;
-  /** Comes to a meeting; waits for no other rank. `place` is the rank, or 0 for the sender and 1
-   * for the receiver of a message. */
+  /** Join a call without waiting for other ranks. `place` is the rank; for a message, 0 for the
+   * sender and 1 for the receiver. */
   virtual std::shared_ptr<Meeting> come(const MeetingKey& key, int32_t place, const Terms& terms,
                                         const Share& share) = 0;
-  /** Waits until its work is done; throws Error if that cannot be. */
+  /** Wait until the call is complete; throws Error if it cannot complete. */
   virtual void finish(const std::shared_ptr<Meeting>& meeting) = 0;
 };
 
-/** In this process. The last rank that comes does the work of all. */
+/** Calls in this process. The last rank to arrive does the work for all. */
 class LocalWorld : public World {
  public:
   explicit LocalWorld(int32_t ranks) : ranks_(ranks), joined_(static_cast<size_t>(ranks)) {}
@@ -111,7 +111,7 @@ class LocalWorld : public World {
   std::vector<bool> joined_;
   std::vector<int32_t> left_;
   int32_t aborted_by_ = -1;
-  std::map<MeetingKey, std::shared_ptr<Here>> meetings_;  // that somebody has not come to
+  std::map<MeetingKey, std::shared_ptr<Here>> meetings_;  // meetings that some rank has not reached
 };
 
 }  // namespace dl::async_test

@@ -69,7 +69,7 @@ dl_status_t* close_memory(dl_vendor_t* vendor, int32_t index, void* memory) {
 }  // namespace
 
 dl_extension_t* peer_extension(dl_extension_t* next) {
-  // Events stay in their process.
+  // Events cannot be shared between processes.
   static dl_peer_extension_t peer = {sizeof(dl_peer_extension_t),
                                      DL_EXT_PEER,
                                      next,

@@ -7,8 +7,8 @@
 
 namespace dl::async_test {
 
-/** A world of another process, as one rank of it sees it. Each call has a connection of its own, so
- * that calls of several streams do not wait for each other. */
+/** A world of another process, as seen by one of its ranks. Each call has a connection of its own,
+ * so calls of several streams do not wait for each other. */
 class RemoteWorld : public World {
  public:
   RemoteWorld(const WorldName& name, int32_t ranks) : name_(name), ranks_(ranks) {}
@@ -27,7 +27,7 @@ class RemoteWorld : public World {
 
   const WorldName name_;
   const int32_t ranks_;
-  std::optional<Connection> joined_;  // its end is the end of this rank
+  std::optional<Connection> joined_;  // closing it ends this rank
 };
 
 }  // namespace dl::async_test

@@ -16,7 +16,7 @@
 namespace dl::async_test {
 namespace {
 
-/** Abstract: it is no file, and goes with the socket. */
+/** An abstract address: not a file, and removed with the socket. */
 std::pair<sockaddr_un, socklen_t> address_of(const Nonce& nonce) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -77,7 +77,7 @@ Connection::Connection(File socket) : socket_(std::move(socket)) {
                                          "; only processes of one user make a communicator");
   }
   process_ = other.pid;
-  // A socket alone lives on in whatever its process has forked.
+  // A socket alone stays open in processes that its owner has forked.
   end_ = File(static_cast<int>(syscall(SYS_pidfd_open, other.pid, 0)));
   if (!end_.is_open() && errno == ESRCH) fail_gone(process_);
 }
@@ -86,7 +86,7 @@ bool Connection::readable() {
   pollfd both[] = {{socket_.number(), POLLIN, 0}, {end_.number(), POLLIN, 0}};
   while (poll(both, 2, -1) < 0 && errno == EINTR) {
   }
-  // What it said before its end is still there.
+  // Data sent before its end can still be read.
   return both[0].revents != 0;
 }
 

@@ -11,16 +11,16 @@
 
 namespace dl::async_test {
 
-/** What the bytes of a communicator's id hold; the rest is zero. */
+/** Contents of a communicator's id; the remaining bytes are zero. */
 struct WorldName {
   char word[32];
   uint32_t user;
-  int32_t process;  // where the ranks meet: that of unique_id
+  int32_t process;  // the process where the ranks meet: that of unique_id
   uint64_t number;
   Nonce nonce;  // of that process
 };
 
-/** What a rank asks of the process where its world is; bytes to send follow a call. */
+/** Request of a rank to the process that has its world; bytes to send follow a call. */
 struct Request {
   enum Kind : int32_t { kJoin, kCall, kAbort };
 
@@ -37,30 +37,31 @@ struct Request {
   Terms terms;
 };
 
-/** The answer; a message follows, or without an error what a call receives. */
+/** The reply; it is followed by a message or, without an error, by what a call receives. */
 struct Reply {
   int32_t code;
   uint32_t message_bytes;
 };
 
-/** A socket to another process of this user. Its end, also by a kill, ends every wait. */
+/** A socket to another process of this user. When that process ends, even if killed, every wait
+ * ends. */
 class Connection {
  public:
-  /** Throws Error if the process is gone or of another user. */
+  /** Throws Error if the process has ended or belongs to another user. */
   static Connection to(const WorldName& name);
-  /** Of an accepted socket. Throws Error if the process is of another user. */
+  /** Wraps an accepted socket. Throws Error if the process belongs to another user. */
   explicit Connection(File socket);
 
   int32_t process() const { return process_; }
 
-  /** These throw Error(DL_UNAVAILABLE) if the other side is gone. */
+  /** These throw Error(DL_UNAVAILABLE) if the other side has closed. */
   void send(const void* bytes, size_t size);
   void receive(void* bytes, size_t size);
   void reply(int32_t code, const std::string& message);
-  /** Throws what the reply says. */
+  /** Throw the error in the reply. */
   void receive_reply();
 
-  /** Returns once the other side is gone or has closed. */
+  /** Return once the other side has ended or closed. */
   void wait_for_end();
   void close();
 
@@ -72,7 +73,7 @@ class Connection {
   int32_t process_ = 0;
 };
 
-/** A socket on which a process with that nonce is found. */
+/** Return a socket that is found by that nonce. */
 File listen_as(const Nonce& nonce);
 
 }  // namespace dl::async_test

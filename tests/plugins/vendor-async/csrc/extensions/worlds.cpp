@@ -20,7 +20,7 @@ static_assert(sizeof(WorldName) <= sizeof(dl_communicator_id_t));
 // Never destroyed: threads of other processes' ranks use them until the process has ended.
 std::mutex& mutex = *new std::mutex;
 uint64_t last_number = 0;
-auto& worlds = *new std::map<uint64_t, std::weak_ptr<World>>;  // an expired one was used up
+auto& worlds = *new std::map<uint64_t, std::weak_ptr<World>>;  // an expired entry has been used up
 
 }  // namespace
 
@@ -114,7 +114,7 @@ std::shared_ptr<Communicator> Communicators::find(void* handle) {
   if (found == communicators_.end()) {
     throw Error(DL_INVALID_ARGUMENT,
                 "the handle " + std::to_string(reinterpret_cast<uintptr_t>(handle)) +
-                    " is no communicator; pass what create returned and was not destroyed");
+                    " is not a communicator; pass what create returned and was not destroyed");
   }
   return found->second;
 }

@@ -13,7 +13,7 @@ diopiError_t diopiExp(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 
 diopiError_t diopiRelu(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                        diopiConstTensorHandle_t input) {
-  // NaN passes through.
+  // NaN propagates.
   return map(ctx, "diopiRelu", out, input, [](auto x) { return x <= 0 ? decltype(x){0} : x; });
 }
 

@@ -8,7 +8,7 @@
 namespace dl::async_test {
 namespace {
 
-// Integers wrap around, as on every device; in C++ only unsigned ones do.
+// Integers wrap, as on every device; in C++ only unsigned ones do.
 template <typename T>
 T add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {

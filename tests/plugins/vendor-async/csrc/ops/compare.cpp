@@ -39,7 +39,7 @@ diopiError_t compare_scalar(diopiContextHandle_t ctx, const char* name, diopiTen
   if (to.dtype != diopi_dtype_bool || !is_numeric(from.dtype)) return diopiDtypeNotSupported;
   launch.enqueue([to, from, op, bound = Scalar(other)] {
     const bool fractions = is_floating(from.dtype) || bound.floating();
-    // A float32 tensor is compared in its own precision: 0.1f is equal to 0.1.
+    // A float32 tensor is compared in its own precision: 0.1f equals 0.1.
     const bool narrow = from.dtype == diopi_dtype_float32;
     const double fraction = narrow ? static_cast<double>(bound.as<float>()) : bound.as<double>();
     walk<2>(to.sizes, {&to.strides, &from.strides}, [&](const auto& at) {

@@ -7,10 +7,10 @@
 
 namespace dl::async_test {
 
-/** Arithmetic results: float32, float64, int64. */
+/** Dtypes of arithmetic results: float32, float64, int64. */
 bool is_computed(int32_t dtype);
 bool is_floating(int32_t dtype);
-/** What operators read and convert: the above, bool and the signed integers, uint8. */
+/** Dtypes that operators read and convert: the above, bool, the signed integers and uint8. */
 bool is_numeric(int32_t dtype);
 /** The numeric dtypes, one bit each. */
 uint64_t numeric_dtype_mask();

@@ -27,7 +27,7 @@ diopiError_t map(diopiContextHandle_t ctx, const char* name, diopiTensorHandle_t
   return diopiSuccess;
 }
 
-/** As map, for operators whose result is a fraction. */
+/** Like map, for operators with fractional results. */
 template <typename Op>
 diopiError_t map_floating(diopiContextHandle_t ctx, const char* name, diopiTensorHandle_t out,
                           diopiConstTensorHandle_t input, Op op) {

@@ -1,5 +1,5 @@
-// Reading at positions that only the device knows. One that is out of range is left in the error
-// word of the stream; where the host has none, the item fails, as all else that fails here.
+// Reads at positions that only the device knows. An index out of range is reported in the stream's
+// error word; without one, the item fails, like every other failure here.
 #include <cstring>
 #include <string>
 
@@ -18,7 +18,7 @@ void leave(dl_device_error_t* word, int64_t index, int64_t position, int64_t ext
                                          std::to_string(position) + " is out of range [0, " +
                                          std::to_string(extent) + ")");
   }
-  // Items of one stream run one after another: nobody else writes now.
+  // Items of a stream run one after another: there is no other writer now.
   if (word->state != DL_DEVICE_ERROR_NONE) return;
   word->kind = DL_DEVICE_ERROR_INDEX;
   word->value = index;

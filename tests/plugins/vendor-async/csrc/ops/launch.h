@@ -11,8 +11,7 @@
 
 namespace dl::async_test {
 
-/** One call of an operator: where it runs and what it sees. Throws Error for handles that cannot be
- * used. */
+/** One call of an operator: its stream and its arguments. Throws Error for invalid handles. */
 class Launch {
  public:
   /** `name` must outlive the call. */
@@ -20,13 +19,15 @@ class Launch {
 
   TensorView view(diopiConstTensorHandle_t handle) const;
 
-  /** `body` must own all that it uses: it runs after the operator has returned. */
+  /** `body` must own everything it uses: it runs after the operator has returned. */
   void enqueue(std::function<void()> body) const;
-  /** Runs `body` in stream order and waits for it. For operators whose output size is data. */
+  /** Run `body` in stream order and wait for it, for operators with data-dependent output sizes. */
   void run(std::function<void()> body) const;
-  /** The error word of the stream, readable and writable by its work; NULL: the host has none. */
+  /** Return the error word of the stream, readable and writable by its work; NULL if the host has
+   * none. */
   dl_device_error_t* error_word() const;
-  /** A contiguous device tensor of the host's. Throws Error when the host cannot give one. */
+  /** Request a contiguous device tensor from the host. Throws Error if the host cannot provide one.
+   */
   diopiTensorHandle_t require(const std::vector<int64_t>& sizes, int32_t dtype) const;
 
  private:

@@ -47,7 +47,7 @@ decltype(::diopiIndexSelect) diopiIndexSelect;
 decltype(::diopiMaskedSelect) diopiMaskedSelect;
 decltype(::diopiNonzero) diopiNonzero;
 
-// The faults; see ops/faults.cpp.
+// Faults; see ops/faults.cpp.
 decltype(::diopiErfinv) diopiErfinv;
 decltype(::diopiErfinvInp) diopiErfinvInp;
 decltype(::diopiPolar) diopiPolar;

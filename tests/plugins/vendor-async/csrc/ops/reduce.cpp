@@ -48,7 +48,7 @@ diopiError_t diopiSum(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   }
   launch.enqueue([to, from, inner, outer, out_strides] {
     with_computed(to.dtype, [&](auto zero) {
-      // float32 is summed in double: the tests compare with a tight bound.
+      // float32 is accumulated in double: the tests have a tight bound.
       using Sum = std::conditional_t<std::is_integral_v<decltype(zero)>, uint64_t, double>;
       using T = std::conditional_t<std::is_integral_v<decltype(zero)>, int64_t, double>;
       walk<2>(outer.sizes, {&out_strides, &outer.strides}, [&](const auto& at) {

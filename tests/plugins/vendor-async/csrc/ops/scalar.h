@@ -9,7 +9,7 @@
 
 namespace dl::async_test {
 
-/** A copy of the host's scalar, which dies when the operator returns. */
+/** A copy of the host's scalar, which is destroyed when the operator returns. */
 class Scalar {
  public:
   explicit Scalar(const diopiScalar_t* scalar) {

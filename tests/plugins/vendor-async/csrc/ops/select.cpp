@@ -1,5 +1,5 @@
-// Outputs whose size is data: these wait for their own stream to learn it, then ask the host for
-// the tensor.
+// Outputs with data-dependent sizes: these wait for their own stream, then ask the host for the
+// tensor.
 #include <cstring>
 
 #include "ops/dtypes.h"

@@ -11,27 +11,27 @@
 
 namespace dl::async_test {
 
-/** A tensor as an enqueued closure keeps it: nothing of the host's handle, which dies when the
- * operator returns. */
+/** A tensor as an enqueued closure keeps it, independent of the host's handle, which is destroyed
+ * when the operator returns. */
 struct TensorView {
   int32_t dtype = diopi_dtype_unsupported;
   int64_t numel = 0;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;  // elements
-  std::byte* data = nullptr;     // readable and writable; NULL without elements
+  std::byte* data = nullptr;     // readable and writable; NULL for empty tensors
 
-  /** This tensor seen with another shape. Throws Error if that is no broadcast of it. */
+  /** Return this tensor broadcast to another shape. Throws Error if it cannot be broadcast. */
   TensorView broadcast_to(const std::vector<int64_t>& shape) const;
 };
 
-/** The shape that two tensors broadcast to. Throws Error if there is none. */
+/** Return the shape to which two tensors broadcast. Throws Error if there is none. */
 std::vector<int64_t> broadcast_shape(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
 
-/** `dim` counted from the front. Throws Error if it is out of range; one without dimensions has
- * dimension 0. */
+/** Return `dim` counted from the front. Throws Error if it is out of range; a 0-dimensional tensor
+ * has dimension 0. */
 size_t normalized_dim(const TensorView& tensor, int64_t dim);
 
-/** Calls `body(offsets)` for each index of `sizes` in row-major order; `offsets` are in elements,
+/** Call `body(offsets)` for each index of `sizes` in row-major order; `offsets` are in elements,
  * one per tensor. */
 template <size_t N, typename Body>
 void walk(const std::vector<int64_t>& sizes,
@@ -55,7 +55,8 @@ void walk(const std::vector<int64_t>& sizes,
   }
 }
 
-/** A number in another type: to bool by "is not zero", out of int64's range to its minimum. */
+/** Convert a number to another type: nonzero numbers to true, numbers out of int64's range to its
+ * minimum. */
 template <typename To, typename From>
 To convert(From value) {
   if constexpr (std::is_same_v<To, bool>) {
@@ -69,7 +70,7 @@ To convert(From value) {
   }
 }
 
-/** Calls `body` with a zero of the C++ type of a numeric dtype; bools are bytes. */
+/** Call `body` with a zero of the C++ type of a numeric dtype; bools are bytes. */
 template <typename Body>
 auto with_numeric(int32_t dtype, Body&& body) {
   switch (dtype) {
@@ -92,7 +93,7 @@ auto with_numeric(int32_t dtype, Body&& body) {
   }
 }
 
-/** As with_numeric for the dtypes of arithmetic results. */
+/** Like with_numeric, for the dtypes of arithmetic results. */
 template <typename Body>
 void with_computed(int32_t dtype, Body&& body) {
   if (dtype == diopi_dtype_float32) return body(float{});
@@ -105,7 +106,7 @@ T load(const TensorView& tensor, int64_t offset) {
   return with_numeric(tensor.dtype, [&](auto zero) {
     using Stored = decltype(zero);
     if constexpr (std::is_same_v<Stored, bool>) {
-      // A byte that was never a bool, fresh memory for one, must not be read as one.
+      // Other bytes, as in fresh memory, must not be read as a C++ bool.
       return convert<T>(std::to_integer<int>(tensor.data[offset]) != 0);
     } else {
       return convert<T>(reinterpret_cast<const Stored*>(tensor.data)[offset]);

@@ -1,4 +1,4 @@
-/* What the asynchronous test vendor offers beyond the contract: a gate per stream, so that a test
+/* Extension of the asynchronous test vendor beyond the contract: a gate per stream, so that a test
  * decides when enqueued work runs, and counters. Found in the extension chain of the vendor table.
  */
 #ifndef DL_ASYNC_TEST_CONTROL_H_

@@ -1,6 +1,6 @@
-"""The gate and the counters of an instance of this vendor, for tests in Python.
+"""Control of an instance of this vendor for tests in Python: holding streams, and counters.
 
-The same as ``dl_async_test/control.h``, which explains the calls.
+The same as ``dl_async_test/control.h``, which documents the calls.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ EXTENSION_TYPE = 1000
 
 
 class ControlError(RuntimeError):
-    """The instance offers no control, or a call of it failed."""
+    """The instance offers no control, or one of its calls failed."""
 
 
 @dataclass(frozen=True)
 class Counters:
-    """One device's counts since the instance was made; ``live_bytes`` as asked for."""
+    """Counters of a device since creation of the instance; ``live_bytes`` is of requested bytes."""
 
     items_enqueued: int
     items_started: int
@@ -69,7 +69,7 @@ class Control:
     """The control of one instance.
 
     :param vendor: address of the instance, a ``dl_vendor_t*``.
-    :raises ControlError: the instance is of another vendor.
+    :raises ControlError: the instance belongs to another vendor.
     """
 
     def __init__(self, vendor: int) -> None:
@@ -84,23 +84,23 @@ class Control:
         self._control = _ffi.cast("dl_async_test_control_t*", extension)
 
     def hold(self, device: int = 0, stream: int = 0) -> None:
-        """Start nothing on the stream from now on; 0 is the default stream.
+        """Start no further items on the stream; 0 is the default stream.
 
-        :raises ControlError: there is no such stream.
+        :raises ControlError: the stream does not exist.
         """
         self._check(self._control.hold(self._vendor, device, _ffi.cast("void*", stream)))
 
     def release(self, device: int = 0, stream: int = 0) -> None:
-        """Let the stream go on.
+        """Resume the stream.
 
-        :raises ControlError: there is no such stream.
+        :raises ControlError: the stream does not exist.
         """
         self._check(self._control.release(self._vendor, device, _ffi.cast("void*", stream)))
 
     def counters(self, device: int = 0) -> Counters:
-        """What the device has done and holds.
+        """Return the counters of the device.
 
-        :raises ControlError: there is no such device.
+        :raises ControlError: the device does not exist.
         """
         raw = _ffi.new("dl_async_test_counters_t*")
         raw.struct_size = _ffi.sizeof("dl_async_test_counters_t")

@@ -1,4 +1,4 @@
-"""What dl finds through the entry point ``async``."""
+"""Plugin of the entry point ``async``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ hookimpl = pluggy.HookimplMarker("dl")
 
 @hookimpl
 def dl_vendor() -> VendorDescriptor:
-    """An accelerator, so that it is preferred to the CPU reference wherever it is installed."""
+    """Describe the vendor as an accelerator, so that it has precedence over the CPU reference."""
     return VendorDescriptor(
         name="async",
         library=Path(__file__).parent / "lib" / "libdl_vendor_async_test.so",
