@@ -1,4 +1,4 @@
-"""Tests of the dl device as users meet it: they need dl-core and a vendor, and fail without."""
+"""Tests of the dl device as seen by users: they need dl-core and a vendor, and fail without."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS_PER_TEST = 120
 
 @pytest.fixture(autouse=True)
 def _device() -> Iterator[None]:
-    """Fails, rather than skips, where there is no device; ends a process that hangs."""
+    """Fail, rather than skip, without a device; kill a process that hangs."""
     if not hasattr(torch, "dl") or not torch.dl.is_available():
         pytest.fail("there is no dl device: install dl-core and a vendor; `dl doctor` says more")
     faulthandler.dump_traceback_later(SECONDS_PER_TEST, exit=True)

@@ -1,6 +1,6 @@
-"""Operators with CPU kernels that do with memory what op_db never does.
+"""Operators with CPU kernels that use memory in ways that op_db does not.
 
-dl has no kernels for them, so that every call on dl goes through the fallback.
+dl has no kernels for them, so every call on dl uses the fallback.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def _tail(x: torch.Tensor, start: int) -> torch.Tensor:
     return x[start:]
 
 
-@_define("halves(Tensor(a) x) -> (Tensor(a), Tensor(a))")
-def _halves(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+@_define("two_parts(Tensor(a) x) -> (Tensor(a), Tensor(a))")
+def _two_parts(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     middle = x.shape[0] // 2
     return x[:middle], x[middle:]
 
@@ -105,13 +105,13 @@ def _shares_storage(x: torch.Tensor, y: torch.Tensor) -> bool:
 
 @_define("first_two(Tensor x) -> (Tensor, Tensor)")
 def _first_two(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two new tensors that share one new storage."""
+    """Return two new tensors that share one new storage."""
     made = x * 10
     return made[:1], made[1:]
 
 
 kept: list[torch.Tensor] = []
-"""What ``keep`` was given, and what ``make_and_keep`` made, as their kernels saw it."""
+"""Arguments of ``keep`` and results of ``make_and_keep``, as their kernels saw them."""
 
 
 @_define("keep(Tensor x) -> ()")
@@ -127,7 +127,7 @@ def _make_and_keep(x: torch.Tensor) -> torch.Tensor:
 
 @_define("set_conjugate_(Tensor(a!) x) -> Tensor(a!)")
 def _set_conjugate_(x: torch.Tensor) -> torch.Tensor:
-    """As linalg.lu_solve does with out=: the result is to be read conjugated."""
+    """Like linalg.lu_solve with out=: the result is a conjugate view."""
     torch._C._set_conj(x, not x.is_conj())
     return x
 

@@ -1,5 +1,5 @@
 // A library in DIOPI's own convention that has DIOPI's fused operators and none of the contract's
-// own: what core calls where the operator that it prefers is missing. Plain loops over float32.
+// own, for tests of core's alternatives. Plain loops over float32.
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// Elements of a float tensor, found by its strides.
+// Elements of a float tensor, addressed by its strides.
 class View {
  public:
   View(const void* data, diopiSize_t sizes, diopiSize_t strides)
@@ -45,7 +45,7 @@ class View {
   diopiSize_t sizes_, strides_;
 };
 
-// The weights of one query for all keys; those that it does not see have none.
+// The weights of one query for all keys; hidden keys have none.
 std::vector<float> weights_of(const View& q, const View& k, int64_t n, int64_t i, int64_t h,
                               float scale, bool is_causal, float* lse) {
   const int64_t keys = k.size(1), head = h / (q.size(2) / k.size(2));
@@ -131,7 +131,7 @@ diopiError_t diopiFlashAttentionBackward(
   return diopiSuccess;
 }
 
-// Of two matrices.
+// Product of two matrices.
 diopiError_t diopiMatmul(diopiContextHandle_t, diopiTensorHandle_t out,
                          diopiConstTensorHandle_t input, diopiConstTensorHandle_t other) {
   const View c = View::write(out), a = View::read(input), b = View::read(other);

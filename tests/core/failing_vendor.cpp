@@ -1,5 +1,5 @@
-// A vendor whose operators fail in every way that the contract knows. Its memory is the host's, and
-// it computes nothing: what works with it is the host's fallback.
+// A vendor whose operators fail in every way that the contract defines. It uses host memory and
+// computes nothing: successful calls use the host's fallback.
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -42,7 +42,7 @@ diopiError_t diopiSigmoid(diopiContextHandle_t, diopiTensorHandle_t, diopiConstT
   fault_pending = true;
   return diopiSuccess;
 }
-// Succeeds; what it finds in its data is in the stream's error word then.
+// Succeeds; the error found in its data is then in the stream's error word.
 diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t, diopiConstTensorHandle_t) {
   dl_device_error_t* word = dl_context_device_error(ctx);
   if (word == nullptr) return diopiErrorOccurred;
@@ -51,13 +51,13 @@ diopiError_t diopiSin(diopiContextHandle_t ctx, diopiTensorHandle_t, diopiConstT
   word->number = 1e-7;
   word->low = -3;
   std::strcpy(word->operator_name, "diopiSin");
-  std::memset(word->text, '.', sizeof word->text);  // and no end
+  std::memset(word->text, '.', sizeof word->text);  // not terminated
   const char text[] = "a wave of {number} at {low}\n{lower}%s{";
   std::memcpy(word->text, text, sizeof text - 1);
   word->state = DL_DEVICE_ERROR_RAISED;
   return diopiSuccess;
 }
-// Succeeds, with memory of the host that its work may still use: there are no events to say so.
+// Succeeds, with host memory that its work may still use: there are no events to signal its end.
 diopiError_t diopiCos(diopiContextHandle_t ctx, diopiTensorHandle_t, diopiConstTensorHandle_t) {
   diopiTensorHandle_t buffer = nullptr;
   const auto* prefix = reinterpret_cast<const dl_context_prefix_t*>(ctx);

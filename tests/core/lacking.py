@@ -1,6 +1,6 @@
-"""An operator that stands for all that no vendor has, where a test is about what falls back.
+"""An operator that no vendor supports, for tests of the fallback.
 
-It has one tensor, of square matrices, and one result. Once vendors have it, another one is chosen
+It has one tensor, of square matrices, and one result. When vendors support it, choose another one
 here.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 import torch
 
 CALL = "torch.linalg.eigvalsh"
-"""How a program calls it."""
+"""Expression with which a program calls it."""
 OVERLOAD = "_linalg_eigh"
-"""What counts of fallbacks call it."""
+"""Its name in fallback statistics."""
 
 
 def lacking(x: torch.Tensor) -> torch.Tensor:
-    """What it makes of square matrices; an error where dl has it natively."""
+    """Apply it to square matrices; fail if dl has it natively."""
     native = [name for name in torch.dl.native_operators() if name.startswith(OVERLOAD)]
     assert not native, f"dl has {native} natively: choose another operator here"
     return torch.linalg.eigvalsh(x)

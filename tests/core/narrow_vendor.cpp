@@ -1,5 +1,5 @@
-// A vendor of float32 and int32, with memory of its own and work that waits: the torch-free host's
-// tests have it too.
+// A vendor of float32 and int32, with its own memory and asynchronous work; the torch-free host's
+// tests use it too.
 #define FIXTURE_NAME "stub"
 #define FIXTURE_CAPABILITIES 0
 #define FIXTURE_HIDDEN 1

@@ -1,4 +1,4 @@
-"""Checks in processes of their own: which vendor there is, `import torch` settles for good."""
+"""Checks in child processes: the vendor of a process is fixed by `import torch`."""
 
 from __future__ import annotations
 
@@ -12,40 +12,39 @@ from pathlib import Path
 
 import pytest
 
-# Below the limit of one test in conftest.py, so that a hang is reported with what was printed.
+# Below the timeout of a test in conftest.py, so that a hang is reported with the output.
 SECONDS = 100
 
 VENDORS = ("cpu", "async")
-"""The vendor whose memory the host shares, and the one whose memory and order are its own."""
+"""A vendor with host-accessible memory, and one with its own memory and asynchronous order."""
 
 RUNS_ONCE = pytest.mark.vendor("cpu")
-"""For tests whose processes name their vendors: every vendor's suite would find the same."""
+"""For tests whose processes name their vendors: every vendor's suite would give the same result."""
 
 CONTROL = """
 from dl_core import _C
 from dl_vendor_async_test.control import Control
 control = Control(_C.vendor_handle(0))
 """
-"""Code for a process with DL_VENDORS=async: the gate and the counters of that vendor."""
+"""Code for a process with DL_VENDORS=async: control of that vendor."""
 
 AFTER_BACKWARD = """
 import os, sys
 sys.stdout.flush()
 os._exit(0)
 """
-"""The end of code that ran a backward pass. torch's autograd thread of a device drops its last
-Python objects after `backward` has returned, and aborts the process if the interpreter ends then.
-"""
+"""Suffix of code that ran a backward pass. A device's autograd thread drops its last Python objects
+after `backward` has returned, and aborts the process if the interpreter exits at that moment."""
 
 
 class ProcessError(AssertionError):
-    """The process ended otherwise than with 0; the message is what it said."""
+    """The process did not exit with 0; the message is its output."""
 
 
 def run(code: str | Path, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run code, or a script, to its end.
 
-    :param options: for the interpreter.
+    :param options: interpreter options.
     :param variables: environment variables in addition to this process's own.
     :raises TimeoutExpired: it hangs; it is killed then, with the processes that it forked.
     """
@@ -69,7 +68,7 @@ def run(code: str | Path, *options: str, **variables: str) -> subprocess.Complet
 
 
 def output(code: str | Path, *options: str, **variables: str) -> str:
-    """Return the output of code, without the last line's end.
+    """Return the output of code, without the final newline.
 
     :raises ProcessError: it fails.
     """
@@ -80,5 +79,5 @@ def output(code: str | Path, *options: str, **variables: str) -> str:
 
 
 def path_with(folder: Path) -> str:
-    """PYTHONPATH of a process that sees one more folder, before all others."""
+    """Return PYTHONPATH with one more folder before all others."""
     return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))

@@ -1,13 +1,13 @@
-"""Random schedules of streams, events and the allocator, in a process of its own.
+"""Random schedules of streams, events and the allocator, in a child process.
 
-    python -m core.schedules EXAMPLES SEED [careless]
+python -m core.schedules EXAMPLES SEED [careless]
 
 Each example is a list of steps on three streams of the asynchronous test vendor, whose streams can
-be held: make a tensor full of a number of its own, read it on another stream in the right order,
-drop it, hold a stream and let it go, give cached memory back. At the end every read must have seen
-its number. ``careless`` leaves out what tells the allocator that another stream uses a tensor:
-reads must then be wrong, in the first schedule, which is not random, for certain. Exit status 0:
-all right; 1: a wrong read, with the schedule, the shortest that hypothesis finds.
+be held: fill a tensor with a unique number, read it on another stream in the right order, drop it,
+hold and release a stream, free cached memory. At the end every read must have seen its number.
+``careless`` omits the calls that tell the allocator that another stream uses a tensor: reads must
+then be wrong, at the latest in the first schedule, which is fixed. Exit status 0: all reads were
+right; 1: a wrong read, with the shortest schedule that hypothesis finds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dl_core import _C
 from dl_vendor_async_test.control import Control
 
 STREAMS = 3
-SIZES = (100, 1000, 400_000)  # float32: of a small segment, and of a large one
+SIZES = (100, 1000, 400_000)  # float32: in a small segment, and in a large one
 
 Step = tuple[str, int, int]
 STEPS = st.one_of(
@@ -34,7 +34,7 @@ STEPS = st.one_of(
     st.tuples(st.just("wait"), st.integers(0, STREAMS - 1), st.integers(0, STREAMS - 1)),
     st.tuples(st.sampled_from(["empty_cache", "synchronize"]), st.just(0), st.just(0)),
 )
-# Memory that stream 0 has written anew before the held stream 1 reads it, unless it is kept back.
+# Memory that stream 0 overwrites before the held stream 1 reads it, unless it is protected.
 STALE: list[Step] = [
     ("make", 0, 0),
     ("hold", 1, 0),
@@ -47,7 +47,7 @@ STALE: list[Step] = [
 
 @dataclass
 class Made:
-    """A tensor full of one number, and the stream and event of its writing."""
+    """A tensor full of one number, with the stream and event of its initialization."""
 
     tensor: torch.Tensor
     number: float
@@ -57,7 +57,7 @@ class Made:
 
 @dataclass
 class Run:
-    """One schedule as it goes on."""
+    """The execution of one schedule."""
 
     streams: list[torch.Stream]
     control: Control

@@ -48,7 +48,8 @@ SLOTS
 
 
 def table_source(**numbers: int) -> str:
-    """A library whose slots of these names write one number: ``device_count=3``."""
+    """Return the source of a library whose slots of these names write one number:
+    ``device_count=3``."""
     slots = (
         f"  table.{slot} = [](dl_vendor_t*, int32_t* out) -> dl_status_t* "
         f"{{ return *out = {number}, nullptr; }};"
@@ -58,9 +59,9 @@ def table_source(**numbers: int) -> str:
 
 
 class StubVendor:
-    """The plugin ``stub`` in ``folder``; its library is missing until it is made.
+    """The plugin ``stub`` in ``folder``; its library is missing until it is compiled.
 
-    :param adaptor: the text of its adaptor file.
+    :param adaptor: text of its adaptor file.
     """
 
     def __init__(self, folder: Path, *, legacy: bool = False, adaptor: str | None = None) -> None:
@@ -78,7 +79,7 @@ class StubVendor:
         info.joinpath("entry_points.txt").write_text("[dl]\nstub = dl_stub_plugin\n")
 
     def compile(self, source: Path | str) -> StubVendor:
-        """Make the library from a file, or from text."""
+        """Compile the library from a file, or from text."""
         if isinstance(source, str):
             path = self._folder / "stub.cpp"
             path.write_text(source)
@@ -90,7 +91,8 @@ class StubVendor:
         return self
 
     def variables(self, vendors: str = "stub") -> dict[str, str]:
-        """Environment of a process that has this vendor, and remembers no library for later."""
+        """Return the environment of a process that has this vendor, and does not cache library
+        probes."""
         return {
             "PYTHONPATH": path_with(self._folder),
             "XDG_CACHE_HOME": str(self._folder / "cache"),

@@ -1,4 +1,4 @@
-"""What libraries ask of any accelerator: torch.accelerator, the hooks of torch itself, DLPack."""
+"""Interfaces for any accelerator: torch.accelerator, torch's own hooks, DLPack."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ MODULE = (
     "Stream",
     "StreamContext",
 )
-"""What torch and its libraries look up in a device's module."""
+"""Attributes that torch and its libraries look up in a device's module."""
 
 
 @pytest.mark.parametrize("name", MODULE)

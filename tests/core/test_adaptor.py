@@ -1,4 +1,4 @@
-"""A chip that lacks int64 and float64 and wants channels innermost, with an adaptor file."""
+"""A chip that lacks int64 and float64 and requires channels-last, with an adaptor file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from .processes import output, run
 from .stub_vendor import StubVendor
 
-# They have a vendor of their own: once is enough.
+# The tests have a vendor of their own: once is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 FILE = """\

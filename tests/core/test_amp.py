@@ -1,4 +1,4 @@
-"""Mixed precision: autocast on dl chooses the dtypes it chooses on CUDA, and GradScaler works."""
+"""Mixed precision: autocast on dl selects the same dtypes as on CUDA, and GradScaler works."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_backward_pass_follows() -> None:
 
 
 def scaled_step(factor: float) -> tuple[torch.Tensor, float]:
-    """One step of SGD on a gradient of ``factor``: (weight afterwards, scale afterwards)."""
+    """Take one SGD step on a gradient of ``factor``; return the weight and the scale afterwards."""
     scaler = torch.amp.GradScaler("dl", init_scale=4.0, growth_interval=1)
     weight = torch.ones(2, device="dl", requires_grad=True)
     optimizer = torch.optim.SGD([weight], lr=1.0)

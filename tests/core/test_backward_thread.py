@@ -1,4 +1,4 @@
-"""In which thread backward() runs: the caller's with one device, torch's own with several."""
+"""The thread in which backward() runs: the caller's with one device, torch's own with several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .processes import RUNS_ONCE, output
 
 pytestmark = RUNS_ONCE
 
-# Prints whether a node of backward() ran in the thread that called it.
+# Prints whether a node of backward() ran in the calling thread.
 OWN_THREAD = """
 import threading, torch
 

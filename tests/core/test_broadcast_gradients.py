@@ -1,4 +1,4 @@
-"""Gradients whose arguments broadcast, as torch's own kernels let them."""
+"""Gradients of broadcast arguments, as in torch's own kernels."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_gradients_of_broadcast_distances() -> None:
 
 
 def test_a_compiled_inverse_transform_of_a_batch() -> None:
-    """Its decomposition adds up windows without a batch."""
+    """Its decomposition sums windows without a batch dimension."""
     pytest.importorskip("dl_dicp")
     window = torch.hann_window(16)
     spectrum = torch.stft(torch.randn(2, 64), 16, 4, window=window, return_complex=True)

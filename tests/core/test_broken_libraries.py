@@ -1,4 +1,4 @@
-"""A vendor library that cannot be used is one warning at `import torch`; all else goes on."""
+"""An unusable vendor library is one warning at `import torch`; everything else works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every ``dl`` command: its help, its answer to no arguments and to wrong ones, its exit codes."""
+"""Every ``dl`` command: help, behavior without arguments and with invalid ones, exit codes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from dl_core import cli
 
 NO_REQUIRED_ARGUMENTS = {"doctor", "devices", "coverage", "tune show", "roofline"}
-"""Commands that do something useful without arguments."""
+"""Commands that are useful without arguments."""
 
 
 def subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:

@@ -1,4 +1,4 @@
-"""Copies: every layout, dtype and direction, judged against the same copy on the CPU."""
+"""Copies: every layout, dtype and direction, compared with the same copy on the CPU."""
 
 from __future__ import annotations
 

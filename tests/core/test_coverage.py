@@ -12,7 +12,7 @@ from tools.generated_part import part_of
 
 
 def test_what_computes_nothing_is_no_fallback() -> None:
-    """Views, memory and scalars read: dl-core does these itself."""
+    """Views, memory management and scalar reads: dl-core implements these itself."""
     found = measure()[0].overloads["A"]
     own = {"view", "as_strided", "_reshape_alias", "unfold", "view_as_real", "view_as_complex"}
     own |= {"empty.memory_format", "empty_strided", "resize_", "set_", "_local_scalar_dense"}
@@ -23,7 +23,7 @@ def test_what_computes_nothing_is_no_fallback() -> None:
     assert x.view(16).unfold(0, 2, 2).as_strided((2,), (1,)).resize_(2)[1].item() == 1
     assert torch.view_as_complex(x.view(8, 2)).view(-1).shape == (8,)
     assert not torch.dl.fallback_stats()
-    # What torch marks as a view of its argument.
+    # Operators that torch marks as views of their argument.
     views = [
         name
         for name in found["fallback"]
@@ -47,7 +47,8 @@ def test_what_torch_takes_apart_is_composed_and_what_falls_back_is_not() -> None
 
 
 def test_readme_says_what_is_measured() -> None:
-    """The tiers in the table that `nox -s figures` writes, of vendors that have a column there."""
+    """The tiers in the table that `nox -s figures` writes, for the vendors that have a column
+    there."""
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     rows = [
         [x.strip() for x in row.split("|")[1:-1]] for row in part_of(text, "figures").splitlines()

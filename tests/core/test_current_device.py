@@ -1,6 +1,6 @@
-"""A vendor may rely on it that the device it works for is the thread's current one in its driver.
+"""A vendor may assume that the device of a call is the thread's current device in its driver.
 
-The two vendors here refuse all else: ``async`` has the host make devices current (the slot
+The two vendors here reject everything else: ``async`` has the host make devices current (the slot
 ``device_set``), ``onefile`` does it itself, with the kit, over a driver that checks every call.
 """
 
@@ -19,7 +19,7 @@ import threading
 import torch
 
 def everywhere(body, count=8):
-    # In threads of their own, all at once; what one of them raises is raised here.
+    # Run in parallel threads, and raise the first exception of any thread.
     errors = []
     def run(number):
         try:
@@ -45,7 +45,7 @@ def run(vendor: str, code: str, **variables: str) -> str:
 
 @pytest.fixture(params=VENDORS)
 def vendor(request: pytest.FixtureRequest) -> str:
-    """Another vendor than that of this process."""
+    """A vendor other than that of this process."""
     return str(request.param)
 
 
@@ -166,7 +166,7 @@ assert [torch.dl.mem_get_info(i)[0] for i in (0, 1)] == free
 
 
 def test_streams_and_events_are_the_devices_own(vendor: str) -> None:
-    """Also the default stream, which has no handle that could say whose it is."""
+    """Also the default stream, which has no handle that could name its device."""
     run(
         vendor,
         """

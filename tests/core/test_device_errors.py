@@ -1,4 +1,4 @@
-"""What an asynchronous device finds wrong with its data is raised by who waits for the stream."""
+"""Errors that an asynchronous device finds in its data are raised on synchronization."""
 
 from __future__ import annotations
 

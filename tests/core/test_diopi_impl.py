@@ -16,7 +16,7 @@ pytestmark = RUNS_ONCE
 
 CSRC = Path(__file__).parents[2] / "packages" / "vendor-cpu" / "csrc"
 FAMILIES = ("copy", "exponential", "cumulative", "matmul", "random")
-"""Enough to see tensors, scalars and generators pass; all of them take minutes to compile."""
+"""Enough to pass tensors, scalars and generators; compiling all families takes minutes."""
 
 
 @pytest.fixture(scope="module")

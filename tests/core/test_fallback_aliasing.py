@@ -9,7 +9,7 @@ mutation                                 fails here
 a resize is not carried back             test_out_is_resized_*, test_in_place_growth_*
 no output becomes a view of an argument  test_view_output_*, test_two_view_*, test_list_of_views_*
 every argument gets a twin of its own    test_arguments_that_share_memory_grow_together
-a returned argument is wrapped anew      test_returned_argument_is_*, test_in_place_on_a_view_*
+a returned argument is wrapped again     test_returned_argument_is_*, test_in_place_on_a_view_*
 only a list's first tensor counts as
 written (staged memory)                  test_list_elements_*
 sizes are not carried back               test_out_is_resized_*, test_replaced_storage_*
@@ -65,7 +65,7 @@ def test_view_output_of_a_view_counts_from_the_storage() -> None:
 
 def test_two_view_outputs_share_the_storage() -> None:
     x = numbers(4)
-    low, high = ops.halves(x)
+    low, high = ops.two_parts(x)
     low.fill_(7)
     high.fill_(8)
     assert storage(low) == storage(high) == storage(x)
@@ -132,7 +132,7 @@ def test_in_place_growth_keeps_the_elements() -> None:
 
 
 def test_in_place_growth_is_dl_memory() -> None:
-    """A storage that was left with host memory would be freed by the wrong allocator."""
+    """A storage left with host memory would be freed by the wrong allocator."""
     x = numbers(3)
     before = torch.dl.memory_allocated()
     ops.grow_(x, 1 << 18)
@@ -291,7 +291,8 @@ def test_conjugation_that_a_kernel_sets_is_carried_back() -> None:
 
 
 def test_gradient_flows_through_a_view_of_the_fallback() -> None:
-    """op_db has no view operator that reaches the fallback; autograd has to see it as a view."""
+    """op_db has no view operator that uses the fallback; autograd has to treat the result as a
+    view."""
     x = numbers(4).requires_grad_()
     y = (x * 2)[1:]
     torch.ops.dl_alias_test.add_one_(y.detach())

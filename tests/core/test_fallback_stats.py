@@ -1,4 +1,4 @@
-"""How many calls ran where: the totals beside the operators that fell back."""
+"""Counts of calls by where they ran: totals, and the operators that fell back."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_threads_are_counted_while_they_run_and_when_they_have_ended() -> None:
     work()
     alone = torch.dl.fallback_stats().totals["native"]
     for _ in range(3):
-        # The later ones go on in what the earlier ones left.
+        # Later threads continue with what earlier ones left.
         threads = [threading.Thread(target=work) for _ in range(2)]
         for thread in threads:
             thread.start()

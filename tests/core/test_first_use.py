@@ -1,4 +1,4 @@
-"""What waits until dl is used is there for whatever uses it first, each in a process of its own."""
+"""Lazy initialization happens for whatever uses dl first, each in a child process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .processes import RUNS_ONCE, output
 
 pytestmark = RUNS_ONCE
 
-# What a first use prints.
+# Programs that print the result of a first use.
 FIRST = {
     "an empty tensor": ('torch.empty(0, device="dl").numel()', "0"),
     "autocast": (

@@ -1,4 +1,4 @@
-"""A forked child cannot use the device of its parent: it is told so at once, and hangs nowhere."""
+"""A forked child cannot use its parent's device: the error is immediate, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from .processes import AFTER_BACKWARD, RUNS_ONCE, VENDORS, output
 
-# Two threads and a large tensor: the pools of both would be dead in the child.
+# Two threads and a large tensor: the thread pools of both would be dead in the child.
 USE = """
 import os
 import torch
@@ -109,7 +109,7 @@ torch.manual_seed(1)
 print(in_child(lambda: (torch.ones(8, device="dl") + 1).sum().item()))
 """
     said = output(code, DL_VENDORS=vendor)
-    # A driver may be started by asking for the number of devices, which `import torch` does.
+    # Querying the number of devices, as `import torch` does, may start a driver.
     told = vendor == "async" and said.startswith("raised ") and "'spawn'" in said
     assert said == "returned 16.0" or told
 

@@ -1,4 +1,4 @@
-"""Results of fused attention besides its output."""
+"""Results of fused attention other than its output."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def test_a_generator_that_draws_nothing_has_a_defined_state() -> None:
-    """Not what was in the memory before: two calls give the same, whoever compares them."""
+    """Not uninitialized memory: two calls give the same, for anything that compares them."""
     query = torch.randn(2, 2, 8, 16, device="dl")
     fused = torch.ops.aten._scaled_dot_product_fused_attention_overrideable
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Fused optimiser steps on dl: the update of torch's CPU kernels, without a fallback."""
+"""Fused optimizer steps on dl: the update of torch's CPU kernels, without a fallback."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ TENSOR_LR = ("sgd-nesterov", "adam-all", "adamw-all", "adagrad-all")
 
 @pytest.fixture(autouse=True)
 def _no_fallback(vendor: str) -> Iterator[None]:
-    """On the vendor that has these operators; elsewhere the CPU's update has to come back whole."""
+    """Forbid the fallback on the vendor that has these operators; elsewhere the CPU's whole update
+    is used."""
     with torch.dl.fallback("error" if vendor == "cpu" else "allow"):
         yield
 
@@ -60,7 +61,7 @@ def give_gradients(weights: list[torch.Tensor], step: int, scale: float = 1.0) -
 
 
 def everything(weights: list[torch.Tensor], optimizer: torch.optim.Optimizer) -> list[torch.Tensor]:
-    """Weights, gradients and state, on the CPU."""
+    """Return weights, gradients and state, on the CPU."""
     tensors = [t for weight in weights for t in (weight.detach(), weight.grad)]
     for weight in weights:
         state = optimizer.state[weight]
@@ -107,7 +108,7 @@ def test_the_rate_may_be_a_tensor(name: str, where: str) -> None:
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_other_precisions(name: str, dtype: torch.dtype) -> None:
     got = run(name, "dl", dtype, fused=True)
-    # torch's own fused SGD (2.13) goes astray on the CPU in the half types.
+    # torch's own fused SGD (2.13) diverges on the CPU in half precision.
     want = run(name, "cpu", dtype, fused=not name.startswith("sgd"))
     # Each step rounds what it stores.
     eps = STEPS * torch.finfo(dtype).eps
@@ -117,7 +118,7 @@ def test_other_precisions(name: str, dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("loop", [dict(foreach=True), dict(foreach=False)], ids=str)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_other_loops_need_no_fallback(name: str, loop: dict[str, bool]) -> None:
-    # The largest squares so far need the maximum of two tensors in place, which vendors may lack.
+    # amsgrad needs the in-place maximum of two tensors, which vendors may lack.
     plain = dict(amsgrad=False) if "amsgrad" in OPTIMIZERS[name][1] else {}
     got = run(name, "dl", torch.float64, **loop, **plain)
     want = run(name, "cpu", torch.float64, **loop, **plain)
@@ -143,7 +144,7 @@ def test_strided_parameters() -> None:
     for device in ("cpu", "dl"):
         weight = torch.linspace(-1, 1, 24, dtype=torch.float64).reshape(4, 6).to(device).t()
         weight.requires_grad_()
-        # torch's fused kernels on the CPU take weight and gradient for laid out alike.
+        # torch's fused kernels on the CPU assume equal layouts of weight and gradient.
         optimizer = torch.optim.AdamW([weight], lr=0.1, fused=device == "dl")
         for step in range(3):
             weight.grad = (weight.detach() * (step + 1)).contiguous()

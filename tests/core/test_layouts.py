@@ -1,4 +1,4 @@
-"""Tensors that are more than an array: refused by name, never left on the CPU or half converted."""
+"""Tensors that are not plain arrays: rejected by name, never left on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory is counted to the byte, goes up and down, and does not grow while a model trains."""
+"""Memory statistics are exact to the byte, and memory does not grow while a model trains."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ with torch.dl.device(1):
 
 @RUNS_ONCE
 def test_counts_are_those_of_the_vendor() -> None:
-    """Reserved bytes are what the vendor handed out; what is free is what it has left."""
+    """Reserved bytes are those that the vendor allocated; free bytes are those that it has left."""
     code = f"""
 import torch
 {CONTROL}

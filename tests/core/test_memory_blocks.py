@@ -1,4 +1,4 @@
-"""Segments are cut into blocks and become whole again; settings and limits are kept."""
+"""Segments are split into blocks and merged again; settings and limits are respected."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_freed_block_serves_shorter_ones_and_becomes_whole_again() -> None:
     parts = [megabytes(16) for _ in range(4)]
     assert torch.dl.memory_reserved() == reserved
     assert sorted(x.data_ptr() - begin for x in parts) == [0, 16 * MIB, 32 * MIB, 48 * MIB]
-    del parts[1], parts[1]  # neighbours
+    del parts[1], parts[1]  # adjacent blocks
     middle = megabytes(32)
     assert middle.data_ptr() - begin == 16 * MIB, "two that were freed are one"
     del parts, middle
@@ -76,7 +76,7 @@ def test_a_part_of_the_memory_may_be_set_as_the_limit() -> None:
     with pytest.raises(torch.OutOfMemoryError, match="set_per_process_memory_fraction"):
         megabytes(20)
     del kept
-    megabytes(98)  # what was cached is given back first
+    megabytes(98)  # cached memory is freed first
     torch.dl.set_per_process_memory_fraction(1)
     megabytes(120)
 

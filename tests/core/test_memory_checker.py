@@ -1,4 +1,4 @@
-"""DL_MEM_CHECK: wrong use of memory is found, and the line that did it is named."""
+"""DL_MEM_CHECK: memory errors are found, and the line that caused them is named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bytes_at(address, count):
 
 
 def report(code: str, **variables: str) -> str:
-    """What a process says on stderr that ends well."""
+    """Return the stderr of a process that exits normally."""
     done = run(PREPARE + code, **{**CHECK, **variables})
     assert done.returncode == 0, done.stderr
     return done.stderr
@@ -113,7 +113,7 @@ drop(tensors)
 assert torch.dl.check_memory() == []
 bytes_at(address + 8, 1)[0] = b"!"
 found, = torch.dl.check_memory()
-assert torch.dl.check_memory() == [found], "each is told once"
+assert torch.dl.check_memory() == [found], "each is reported once"
 """)
     assert "use after free: byte 8 of block" in said
     assert re.search(

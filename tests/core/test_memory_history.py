@@ -1,4 +1,4 @@
-"""History and state of the allocator, as torch.cuda's tools for it expect to read it."""
+"""History and state of the allocator, in the form that torch.cuda's tools expect."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_signatures_are_those_of_torch() -> None:
 
 
 def stacks(action: str, **options: Any) -> list[bool]:
-    """Return which events of an action have stacks when a tensor is made and freed."""
+    """Return which events of an action have stacks when a tensor is created and freed."""
     torch.dl.memory._record_memory_history(clear_history=True, stacks="python", **options)
     torch.empty(100, device="dl")
     return [len(e["frames"]) > 0 for e in events() if e["action"] == action]

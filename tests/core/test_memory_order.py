@@ -1,4 +1,4 @@
-"""Memory is used again in the order of work, on a vendor whose streams can be held."""
+"""Memory is reused in the order of work, on a vendor whose streams can be held."""
 
 from __future__ import annotations
 

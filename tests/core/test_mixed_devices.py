@@ -1,6 +1,6 @@
-"""Operands on different devices: refused with both devices named, as CUDA does, never computed.
+"""Operands on different devices: rejected with both devices named, as on CUDA, never computed.
 
-Silence here means that a CPU tensor was read through a device pointer, or the other way round.
+If this were silent, a CPU tensor would be read through a device pointer, or vice versa.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ ALLOWED: dict[str, Call] = {
 
 @pytest.mark.parametrize("name", ALLOWED)
 def test_a_cpu_number_tensor_may_take_part(name: str) -> None:
-    """Tensors without dimensions count as numbers, as they do with CUDA."""
+    """0-dimensional tensors count as scalars, as with CUDA."""
     number = torch.tensor(2.0)
     result = ALLOWED[name](square("dl"), number)
     expected = ALLOWED[name](square("cpu"), number)
@@ -137,7 +137,7 @@ class PassThrough(TorchDispatchMode):
 
 @pytest.mark.parametrize("place", ["cpu", "dl"])
 def test_lengths_of_ctc_loss_may_be_on_the_host_under_a_mode_too(place: str) -> None:
-    """Tools are such modes; torch computes with the lengths as they are where one is on."""
+    """Tools use such modes; while one is on, torch uses the lengths unchanged."""
     scores = torch.randn(20, 4, 6, generator=torch.Generator().manual_seed(0)).log_softmax(-1)
     targets = torch.arange(32).view(4, 8) % 5 + 1
     lengths = torch.full((4,), 20), torch.tensor([8, 5, 3, 4])

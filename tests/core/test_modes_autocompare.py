@@ -1,4 +1,4 @@
-"""autocompare names the operator that is wrong, whatever is wrong with it, and nobody else."""
+"""autocompare names exactly the operator that is wrong, whatever the error."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CASES = (
         "output 0",
         ("grad_output=float32[4], output=float32[4]",),
     ),
-    # Made of a square root: only that is guilty.
+    # Composed of a square root: only that is wrong.
     ("torch.hypot(x, x)", "sqrt_", "self", ()),
 )
-"""What is done, the guilty operator, what of it differs, and what is said."""
+"""Call, wrong operator, the differing output, and the message."""
 
 
 @pytest.fixture(scope="module")
@@ -44,15 +44,15 @@ def wrong(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def told(wrong: dict[str, str]) -> dict[str, list[tuple[str, list[str], str]]]:
-    """For each case what was found: operator, outputs, message."""
+def findings(wrong: dict[str, str]) -> dict[str, list[tuple[str, list[str], str]]]:
+    """Return the findings for each case: operator, outputs, message."""
     code = f"""{PREPARE}
-told = {{}}
+findings = {{}}
 for action in {[case[0] for case in CASES]!r}:
     with torch.dl.autocompare() as report:
         eval(action)
-    told[action] = [(each.operator, each.outputs, each.message) for each in report.wrong]
-print(json.dumps(told))
+    findings[action] = [(each.operator, each.outputs, each.message) for each in report.wrong]
+print(json.dumps(findings))
 {AFTER_BACKWARD}"""
     found: dict[str, list[tuple[str, list[str], str]]] = json.loads(output(code, **wrong))
     return found
@@ -61,13 +61,13 @@ print(json.dumps(told))
 @RUNS_ONCE
 @pytest.mark.parametrize(("action", "operator", "what", "said"), CASES)
 def test_a_wrong_operator_is_named(
-    told: dict[str, list[tuple[str, list[str], str]]],
+    findings: dict[str, list[tuple[str, list[str], str]]],
     action: str,
     operator: str,
     what: str,
     said: tuple[str, ...],
 ) -> None:
-    ((guilty, outputs, message),) = told[action]
+    ((guilty, outputs, message),) = findings[action]
     assert (guilty, outputs) == (operator, [what])
     assert message.startswith(f"[autocompare] {operator} on dl:0 (vendor stub) differs")
     for part in said:

@@ -1,4 +1,4 @@
-"""What operators are called with is written to stderr: DIPU's facts in DIPU's order."""
+"""Arguments of operators are written to stderr: the same facts as DIPU, in the same order."""
 
 from __future__ import annotations
 

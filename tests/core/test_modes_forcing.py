@@ -1,4 +1,4 @@
-"""Operators are taken from the vendor, or given back to torch, for a while and by name."""
+"""Operators are forced to the vendor, or to torch's CPU, temporarily and by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Modules that move to dl and back stay the modules they were."""
+"""Modules that move to dl and back keep their identity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import nn
 
 
 class Tied(nn.Module):
-    """An embedding whose weight is the output layer's, too."""
+    """An embedding that shares its weight with the output layer."""
 
     def __init__(self) -> None:
         super().__init__()

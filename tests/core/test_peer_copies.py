@@ -1,4 +1,4 @@
-"""Copies between two devices of a vendor that has peer copies: no host in between, no wait."""
+"""Copies between two devices with peer copies: not through the host, without waiting."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(code: str) -> str:
 
 
 def test_a_copy_returns_while_the_source_still_works() -> None:
-    """Through the host it would wait for the held stream, for ever."""
+    """A copy through the host would wait for the held stream forever."""
     said = run("""
 x = torch.arange(12.0).reshape(3, 4).to("dl:0")
 torch.dl.synchronize(0)

@@ -1,4 +1,4 @@
-"""Copies between pinned host memory and a device that runs by itself: they wait for nothing."""
+"""Copies between pinned host memory and an asynchronous device do not wait."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ assert torch.zeros(1 << 18).pin_memory().data_ptr() == address
 
 
 def test_blocking_copies_of_pinned_memory_wait() -> None:
-    """The caller may change the source, or read the target, at once."""
+    """The caller may change the source, or read the target, immediately."""
     run("""
 source = torch.full((1 << 18,), 5.0).pin_memory()
 x = source.to("dl")
@@ -76,7 +76,7 @@ for size in (16, 1 << 18):
 
 
 def test_pinned_memory_that_is_kept_for_later_makes_room() -> None:
-    """And what is in use does not."""
+    """Memory in use is not freed."""
     run(
         """
 x = torch.empty(4 << 20, dtype=torch.uint8).pin_memory()

@@ -1,4 +1,4 @@
-"""torch.profiler shows what the device does: rows with its times, arrows to them, its memory."""
+"""torch.profiler shows the device's activity: rows with times, arrows to them, memory."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ def device_rows(found: profile) -> list[Any]:
 
 
 def is_of(name: str, operator: str) -> bool:
-    """Whether a row is of an operator: by its name, or by that of the kernel, where vendors trace
-    kernels by theirs.
-    """
+    """Return True if a row belongs to an operator: by its name, or by the kernel's name if vendors
+    trace kernels."""
     return name == operator or f"{operator.removeprefix('diopi')}Op" in name
 
 
@@ -60,7 +59,7 @@ def test_kernels_are_rows_of_the_device_with_its_time() -> None:
     averages = {row.key: row for row in found.key_averages()}
     relu = averages["aten::relu"]
     assert relu.count == 3 and relu.device_time_total > 0
-    # The kernel's time is counted once, below the operator that enqueued it.
+    # The kernel's time is counted once, for the operator that enqueued it.
     assert averages[rows[0]].device_time_total == pytest.approx(relu.device_time_total)
     table = found.key_averages().table(sort_by="device_time_total", max_name_column_width=None)
     assert "Self DL" in table and "DL total" in table and rows[0] in table
@@ -262,7 +261,7 @@ print(len(rows))
 
 
 def test_marks_for_a_vendors_tool_are_refused() -> None:
-    """Nobody can have them, and torch would call what is not there."""
+    """They are unsupported, and torch would call a missing function."""
     from torch._C import _profiler
     from torch.autograd import ProfilerActivity, _enable_profiler
 

@@ -1,4 +1,6 @@
-"""Profiles with stacks name the code that ran, also where it is gone when the events are read."""
+"""Profiles with stacks name the code that ran, even if it no longer exists when the events are
+read.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from .processes import RUNS_ONCE, output
 
 pytestmark = RUNS_ONCE
 
-# Memory of earlier names is filled with bytes that are not UTF-8.
+# The memory of earlier names is filled with bytes that are not UTF-8.
 PREPARE = """
 import json, sys, types, torch
 from torch.profiler import profile, ProfilerActivity

@@ -1,4 +1,4 @@
-"""Calls that torch's CPU refuses are refused on dl, by the same class of error."""
+"""Calls that torch's CPU rejects are rejected on dl, by the same class of error."""
 
 from __future__ import annotations
 
@@ -12,31 +12,35 @@ F = torch.nn.functional
 Call = Callable[[str], Any]
 
 
-def made(*shape: int, device: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+def make_ones(*shape: int, device: str, dtype: torch.dtype = torch.float32) -> torch.Tensor:
     return torch.ones(shape, device=device, dtype=dtype)
 
 
 CALLS: dict[str, Call] = {
-    "ldexp_ that would enlarge its tensor": lambda device: made(10, 1, 5, device=device).ldexp_(
-        made(10, 5, device=device)
-    ),
+    "ldexp_ that would enlarge its tensor": lambda device: make_ones(
+        10, 1, 5, device=device
+    ).ldexp_(make_ones(10, 5, device=device)),
     "any into float32": lambda device: torch.any(
-        made(2, 2, device=device), dim=(0, 1), out=made(0, device=device)
+        make_ones(2, 2, device=device), dim=(0, 1), out=make_ones(0, device=device)
     ),
     "all into float32 along a dimension out of range": lambda device: torch.all(
-        made(2, 2, device=device), dim=(7,), out=made(0, device=device)
+        make_ones(2, 2, device=device), dim=(7,), out=make_ones(0, device=device)
     ),
     "index_reduce of a source without dimensions": lambda device: torch.index_reduce(
-        made(1, device=device), 0, made(1, device=device).long() - 1, made(device=device), "mean"
+        make_ones(1, device=device),
+        0,
+        make_ones(1, device=device).long() - 1,
+        make_ones(device=device),
+        "mean",
     ),
     "instance_norm with one running statistic": lambda device: F.instance_norm(
-        made(3, 2, 4, device=device), running_mean=made(2, device=device)
+        make_ones(3, 2, 4, device=device), running_mean=make_ones(2, device=device)
     ),
     "batch_norm with a statistic without dimensions": lambda device: F.batch_norm(
-        made(2, 1, device=device), made(device=device), made(1, device=device)
+        make_ones(2, 1, device=device), make_ones(device=device), make_ones(1, device=device)
     ),
     "fractional_max_pool3d of windows as large as the volume": lambda device: (
-        F.fractional_max_pool3d(made(1, 1, 8, 7, 6, device=device), (7, 3, 2), output_size=2)
+        F.fractional_max_pool3d(make_ones(1, 1, 8, 7, 6, device=device), (7, 3, 2), output_size=2)
     ),
 }
 

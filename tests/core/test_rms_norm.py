@@ -1,4 +1,4 @@
-"""RMS norm trains on every device: neither the vendor nor the CPU needs a gradient of it."""
+"""RMS norm trains on every device, even if neither the vendor nor the CPU has its gradient."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers: a seed and an offset, the same stream through every way of drawing."""
+"""Random numbers: a seed and an offset, the same stream for every way of drawing."""
 
 from __future__ import annotations
 

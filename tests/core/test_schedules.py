@@ -1,6 +1,7 @@
-"""Streams, events and the allocator keep what is read from being overwritten, in any order.
+"""Streams, events and the allocator protect what is being read from being overwritten, in any
+order.
 
-:mod:`core.schedules` runs random schedules; told to leave out what keeps the order, it must fail.
+:mod:`core.schedules` runs random schedules; without the protecting calls, it must fail.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files, pickles and copies of dl tensors keep values, views, dtypes and devices."""
+"""Files, pickles and copies of dl tensors preserve values, views, dtypes and devices."""
 
 from __future__ import annotations
 

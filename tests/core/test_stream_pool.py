@@ -1,4 +1,4 @@
-"""Streams come from a pool of 32 per device and priority, as CUDA's do."""
+"""Streams come from a pool of 32 per device and priority, like CUDA's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order of work, on a vendor whose streams run by themselves and can be held.
+"""Order of work, on a vendor whose streams are asynchronous and can be held.
 
 While a stream is held nothing enqueued there runs, so each test knows what has not happened yet.
 """

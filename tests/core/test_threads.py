@@ -1,4 +1,4 @@
-"""The vendor's work is spread over torch's own threads: those of ``torch.set_num_threads``."""
+"""The vendor's work runs on torch's own threads: those of ``torch.set_num_threads``."""
 
 from __future__ import annotations
 

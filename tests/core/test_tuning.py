@@ -79,7 +79,7 @@ def test_a_wheel_is_used_and_ignored_on_another_device(tmp_path: Path) -> None:
     identity, key, usual = json.loads(output(LEARN, **variables))
     wheels = [
         export_wheel("this", [choice(identity, key)], tmp_path),
-        export_wheel("other", [choice("another card", key), choice("cpu 0", key)], tmp_path),
+        export_wheel("other", [choice("another GPU", key), choice("cpu 0", key)], tmp_path),
     ]
     install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", str(site)]
     subprocess.run([*install, "--no-index", *wheels], check=True, capture_output=True)
@@ -89,7 +89,7 @@ def test_a_wheel_is_used_and_ignored_on_another_device(tmp_path: Path) -> None:
     assert stats["from_tuned-this"] == 1 and stats["from_tuned-other"] == 0
     assert (stats["hits"], stats["misses"], in_graph) == (1, 0, "1")
 
-    # The user's own entry goes first; off is as if nothing were there, bit by bit.
+    # The user's own entry has precedence; off gives bitwise the default result.
     Database(database).choose(choice(identity, key, "no such choice"))
     off, result = json.loads(output(USE, DL_TUNING="off", **variables))
     assert (off["entries"], off["hits"], off["misses"]) == (0, 0, 0) and result == usual
@@ -126,7 +126,10 @@ def test_a_database_is_read_where_nothing_can_be_written(
     path = tmp_path / "tuning.sqlite"
     Database(path).choose(choice("cpu", "gemm:1"))
     gc.collect()  # closes it
-    for suffix in ("-wal", "-shm"):  # what SQLite would make beside it cannot be made
+    for suffix in (
+        "-wal",
+        "-shm",
+    ):  # the files that SQLite would create next to it cannot be created
         (tmp_path / f"{path.name}{suffix}").mkdir()
     assert read_layers([("site", path)], "cpu").unreadable
     monkeypatch.setattr(os, "access", lambda *_: False)
@@ -156,7 +159,7 @@ def raced(ratio: float) -> dict[str, Any]:
     return {"ratio": ratio, "low": low, "high": high, **sides}
 
 
-def asked(best: dict[str, str], again: float) -> Any:
+def fake_ask(best: dict[str, str], again: float) -> Any:
     def ask(job: dict[str, Any]) -> dict[str, Any]:
         if job["do"] == "race":
             assert job["table"] == best
@@ -176,7 +179,7 @@ def test_a_slow_choice_is_replaced_and_a_wrong_one_refused(tmp_path: Path) -> No
     database = Database(tmp_path / "t.sqlite")
     database.choose(choice("this", "gemm:1", "slow"))
     database.choose(choice("other", "gemm:1", "slow"))
-    tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, 2.0))
+    tuned = tune_call(CALL, "cpu", database, PLAN, fake_ask({"gemm:1": "fast"}, 2.0))
     assert tuned.chosen == {"gemm:1": "fast"} and tuned.refused == (("wrong", "mm is off"),)
     assert {(c.identity, c.choice) for c in database.choices()} == {
         ("this", "fast"),
@@ -191,16 +194,16 @@ def test_a_slow_choice_is_replaced_and_a_wrong_one_refused(tmp_path: Path) -> No
 def test_what_does_not_win_again_is_not_chosen(tmp_path: Path, again: float) -> None:
     database = Database(tmp_path / "t.sqlite")
     database.choose(choice("this", "gemm:1", "slow"))
-    tuned = tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, again))
+    tuned = tune_call(CALL, "cpu", database, PLAN, fake_ask({"gemm:1": "fast"}, again))
     assert tuned.chosen == {} and database.choices() == []
 
 
 def test_a_verdict_that_is_withdrawn_is_not_shown(tmp_path: Path) -> None:
     database = Database(tmp_path / "t.sqlite")
-    tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": "fast"}, 2.0))
+    tune_call(CALL, "cpu", database, PLAN, fake_ask({"gemm:1": "fast"}, 2.0))
     (study,) = database.studies()
     before = database.claimed(study)
-    tune_call(CALL, "cpu", database, PLAN, asked({}, 2.0))
+    tune_call(CALL, "cpu", database, PLAN, fake_ask({}, 2.0))
     after = database.claimed(study)
     assert before is not None and after is not None
     assert (before.verdict, after.verdict) == ("faster", "no significant winner")
@@ -218,10 +221,10 @@ def test_a_call_without_a_choice_leaves_no_study(tmp_path: Path) -> None:
 def tuned_beside(
     busy: float, best: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Database, tuner.TunedCall]:
-    """A call whose fastest choice is `best`, tuned while others keep so many processors busy."""
+    """Return a call whose fastest choice is `best`, tuned while so many processes are busy."""
     monkeypatch.setattr(tuner, "processors_in_use", lambda: busy)
     database = Database(folder / "t.sqlite")
-    return database, tune_call(CALL, "cpu", database, PLAN, asked({"gemm:1": best}, 2.0))
+    return database, tune_call(CALL, "cpu", database, PLAN, fake_ask({"gemm:1": best}, 2.0))
 
 
 @pytest.mark.parametrize("busy", [0.0, 1.2])
@@ -246,7 +249,7 @@ def test_one_thread_is_not_chosen_for_the_load_of_others(
 
 
 class Planted:
-    """A call whose usual implementation is slow, and whose fastest one is wrong."""
+    """A call whose default implementation is slow, and whose fastest one is wrong."""
 
     class Record:
         key, calls, choices = "gemm:1", 1, ("usual", "good", "broken", "bad")
@@ -312,16 +315,16 @@ def test_of_ranks_that_wait_one_tunes_and_the_others_take_what_it_found(
     )
     monkeypatch.setattr("dl_autotune.operators.command.format_call", lambda _: "verdict faster\n")
 
-    def said(database: str) -> str:
+    def run_tune(database: str) -> str:
         parser = argparse.ArgumentParser()
         configure(parser)
         words = ["op", "mm", "--shapes", "4x4", "4x4", "--database", str(tmp_path / database)]
         assert run(parser.parse_args(words)) == 0
         return capsys.readouterr().out
 
-    assert said("one.sqlite") == "verdict faster\n"
-    assert said("one.sqlite") == "verdict faster\nfound   by another rank of this job\n"
+    assert run_tune("one.sqlite") == "verdict faster\n"
+    assert run_tune("one.sqlite") == "verdict faster\nfound   by another rank of this job\n"
     assert len(tuned) == 1
-    # Into a database of its own, a rank has to write what it finds.
-    assert said("two.sqlite") == "verdict faster\n"
+    # With a database of its own, a rank has to write its result.
+    assert run_tune("two.sqlite") == "verdict faster\n"
     assert len(tuned) == 2

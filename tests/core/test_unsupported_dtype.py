@@ -1,4 +1,4 @@
-"""A dtype that the vendor lacks: the operator runs on the CPU, or says what it cannot do."""
+"""A dtype that the vendor lacks: the operator runs on the CPU, or its error names the dtype."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RARE = [torch.uint16, torch.uint32, torch.uint64]
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 @pytest.mark.parametrize("dtype", [*FLOAT8, *COMPLEX, *RARE, torch.float64, torch.bool], ids=str)
 def test_every_dtype_is_kept_copied_and_converted(dtype: torch.dtype) -> None:
-    """Between float32 and itself each of these values is exact in every dtype."""
+    """These values are exact in every dtype."""
     values = torch.tensor([0.0, 1.0]) if dtype is torch.bool else torch.tensor([0.0, 1, 2, 6])
     expected = values.to(dtype)
     x = values.to("dl").to(dtype)
@@ -106,7 +106,7 @@ def test_what_the_cpu_refuses_is_refused_alike(action: object, dtype: torch.dtyp
 def test_what_is_built_from_others_is_refused_by_its_own_name(
     call: Callable[[torch.Tensor], object],
 ) -> None:
-    """Of bools, fmod is built from remainder, which nobody has."""
+    """fmod of bools is composed of remainder, which no device has."""
     with pytest.raises(NotImplementedError, match=r"^\[dl\] aten::fmod.* cannot run on dl:0"):
         call(torch.tensor([True, False], device="dl"))
 
@@ -124,7 +124,7 @@ def test_promotion_to_a_dtype_that_the_vendor_lacks() -> None:
 
 @RUNS_ONCE
 def test_such_an_operator_is_counted_and_can_be_forbidden() -> None:
-    """Half precision is what the asynchronous vendor lacks in operators that it has."""
+    """The asynchronous vendor lacks half precision in operators that it has."""
     code = """
 import torch
 x = torch.arange(4.0, device="dl")
@@ -146,7 +146,7 @@ assert half.tolist() == [1, 2, 3, 4]
     assert "aten::add.Tensor" in said and "Half" in said and "DL_FALLBACK=allow" in said
 
 
-@pytest.mark.vendor("cpu")  # where it is no fallback
+@pytest.mark.vendor("cpu")  # where it is not a fallback
 def test_a_warning_about_a_variance_names_it() -> None:
     with pytest.warns(UserWarning, match="std or var: the correction 1 leaves no degrees"):
         assert torch.ones(1, 3, device="dl").var(0).isnan().all()

@@ -1,4 +1,4 @@
-"""What goes wrong inside a vendor becomes one exception or one warning that says what to do."""
+"""Errors inside a vendor become one exception or one warning that says what to do."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ assert (x * 2).tolist() == [2, 4, 6, 8]
 def test_what_a_device_finds_in_its_data_is_raised_once_by_who_waits(
     failing: dict[str, str],
 ) -> None:
-    """Whatever text it leaves, and whether or not its vendor has streams."""
+    """Whatever text it leaves, with and without streams."""
     code = f"""{PREPARE}
 torch.sin(x)
 print(attempt(torch.dl.synchronize))
@@ -102,7 +102,8 @@ torch.dl.synchronize()
 def test_an_earlier_error_is_not_lost_to_one_that_is_raised_at_once(
     failing: dict[str, str],
 ) -> None:
-    """What a vendor refuses is put into torch's words by the CPU, which gets copies of the data."""
+    """Calls that a vendor rejects get torch's error messages from the CPU, which receives copies of
+    the data."""
     code = f"""{PREPARE}
 torch.sin(x)
 print(attempt(lambda: torch.neg(x)))

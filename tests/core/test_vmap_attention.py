@@ -1,4 +1,4 @@
-"""``torch.vmap`` over fused attention gives what the CPU gives, in one call of the operator."""
+"""``torch.vmap`` over fused attention gives the CPU's result, in one call of the operator."""
 
 from __future__ import annotations
 

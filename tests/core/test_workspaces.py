@@ -1,4 +1,4 @@
-"""Scratch memory that operators ask the host for: cached, given back, and tried again for."""
+"""Scratch memory that operators request from the host: cached, freed, and retried."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .processes import RUNS_ONCE, output
 
 pytestmark = RUNS_ONCE
 
-# Its product of matrices sums in a workspace of the size of the result.
+# Its matrix product accumulates in a workspace of the size of the result.
 VENDOR = {"DL_VENDORS": "onefile", "CARD_MEMORY": str(64 << 20)}
 
 PREPARE = """

@@ -1,4 +1,4 @@
-// A vendor some of whose operators are wrong, each in a way of its own. Its memory is the host's.
+// A vendor some of whose operators are wrong, each in its own way. It uses host memory.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -16,7 +16,7 @@ struct View {
   int64_t count;
 };
 
-// Everything the tests give it is contiguous and float32; other things the host computes.
+// All tests pass contiguous float32 tensors; the host computes everything else.
 bool open(diopiTensorHandle_t out, diopiConstTensorHandle_t input, View& view) {
   diopiDtype_t dtype;
   if (diopiGetTensorDtype(input, &dtype) != diopiSuccess || dtype != diopi_dtype_float32)
@@ -39,7 +39,7 @@ diopiError_t map(diopiTensorHandle_t out, diopiConstTensorHandle_t input, F func
   return diopiSuccess;
 }
 
-// Right.
+// Correct.
 diopiError_t diopiNeg(diopiContextHandle_t, diopiTensorHandle_t out,
                       diopiConstTensorHandle_t input) {
   return map(out, input, [](float x, int64_t) { return -x; });
@@ -58,7 +58,7 @@ diopiError_t diopiSqrtInp(diopiContextHandle_t, diopiTensorHandle_t input) {
   return map(input, input,
              [](float x, int64_t i) { return std::sqrt(x) * (i == 2 ? 1.001f : 1.0f); });
 }
-// Right, but it writes to its input.
+// Correct, but writes to its input.
 diopiError_t diopiSin(diopiContextHandle_t, diopiTensorHandle_t out,
                       diopiConstTensorHandle_t input) {
   const diopiError_t done = map(out, input, [](float x, int64_t) { return std::sin(x); });

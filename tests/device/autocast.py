@@ -29,10 +29,11 @@ from .layouts import changed, plain
 
 
 def check_autocast(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """Samples in float32 under autocast to ``dtype``."""
+    """Check samples in float32 under autocast to ``dtype``."""
     report = Report(f"{full_name(op)} autocast {dtype}")
     for at, sample in enumerate(samples_of(op, torch.float32, SAMPLES)):
-        # What autocast rounds is exact already: a result is held against what it was computed from.
+        # Values that autocast would round are rounded already, so a result is compared with its
+        # actual inputs.
         original = changed(sample, lambda tensor: _rounded_as(tensor, dtype))
         report.samples += 1
         report.add(at, original, _problem(op, dtype, original, device))
@@ -51,7 +52,8 @@ def _problem(op: Any, dtype: torch.dtype, original: Arguments, device: str) -> s
     on_cpu = run(partial(under_autocast, kind="cpu"), Relocation()(original))
     exact = run(plain(op), Relocation()(original))
     if got.error is not None:
-        # The lists of autocast are each device's own: what one of both refuses may be refused.
+        # Each device has its own autocast lists: what either of the references rejects may be
+        # rejected.
         return refusal_problem(on_cpu.error or exact.error, got.error)
     if exact.error is not None:
         return None
@@ -73,7 +75,7 @@ def _rounded_as(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def _rounded(outcome: Outcome, dtype: torch.dtype) -> Outcome:
-    """Floating-point results in the dtype of autocast, arguments as they were."""
+    """Round floating-point results to the dtype of autocast; arguments are unchanged."""
 
     def one(value: Any) -> Any:
         is_float = isinstance(value, torch.Tensor) and value.is_floating_point()

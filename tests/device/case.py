@@ -1,4 +1,4 @@
-"""One device-generic test: an entry of torch's databases, a dtype, and what is asked of them."""
+"""One device-generic test: an entry of torch's databases, a dtype, and a kind of check."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from opinfo.known_failures import Key
 from opinfo.sweep import Report
 
 SAMPLES = 3
-"""Of an entry, in one test: all of them are tests/opinfo's business."""
+"""Samples of an entry in one test; tests/opinfo runs all."""
 
 Check = Callable[[Any, torch.dtype, str], Report]
 
 
 @dataclass(frozen=True)
 class Case:
-    """What one test runs, and what the list of known failures calls it."""
+    """A test, and its key in the list of known failures."""
 
     name: str
     kind: str
@@ -38,13 +38,13 @@ class Case:
 
 
 def parameters(cases: Iterable[Case]) -> pytest.MarkDecorator:
-    """The mark that makes a test of each case."""
+    """Return the mark that makes a test of each case."""
     found = [pytest.param(case, id="-".join(reversed(case.key))) for case in cases]
     return pytest.mark.parametrize("case", found)
 
 
 def observe(case: Case, device: str) -> Report:
-    """Run it; what ends it early is a problem like any other."""
+    """Run it; an exception is a problem like any other."""
     try:
         return case.run(device)
     except Exception as error:  # noqa: BLE001 - whatever ends a case is what it has found

@@ -1,7 +1,8 @@
-"""Why device-generic tests fail: what the recorder writes beside a failure that is new.
+"""Causes of failures of device-generic tests, which the recorder writes next to new failures.
 
-A cause is chosen by the test and by what it says, the first that fits. What none fits is written as
-unexplained, and the list with such a line is refused: a person finds the cause, and adds it here.
+A cause is selected by the test and its message; the first match wins. Failures without a match are
+written as unexplained, and a list with such a line is rejected: a person finds the cause, and adds
+it here.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ UNEXPLAINED = "unexplained: "
 class Cause:
     """A cause and the failures that it explains.
 
-    :ivar said: a regular expression that the problem matches somewhere.
-    :ivar test: one that ``name | kind | dtype`` matches somewhere.
-    :ivar everywhere: fails whichever vendor serves dl.
+    :ivar said: regular expression that matches somewhere in the problem.
+    :ivar test: regular expression that matches somewhere in ``name | kind | dtype``.
+    :ivar everywhere: independent of the vendor that serves dl.
     """
 
     text: str
@@ -124,12 +125,12 @@ CAUSES = (
         test=r"^nn\.functional\.(upsample|interpolate).* float64",
     ),
     Cause(
-        "equal values in a channel: what is left beside their mean is its rounding",
+        "equal values in a channel: the deviation from their mean is a rounding error",
         r"expanded: .*differ",
         r"[nN]orm.* \| (module-)?layouts",
     ),
     Cause(
-        "of a matrix of rank 1: what is left beside its one singular value is rounding",
+        "of a matrix of rank 1: everything except its one singular value is a rounding error",
         r"expanded: ",
         r"^((svd|pca)_lowrank|linalg\.pinv\.hermitian) \| layouts",
     ),
@@ -197,7 +198,7 @@ CAUSES = (
 
 
 def explain(key: Key, problem: str) -> Cause:
-    """The cause of a failure."""
+    """Return the cause of a failure."""
     line = problem.splitlines()[0].replace("|", "/")
     said = Cause(UNEXPLAINED + line[:160])
     return next((cause for cause in CAUSES if cause.explains(key, problem)), said)

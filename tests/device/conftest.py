@@ -1,4 +1,6 @@
-"""Device-generic tests run on dl:0, whoever serves it, and are held against its known failures."""
+"""Device-generic tests run on dl:0, whichever vendor serves it, and are compared with its known
+failures.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ Record = Callable[[str, object], None]
 
 
 def judge(case: Case, known: dict[Key, str], record: Record, device: str = "dl") -> None:
-    """Run a case: a problem that is not listed fails, and so does a listed one that is gone."""
+    """Run a case: an unlisted problem fails, and so does a listed one that no longer occurs."""
     report = observe(case, device)
     record(PROBLEM, report.problems[0] if report.problems else None)
     record(COMPARED, report.samples - report.refused)
@@ -40,7 +42,7 @@ def known(vendor: str) -> dict[Key, str]:
 def check_case(
     known: dict[Key, str], record_property: Record, pytestconfig: pytest.Config
 ) -> Callable[[Case], None]:
-    """Judges a case; what is known to crash runs where a journal tells of it."""
+    """Fixture that judges a case; known crashes run only with a journal."""
     isolated = pytestconfig.getoption("--device-journal", default=None)
 
     def check(case: Case) -> None:

@@ -1,4 +1,4 @@
-"""The tests of every operator on lists of tensors that torch's databases have."""
+"""Tests of every operator on lists of tensors in torch's databases."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DATABASES = (
 
 
 def check_in_place(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """The in-place variant: what it writes are arguments, and compared as such."""
+    """Check the in-place variant: the written arguments are compared."""
     report = Report(f"{full_name(op)} {dtype} in place")
 
     def call(arguments: Arguments) -> Any:
@@ -73,7 +73,7 @@ def has(op: Any, kind: str, dtype: torch.dtype) -> bool:
 
 
 def foreach_cases() -> Iterator[Case]:
-    """Every operator, in every dtype, of every kind that it has."""
+    """Yield every operator, in every dtype, with every applicable kind of check."""
     for kind, check in CHECKS.items():
         for op in chain(*DATABASES):
             for dtype in DTYPES:

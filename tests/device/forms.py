@@ -1,4 +1,4 @@
-"""The other forms of an operator: methods, second gradients, out= of another dtype, refusals."""
+"""Other forms of an operator: methods, second gradients, out= of another dtype, and errors."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from .layouts import plain
 
 
 def methods_of(op: Any) -> dict[str, Any]:
-    """The other ways to call the operator without writing to an argument."""
+    """Return the other ways to call the operator without writing to an argument."""
     found = {"method": op.method_variant, "operator": op.operator_variant}
     return {name: way for name, way in found.items() if way is not None and way is not op.op}
 
 
 def check_methods(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """Samples by the method and the Python operator."""
+    """Check samples with the method and the Python operator."""
     report = Report(f"{full_name(op)} {dtype} method")
     for at, original in enumerate(samples_of(op, dtype, SAMPLES)):
         for name, way in methods_of(op).items():
@@ -52,9 +52,9 @@ def check_methods(op: Any, dtype: torch.dtype, device: str) -> Report:
 
 
 def check_second_gradients(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """Gradients of the gradients, each with a cotangent of its own."""
+    """Check gradients of gradients, each with a cotangent of its own."""
     report = Report(f"{full_name(op)} {dtype} gradgrad")
-    # Torch promises no strides of gradients.
+    # Torch does not guarantee strides of gradients.
     judgement = replace(
         Judgement.of(op), op_class=OpClass.REDUCTION, normwise=True, any_strides=True
     )
@@ -89,16 +89,16 @@ def _second_gradients(op: Any, process: Any, arguments: Arguments) -> Any:
 
 
 def differentiable(tree: Any) -> list[torch.Tensor]:
-    """What gradients flow from."""
+    """Return the differentiable tensors."""
     return [tensor for tensor in tensors_of(tree) if tensor.requires_grad]
 
 
 OTHER_TARGET = {torch.float32: torch.int64, torch.int64: torch.bool}
-"""To which torch casts no result of the dtype."""
+"""Dtypes to which torch does not cast a result of the given dtype."""
 
 
 def check_out_dtype(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """``out=`` of a dtype that results cannot be cast to: as the CPU takes it."""
+    """Check ``out=`` of a dtype that results cannot be cast to: behaves like the CPU."""
     report = Report(f"{full_name(op)} {dtype} out= of another dtype")
     call, judgement = plain(op), Judgement.of(op)
     for at, original in enumerate(samples_of(op, dtype, SAMPLES)):
@@ -108,7 +108,7 @@ def check_out_dtype(op: Any, dtype: torch.dtype, device: str) -> Report:
         first, args, kwargs = original
         out = tree_map(_of_another_dtype, expected.result)
         given = (first, args, {**kwargs, "out": out})
-        # The CPU has no part in how a converted number is rounded: only the refusal is compared.
+        # The CPU does not define the rounding of converted numbers: only rejection is compared.
         cpu, got = run(call, Relocation()(given)), run(call, move(given, judgement, device))
         report.samples += 1
         report.add(at, given, _out_problem(cpu, got))
@@ -131,7 +131,7 @@ def _out_problem(cpu: Outcome, got: Outcome) -> str | None:
 
 
 def check_errors(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """Wrong arguments."""
+    """Check invalid arguments."""
     report = Report(f"{full_name(op)} errors")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -145,7 +145,7 @@ def check_errors(op: Any, dtype: torch.dtype, device: str) -> Report:
 
 
 def refusal(call: Call, original: Arguments, judgement: Judgement, device: str) -> str | None:
-    """How refusing differs from the CPU's; None if both say the same type of error."""
+    """Return how an error differs from the CPU's, or None if both raise the same type."""
     cpu, got = run(call, Relocation()(original)), run(call, move(original, judgement, device))
     if cpu.error is None and got.error is None:
         return None

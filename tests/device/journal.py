@@ -1,7 +1,7 @@
-"""A plugin of pytest for runs in parts: ``-p device.journal --device-journal=FILE``.
+"""Pytest plugin for runs in parts: ``-p device.journal --device-journal=FILE``.
 
-Writes a line when a test starts and one when it has ended, so that what ends the process is known
-by name, and the next process goes on behind it.
+Writes a line when a test starts and one when it has ended, so that a test that crashes the process
+is known by name, and the next process continues after it.
 """
 
 from __future__ import annotations
@@ -13,16 +13,25 @@ from typing import Any
 import pytest
 
 PROBLEM, COMPARED, FACTS = "problem", "compared", "facts"
-"""Properties that a test reports; facts are whatever else there is to know of it, as JSON."""
+"""Properties that a test reports; facts are further information as JSON."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("device-generic tests")
-    group.addoption("--device-journal", metavar="FILE", help="what was started and what it found")
+    group.addoption(
+        "--device-journal",
+        metavar="FILE",
+        help="file that records started tests and their findings",
+    )
     group.addoption(
         "--device-part", metavar="K/N", help="every Nth test, from the Kth on, counted from 0"
     )
-    group.addoption("--device-skip", type=int, default=0, help="as many of the part ran already")
+    group.addoption(
+        "--device-skip",
+        type=int,
+        default=0,
+        help="number of tests of the part that have run already (default: 0)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Journal:
-    """Writes what happens, at once."""
+    """Writes events immediately."""
 
     def __init__(self, path: Path, config: pytest.Config) -> None:
         self.file = path.open("a", encoding="utf-8", buffering=1)

@@ -1,4 +1,4 @@
-"""The kinds of device-generic tests, and what each asks; the published page tells them so."""
+"""Kinds of device-generic tests, with a description of each for the published page."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ NO_REFERENCE = {
     ("resize_", "sizes"),
     ("resize_as_", "sizes"),
 }
-"""Nothing to compare with: torch's CPU (2.13) crashes, by reading beside labels that are one label,
-expanded, and with tensors without dimensions; it takes the median of expanded tensors, and the
-margin losses of no rows, from memory that it has not written; and what a resized tensor has gained
-is written by nobody."""
+"""Tests without a usable reference: torch's CPU (2.13) crashes, since it reads out of bounds with a
+single expanded label and with 0-dimensional tensors; it reads uninitialized memory in the median
+of expanded tensors and in the margin losses of no rows; and the new part of a resized tensor is
+uninitialized."""

@@ -1,7 +1,7 @@
-"""The strict lists of device-generic tests that fail, each with its cause: see opinfo's.
+"""Strict lists of failing device-generic tests, each with its cause: see opinfo's.
 
-What fails because of dl or torch is in ``known_failures.txt`` here; a vendor keeps what is its own
-in ``tests/device_known_failures.txt`` of its package.
+Failures because of dl or torch are in ``known_failures.txt`` here; a vendor's own are in
+``tests/device_known_failures.txt`` of its package.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from .kinds import KINDS
 
 SHARED = Path(__file__).with_name("known_failures.txt")
 NAME = "device_known_failures.txt"
-"""Of a vendor's own list."""
+"""File name of a vendor's own list."""
 
 CRASHES = "crashes: "
-"""Begins the cause of what ends the process: run in a process of its own only."""
+"""Prefix of the cause of a crash: such tests run only in a child process."""
 
 
 def known_on(vendor: str) -> dict[Key, str]:
-    """What is known to fail on a vendor, as ``DL_VENDORS`` names it.
+    """Return the known failures of a vendor, as named in ``DL_VENDORS``.
 
-    :raises opinfo.known_failures.KnownFailuresError: a line does not fit, or is there twice.
+    :raises opinfo.known_failures.KnownFailuresError: a line is invalid, or occurs twice.
     """
     return opinfo.load(list_of(vendor, NAME), SHARED, tuple(KINDS))

@@ -1,4 +1,4 @@
-"""The same values in another layout: arguments that no kernel may take for contiguous ones."""
+"""The same values in another layout: arguments that a kernel must not treat as contiguous."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .case import SAMPLES
 
 
 def transposed(tensor: torch.Tensor) -> torch.Tensor:
-    """Dimensions in memory the other way round."""
+    """Reverse the memory order of the dimensions."""
     order = tuple(reversed(range(tensor.dim())))
     return tensor.permute(order).clone(memory_format=torch.contiguous_format).permute(order)
 
 
 def sliced(tensor: torch.Tensor) -> torch.Tensor:
-    """Every second element of the last dimension, from the second one on."""
+    """Use every second element of the last dimension, beginning with the second one."""
     if tensor.dim() == 0:
         return torch.stack([tensor, tensor])[1]
     buffer = torch.stack([tensor, tensor], -1).flatten(-2)
@@ -31,7 +31,7 @@ def sliced(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def expanded(tensor: torch.Tensor) -> torch.Tensor:
-    """The first of the first dimension, for all of it: other values in memory used repeatedly."""
+    """Repeat the first entry of the first dimension with stride 0."""
     if tensor.dim() == 0 or tensor.numel() == 0:
         return tensor
     return tensor[:1].clone().expand(tensor.shape)
@@ -45,12 +45,12 @@ LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def without_elements(tensor: torch.Tensor) -> torch.Tensor:
-    """Nothing along the first dimension."""
+    """Return the tensor with no entries along the first dimension."""
     return tensor[:0] if tensor.dim() else tensor
 
 
 def without_dimensions(tensor: torch.Tensor) -> torch.Tensor:
-    """The first element alone."""
+    """Return only the first element, without dimensions."""
     return tensor.flatten()[0].clone() if tensor.numel() else tensor
 
 
@@ -61,7 +61,7 @@ SIZES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def changed(arguments: Arguments, change: Callable[[torch.Tensor], torch.Tensor]) -> Arguments:
-    """The arguments with every tensor changed; gradients are asked of the changed ones."""
+    """Change every tensor among the arguments; gradients are computed for the changed ones."""
 
     def one(value: Any) -> Any:
         if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
@@ -73,7 +73,7 @@ def changed(arguments: Arguments, change: Callable[[torch.Tensor], torch.Tensor]
 
 
 def plain(op: Any) -> Call:
-    """The operator as a function of the three parts of its arguments."""
+    """Return the operator as a function of the three parts of its arguments."""
 
     def call(arguments: Arguments) -> Any:
         first, args, kwargs = arguments
@@ -83,7 +83,7 @@ def plain(op: Any) -> Call:
 
 
 def writes(call: Call, arguments: Arguments) -> bool:
-    """Whether the CPU changes an argument, which must not be memory used repeatedly."""
+    """Return True if the CPU changes an argument, which must not be an expanded tensor then."""
     outcome = run(call, Relocation()(arguments))
     before, after = tensors_of(arguments), tensors_of(outcome.arguments)
     return any(
@@ -94,12 +94,12 @@ def writes(call: Call, arguments: Arguments) -> bool:
 
 
 def check_layouts(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """Samples of an operator in every layout."""
+    """Check samples of an operator in every layout."""
     return _check_changed(op, dtype, device, LAYOUTS)
 
 
 def check_sizes(op: Any, dtype: torch.dtype, device: str) -> Report:
-    """Samples of an operator, emptied."""
+    """Check samples of an operator with empty tensors."""
     return _check_changed(op, dtype, device, SIZES)
 
 

@@ -1,4 +1,4 @@
-"""What modules compute: results and gradients on dl against the CPU's."""
+"""Results and gradients of modules on dl compared with the CPU's."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .forms import differentiable, refusal
 from .layouts import LAYOUTS, changed, expanded, writes
 
 INPUTS = 3
-"""Of a module, in one test."""
+"""Inputs of a module in one test."""
 JUDGEMENT = Judgement(op_class=OpClass.REDUCTION, normwise=True)
-"""Most modules sum much, and what they sum may cancel."""
+"""Most modules compute long sums, which may cancel."""
 
 Built = tuple[torch.nn.Module, Arguments]
 """A module on the CPU, and its state with the arguments of forward()."""
 
 
 def built(info: Any, dtype: torch.dtype, *, training: bool = False) -> list[Built]:
-    """The module for each of its inputs, the same in every run."""
+    """Return the module for each of its inputs, the same in every run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.manual_seed(0)
@@ -44,13 +44,13 @@ def built(info: Any, dtype: torch.dtype, *, training: bool = False) -> list[Buil
             if info.is_lazy:
                 with torch.no_grad():
                     module(*copy_of(forward.args), **copy_of(forward.kwargs))
-            state = {name: held.detach().clone() for name, held in held_by(module).items()}
+            state = {name: held.detach().clone() for name, held in named_state(module).items()}
             found.append((module, (state, tuple(forward.args), dict(forward.kwargs))))
     return found
 
 
 def construct(info: Any, wanted: Any, dtype: torch.dtype) -> torch.nn.Module:
-    """A new module of the dtype on the CPU."""
+    """Return a new module of the dtype on the CPU."""
     module: torch.nn.Module = info.module_cls(*wanted.args, **wanted.kwargs)
     return module.to(dtype)
 
@@ -61,25 +61,25 @@ def copy_of(tree: Any) -> Any:
     )
 
 
-def held_by(module: torch.nn.Module) -> dict[str, torch.Tensor]:
-    """Parameters and buffers by name, those that are not saved included."""
+def named_state(module: torch.nn.Module) -> dict[str, torch.Tensor]:
+    """Return parameters and buffers by name, including non-persistent ones."""
     return dict([*module.named_parameters(), *module.named_buffers()])
 
 
 def placed(module: torch.nn.Module, arguments: Arguments) -> torch.nn.Module:
-    """A copy of the module where, and in the dtype in which, the arguments are."""
+    """Return a copy of the module on the device and in the dtype of the arguments."""
     state = arguments[0]
     floats = [each for each in tensors_of(arguments) if each.is_floating_point()]
     device = next((each.device for each in tensors_of(arguments)), None)
     found = copy.deepcopy(module).to(device=device, dtype=floats[0].dtype if floats else None)
     with torch.no_grad():
-        for name, held in held_by(found).items():
+        for name, held in named_state(found).items():
             held.copy_(state[name])
     return found
 
 
 def forward_of(module: torch.nn.Module) -> Call:
-    """forward(), and the buffers afterwards."""
+    """Return forward(), followed by the buffers afterwards."""
 
     def call(arguments: Arguments) -> Any:
         here = placed(module, arguments)
@@ -91,7 +91,7 @@ def forward_of(module: torch.nn.Module) -> Call:
 
 
 def gradients_of(module: torch.nn.Module) -> Call:
-    """Gradients of parameters and arguments."""
+    """Return the gradients of parameters and arguments."""
 
     def call(arguments: Arguments) -> Any:
         here = placed(module, arguments)
@@ -107,12 +107,12 @@ def gradients_of(module: torch.nn.Module) -> Call:
 
 
 def check_forward(info: Any, dtype: torch.dtype, device: str, training: bool) -> Report:
-    """Results of forward()."""
+    """Check the results of forward()."""
     return _compare(info, dtype, device, forward_of, training)
 
 
 def check_backward(info: Any, dtype: torch.dtype, device: str, training: bool) -> Report:
-    """Gradients."""
+    """Check gradients."""
     return _compare(info, dtype, device, gradients_of, training)
 
 
@@ -133,9 +133,9 @@ def _compare(
 
 
 def check_layouts(info: Any, dtype: torch.dtype, device: str) -> Report:
-    """Results of forward() with arguments in every layout."""
+    """Check the results of forward() with arguments in every layout."""
     report = Report(f"{info.name} {dtype}")
-    # Which strides a result has then is each kernel's own affair.
+    # The strides of such a result depend on the kernel.
     judgement = replace(JUDGEMENT, any_strides=True)
     for at, (module, (state, args, kwargs)) in enumerate(built(info, dtype)):
         for name, change in LAYOUTS.items():
@@ -151,7 +151,7 @@ def check_layouts(info: Any, dtype: torch.dtype, device: str) -> Report:
 
 
 def check_errors(info: Any, dtype: torch.dtype, device: str) -> Report:
-    """Wrong arguments to the constructor or to forward()."""
+    """Check invalid arguments of the constructor or of forward()."""
     report = Report(f"{info.name} errors")
     wrong = info.module_error_inputs_func(
         info, device="cpu", dtype=dtype, requires_grad=False, training=False
@@ -161,7 +161,7 @@ def check_errors(info: Any, dtype: torch.dtype, device: str) -> Report:
             continue
         given = each.module_error_input
         module = construct(info, given.constructor_input, dtype)
-        state = {name: held.detach().clone() for name, held in held_by(module).items()}
+        state = {name: held.detach().clone() for name, held in named_state(module).items()}
         arguments = (state, tuple(given.forward_input.args), dict(given.forward_input.kwargs))
         report.samples += 1
         problem = refusal(forward_of(module), arguments, JUDGEMENT, device)

@@ -1,4 +1,4 @@
-"""What modules hold, and how they move: between devices, into files, as copies."""
+"""State of modules, and its transfer: between devices, to files, as copies."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from opinfo.relocate import Relocation
 from opinfo.sweep import Report, run
 from torch.testing._internal.common_modules import ModuleInput
 
-from .module_results import Built, built, held_by
+from .module_results import Built, built, named_state
 from .transport import difference, saved_and_loaded
 
 Look = Callable[[Built, str], str | None]
-"""What is wrong with a module that is on the CPU, moved to the device; None if nothing is."""
+"""Return what is wrong with a CPU module after a move to the device, or None."""
 
 
 def check_modules(look: Look, info: Any, dtype: torch.dtype, device: str) -> Report:
-    """Look at the module for each of its inputs."""
+    """Apply the check to the module for each of its inputs."""
     report = Report(f"{info.name} {dtype}")
     for at, each in enumerate(built(info, dtype)):
         report.samples += 1
@@ -29,11 +29,11 @@ def check_modules(look: Look, info: Any, dtype: torch.dtype, device: str) -> Rep
     return report
 
 
-def held_differs(
+def compare_state(
     module: torch.nn.Module, other: torch.nn.Module, device: str, *, strides: bool = True
 ) -> str | None:
-    """How what a module holds on the device differs from what another one holds."""
-    have, want = held_by(module), held_by(other)
+    """Return how the state of a module on the device differs from that of another one, or None."""
+    have, want = named_state(module), named_state(other)
     if list(have) != list(want):
         return f"holds {list(have)}, want {list(want)}"
     kinds = [type(each) for each in have.values()], [type(each) for each in want.values()]
@@ -50,19 +50,19 @@ def _to(each: Built, device: str) -> str | None:
     moved = copy.deepcopy(module)
     before = list(moved.parameters())
     moved.to(device)
-    problem = held_differs(moved, module, device)
+    problem = compare_state(moved, module, device)
     if problem is not None:
         return f"on dl: {problem}"
     if any(now is not then for now, then in zip(moved.parameters(), before, strict=True)):
         return "its parameters are other objects after to()"
-    problem = held_differs(moved.to("cpu"), module, "cpu")
+    problem = compare_state(moved.to("cpu"), module, "cpu")
     return problem and f"back on the CPU: {problem}"
 
 
 def _state_dict(each: Built, device: str) -> str | None:
     module = each[0]
     moved, others = copy.deepcopy(module).to(device), copy.deepcopy(module)
-    for held in (*held_by(moved).values(), *held_by(others).values()):
+    for held in (*named_state(moved).values(), *named_state(others).values()):
         held.detach().zero_()
     moved.load_state_dict(module.state_dict())
     saved = set(module.state_dict())
@@ -78,7 +78,8 @@ def _saved_differ(
     module: torch.nn.Module, other: torch.nn.Module, saved: set[str], device: str
 ) -> str | None:
     have, want = (
-        [held for name, held in held_by(each).items() if name in saved] for each in (module, other)
+        [held for name, held in named_state(each).items() if name in saved]
+        for each in (module, other)
     )
     return difference(have, want, device)
 
@@ -98,17 +99,17 @@ def _copies(each: Built, device: str) -> str | None:
         "torch.save": through_a_file,
     }
     for name, way in ways.items():
-        problem = held_differs(way(moved), moved, device)
+        problem = compare_state(way(moved), moved, device)
         if problem is not None:
             return f"{name}: {problem}"
     return None
 
 
 def _hooks(each: Built, device: str) -> str | None:
-    """What hooks see, in the order they are called."""
+    """Record what hooks receive, in the order of the calls."""
     module, arguments = each
 
-    def seen_on(where: str) -> list[Any]:
+    def record_hooks(where: str) -> list[Any]:
         here, (_, args, kwargs) = copy.deepcopy(module).to(where), Relocation(where)(arguments)
         seen: list[Any] = []
 
@@ -128,12 +129,12 @@ def _hooks(each: Built, device: str) -> str | None:
             torch.autograd.backward(flowing, [torch.ones_like(leaf) for leaf in flowing])
         return [*seen, type(outcome.error).__name__]
 
-    want, got = seen_on("cpu"), seen_on(device)
+    want, got = record_hooks("cpu"), record_hooks(device)
     return None if got == want else f"hooks saw {got}, want {want}"
 
 
 def check_factory(info: Any, dtype: torch.dtype, device: str) -> Report:
-    """Modules built on the device, and on the CPU."""
+    """Check modules built on the device, and on the CPU."""
     report = Report(f"{info.name} {dtype} factory")
     inputs: list[ModuleInput] = info.module_inputs_func(
         info, device="cpu", dtype=dtype, requires_grad=False, training=False
@@ -152,8 +153,8 @@ def check_factory(info: Any, dtype: torch.dtype, device: str) -> Report:
 
 
 def _built_differ(build: Callable[[str], torch.nn.Module], device: str) -> str | None:
-    """First numbers may be others: only what holds them is compared, and that they are finite."""
-    have, want = held_by(build(device)), held_by(build("cpu"))
+    """Initial values may differ: only their tensors are compared, and that they are finite."""
+    have, want = named_state(build(device)), named_state(build("cpu"))
     if list(have) != list(want):
         return f"holds {list(have)}, want {list(want)}"
     for name, held in have.items():
@@ -170,20 +171,20 @@ def _built_differ(build: Callable[[str], torch.nn.Module], device: str) -> str |
 
 
 def check_to(info: Any, dtype: torch.dtype, device: str) -> Report:
-    """To the device and back."""
+    """Move to the device and back."""
     return check_modules(_to, info, dtype, device)
 
 
 def check_state_dict(info: Any, dtype: torch.dtype, device: str) -> Report:
-    """A state dict of either device, loaded on the other."""
+    """Load a state dict of either device on the other."""
     return check_modules(_state_dict, info, dtype, device)
 
 
 def check_copies(info: Any, dtype: torch.dtype, device: str) -> Report:
-    """Copies of modules of the device."""
+    """Copy modules on the device."""
     return check_modules(_copies, info, dtype, device)
 
 
 def check_hooks(info: Any, dtype: torch.dtype, device: str) -> Report:
-    """Hooks on the device and on the CPU."""
+    """Check hooks on the device and on the CPU."""
     return check_modules(_hooks, info, dtype, device)

@@ -1,4 +1,4 @@
-"""The tests of every module that torch's database has."""
+"""Tests of every module in torch's database."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def has(info: Any, kind: str) -> bool:
 
 
 def module_cases() -> Iterator[Case]:
-    """Every module, in every dtype, of every kind that it has."""
+    """Yield every module, in every dtype, with every applicable kind of check."""
     for kind, check in CHECKS.items():
         for info in module_db:
             for dtype in DTYPES:

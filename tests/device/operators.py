@@ -1,4 +1,4 @@
-"""The tests of every operator that torch's database has."""
+"""Tests of every operator in torch's database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FORM_DTYPES = (torch.float32, torch.int64, torch.complex64)
 TRAVEL_DTYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64)
 LOW = (torch.bfloat16, torch.float16)
 WRITTEN_SAMPLES = 2
-"""Each is written to several targets."""
+"""Samples of out= and in-place tests, each written to several targets."""
 
 CHECKS: dict[str, Check] = {
     "forward": partial(check_forward, limit=SAMPLES),
@@ -54,7 +54,7 @@ CHECKS: dict[str, Check] = {
 
 
 def dtypes_of(op: Any, kind: str) -> tuple[torch.dtype, ...]:
-    """In which dtypes the operator is tested so."""
+    """Return the dtypes in which the operator is tested by this kind."""
     every = tuple(sorted(op.dtypes, key=str))
     chosen: dict[str, tuple[torch.dtype, ...]] = {
         "forward": every,
@@ -79,7 +79,7 @@ def dtypes_of(op: Any, kind: str) -> tuple[torch.dtype, ...]:
 
 
 def operator_cases() -> Iterator[Case]:
-    """Every operator, in every dtype, of every kind that it has."""
+    """Yield every operator, in every dtype, with every applicable kind of check."""
     for kind, check in CHECKS.items():
         for op in op_db:
             for dtype in dtypes_of(op, kind):

@@ -1,4 +1,4 @@
-"""The tests of every optimizer that torch's database has, with each of its sets of options."""
+"""Tests of every optimizer in torch's database, with each of its sets of options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEPS = 3
 DTYPES = (torch.float32, torch.float64)
 JUDGEMENT = Judgement(op_class=OpClass.REDUCTION, normwise=True)
 SHAPES = ((3, 4), (4, 3), (2, 5))
-"""Of two dimensions each: Muon takes no others."""
+"""Shapes of two dimensions, which Muon requires."""
 RATE = 0.01
 
 
@@ -36,7 +36,7 @@ class Setting:
 
 
 def settings() -> list[Setting]:
-    """Every optimizer with every set of options, which its description names."""
+    """Return every optimizer with every set of options in its description."""
     found = []
     for info in optim_db:
         seen: dict[str, int] = {}
@@ -50,18 +50,18 @@ def settings() -> list[Setting]:
 
 
 def numbers(dtype: torch.dtype, seed: int) -> list[torch.Tensor]:
-    """One tensor for each shape."""
+    """Return one tensor for each shape."""
     generator = torch.Generator().manual_seed(seed)
     return [torch.randn(shape, generator=generator, dtype=dtype) for shape in SHAPES]
 
 
 def arguments_of(dtype: torch.dtype) -> Arguments:
-    """Parameters, and the gradients of each step."""
+    """Return parameters, and the gradients of each step."""
     return numbers(dtype, 0), tuple(numbers(dtype, 1 + step) for step in range(STEPS)), {}
 
 
 Between = Callable[[torch.optim.Optimizer, list[torch.Tensor]], torch.optim.Optimizer]
-"""What happens to an optimizer before its last step."""
+"""Action on an optimizer before its last step."""
 
 
 def steps_of(
@@ -72,7 +72,7 @@ def steps_of(
     between: Between | None = None,
     **options: Any,
 ) -> Callable[[Arguments], Any]:
-    """Takes the steps; the parameters and the state are the result."""
+    """Return a function that takes the steps; the parameters and the state are the result."""
 
     def call(arguments: Arguments) -> Any:
         first, gradients, _ = arguments
@@ -88,7 +88,7 @@ def steps_of(
             if number == len(gradients) - 1 and between is not None:
                 optimizer = between(optimizer, parameters)
             take_step(setting, optimizer, parameters, step)
-        return [each.detach() for each in parameters], held_in_state(optimizer)
+        return [each.detach() for each in parameters], state_tensors(optimizer)
 
     return call
 
@@ -99,7 +99,7 @@ def take_step(
     parameters: list[torch.nn.Parameter],
     gradients: list[torch.Tensor],
 ) -> None:
-    """One step with these gradients."""
+    """Take one step with these gradients."""
 
     def closure() -> torch.Tensor:
         for parameter, gradient in zip(parameters, gradients, strict=True):
@@ -114,8 +114,8 @@ def take_step(
         optimizer.step()
 
 
-def held_in_state(optimizer: torch.optim.Optimizer) -> list[Any]:
-    """Tensors of the state, parameter after parameter; which device counts steps is left open."""
+def state_tensors(optimizer: torch.optim.Optimizer) -> list[Any]:
+    """Return the tensors of the state by parameter; step counters may be on any device."""
     found = []
     for group in optimizer.param_groups:
         for parameter in group["params"]:
@@ -127,7 +127,7 @@ def held_in_state(optimizer: torch.optim.Optimizer) -> list[Any]:
 
 
 def check_steps(setting: Setting, dtype: torch.dtype, device: str, **options: Any) -> Report:
-    """Three steps on dl and on the CPU."""
+    """Check three steps on dl and on the CPU."""
     return _report(setting, dtype, device, steps_of(setting, **options))
 
 
@@ -145,7 +145,7 @@ def _report(
 
 
 def check_zero_grad(setting: Setting, dtype: torch.dtype, device: str) -> Report:
-    """Gradients of zero after some, set to nothing, and set to zeros."""
+    """Check steps without gradients: set to None, and set to zeros."""
 
     def cleared(to_none: bool) -> Between:
         def clear(
@@ -165,7 +165,7 @@ def check_zero_grad(setting: Setting, dtype: torch.dtype, device: str) -> Report
 
 
 def check_state(setting: Setting, dtype: torch.dtype, device: str) -> Report:
-    """The last step is another optimizer's, with the state of the first one."""
+    """Check a last step by another optimizer, with the state of the first one."""
 
     def another(through: Callable[[Any], Any]) -> Between:
         def resume(
@@ -195,7 +195,7 @@ CHECKS: dict[str, Check] = {
 
 
 def has(setting: Setting, kind: str) -> bool:
-    """Whether the optimizer has such a form, with these options."""
+    """Return True if the optimizer has such a form, with these options."""
     implementations = setting.info.supported_impls
     if kind in ("foreach", "fused"):
         return kind in implementations and not any(
@@ -211,7 +211,8 @@ def has(setting: Setting, kind: str) -> bool:
 
 
 def optimizer_cases() -> Iterator[Case]:
-    """Every optimizer, with every set of options, in every dtype, of every kind that it has."""
+    """Yield every optimizer, with every set of options, in every dtype, with every applicable kind
+    of check."""
     for kind, check in CHECKS.items():
         for setting in settings():
             for dtype in DTYPES:

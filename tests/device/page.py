@@ -1,4 +1,4 @@
-"""The published page of device-generic tests: rates by kind and the causes of failures."""
+"""The published page of device-generic tests: pass rates by kind and causes of failures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ every sample, and dl has to refuse them too.
 def with_section(
     text: str, vendor: str, results: Sequence[Result], failures: Mapping[Key, str]
 ) -> str:
-    """The page with a vendor's section put in place."""
+    """Return the page with a vendor's section replaced."""
     sections = {
         part.partition("\n")[0]: f"## {part.rstrip()}\n"
         for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]
@@ -51,7 +51,7 @@ def with_section(
 
 
 def section(name: str, results: Sequence[Result], failures: Mapping[Key, str]) -> str:
-    """The tables of one vendor."""
+    """Return the tables of one vendor."""
     tests: Counter[str] = Counter()
     right: Counter[str] = Counter()
     compared: Counter[str] = Counter()

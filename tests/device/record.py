@@ -1,12 +1,12 @@
 """Record which device-generic tests fail on a vendor: ``python -m device.record`` in tests/.
 
-Runs all of them on dl:0, which DL_VENDORS chooses, and writes
+Runs all on dl:0, which DL_VENDORS selects, and writes
 
 - ``known_failures.txt`` here and ``tests/device_known_failures.txt`` of the vendor's package: each
-  failure with its cause, clustered by cause. A cause that is there stays, causes.py has the others;
-- ``packages/core/docs/device-tests.md``: the rates by kind, and the causes.
+failure with its cause, grouped by cause. Existing causes are kept; causes.py provides the others;
+- ``packages/core/docs/device-tests.md``: the pass rates by kind, and the causes.
 
-Look at the differences before committing them: a test that is new in a list has begun to fail.
+Review the differences before committing them: a new test in a list has begun to fail.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEADS = {
 
 
 def failures_in(results: Iterable[Result], known: Mapping[Key, str]) -> Failures:
-    """The cause of every failure: the known one where it is as it was, or one of causes.py."""
+    """Return the cause of every failure: the known one, or one of causes.py."""
     found = {}
     for result in results:
         if result.problem is not None:
@@ -47,7 +47,8 @@ def failures_in(results: Iterable[Result], known: Mapping[Key, str]) -> Failures
 
 
 def lines_of(failures: Failures, results: Iterable[Result]) -> list[str]:
-    """The lines of a list, clustered by cause; one line where a test fails in all its dtypes."""
+    """Return the lines of a list, grouped by cause; one line for a test that fails in all its
+    dtypes."""
     dtypes: dict[tuple[str, str], set[str]] = defaultdict(set)
     for result in results:
         dtypes[result.key[:2]].add(result.key[2])
@@ -71,14 +72,14 @@ def write(path: Path, head: str, lines: list[str]) -> None:
 
 
 def read(path: Path) -> dict[Key, str]:
-    """A list as it is, or none."""
+    """Read an existing list, or return an empty one."""
     return parse(path.read_text(encoding="utf-8"), str(path), tuple(KINDS)) if path.exists() else {}
 
 
 def record(vendor: str, results: list[Result]) -> Failures:
     """Write the lists and the page; return the failures.
 
-    :raises RuntimeError: no package is the vendor's.
+    :raises RuntimeError: no package has this vendor.
     """
     own = list_of(vendor, NAME)
     if own is None:
@@ -96,7 +97,7 @@ def record(vendor: str, results: list[Result]) -> Failures:
 
 
 def main() -> int:
-    """Run all and record; fails where a cause is missing."""
+    """Run all tests and record the results; fail if a cause is missing."""
     options = arguments(__doc__).parse_args()
     if options.select:
         raise SystemExit("device.record records whole runs: leave out -k, or use device.run")

@@ -1,7 +1,7 @@
-"""Run all device-generic tests in processes of their own: ``python -m device.run`` in tests/.
+"""Run all device-generic tests in child processes: ``python -m device.run`` in tests/.
 
-They are pytest's; a process that ends early, by a crash or by its time limit, costs the run that
-one test, which is named, and the next process goes on behind it. Fails where a test does.
+The children run pytest. A process that ends early, by a crash or a timeout, fails only the current
+test, which is reported, and the next process continues after it. Fails if a test does.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .known_failures import CRASHES, known_on
 
 TESTS = Path(__file__).parents[1]
 PARTS = 4
-"""Into which a run is divided at least, each a process: a bound on what one of them may leak."""
+"""Minimum number of parts of a run, each a process, which bounds leaks."""
 COLLECTION_ENDED = (2, 3, 4)
-"""Exit codes of pytest that say that no test ran."""
+"""Exit codes of pytest that mean that no test ran."""
 
 
 class RunError(RuntimeError):
@@ -35,12 +35,12 @@ class RunError(RuntimeError):
 
 @dataclass(frozen=True)
 class Result:
-    """What one test has found.
+    """The result of one test.
 
-    :ivar problem: the first one; None where all was right.
-    :ivar compared: samples that the CPU computed.
-    :ivar crashed: the process ended in it.
-    :ivar facts: what else the test has told.
+    :ivar problem: the first problem; None if all samples were right.
+    :ivar compared: number of samples that the CPU computed.
+    :ivar crashed: the process ended during the test.
+    :ivar facts: further information that the test reported.
     """
 
     key: Key
@@ -52,7 +52,7 @@ class Result:
 
 
 def results_in(lines: list[str]) -> list[Result]:
-    """What a journal says; the last test is one that crashed where it was started but not ended."""
+    """Parse a journal; a test that was started but not ended has crashed."""
     found: list[Result] = []
     key: Key | None = None
     for line in lines:
@@ -62,7 +62,8 @@ def results_in(lines: list[str]) -> list[Result]:
             key = (name, kind, dtype)
         elif "outcome" in facts and key is not None:
             told = facts["problem"]
-            # A test that has compared nothing failed before it; another one, for being listed.
+            # A test that has compared nothing failed before that; others fail because they are
+            # listed.
             if told is None and facts["outcome"] == "failed" and facts["compared"] is None:
                 told = facts["said"]
             compared, seconds = facts["compared"] or 0, facts["seconds"]
@@ -74,7 +75,7 @@ def results_in(lines: list[str]) -> list[Result]:
 
 
 def run_part(part: str, folder: Path, selection: list[str]) -> list[Result]:
-    """Run one part, however many processes that takes.
+    """Run one part, restarting the process as often as necessary.
 
     :raises RunError: the tests were not collected, or no test was running when a process ended.
     """
@@ -115,7 +116,7 @@ def run_part(part: str, folder: Path, selection: list[str]) -> list[Result]:
 
 
 def run_all(jobs: int, selection: list[str]) -> Iterator[Result]:
-    """The results of all tests, part after part."""
+    """Yield the results of all tests, part by part."""
     with TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         count = max(PARTS, jobs)
         parts = (f"{at}/{count}" for at in range(count))
@@ -124,7 +125,7 @@ def run_all(jobs: int, selection: list[str]) -> Iterator[Result]:
 
 
 def unexpected(result: Result, known: dict[Key, str]) -> str | None:
-    """What is wrong with a result in view of the list; None if it is as it has to be."""
+    """Return how a result contradicts the list, or None."""
     cause = cause_of(known, *result.key)
     name = " | ".join(result.key)
     if result.problem is None:
@@ -137,7 +138,7 @@ def unexpected(result: Result, known: dict[Key, str]) -> str | None:
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """The options of every run."""
+    """Return the parser of the options of every run."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("-k", dest="select", help="only tests that match, as pytest's -k")
@@ -149,14 +150,14 @@ def selected(options: argparse.Namespace) -> list[str]:
 
 
 def vendor_here() -> str:
-    """The vendor of dl:0."""
+    """Return the vendor of dl:0."""
     import torch
 
     return str(torch.dl.get_device_properties(0).vendor)
 
 
 def main() -> int:
-    """Run all; print what is unexpected, and the rate."""
+    """Run all tests; print unexpected results, and the pass rate."""
     options = arguments(__doc__).parse_args()
     known = known_on(vendor_here())
     results = list(run_all(options.jobs, selected(options)))

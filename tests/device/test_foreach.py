@@ -1,4 +1,4 @@
-"""Every operator on lists of tensors of torch's databases, on dl against the CPU."""
+"""Every operator on lists of tensors in torch's databases, on dl compared with the CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from .case import Case, parameters
 from .foreach import foreach_cases
 
-# Torch warns of much that is to be replaced.
+# Torch emits many deprecation warnings.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.sampled]
 
 

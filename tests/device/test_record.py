@@ -1,4 +1,4 @@
-"""The run in parts and its record: nothing is lost by a crash, and no cause is made up."""
+"""Runs in parts and their record: a crash loses no results, and every cause is genuine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_case(case):
 
 
 def test_a_crash_costs_one_test(tmp_path: Path) -> None:
-    """Through the runner itself, in processes of their own."""
+    """With the runner itself, in child processes."""
     (tmp_path / "test_crashing.py").write_text(CRASHING)
     script = (
         "import sys\nfrom pathlib import Path\nfrom device.run import run_part\n"
@@ -88,8 +88,8 @@ def test_a_crash_costs_one_test(tmp_path: Path) -> None:
         (result(EXP, "off by 1"), {}, "off by 1"),
         (result(EXP, "off by 1"), {EXP: "rounds twice"}, None),
         (result(EXP, "ended", crashed=True), {EXP: "rounds twice"}, "ended"),
-        (result(EXP, "ended", crashed=True), {EXP: CRASHES + "reads beside"}, None),
-        (result(EXP, "off by 1"), {EXP: CRASHES + "reads beside"}, "off by 1"),
+        (result(EXP, "ended", crashed=True), {EXP: CRASHES + "reads out of bounds"}, None),
+        (result(EXP, "off by 1"), {EXP: CRASHES + "reads out of bounds"}, "off by 1"),
     ],
 )
 def test_a_result_is_held_against_the_list(

@@ -30,13 +30,13 @@ Patch = pytest.MonkeyPatch
 
 
 def on_dl(*trees: Any) -> bool:
-    """Whether a tensor among them is on dl."""
+    """Return True if any of the tensors is on dl."""
     leaves = tree_leaves(trees)
     return any(isinstance(leaf, torch.Tensor) and leaf.device.type == "dl" for leaf in leaves)
 
 
 def spoil(tree: Any) -> Any:
-    """Every number of every tensor off by one, in place."""
+    """Add one to every number of every tensor, in place."""
     with torch.no_grad():
         for leaf in tree_leaves(tree):
             if isinstance(leaf, torch.Tensor):
@@ -45,7 +45,7 @@ def spoil(tree: Any) -> Any:
 
 
 class Steeper(torch.autograd.Function):
-    """The same numbers, with three times the gradient."""
+    """The identity function with three times the gradient."""
 
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
@@ -57,7 +57,7 @@ class Steeper(torch.autograd.Function):
 
 
 def wrong(function: Any, change: Callable[[Any], Any] = spoil) -> Any:
-    """The function, its results changed where a tensor among the arguments is on dl."""
+    """Return the function with changed results if any tensor argument is on dl."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
@@ -76,7 +76,7 @@ def steeper(tree: Any) -> Any:
 
 
 def heedless(function: Any) -> Any:
-    """Refuses nothing on dl, and does not look at out=."""
+    """Return a function that rejects nothing on dl, and ignores out=."""
 
     def call(first: Any, *args: Any, **kwargs: Any) -> Any:
         return kwargs.get("out", first) if on_dl(first, args) else function(first, *args, **kwargs)
@@ -85,7 +85,7 @@ def heedless(function: Any) -> Any:
 
 
 def operator(kind: str) -> Any:
-    """An operator that is wrong in what the kind asks for."""
+    """Return an operator that is wrong in the aspect that the kind checks."""
     found = copy.copy(
         next(op for op in op_db if op.name == ("gather" if kind == "errors" else "exp"))
     )
@@ -109,7 +109,7 @@ LOST: dict[str, Callable[[Patch], None]] = {
     "copy": lambda patch: patch.setattr(transport.copy, "deepcopy", list),
     "dlpack": lambda patch: patch.setattr(transport, "from_dlpack", torch.clone),
 }
-"""What tensors lose on their way."""
+"""Attributes that tensors lose in transit."""
 
 
 class Spoilt(torch.nn.Linear):
@@ -210,7 +210,7 @@ def foreach_operator(kind: str) -> Any:
 
 
 def entry(kind: str) -> Any:
-    """An entry of torch's databases that is wrong on dl in what the kind asks for."""
+    """Return a database entry that is wrong on dl in the aspect that the kind checks."""
     makers = {operator: OPERATORS, module: MODULES, optimizer: OPTIMIZERS}
     return next((make(kind) for make, has in makers.items() if kind in has), None) or (
         foreach_operator(kind)
@@ -218,7 +218,7 @@ def entry(kind: str) -> Any:
 
 
 def right_entry(kind: str) -> Any:
-    """The entry that the wrong one was made of."""
+    """Return the entry from which the wrong one was derived."""
     found = entry(kind)
     if kind in MODULES:
         return next(each for each in module_db if each.module_cls is found.module_cls.__base__)
@@ -234,7 +234,7 @@ DTYPES = {"gradgrad": torch.float64, "autocast": torch.bfloat16}
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_wrong_is_found(kind: str, vendor: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dtype = DTYPES.get(kind, torch.float32)
-    # Otherwise, what is found might be wrong with the check.
+    # Otherwise the finding could be an error of the check itself.
     assert not CHECKS[kind](right_entry(kind), dtype, "dl").problems
     wrong_entry = entry(kind)
     if kind in LOST:

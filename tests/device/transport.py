@@ -1,4 +1,4 @@
-"""Tensors of dl that go somewhere and come back: files, copies, other libraries."""
+"""Round trips of dl tensors: files, copies, other libraries."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from .case import SAMPLES
 from .layouts import plain
 
 Travel = Callable[[list[torch.Tensor], str], str | None]
-"""Sends tensors away; says what is wrong with those that come back."""
+"""Sends tensors away; returns what is wrong with those that come back, or None."""
 
 
 def check_travel(travel: Travel, op: Any, dtype: torch.dtype, device: str) -> Report:
-    """The arguments and results of samples, sent away and back."""
+    """Check a round trip of the arguments and results of samples."""
     report = Report(f"{full_name(op)} {dtype}")
     for at, original in enumerate(samples_of(op, dtype, SAMPLES)):
         if run(plain(op), Relocation()(original)).error is not None:
@@ -44,7 +44,7 @@ def check_travel(travel: Travel, op: Any, dtype: torch.dtype, device: str) -> Re
 def difference(
     back: list[torch.Tensor], sent: list[torch.Tensor], device: str, *, strides: bool = True
 ) -> str | None:
-    """What differs between tensors and those that were sent; None if nothing does."""
+    """Return what differs between tensors and those that were sent, or None."""
     if len(back) != len(sent):
         return f"{len(back)} tensors came back of {len(sent)}"
     for at, (have, want) in enumerate(zip(back, sent, strict=True)):
@@ -65,7 +65,7 @@ def difference(
 
 
 def saved_and_loaded(tree: Any, place: str | None = None) -> Any:
-    """Through a file of torch.save."""
+    """Return the tree after torch.save and torch.load."""
     held = io.BytesIO()
     torch.save(tree, held)
     held.seek(0)
@@ -73,7 +73,7 @@ def saved_and_loaded(tree: Any, place: str | None = None) -> Any:
 
 
 def save(sent: list[torch.Tensor], device: str) -> str | None:
-    """On the device, from it to the CPU, and from the CPU to it."""
+    """Save and load on the device, from it to the CPU, and from the CPU to it."""
     back = saved_and_loaded(sent)
     problem = difference(back, sent, device)
     if problem is None and _shared(back) != _shared(sent):
@@ -93,7 +93,7 @@ def _shared(tensors: list[torch.Tensor]) -> list[tuple[str, int, int] | None]:
 
 
 def copies(sent: list[torch.Tensor], device: str) -> str | None:
-    """By copy.deepcopy and by pickle, each a memory of its own."""
+    """Copy by copy.deepcopy and by pickle, each with memory of its own."""
     ways = {"deepcopy": copy.deepcopy, "pickle": lambda tree: pickle.loads(pickle.dumps(tree))}
     for name, way in ways.items():
         if not _works(way, [each.cpu() for each in sent]):
@@ -109,7 +109,7 @@ def copies(sent: list[torch.Tensor], device: str) -> str | None:
 
 
 def _works(way: Callable[[list[torch.Tensor]], object], tensors: list[torch.Tensor]) -> bool:
-    """Whether torch can do it on the CPU: it pickles no complex32, for one."""
+    """Return True if torch supports it on the CPU: it cannot pickle complex32, for example."""
     try:
         way(tensors)
     except Exception:  # noqa: BLE001 - whatever torch raises on the CPU, dl may raise too
@@ -122,7 +122,7 @@ def _has_memory(tensor: torch.Tensor) -> bool:
 
 
 def dlpack(sent: list[torch.Tensor], device: str) -> str | None:
-    """To a capsule and back: the same memory."""
+    """Convert to a DLPack capsule and back: the memory is shared."""
     for at, tensor in enumerate(sent):
         if tensor.layout != torch.strided or tensor.is_conj() or tensor.is_neg():
             continue

@@ -1,5 +1,5 @@
-"""Random wrong input, from a seed: what comes from others must neither crash, hang nor run code.
+"""Random invalid input, generated from a seed: foreign data must neither crash, hang nor run code.
 
-``python -m fuzz`` in ``tests`` runs all of it; see :mod:`fuzz.__main__`. Each kind of input is a
-module with a :class:`~fuzz.kind.Kind`; cases run many to a child process, which the runner watches.
+``python -m fuzz`` in ``tests`` runs all kinds; see :mod:`fuzz.__main__`. Each kind of input is a
+module with a :class:`~fuzz.kind.Kind`; a child process runs many cases, and the runner watches it.
 """

@@ -1,6 +1,6 @@
 """``python -m fuzz [KIND ...] [--seed S] [--cases N] [--case N] [--json FILE]``.
 
-Runs every kind, prints how its cases ended and writes JSON. The exit code is 1 if one failed.
+Runs every kind, prints the outcomes of its cases and writes JSON. The exit code is 1 if one failed.
 """
 
 from __future__ import annotations
@@ -29,11 +29,15 @@ KINDS = (
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="fuzz", description=(__doc__ or "").splitlines()[2])
-    parser.add_argument("kinds", nargs="*", default=KINDS, help=f"of {', '.join(KINDS)}")
+    parser.add_argument(
+        "kinds", nargs="*", default=KINDS, help=f"kinds of cases: {', '.join(KINDS)} (default: all)"
+    )
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--cases", type=int, help="of each kind, instead of its own number")
-    parser.add_argument("--case", type=int, help="this one alone")
-    parser.add_argument("--json", type=Path, help="write the results to this file")
+    parser.add_argument(
+        "--cases", type=int, help="number of cases of each kind (default: the kind's own)"
+    )
+    parser.add_argument("--case", type=int, help="number of a single case to run")
+    parser.add_argument("--json", type=Path, help="file for the results")
     arguments = parser.parse_args()
     results = []
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:

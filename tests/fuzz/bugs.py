@@ -1,4 +1,4 @@
-"""Bugs that were planted, to see that they are found: every kind of bad end, among good ones."""
+"""Planted bugs, to check that they are found: every kind of failure, among valid cases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOUND = {
     "error": "wrong",
     "nonsense": "wrong",
 }
-"""What the runner says of each; None: nothing."""
+"""Report of the runner for each bug; None: no report."""
 
 
 def bug_of(choose: random.Random) -> str:

@@ -17,9 +17,9 @@ from typing import Any
 from .kind import CANARY, Case, Kind, WrongError
 
 _LIMIT = 1 << 28
-"""Bytes of memory that a bundle may need here."""
+"""Bytes of memory that a bundle may use here."""
 _REPLAYS = 0.04
-"""Share of those that are accepted; each takes a process with torch."""
+"""Fraction of accepted bundles that are replayed; each needs a process with torch."""
 _STRINGS = (
     *("", "\0", "\n", "../../x", "/etc/passwd", "cpu", "dl:99", "meta", "cuda", "int64", "float32"),
     *("os.system", "builtins.eval", "torch.load", "torch.ops.aten.add", "torch.hub.load", "exec"),
@@ -100,7 +100,7 @@ def begin(folder: Path, own: Path) -> Case:
 
 
 def _copy(original: Path, target: Path) -> Path:
-    """With the store that its tensors are in."""
+    """Copy a bundle with its tensor store."""
     shutil.rmtree(target, ignore_errors=True)
     store = original.parents[1] / "store"
     shutil.copytree(store, target / store.name)
@@ -181,7 +181,7 @@ def _value(choose: random.Random) -> Any:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every container and key; without recursion, for some are nested deeply."""
+    """Yield every container and key; without recursion, since some are deeply nested."""
     waiting = [value]
     while waiting:
         container = waiting.pop()
@@ -192,7 +192,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _export(found: Any, own: Path) -> None:
-    """As a script: it must be one, whatever the bundle's texts are."""
+    """Export as a script, which must be valid whatever texts the bundle contains."""
     from dl_optools.bundle import BundleError
     from dl_optools.replay.export import to_repro
 

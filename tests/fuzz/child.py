@@ -1,4 +1,4 @@
-"""Work of the processes that do cases, which :mod:`.runner` starts."""
+"""The processes that run cases, which :mod:`.runner` starts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .instrumented import use_graph_library
 from .kind import CANARY, Kind
 
 _MEMORY = 12 << 30
-"""Bytes of data; a case that needs more has taken what it was told to."""
+"""Limit of data memory in bytes; a case that needs more has trusted a size in its input."""
 
 
 def kind_of(name: str) -> Kind:
@@ -26,13 +26,13 @@ def kind_of(name: str) -> Kind:
 
 
 class Cases:
-    """Handler of requests: "prepare" and "begin" come first, the number of a case asks for its end.
+    """Handler of requests: "prepare", "begin", then numbers of cases, whose outcome is returned.
 
     :param own: a folder of this child.
     """
 
     def __init__(self, name: str, folder: Path, seed: str, own: Path) -> None:
-        # Sanitizers set aside more than there is.
+        # Sanitizers reserve more address space than the limit.
         if not use_graph_library():
             lower_limit(resource.RLIMIT_DATA, _MEMORY)
         faulthandler.enable()
@@ -50,7 +50,7 @@ class Cases:
             said = ""
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is a finding
+        except BaseException as error:  # noqa: BLE001 - any exception is a finding
             where = traceback.extract_tb(error.__traceback__)[-1]
             end = "failed"
             said = f"{type(error).__name__}: {error!r:.300} in {where.filename}:{where.lineno}"

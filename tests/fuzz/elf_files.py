@@ -31,7 +31,7 @@ _FIELDS = (
     *((4, "B"), (5, "B"), (16, "H"), (18, "H"), (24, "Q"), (32, "Q"), (40, "Q"), (52, "H")),
     *((54, "H"), (56, "H"), (58, "H"), (60, "H"), (62, "H")),
 )
-"""Of the header: where, and how long."""
+"""Fields of the header: offset and length."""
 
 
 def prepare(folder: Path) -> None:
@@ -79,24 +79,24 @@ def _damaged(choose: random.Random, original: bytes) -> bytes:
 
 def _header(choose: random.Random, content: bytearray) -> None:
     offset, form = choose.choice(_FIELDS)
-    _put(choose, content, offset, form)
+    _write_number(choose, content, offset, form)
 
 
 def _table(choose: random.Random, content: bytearray) -> None:
-    """A word of a program header or a section header."""
+    """Mutate a word of a program header or a section header."""
     start = choose.choice((64, max(len(content) - 64 * choose.randrange(1, 30), 0)))
-    _put(choose, content, start + 8 * choose.randrange(60), choose.choice("QI"))
+    _write_number(choose, content, start + 8 * choose.randrange(60), choose.choice("QI"))
 
 
 def _dynamic(choose: random.Random, content: bytearray) -> None:
-    """A word after the place where a tag of the dynamic part may stand."""
+    """Mutate a word after the possible position of a tag in the dynamic section."""
     tag = struct.pack("<Q", choose.choice((1, 4, 5, 6, 10, 11, 14, 15, 29, 0x6FFFFEF5)))
     places = [i for i in range(0, len(content) - 16, 8) if content[i : i + 8] == tag]
     if places:
-        _put(choose, content, choose.choice(places) + choose.choice((0, 8)), "Q")
+        _write_number(choose, content, choose.choice(places) + choose.choice((0, 8)), "Q")
 
 
-def _put(choose: random.Random, content: bytearray, offset: int, form: str) -> None:
+def _write_number(choose: random.Random, content: bytearray, offset: int, form: str) -> None:
     size = struct.calcsize(form)
     if offset + size > len(content):
         return

@@ -1,4 +1,4 @@
-"""Mutated files of contract graphs: refused by the verifier, or run."""
+"""Mutated files of contract graphs: rejected by the verifier, or run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""What cases run on in place of what is installed, where ``tools/nox -s sanitize`` has compiled it
-with sanitizers."""
+"""Instrumented libraries that replace the installed ones, if ``tools/nox -s sanitize`` has compiled
+them with sanitizers.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from pathlib import Path
 from dl_graph import native
 
 GRAPH_LIBRARY = "FUZZ_GRAPH_LIBRARY"
-"""Variable that names another libdl_graph.so."""
+"""Environment variable: path of another libdl_graph.so."""
 VENDOR_FLAGS = "FUZZ_VENDOR_FLAGS"
-"""That with the compiler's further flags for vendors that are made for cases."""
+"""Environment variable: further compiler flags for vendors that are built for cases."""
 
 
 def use_graph_library() -> bool:

@@ -1,4 +1,4 @@
-"""One kind of input: how a case is made and done, and when it is too slow."""
+"""One kind of input: how a case is generated and run, and its timeout."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Case = Callable[[random.Random], str]
-"""Makes input from the numbers, does what a host does with it, and says how that ended. Errors that
-a host documents are an end; all others are a failure, and so is a :class:`WrongError`."""
+"""Generates input from random numbers, does what a host does with it, and returns the outcome.
+Errors that a host documents are valid outcomes; all others are failures, and so is a
+:class:`WrongError`."""
 
 CANARY = "FUZZ_CANARY"
-"""The variable that names a file which exists when code has run that must not."""
+"""Environment variable: a file that exists if forbidden code has run."""
 
 
 class WrongError(Exception):
-    """What was done is wrong, although nothing was raised."""
+    """The result is wrong, although nothing was raised."""
 
 
 _MISLEADING = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-"""Controls, ends of lines, marks that turn the direction of writing, halves of characters."""
+"""Control characters, line ends, bidirectional marks, surrogates."""
 
 
 def check_shown(text: str, longest: int = 20_000) -> None:
-    """:raises WrongError: a terminal, or who reads it, could be led astray."""
+    """:raises WrongError: the text could mislead a terminal or its reader."""
     if _MISLEADING.search(text) or len(text) > longest:
         raise WrongError(f"{text[:200]!r} ({len(text)} characters) cannot be shown")
 
@@ -36,11 +37,11 @@ def check_shown(text: str, longest: int = 20_000) -> None:
 class Kind:
     """A kind of input.
 
-    :ivar cases: in a full run.
+    :ivar cases: number of cases in a full run.
     :ivar begin: called once in each child, with the kind's folder and one of the child's own.
-    :ivar prepare: called once, in a process of its own: fills the kind's folder.
-    :ivar seconds: after which one case has hung.
-    :ivar batch: cases to a child.
+    :ivar prepare: called once, in a child process, to fill the kind's folder.
+    :ivar seconds: timeout of one case.
+    :ivar batch: cases per child.
     """
 
     name: str

@@ -1,7 +1,7 @@
-// A vendor that tells the truth or lies as FUZZ_LIES, a number in the environment, decides: from it
-// comes, call by call, which of its answers are wrong, and how. 0: none.
+// A vendor whose answers are right or wrong, as determined by the number in FUZZ_LIES: for each
+// call, whether and how its answer is wrong. 0: never.
 //
-// What it says is wrong, what it does is not: it writes nowhere but where it was asked to.
+// Only its answers are wrong: it writes to memory only where it may.
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -34,7 +34,7 @@ bool lies() {
   return seed != 0 && draw() % 256 < share;
 }
 
-// A page behind which there is none.
+// Return memory at the end of a page that is followed by an unmapped one.
 char* edge(size_t bytes, char fill) {
   static char* page = static_cast<char*>(
       mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -52,7 +52,7 @@ void* nowhere() {
   return reinterpret_cast<void*>(places[draw() % 8]);
 }
 
-// Memory that is no code is found out by a trial only, which hosts have before they load.
+// Memory that is not code is detected only by a trial, which hosts run before they load.
 void* no_code() {
   if (std::getenv("FUZZ_TRIAL") != nullptr) return nowhere();
   return reinterpret_cast<void*>(uintptr_t{0x123450});
@@ -92,7 +92,7 @@ const char* text(const char* truth) {
     case 0:
       return static_cast<const char*>(nowhere());
     case 1:
-      return edge(100, 'x');  // without an end
+      return edge(100, 'x');  // not terminated
     case 2:
       std::memset(room, 'l', sizeof room - 1);
       return room;
@@ -135,7 +135,7 @@ dl_status_t* status() {
   return pointer(&made);
 }
 
-// What the caller gave to be filled in is filled in, even where there is an error.
+// Output parameters are filled in, even if there is an error.
 template <typename T, typename V>
 dl_status_t* answer(T* out, V value) {
   *out = static_cast<T>(value);
@@ -194,7 +194,7 @@ dl_status_t* allocate(dl_vendor_t*, int32_t, uint64_t bytes, void** out) {
   if (lies()) return *out = static_cast<char*>(made) + 8, nullptr;
   return status();
 }
-// Nothing is given back, for a lie may have hidden the block's beginning.
+// Nothing is freed, since a wrong answer may have hidden the beginning of the block.
 dl_status_t* give_back(dl_vendor_t*, int32_t, void*) { return status(); }
 dl_status_t* info(dl_vendor_t*, int32_t, uint64_t* left, uint64_t* total) {
   *left = number<uint64_t>(1);
@@ -241,7 +241,7 @@ extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** o
   static dl_vendor_t vendors[64];
   static dl_extension_t extensions[2];
   static unsigned next = 0;
-  // An instance that was taken keeps its table.
+  // Each instance keeps its table.
   dl_vendor_table_t& table = tables[next % 64];
   dl_vendor_t& vendor = vendors[next++ % 64];
   extensions[1] = {number(sizeof(dl_extension_t)), number<uint64_t>(77), nullptr};
@@ -277,7 +277,7 @@ extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t*, dl_vendor_t** o
   table.event_elapsed = event_elapsed;
   table.operators = operators;
   table.last_error = last_error;
-  // Slots that are missing, or nowhere.
+  // Missing or invalid slots.
   auto* slots = reinterpret_cast<void**>(&table.destroy);
   const size_t count = (sizeof table - offsetof(dl_vendor_table_t, destroy)) / sizeof(void*);
   if (lies()) slots[draw() % count] = nullptr;

@@ -1,4 +1,4 @@
-"""Plugins whose wheels, modules and descriptions are anything: each is a problem of its own."""
+"""Plugins with arbitrary wheels, modules and descriptions: each is a separate problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mutated files of exported models, on the operators of the CPU vendor: refused, or run."""
+"""Mutated files of exported models, on the operators of the CPU vendor: rejected, or run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def begin(folder: Path, own: Path) -> Case:
         run(read(original), vendor)
 
     def case(choose: random.Random) -> str:
-        # Bytes are mostly those of constants, which may be anything.
+        # Most bytes are those of constants, which may have any value.
         mutate = choose.choice((mutated_bytes, mutated_document, mutated_document))
         content = mutate(choose.choice(originals), choose)
         try:

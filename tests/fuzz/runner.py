@@ -1,4 +1,4 @@
-"""Runs cases in children and says of each whether it crashed, hung, ran code or went wrong."""
+"""Runs cases in children; reports which crashed, hung, ran code or gave a wrong result."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .child import Cases
 from .kind import CANARY, Kind
 
 _START = 120.0
-"""Seconds until a child begins its first case: it imports torch."""
+"""Timeout until a child begins its first case, in seconds: it imports torch."""
 _PREPARE = 1800.0
-"""Seconds for preparing a kind: compilers may wait for others."""
+"""Timeout for preparing a kind, in seconds: compilers may wait for others."""
 
 
 @dataclass
 class Failure:
-    """A case that must not have ended as it did."""
+    """A case with a forbidden outcome."""
 
     kind: str
     case: int
@@ -42,7 +42,7 @@ class Failure:
 
 @dataclass
 class Result:
-    """What became of the cases of one kind."""
+    """Outcomes of the cases of one kind."""
 
     kind: str
     ends: Counter[str] = field(default_factory=Counter)
@@ -66,7 +66,7 @@ class Result:
 class Runner:
     """Runs kinds with one seed.
 
-    :param folder: for what the kinds prepare; each child gets one of its own elsewhere.
+    :param folder: for the preparations of the kinds; each child gets a separate folder of its own.
     """
 
     def __init__(self, folder: Path, seed: str, workers: int | None = None) -> None:
@@ -93,7 +93,7 @@ class Runner:
         return result
 
     def _batch(self, kind: Kind, folder: Path, numbers: Sequence[int]) -> Result:
-        """One child after another, until every case has had its turn."""
+        """Start one child after another until every case has run."""
         result = Result(kind.name)
         with tempfile.TemporaryDirectory(prefix="fuzz-") as own:
             for name in ("stray", "own"):
@@ -141,7 +141,8 @@ def _environment(folder: Path, canary: Path) -> Mapping[str, str]:
 
 
 def _ends(words: str, most: int = 1500) -> str:
-    """Their begin, where sanitizers say what is wrong, and their end, where Python does."""
+    """Shorten messages to their beginning, where sanitizers report, and their end, where Python
+    does."""
     return words if len(words) <= 2 * most else f"{words[:most]}\n...\n{words[-most:]}"
 
 

@@ -1,4 +1,4 @@
-"""A sample of every kind of case; and that the runner finds what was planted."""
+"""A sample of every kind of case, and a check that the runner finds planted bugs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .__main__ import KINDS
 from .child import kind_of
 from .runner import Runner
 
-# What it attacks does not depend on the vendor of the session.
+# The tested code does not depend on the vendor of the session.
 pytestmark = pytest.mark.vendor("cpu")
 
 SEED = "1"
@@ -56,7 +56,7 @@ def test_a_case_can_be_repeated_alone(runner: Runner) -> None:
     number = next(n for n in range(99) if bugs.bug_of(random.Random(f"1 bugs {n}")) == "crash")
     (failure,) = runner.run(bugs.KIND, range(number, number + 1)).failures
     assert failure.case == number and "SIGSEGV" in failure.what
-    assert "fault" in failure.said.lower(), "where it crashed is told"
+    assert "fault" in failure.said.lower(), "the report says where it crashed"
 
 
 def test_children_that_never_begin_are_an_error(runner: Runner, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The same vendor under torch: loaded anew, and used as a device."""
+"""The same vendor under torch: loaded again, and used as a device."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def begin(folder: Path, own: Path) -> Case:
         failed = 0
         if choose.random() < 0.5:
             loaded.unlink(missing_ok=True)
-            # Another file: the loader gives the same library for the same one.
+            # A copy: the loader returns the same library for the same file.
             shutil.copy(folder / "libstub.so", loaded)
             chosen: list[Callable[[], object]] = [
                 lambda: _C.load_vendor(f"liar{choose.random()}", str(loaded), False)

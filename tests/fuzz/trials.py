@@ -1,4 +1,4 @@
-"""The same vendor, tried in a process of its own: there it may lie about its code, too."""
+"""The same vendor, tried in a child process: there, it may also return invalid code addresses."""
 
 from __future__ import annotations
 

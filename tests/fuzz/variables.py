@@ -1,4 +1,4 @@
-"""Variables of the environment, set to anything: reading them never raises."""
+"""Environment variables with arbitrary values: reading them never raises."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .kind import CANARY, Case, Kind, WrongError
 _NAMES = ("add.Tensor", "mul_.Scalar", "convolution_backward.default", "a" * 60, "x")
 _PATHS = ("XDG_CACHE_HOME", "HOME", "PYTHONPATH", "TMPDIR")
 _PROCESSES = 0.004
-"""Share of the cases in which the whole command runs."""
+"""Fraction of cases in which the whole command runs."""
 _PIECES = (
     *("(", ")", "[", "]", "{", "}", "*", "+", "?", "|", "\\", "^", "$", ".", "-", ",", ":", ";"),
     *("a", "add", "Tensor", "_", "0", "9", "cpu", "all", "warn", "nan", "inf", "1e9", "-1", "  "),
@@ -113,7 +113,7 @@ def _paths(choose: random.Random, own: Path) -> None:
 def _path(choose: random.Random, own: Path) -> str:
     start = choose.choice(("", "/", f"{own}/", "./", "//", "/proc/self/fd/0/", "/dev/null/"))
     path = start + _text(choose).replace("\0", "")[:5000]
-    # Folders are made in the child's own only.
+    # Folders are created only below the child's own.
     return (
         path if not path.startswith("/") or path.startswith((f"{own}/", "/proc", "/dev")) else "/"
     )

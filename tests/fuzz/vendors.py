@@ -1,4 +1,4 @@
-"""A vendor that lies about anything, on the host without torch."""
+"""A vendor that returns arbitrary wrong answers, on the host without torch."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 
 def prepare(folder: Path) -> None:
-    """The vendor ``stub``, as a wheel; also for the other kinds."""
+    """Build the vendor ``stub`` as a wheel; other kinds use it too."""
     StubVendor(folder).compile(Path(__file__).with_name("liar.cpp"))
 
 
 LONGEST_DETAILS = 1 << 16
-"""As dl/checked_status.hpp has it: a compiler's log may be one line."""
+"""The limit in dl/checked_status.hpp: a compiler's log may be one line."""
 
 
 def check_error(error: DiopiError) -> None:
-    """What failed is one line; details, of a compiler for example, are lines of their own."""
+    """Check that the operation is one line; details, such as a compiler's, are separate lines."""
     message, *details = str(error).split("\n")
     check_shown(message)
     for line in details:

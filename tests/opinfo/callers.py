@@ -1,4 +1,6 @@
-"""Which OpInfo operators call an overload of dl-core: the file that record.py writes."""
+"""Mapping from overloads of dl-core to the OpInfo operators that call them: the file that record.py
+writes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _FIRST = (
 
 
 class Callers(NamedTuple):
-    """The operators that exercise an overload, going forward or in their gradients."""
+    """OpInfo operators that exercise an overload, in forward or in their gradients."""
 
     mode: str
     operators: tuple[str, ...]
@@ -22,7 +24,7 @@ class Callers(NamedTuple):
 
 @functools.cache
 def read(path: Path) -> Mapping[str, Callers]:
-    """The callers of each overload."""
+    """Return the callers of each overload."""
     found = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         if line and not line.startswith("#"):

@@ -18,7 +18,7 @@ def lstm_cell(
     input_bias: torch.Tensor | None = None,
     hidden_bias: torch.Tensor | None = None,
 ) -> Tensors:
-    """The hidden state, the cell state, and the gates [batch, 4 * hidden] for the gradient."""
+    """Return the hidden state, the cell state, and the gates [batch, 4 * hidden] for backward."""
     total = inputs + hidden
     for bias in (input_bias, hidden_bias):
         total = total if bias is None else total + bias
@@ -37,7 +37,7 @@ def lstm_cell_backward(
     gates: torch.Tensor,
     has_bias: bool,
 ) -> Tensors:
-    """Gradients of the gates before their functions, of the cell state before, and of a bias."""
+    """Return gradients of the gates before activation, of the previous cell state and of a bias."""
     enter, forget, value, leave = gates.chunk(4, 1)
     bent = state.tanh()
     inner = grad_hidden * leave * (1 - bent**2) + grad_state
@@ -58,7 +58,7 @@ def gru_cell(
     input_bias: torch.Tensor | None = None,
     hidden_bias: torch.Tensor | None = None,
 ) -> Tensors:
-    """The state, and what its gradient needs, [batch, 5 * hidden]."""
+    """Return the state, and what its gradient needs, [batch, 5 * hidden]."""
     inputs = inputs if input_bias is None else inputs + input_bias
     hidden = hidden if hidden_bias is None else hidden + hidden_bias
     ri, zi, ni = inputs.chunk(3, 1)
@@ -69,7 +69,7 @@ def gru_cell(
 
 
 def gru_cell_backward(grad: torch.Tensor, workspace: torch.Tensor, has_bias: bool) -> Tensors:
-    """Gradients of both products, of the state before, and of both biases."""
+    """Return gradients of both products, of the previous state, and of both biases."""
     reset, update, new, state, hidden = workspace.chunk(5, 1)
     into_new = grad * (1 - update) * (1 - new**2)
     into_reset = into_new * hidden * reset * (1 - reset)

@@ -1,4 +1,4 @@
-"""Sweeps run on dl:0, whoever serves it; their counts end in the summary."""
+"""Sweeps run on dl:0, whichever vendor serves it; the terminal summary shows their counts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from .sweep import Report
 
 SECONDS_PER_OPERATOR = 120
 KNOWN_FAILURE = "known failure"
-"""The property with the cause that pytest's XML report has of a listed entry."""
+"""Name of the property with the cause of a listed failure in pytest's XML report."""
 SECONDS_TO_END = 30
-"""After these the process ends: code that does not return to Python cannot be interrupted."""
+"""Grace period before the process is killed: code that does not return to Python cannot be
+interrupted."""
 
 Counts = defaultdict[str, Counter[str]]
 
 _counts: Counts = defaultdict(Counter)
-"""What the summary tells, under "forward float32 on cpu"."""
+"""Counts in the summary, under keys such as "forward float32 on cpu"."""
 _native: dict[str, dict[str, list[bool]]] = {}
 """By vendor and base operator: whether each of its entries ran without a fallback."""
 
@@ -46,7 +47,7 @@ def known(vendor: str) -> dict[Key, str]:
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> Iterator[None]:
-    """Sums depend on how they are split, and small ones gain nothing from threads."""
+    """Use one thread: sums depend on how they are split, and small ones gain nothing."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -55,8 +56,8 @@ def _one_thread() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _no_stack_walks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Torch writes down the whole stack wherever it seeds a device that is not there, and looks it
-    through for a unittest at every list of samples: more work than most operators."""
+    """Skip stack walks: torch records the whole stack when it seeds a missing device, and searches
+    it for a unittest at every list of samples, which takes longer than most operators."""
     for module in (torch.cuda, torch.xpu, torch.mtia):
         if not module.is_available():
             monkeypatch.setattr(module, "manual_seed_all", lambda seed: None)
@@ -79,7 +80,7 @@ def _time_limit() -> Iterator[None]:
 
 
 class Verdict:
-    """Holds reports against the list of known failures, and counts them."""
+    """Compares reports with the list of known failures, and counts them."""
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class Verdict:
         self.note = note
 
     def judge(self, report: Report, name: str, mode: str, dtype: torch.dtype) -> None:
-        """Fail on a problem that is not listed, and on a listed one that is gone."""
+        """Fail on an unlisted problem, and on a listed one that no longer occurs."""
         short = str(dtype).removeprefix("torch.")
         counts = self.counts[f"{mode} {short} on {self.vendor}"]
         counts["all"] += 1
@@ -121,7 +122,7 @@ def verdict(
 
 @pytest.fixture
 def native_counts(vendor: str) -> Callable[[bool], None]:
-    """Counts a claimed overload: right without fallback, or not."""
+    """Return a function that counts a claimed overload as right without fallback, or not."""
 
     def count(right: bool) -> None:
         counts = _counts[f"overloads without fallback on {vendor}"]
@@ -133,7 +134,7 @@ def native_counts(vendor: str) -> Callable[[bool], None]:
 
 @pytest.fixture
 def without_fallback(vendor: str) -> Callable[[Any, bool], None]:
-    """Counts an operator of OpInfo: all of its samples right with native operators, or not."""
+    """Return a function that counts an OpInfo operator as native in all of its samples, or not."""
 
     def count(op: Any, native: bool) -> None:
         _native.setdefault(vendor, {}).setdefault(op.name, []).append(native)

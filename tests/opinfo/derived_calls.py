@@ -1,7 +1,8 @@
-"""Calls of every overload: recorded ones, those of its other forms with fitting arguments, written.
+"""Calls of every overload: recorded ones, recorded ones of its other forms with fitting arguments,
+and written ones.
 
-The forms of an operator name their arguments alike, so that a recorded call of one is a call of the
-others: with memory for the results where they are given, on a copy where they replace an argument.
+The forms of an operator name their arguments alike, so a recorded call of one is a call of the
+others: with memory for the results of out= forms, and on a copy for in-place forms.
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ ALIASES = {
 """Operators that take the arguments of another."""
 
 SHAPED_ONLY = frozenset({"binary_cross_entropy_backward.grad_input", "rrelu_with_noise.out"})
-"""Torch's CPU leaves the shape of the memory they are given as it is."""
+"""out= overloads for which torch's CPU does not resize the given memory."""
 
 TOLD_RESULTS = {
     "_embedding_bag": 1,
     "_embedding_bag_forward_only": 1,
     "_scaled_dot_product_fused_attention_overrideable": 1,
 }
-"""How many of their results mean the same everywhere; the others are each device's notes for the
-gradient."""
+"""Number of results that are defined for every device; the others are a device's internal state for
+the gradient."""
 
 HOST_ARGUMENTS = frozenset({"scalars"})
-"""Numbers packed in a tensor: torch wants them on the CPU, whatever the device."""
+"""Arguments of scalars packed in a tensor: torch requires them on the CPU, on any device."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class CallOf:
     judgement: Judgement
 
     def arguments(self, device: str) -> Arguments:
-        """Positional ones and named ones, on a device."""
+        """Return positional and named arguments, on a device."""
         relocation = Relocation(device)
         moved = {
             name: Relocation()(value) if name in HOST_ARGUMENTS else relocation(value)
@@ -86,12 +87,13 @@ def packet_of(overload: str) -> str:
 
 
 def stem_of(packet: str) -> str:
-    """The name without the mark of an in-place form; Python's own names keep theirs."""
+    """Return the name without the suffix of an in-place form; Python's own names are unchanged."""
     return packet if packet.endswith("__") else packet.removesuffix("_")
 
 
 def caller(overload: str) -> Call:
-    """Calls the overload; on the CPU its formula, where torch has no kernel there."""
+    """Return a function that calls the overload; on the CPU its formula, if torch has no kernel
+    there."""
     op = operator(overload)
     formula = FORMULAS.get(overload)
     told = TOLD_RESULTS.get(overload)
@@ -109,7 +111,7 @@ def caller(overload: str) -> Call:
 
 
 def calls_of(overload: str) -> list[CallOf]:
-    """Calls of the overload; none where neither it nor another form of it is known."""
+    """Return calls of the overload; empty if neither it nor another form of it is known."""
     if overload.startswith("_foreach_"):
         op = operator(overload)
         args, kwargs = foreach_arguments(op, torch.float32)
@@ -148,7 +150,7 @@ def _of_other_forms(overload: str) -> Iterator[Recorded]:
 
 
 def _other_forms(overload: str) -> list[str]:
-    """Known overloads of the same operator and of its functional and in-place forms."""
+    """Return known overloads of the same operator and of its functional and in-place forms."""
     packet = packet_of(overload)
     stem = stem_of(packet)
     wanted = {packet, stem, f"{stem}_", ALIASES.get(stem)}
@@ -157,7 +159,7 @@ def _other_forms(overload: str) -> list[str]:
 
 
 def _fitting(schema: Any, source: Any, bound: Bound) -> Bound | None:
-    """Those of a call's arguments that another form takes; None if it needs others."""
+    """Return the arguments of a call that another form takes; None if it needs others."""
     types = {argument.name: _kind(argument) for argument in source.arguments}
     taken = {argument.name for argument in schema.arguments}
     outs = {argument.name for argument in source.arguments if argument.is_out}
@@ -194,7 +196,7 @@ def _results(source: str, recorded: Recorded) -> list[Any]:
 
 
 def _target(result: Any, shaped: bool) -> torch.Tensor:
-    """Memory for a result, which has to be written to or has to be resized."""
+    """Return memory for a result, of the right shape or to be resized."""
     if not isinstance(result, torch.Tensor):
         return torch.empty(0)
     return torch.full_like(result, 1) if shaped else result.new_empty(0)

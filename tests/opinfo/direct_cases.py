@@ -1,4 +1,6 @@
-"""Overloads that no OpInfo operator calls: those with a Python number as the second operand."""
+"""Cases of overloads that no OpInfo operator calls: those with a Python number as the second
+operand.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,10 @@ def _transposed(tensor: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class DirectCase:
-    """As much of an OpInfo as the sweep uses.
+    """The part of OpInfo's interface that the sweep uses.
 
-    :ivar operands: how many tensors the function takes.
-    :ivar numbers: what it is called with after the tensors, one call each.
+    :ivar operands: number of tensors that the function takes.
+    :ivar numbers: arguments after the tensors, one for each call.
     """
 
     name: str
@@ -40,7 +42,7 @@ class DirectCase:
     def sample_inputs(
         self, device: str, dtype: torch.dtype, requires_grad: bool = False
     ) -> Iterator[SampleInput]:
-        """Contiguous and transposed tensors of every shape with every number."""
+        """Yield contiguous and transposed tensors of every shape with every number."""
         for shape in SHAPES:
             for transposed in (False, True):
                 for number in self.numbers:

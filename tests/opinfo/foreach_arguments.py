@@ -1,4 +1,4 @@
-"""Arguments for the operators on lists of tensors, by what their schemas name."""
+"""Arguments for operators on lists of tensors, by the parameter names of their schemas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ TENSORS = 4
 
 
 def matrices(dtype: torch.dtype, seed: int) -> list[torch.Tensor]:
-    """Of numbers at which all the functions are defined; every second one is transposed."""
+    """Return matrices of numbers for which all the functions are defined; every second one is
+    transposed."""
     generator = torch.Generator().manual_seed(seed)
     numbers = torch.rand(TENSORS, SIZE, SIZE, generator=generator) * 0.8 + 0.1
     values = numbers if dtype.is_floating_point else (numbers * 8).ceil()
@@ -19,7 +20,7 @@ def matrices(dtype: torch.dtype, seed: int) -> list[torch.Tensor]:
 
 
 def foreach_arguments(op: Any, dtype: torch.dtype) -> tuple[list[Any], dict[str, Any]]:
-    """What the overload takes by position and by name."""
+    """Return the positional and named arguments of the overload."""
     positional: list[Any] = []
     named: dict[str, Any] = {}
     number = 0.5 if dtype.is_floating_point else 2

@@ -1,4 +1,4 @@
-"""Gradients of one OpInfo operator on dl against the CPU's and float64's."""
+"""Comparison of the gradients of one OpInfo operator on dl with the CPU's and float64's."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ COTANGENTS = "cotangents"
 
 
 def check_backward(op: Any, dtype: torch.dtype, device: str, limit: int | None = None) -> Report:
-    """Gradients of the samples with respect to every argument that can have one."""
+    """Check the gradients of the samples with respect to every differentiable argument."""
     report = Report(f"{full_name(op)} {dtype} backward")
-    # A gradient sums what arrives along all paths, and much of it may cancel on the way.
+    # A gradient sums the contributions of all paths, which may cancel.
     judgement = replace(Judgement.of(op), op_class=OpClass.REDUCTION, normwise=True)
     for at, (call, original) in enumerate(gradient_cases(op, dtype, limit)):
         problem, refused = compare_calls(call, original, judgement, device)
@@ -36,7 +36,7 @@ def check_backward(op: Any, dtype: torch.dtype, device: str, limit: int | None =
 def gradient_cases(
     op: Any, dtype: torch.dtype, limit: int | None = None
 ) -> Iterator[tuple[Call, Arguments]]:
-    """Functions that return the gradients of a sample, and what they take."""
+    """Yield functions that return the gradients of a sample, and their arguments."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -46,13 +46,14 @@ def gradient_cases(
         process = sample.output_process_fn_grad
         outputs = run(partial(_outputs, op, process), Relocation()(original)).result
         if outputs and any(tensor.requires_grad for tensor in tensors_of(original)):
-            # The cotangents are arguments too: what the gradients sum up depends on them.
+            # The cotangents are arguments too: the magnitude of the gradients' sums depends on
+            # them.
             original[2][COTANGENTS] = [cotangent(output) for output in outputs]
             yield _gradients_of(op, process), original
 
 
 def _outputs(op: Any, process: Any, arguments: Arguments) -> list[torch.Tensor]:
-    """The results that gradients flow from."""
+    """Return the differentiable results."""
     first, args, kwargs = arguments
     leaves = tree_flatten(process(op(first, *args, **kwargs)))[0]
     return [leaf for leaf in leaves if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
@@ -70,6 +71,7 @@ def _gradients_of(op: Any, process: Any) -> Any:
 
 
 def cotangent(output: torch.Tensor) -> torch.Tensor:
-    """Different for each element, so that gradients that are mixed up show; exact in any dtype."""
+    """Return different values for each element, exact in any dtype, so that mixed-up gradients are
+    noticed."""
     values = (torch.arange(output.numel()) % 7 + 1).reshape(output.shape) / 4
     return values.to(output.dtype)

@@ -1,7 +1,7 @@
-"""Whether one result is right: metadata equal to the CPU's, values near enough to float64's.
+"""Judgment of one result: metadata equal to the CPU's, values close enough to float64's.
 
-A result that is bit for bit the CPU's has the CPU's own error, which the rule allows twice over, so
-that the reference is computed only for the others.
+A result that is bitwise equal to the CPU's has the CPU's own error, which the rule allows twice, so
+the reference is computed only for the others.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Reference = Callable[[], Any]
 
 
 def layout_class(tensor: torch.Tensor) -> dict[str, bool]:
-    """What callers may rely on about the strides of a result."""
+    """Return the properties of a result's strides that callers may rely on."""
     found = {"contiguous": tensor.is_contiguous()}
     for name, dim in (("channels_last", 4), ("channels_last_3d", 5)):
         if tensor.dim() == dim:
             found[name] = tensor.is_contiguous(memory_format=getattr(torch, name))
-    # An expanded result must not be written to; a result that is not must not become one.
+    # An expanded result must not be written to; a result that is not expanded must not become one.
     found["overlapping"] = any(
         stride == 0 and size > 1 for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
     )
@@ -34,7 +34,7 @@ def layout_class(tensor: torch.Tensor) -> dict[str, bool]:
 def metadata_problem(
     got: torch.Tensor, cpu: torch.Tensor, device: str, *, any_strides: bool = False
 ) -> str | None:
-    """How ``got`` differs from the CPU's result in what is not its values; None if in nothing."""
+    """Return how the metadata of ``got`` differs from the CPU's result, or None."""
     pairs: list[tuple[str, Any, Any]] = [
         ("device", got.device.type, torch.device(device).type),
         ("dtype", got.dtype, cpu.dtype),
@@ -59,13 +59,13 @@ def value_problem(
     *,
     with_peer: bool = True,
 ) -> str | None:
-    """How the values of ``got`` differ from ``reference`` by more than the rule allows.
+    """Return how the values of ``got`` differ from ``reference`` by more than the rule allows, or
+    None.
 
-    :param reference: float64 or complex128; None where there is none, then the CPU's result has to
-        be met exactly.
+    :param reference: float64 or complex128; if None, the result has to equal the CPU's exactly.
     :param terms: reduction length, for the classes that have one.
-    :param magnitude: see :mod:`dl_core.torch_backend.judging.conditioning`; where the reference is
-        not finite, it says nothing.
+    :param magnitude: see :mod:`dl_core.torch_backend.judging.conditioning`; ignored where the
+        reference is not finite.
     :param with_peer: allow for the CPU's own error, too.
     """
     host, peer = to_host(got), to_host(cpu)
@@ -97,7 +97,7 @@ def value_problem(
 def _exact_problem(
     host: torch.Tensor, peer: torch.Tensor, reference: torch.Tensor | None
 ) -> str | None:
-    """Integers and bools: each is the CPU's or the reference's, nothing in between."""
+    """Compare integers and bools: each must equal the CPU's or the reference's."""
     wrong = host != peer
     if reference is not None and (reference.dtype, reference.shape) == (host.dtype, host.shape):
         wrong &= host != to_host(reference)

@@ -1,6 +1,6 @@
-"""The lists of known failures: strict, and each with its cause.
+"""Lists of known failures: strict, and each with its cause.
 
-What fails because of dl itself is in ``known_failures.txt`` here; a vendor keeps what is its own in
+Failures because of dl itself are in ``known_failures.txt`` here; a vendor's own are in
 ``tests/opinfo_known_failures.txt`` of its package.
 """
 
@@ -15,11 +15,11 @@ MODES = ("forward", "out", "in-place", "backward", "native")
 ANY = "*"
 SHARED = Path(__file__).with_name("known_failures.txt")
 NAME = "opinfo_known_failures.txt"
-"""Of a vendor's own list."""
+"""File name of a vendor's own list."""
 
 
 class KnownFailuresError(ValueError):
-    """A line that does not fit."""
+    """An invalid line of a list."""
 
 
 Key = tuple[str, str, str]
@@ -27,11 +27,11 @@ Key = tuple[str, str, str]
 
 
 def parse(text: str, where: str, modes: Collection[str] = MODES) -> dict[Key, str]:
-    """Read lines ``operator | mode | dtype | cause``; blank ones and ``#`` comments say nothing.
+    """Read lines ``operator | mode | dtype | cause``; blank lines and ``#`` comments are ignored.
 
-    A dtype ``*`` stands for every dtype the operator has, where it fails in all of them.
+    A dtype ``*`` stands for every dtype of the operator, if every one fails.
 
-    :raises KnownFailuresError: a part is missing, the mode is unknown, a key is there twice.
+    :raises KnownFailuresError: a part is missing, the mode is unknown, or a key occurs twice.
     """
     found: dict[Key, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
@@ -50,17 +50,17 @@ def parse(text: str, where: str, modes: Collection[str] = MODES) -> dict[Key, st
 
 
 def known_on(vendor: str) -> dict[Key, str]:
-    """What is known to fail on a vendor, as ``DL_VENDORS`` names it.
+    """Return the known failures of a vendor, as named in ``DL_VENDORS``.
 
-    :raises KnownFailuresError: as :func:`load`.
+    :raises KnownFailuresError: see :func:`load`.
     """
     return load(list_of(vendor, NAME))
 
 
 def load(own: Path | None, shared: Path = SHARED, modes: Collection[str] = MODES) -> dict[Key, str]:
-    """What a vendor's list, which need not be there, and the one of all vendors have.
+    """Merge a vendor's list, which is optional, and the list of all vendors.
 
-    :raises KnownFailuresError: as :func:`parse`; or the vendor lists what fails everywhere.
+    :raises KnownFailuresError: see :func:`parse`; or the vendor lists a failure of all vendors.
     """
     everywhere = parse(shared.read_text(encoding="utf-8"), shared.name, modes)
     if own is None or not own.exists():
@@ -72,5 +72,5 @@ def load(own: Path | None, shared: Path = SHARED, modes: Collection[str] = MODES
 
 
 def cause_of(known: dict[Key, str], name: str, mode: str, dtype: str) -> str | None:
-    """Why it fails; None if it has to pass."""
+    """Return the cause of a known failure; None if the test has to pass."""
     return known.get((name, mode, dtype)) or known.get((name, mode, ANY))

@@ -1,4 +1,4 @@
-"""Operators that a vendor claims: run with the fallback forbidden, and right where they run."""
+"""Operators that a vendor claims: run with the fallback forbidden, and correct."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from .sweep import (
 
 REFUSED = re.compile(r"\[dl\] aten::(\S+) does not run natively")
 PLAIN_DTYPES = (torch.float32, torch.int64, torch.bool)
-"""Values, indices and masks."""
+"""Dtypes of values, indices and masks."""
 
 NATIVE_CALLS = Path(__file__).with_name("native_calls.txt")
 
-# What the modules native_<topic>.py of this folder say: plain samples that dl-core leaves to the
-# CPU (a pattern of what describe() says, and why); overloads with cases of their own. Which OpInfo
-# operators call the others is recorded: see record.py.
+# Tables of the modules native_<topic>.py of this folder: plain samples that dl-core leaves to the
+# CPU (a pattern for describe(), and the reason), and overloads with cases of their own. The OpInfo
+# operators that call the others are recorded: see record.py.
 DECLARED: dict[str, tuple[str, str]] = {}
 CASES: dict[str, Any] = dict(DIRECT)
 
@@ -52,17 +52,17 @@ for _found in sorted(Path(__file__).parent.glob("native_*.py")):
 
 
 def is_declared(overload: str, arguments: Arguments) -> bool:
-    """Whether dl-core says that it leaves such a call to the CPU."""
+    """Return True if dl-core declares that it leaves such a call to the CPU."""
     return overload in DECLARED and bool(re.match(DECLARED[overload][0], describe(arguments)))
 
 
 @dataclass
 class NativeReport:
-    """What one claimed overload did."""
+    """The outcome of one claimed overload."""
 
     overload: str
     ran: int = 0
-    """How often the vendor's code ran."""
+    """Number of calls that ran in the vendor's code."""
     right: int = 0
     refused: int = 0
     problems: list[str] = field(default_factory=list)
@@ -75,10 +75,10 @@ class NativeReport:
 
 
 def exercising(overload: str) -> list[tuple[Any, str]]:
-    """What calls ``overload``, and in which mode; empty if nothing is known to.
+    """Return the operators that call ``overload``, with the mode; empty if none is known.
 
-    The vendor does not see the overloads that core builds from others: OpInfo operators of their
-    name call them.
+    The vendor does not see overloads that core composes of others: OpInfo operators of their name
+    call them.
     """
     if overload in CASES:
         return [(CASES[overload], "forward")]
@@ -89,7 +89,7 @@ def exercising(overload: str) -> list[tuple[Any, str]]:
 
 
 def home_dtype(overload: str) -> torch.dtype:
-    """float32, or int64 for operators on integers."""
+    """Return float32, or int64 for operators on integers."""
     found = exercising(overload)
     return torch.float32 if not found or torch.float32 in found[0][0].dtypes else torch.int64
 
@@ -97,7 +97,7 @@ def home_dtype(overload: str) -> torch.dtype:
 def check_native(overload: str, dtype: torch.dtype, device: str) -> NativeReport:
     """Run every sample that may call ``overload``, in ``dtype``, with the fallback forbidden.
 
-    In its home dtype the vendor's code has to run on plain samples; in others it may refuse.
+    In its home dtype the vendor's code has to run on plain samples; in others it may decline.
     """
     report = NativeReport(overload)
     at_home = dtype == home_dtype(overload)
@@ -156,7 +156,7 @@ def _one(
 
 
 def is_plain(arguments: Arguments) -> bool:
-    """Contiguous tensors with elements, float32 but for indices and masks."""
+    """Return True for contiguous, non-empty tensors, float32 except for indices and masks."""
     return all(
         tensor.layout == torch.strided
         and tensor.is_contiguous()

@@ -1,4 +1,4 @@
-"""Plain samples that dl-core leaves to the CPU: see native.py for what the table means."""
+"""Plain samples that dl-core leaves to the CPU; native.py defines the table."""
 
 from __future__ import annotations
 

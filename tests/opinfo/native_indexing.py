@@ -1,4 +1,4 @@
-"""Indexing, scatter, shape and padding: see native.py for what the tables mean."""
+"""Indexing, scatter, shape and padding; native.py defines the tables."""
 
 from __future__ import annotations
 

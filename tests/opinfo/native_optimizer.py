@@ -1,4 +1,4 @@
-"""Optimiser steps and the scaling of gradients: see native.py for what the tables mean."""
+"""Optimizer steps and gradient scaling; native.py defines the tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Step = Callable[..., None]
 
 
 def _adam(step: Step) -> Callable[..., Any]:
-    """Two steps on two parameters, with all that the operator can do and with none of it."""
+    """Return two steps on two parameters, with all options of the operator and with none."""
 
     def run(*tensors: torch.Tensor, decay: float, amsgrad: bool, maximize: bool) -> Any:
         lists = [[tensor.clone(), tensor.neg()] for tensor in tensors]

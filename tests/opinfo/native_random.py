@@ -1,4 +1,4 @@
-"""Random numbers: see native.py for what the tables mean."""
+"""Random numbers; native.py defines the tables."""
 
 from __future__ import annotations
 

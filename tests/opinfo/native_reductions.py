@@ -1,4 +1,4 @@
-"""Reductions, orderings and distances: see native.py for what the tables mean."""
+"""Reductions, orderings and distances; native.py defines the tables."""
 
 from __future__ import annotations
 

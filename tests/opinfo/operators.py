@@ -1,4 +1,4 @@
-"""What the sweep has to know of single operators. Everything else it finds out by running them."""
+"""Properties of single operators that the sweep needs. Everything else is found by running them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ UNINITIALISED = frozenset(
         "new_empty_strided",
     }
 )
-"""Their values are whatever the memory held: only dtype, shape and strides are compared."""
+"""Operators with uninitialized results: only dtype, shape and strides are compared."""
 
 WITHOUT_VALUES = UNINITIALISED | {"_make_dep_token"}
-"""The same of overloads, of which there is one more than OpInfo has."""
+"""The same for overloads, of which there is one more than in OpInfo."""
 
 ANY_STRIDES = frozenset(
     {
@@ -28,18 +28,18 @@ ANY_STRIDES = frozenset(
         "scaled_dot_product_attention",
     }
 )
-"""Torch documents no strides of their results, and its own devices differ."""
+"""Operators whose result strides torch does not document; its own devices differ."""
 
 VARYING = frozenset({"lstsq"})
-"""Rounded differently from call to call by torch's CPU: no sign of randomness. (LAPACK's gelsy
-starts from pivots that torch leaves uninitialised.)"""
+"""Operators that torch's CPU rounds differently from call to call, although they are not random.
+(LAPACK's gelsy starts from pivots that torch leaves uninitialized.)"""
 
 CPU_ARGUMENTS = frozenset({"tensor_split"})
-"""Torch wants the tensors among their further arguments on the CPU, whatever the device."""
+"""Operators whose further tensor arguments torch requires on the CPU, on any device."""
 
 DENSE_TARGETS_ONLY = frozenset({"linalg.lu", "lu_unpack", "nn.functional.gelu", "tril", "triu"})
-"""Where out= has strides of its own, torch's CPU kernels (2.13) are no reference: that of gelu does
-not write to it, the others write out of bounds."""
+"""Operators for which torch's CPU kernels (2.13) are wrong if out= is strided: gelu does not
+write to it, the others write out of bounds."""
 
 INDEPENDENT = frozenset(
     {
@@ -98,7 +98,7 @@ _CLASSES = {
 }
 
 
-# Results as large as the arguments, each with sums over many of them inside.
+# Operators with results as large as the arguments, each with sums over many of them inside.
 _SUMMING = frozenset(
     {
         "cdist",
@@ -138,8 +138,8 @@ _SUMMING = frozenset(
     }
 )
 
-# Sums over all of their arguments, in which these may cancel: the same of positive ones, which is
-# what tells a sum's magnitude, is as large for one element alone.
+# Sums over all arguments, which may cancel. The same sum over absolute values, which measures the
+# magnitude, may be as large for a single element.
 _TRANSFORMS = frozenset(
     {
         *(f"fft.{kind}{dims}" for kind in ("fft", "hfft", "rfft") for dims in ("", "2", "n")),
@@ -151,17 +151,17 @@ _TRANSFORMS = frozenset(
 
 
 def full_name(op: Any) -> str:
-    """OpInfo's name with its variant: ``std.unbiased``."""
+    """Return OpInfo's name with its variant: ``std.unbiased``."""
     return f"{op.name}.{op.variant_test_name}" if op.variant_test_name else str(op.name)
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """How the results of one operator are compared.
+    """Rule for comparing the results of one operator.
 
-    :ivar op_class: whose rounding bound applies; None: that of a reduction for results smaller than
+    :ivar op_class: class of the rounding bound; None: that of a reduction for results smaller than
         the arguments, else that of an elementary function.
-    :ivar normwise: an element may be off by as much as the largest one may.
+    :ivar normwise: compare errors with the largest element instead of each element.
     """
 
     op_class: OpClass | None = None
@@ -187,7 +187,7 @@ class Judgement:
         )
 
     def class_of(self, result: int, arguments: int) -> OpClass:
-        """The class for a result of so many elements from arguments of so many."""
+        """Return the class for a result of so many elements from arguments of so many."""
         if self.op_class is not None:
             return self.op_class
         return OpClass.REDUCTION if result < arguments else OpClass.ELEMENTARY

@@ -1,4 +1,4 @@
-"""Results that depend on a seed: reproducible, and distributed as the CPU's are."""
+"""Results that depend on a seed: reproducible, and distributed like the CPU's."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from dl_core.torch_backend.judging.comparison import same_values
 from .relocate import Relocation
 
 SEED = 7
-"""Of the call whose outcome is judged."""
+"""Seed of the judged call."""
 
 DRAWS = 40
-"""Calls whose results are pooled: enough to tell a standard deviation of 1 from one of 1.2."""
+"""Number of calls whose results are pooled: enough to distinguish standard deviations of 1 and 1.2.
+"""
 FEW_DRAWS = 10
-"""Where elements share draws there is little to tell from more of them."""
+"""Number of calls if elements share draws, where more calls give little information."""
 
 
 def compare_random(
     run: Callable[..., Any], original: Any, got: Any, independent: bool
 ) -> str | None:
-    """What is wrong with ``got``, the outcome of a random operator on dl; None if nothing is.
+    """Return what is wrong with ``got``, the outcome of a random operator on dl, or None.
 
-    :param run: ``run(arguments, seed=...)`` gives an outcome.
-    :param independent: every element has a draw of its own; otherwise, one for each row is sure.
+    :param run: ``run(arguments, seed=...)`` returns an outcome.
+    :param independent: every element has a draw of its own; otherwise, only one per row is
+        guaranteed.
     """
     device = str(next(t.device for t in got.values() if isinstance(t, torch.Tensor)))
     again = _draw(run, original, device, seed=SEED)
@@ -65,11 +67,11 @@ def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
 
 
 def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor, draws: int) -> str | None:
-    """Two-sample Kolmogorov-Smirnov over all elements of all draws.
+    """Two-sample Kolmogorov-Smirnov test over all elements of all draws.
 
     Each empirical distribution function is within Massart's bound of the true one (see
-    ``diopi_proto.tolerance.distribution``), so two of one distribution are within the sum. The
-    bound is for ``draws`` independent elements.
+    ``diopi_proto.tolerance.distribution``), so two samples of one distribution are within the sum.
+    The bound is for ``draws`` independent elements.
     """
     left, right = (np.sort(_reals(each)) for each in (got, cpu))
     if np.isnan(left).any() != np.isnan(right).any():

@@ -1,13 +1,14 @@
-"""Record what the tests of this folder know of a vendor: ``python -m opinfo.record`` in tests/.
+"""Record what the tests of this folder expect of a vendor: ``python -m opinfo.record`` in tests/.
 
-Runs OpInfo's samples on dl:0, which DL_VENDORS chooses, and writes two files:
+Runs OpInfo's samples on dl:0, which DL_VENDORS selects, and writes two files:
 
-- ``native_calls.txt`` here: which OpInfo operators call an overload of dl-core, for test_native.py;
-- ``tests/opinfo_without_fallback.txt`` of the vendor's package, where it is there already: which
-  need no fallback, for test_sweep.py.
+- ``native_calls.txt`` here: the OpInfo operators that call an overload of dl-core, for
+test_native.py;
+- ``tests/opinfo_without_fallback.txt`` of the vendor's package, if it exists: operators that need
+no fallback, for test_sweep.py.
 
-Both are facts about the present code. Look at the difference before committing it: an operator that
-left the second file has begun to fall back.
+Both describe the present code. Review the difference before committing it: an operator that left
+the second file has begun to fall back.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from .without_fallback import NAME, listed
 
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
 MOST_CALLERS = 6
-"""Of one overload, in one mode: more take long and tell little."""
+"""Callers of one overload, in one mode: more take long and add little."""
 SAMPLES = 30
 
-# The overloads that each OpInfo operator calls.
+# Overloads that each OpInfo operator calls.
 Calls = dict[str, frozenset[str]]
 
 
@@ -58,17 +59,17 @@ def record(device: str = "dl:0") -> None:
     write(NATIVE_CALLS, kept | callers)
     path = list_of(vendor, NAME)
     if path is not None and listed(vendor):
-        # What only the databases of other torch releases have stays.
+        # Entries that only the databases of other torch releases have are kept.
         free += listed(vendor) - {full_name(op) for op in op_db}
         first = "# OpInfo operators whose float32 samples all run without a fallback on vendor"
         path.write_text("\n".join([f"{first} {vendor}.", *sorted(free)]) + "\n", encoding="utf-8")
 
 
 def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Callers]:
-    """Who is to exercise each overload: going forward if anyone does.
+    """Choose the operators that exercise each overload: in forward if there are any.
 
-    Those with the overload's own name, or else those that call the fewest others: what goes wrong
-    in them is most likely to be the overload's doing.
+    Prefer those with the overload's own name, then those that call the fewest other overloads: a
+    failure of these is most likely the overload's.
     """
     chosen = {}
     for overload in sorted(overloads):
@@ -86,7 +87,7 @@ def choose(overloads: set[str], forward: Calls, backward: Calls) -> dict[str, Ca
 
 
 def _called(op: Any, mode: str, device: str) -> frozenset[str]:
-    """The overloads that ran in the vendor's code during the operator's samples."""
+    """Return the overloads that ran in the vendor's code during the operator's samples."""
     dtype = next((each for each in HOME_DTYPES if each in op.dtypes), None)
     differentiable = dtype in op.backward_dtypes if dtype == torch.float32 else False
     if dtype is None or (mode == BACKWARD and not (op.supports_autograd and differentiable)):

@@ -1,4 +1,4 @@
-"""What arguments the overloads of torch's dispatcher get, found by running operators on the CPU.
+"""Arguments of the overloads of torch's dispatcher, recorded by running operators on the CPU.
 
 The operators are OpInfo's, with their gradients, and those of this folder's own tables of cases.
 """
@@ -32,20 +32,20 @@ from .relocate import Relocation
 from .sweep import describe, tensors_of
 
 SAMPLES = 40
-"""Of each operator."""
+"""Samples of each operator."""
 KEPT = 4
 """Calls of each overload."""
 LARGEST = 50_000
-"""Elements of all arguments together: more tell nothing new."""
+"""Elements of all arguments together: more give no further information."""
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
 
 Bound = dict[str, Any]
-"""Arguments by their names in the schema; those left out have their defaults."""
+"""Arguments by parameter name; omitted ones have their defaults."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One call of an overload, on the CPU, and how to judge its results."""
+    """One call of an overload, on the CPU, and the rule to judge its results."""
 
     bound: Bound
     judgement: Judgement
@@ -58,7 +58,7 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.calls: dict[str, dict[str, Recorded]] = {}
         self.scalar_calls: dict[str, dict[str, Recorded]] = {}
-        """Those whose tensors have one element each: they tell less."""
+        """Calls whose tensors have one element each, which are used only if there are no others."""
         self.judgement = Judgement()
 
     def __torch_dispatch__(
@@ -90,12 +90,13 @@ class Recorder(TorchDispatchMode):
 
 
 def _is_strange(tensor: torch.Tensor) -> bool:
-    """Not dense, or without values; masks and reserves may be empty."""
+    """Return True for tensors that are not dense or have no values; masks and reserves may be
+    empty."""
     return tensor.layout != torch.strided or (tensor.is_floating_point() and tensor.numel() == 0)
 
 
 def _has_plain_number(op: Any, bound: Bound) -> bool:
-    """Whether a Python number stands for a tensor, which only some overloads take."""
+    """Return True if a Python number stands for a tensor, which only some overloads accept."""
     return any(
         str(argument.type) == "Tensor" and isinstance(bound.get(argument.name), (bool, int, float))
         for argument in op._schema.arguments
@@ -103,14 +104,14 @@ def _has_plain_number(op: Any, bound: Bound) -> bool:
 
 
 def bind(op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
-    """The arguments by the names that the overload's schema gives them."""
+    """Return the arguments by the parameter names of the overload's schema."""
     names = [argument.name for argument in op._schema.arguments]
     return dict(zip(names, args, strict=False)) | dict(kwargs)
 
 
 @functools.cache
 def recordings() -> Mapping[str, tuple[Recorded, ...]]:
-    """All calls, by overload without ``aten::``."""
+    """Return all calls, by overload without ``aten::``."""
     recorder = Recorder()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -141,7 +142,7 @@ def _record_operator(recorder: Recorder, op: Any) -> None:
                 recorder.judgement = replace(judgement, op_class=OpClass.REDUCTION, normwise=True)
                 _go_back(result, sample)
         except Exception:  # noqa: BLE001 - whatever an operator raises, others go on
-            # Not every sample has a result, or a gradient, on the CPU.
+            # Some samples have no result, or no gradient, on the CPU.
             continue
 
 

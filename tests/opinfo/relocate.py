@@ -1,7 +1,7 @@
 """Copies of operator arguments on another device or in another dtype.
 
-Storages are copied, not tensors, so that strides, offsets and what shares memory stay as they are;
-whole ones, because operators like ``as_strided`` reach beyond their argument.
+Whole storages are copied, not tensors, so that strides, offsets and shared memory are preserved,
+and because operators such as ``as_strided`` reach beyond their argument.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_map
 
 
 class Relocation:
-    """One consistent copy: what shared a storage in the original shares one in the copy."""
+    """One consistent copy: tensors that share a storage in the original share one in the copy."""
 
     def __init__(
         self, device: str = "cpu", dtypes: Mapping[torch.dtype, torch.dtype] | None = None
@@ -24,11 +24,11 @@ class Relocation:
         self._storages: dict[tuple[int, torch.dtype], torch.Tensor] = {}
 
     def __call__(self, tree: Any) -> Any:
-        """Copy every tensor of ``tree``; devices and dtypes among the arguments follow."""
+        """Copy every tensor of ``tree``; devices and dtypes in the arguments are replaced."""
         return tree_map(self._leaf, tree)
 
     def storages(self) -> list[torch.Tensor]:
-        """All memory of the copy, each storage as a flat tensor."""
+        """Return all memory of the copy, each storage as a flat tensor."""
         return list(self._storages.values())
 
     def _leaf(self, value: Any) -> Any:

@@ -1,6 +1,7 @@
-"""One OpInfo operator on dl against the CPU: the same samples, seeds and aliasing on both.
+"""Comparison of one OpInfo operator on dl with the CPU: the same samples, seeds and aliasing on
+both.
 
-A call is a plain function of (input, args, kwargs), whatever the form of the operator.
+A call is a plain function of (input, args, kwargs), for every form of the operator.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .relocate import Relocation
 
 PROBLEMS_SHOWN = 5
 OTHER_SEEDS = 8
-"""Of a few possible results, two seeds may well give the same."""
+"""Number of other seeds to try: with few possible results, two seeds may give the same."""
 
 Arguments = tuple[Any, tuple[Any, ...], dict[str, Any]]
 Call = Callable[[Arguments], Any]
@@ -35,12 +36,12 @@ Call = Callable[[Arguments], Any]
 
 @dataclass
 class Report:
-    """What a sweep of one operator found."""
+    """Findings of a sweep of one operator."""
 
     name: str
     samples: int = 0
     refused: int = 0
-    """Samples that the CPU refuses, and dl with it."""
+    """Samples that the CPU rejects, and dl with it."""
     problems: list[str] = field(default_factory=list)
 
     def add(self, sample: int, arguments: Arguments, problem: str | None) -> None:
@@ -54,30 +55,31 @@ class Report:
 
 @dataclass
 class Outcome:
-    """What one call did: its result or its error, and the arguments it may have written to."""
+    """The outcome of one call: its result or error, and the arguments it may have written to."""
 
     arguments: Arguments
     result: Any = None
     error: Exception | None = None
 
     def leaves(self) -> list[Any]:
-        """The result, flat."""
+        """Return the result, flattened."""
         return list(tree_flatten(self.result)[0])
 
     def values(self) -> list[Any]:
-        """All that the call has made or may have changed: the result, then the arguments."""
+        """Return everything that the call created or may have changed: the result, then the
+        arguments."""
         return [*self.leaves(), *tensors_of(self.arguments)]
 
 
 def spread(samples: Sequence[Any], limit: int | None) -> list[Any]:
-    """At most ``limit`` of the samples, evenly spread and the first among them; None: all."""
+    """Return at most ``limit`` evenly spaced samples, including the first; None: all."""
     if limit is None or len(samples) <= limit:
         return list(samples)
     return [samples[at * len(samples) // limit] for at in range(limit)]
 
 
 def samples_of(op: Any, dtype: torch.dtype, limit: int | None = None) -> list[Arguments]:
-    """The operator's samples on the CPU, the same in every run; of many, ``limit`` ones."""
+    """Return the operator's samples on the CPU, the same in every run; at most ``limit``."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -85,12 +87,12 @@ def samples_of(op: Any, dtype: torch.dtype, limit: int | None = None) -> list[Ar
             (sample.input, tuple(sample.args), dict(sample.kwargs))
             for sample in op.sample_inputs("cpu", dtype, requires_grad=False)
         ]
-    # arange(2) without a device says nothing about dl.
+    # arange(2) without a device does not test dl.
     return spread([each for each in found if tensors_of(each) or "device" in each[2]], limit)
 
 
 def describe(arguments: Arguments) -> str:
-    """Arguments in one line: shapes instead of values."""
+    """Return the arguments in one line: shapes instead of values."""
 
     def one(value: Any) -> str:
         if isinstance(value, torch.Tensor):
@@ -107,7 +109,8 @@ def describe(arguments: Arguments) -> str:
 
 
 def _without_fixed_seed(op: Any, *args: Any, **kwargs: Any) -> Any:
-    """Instead of OpInfo's own, which seeds random operators itself and so hides that they are."""
+    """Replaces OpInfo's own wrapper, which seeds random operators and so hides that they are
+    random."""
     return op(*args, **kwargs)
 
 
@@ -120,7 +123,7 @@ def run(
 ) -> Outcome:
     """Call it; errors are an outcome too.
 
-    :param default: what integers become where they turn into floating point.
+    :param default: dtype that integers become when they are converted to floating point.
     """
     torch.manual_seed(seed)
     torch.set_default_dtype(default)
@@ -140,7 +143,7 @@ def tensors_of(tree: Any) -> list[torch.Tensor]:
 
 
 def aliases(outcome: Outcome) -> list[tuple[str, int, int] | None]:
-    """For each tensor of the result: whose memory it shares, and at which offset."""
+    """Return, for each tensor of the result, whose memory it shares, and at which offset."""
     owners: dict[int, tuple[str, int]] = {}
     for kind, tensors in (("input", tensors_of(outcome.arguments)), ("output", [])):
         for at, tensor in enumerate(tensors):
@@ -160,7 +163,8 @@ def aliases(outcome: Outcome) -> list[tuple[str, int, int] | None]:
 def compare_calls(
     call: Call, original: Arguments, judgement: Judgement, device: str
 ) -> tuple[str | None, bool]:
-    """Run ``call`` on the CPU and on ``device``: (what is wrong or None, whether both refused)."""
+    """Run ``call`` on the CPU and on ``device``; return the problem or None, and whether both
+    rejected it."""
     cpu = run(call, Relocation()(original))
     got = run(call, move(original, judgement, device))
     return compare_outcomes(call, original, cpu, got, judgement, device)
@@ -174,7 +178,7 @@ def compare_outcomes(
     judgement: Judgement,
     device: str,
 ) -> tuple[str | None, bool]:
-    """What is wrong with ``got``, or None; and whether both refused."""
+    """Return what is wrong with ``got`` or None, and whether both rejected the call."""
     if cpu.error is not None or got.error is not None:
         return refusal_problem(cpu.error, got.error), got.error is not None
     problem = structure_problem(cpu, got, judgement, device)
@@ -184,7 +188,7 @@ def compare_outcomes(
 
 
 def move(original: Arguments, judgement: Judgement, device: str) -> Arguments:
-    """The arguments on ``device``, but for those that belong on the CPU."""
+    """Return the arguments on ``device``, except those that belong on the CPU."""
     if not judgement.cpu_arguments:
         moved: Arguments = Relocation(device)(original)
         return moved
@@ -193,7 +197,8 @@ def move(original: Arguments, judgement: Judgement, device: str) -> Arguments:
 
 
 def refusal_problem(cpu: Exception | None, got: Exception | None) -> str | None:
-    """Both refuse, or none does; NotImplementedError where the CPU computes is one of ours."""
+    """Check that both or neither reject; a NotImplementedError where the CPU computes is one of
+    ours."""
     if cpu is not None and got is not None:
         return None
     if got is not None:
@@ -202,7 +207,7 @@ def refusal_problem(cpu: Exception | None, got: Exception | None) -> str | None:
 
 
 def structure_problem(cpu: Outcome, got: Outcome, judgement: Judgement, device: str) -> str | None:
-    """What differs before any value of the result is looked at."""
+    """Return structural differences, which are checked before any values."""
     shape_cpu, shape_got = tree_flatten(cpu.result)[1], tree_flatten(got.result)[1]
     if shape_cpu != shape_got:
         return f"the result is {shape_got}, want {shape_cpu}"
@@ -230,7 +235,7 @@ def values_problem(
     got: Outcome,
     judgement: Judgement,
 ) -> str | None:
-    """The first output, or argument, whose values are wrong; what costs more is tried later."""
+    """Return the first output or argument with wrong values; expensive comparisons come last."""
     pairs = list(zip(got.values(), cpu.values(), strict=True))
     if all(_equal(have, want) for have, want in pairs):
         return None
@@ -258,7 +263,7 @@ def values_problem(
 
     if first_problem((), with_peer=False) is None:
         return None
-    # Before the peer is asked: the "error" of a random one would allow everything.
+    # Before the CPU's own error is allowed for: that of a random result would allow everything.
     if not judgement.varies and is_random(call, original, cpu):
         return compare_random(partial(run, call), original, got, judgement.independent)
     if first_problem((), with_peer=True) is None:
@@ -284,7 +289,7 @@ def _scale(magnitude: torch.Tensor | None, normwise: bool) -> torch.Tensor | Non
 
 
 def is_random(call: Call, original: Arguments, cpu: Outcome) -> bool:
-    """Whether the CPU's result depends on the seed, and on nothing else."""
+    """Return True if the CPU's result depends on the seed, and on nothing else."""
 
     def repeats(seed: int) -> bool:
         other = run(call, Relocation()(original), seed=seed).values()
@@ -300,7 +305,7 @@ def _equal(have: Any, want: Any) -> bool:
 
 
 def check_forward(op: Any, dtype: torch.dtype, device: str, limit: int | None = None) -> Report:
-    """Samples of ``op`` in ``dtype``, as a function: every one, or ``limit`` of them."""
+    """Check samples of ``op`` in ``dtype``, as a function: all, or ``limit`` of them."""
     report = Report(f"{full_name(op)} {dtype}")
 
     def call(arguments: Arguments) -> Any:

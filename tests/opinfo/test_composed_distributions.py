@@ -232,7 +232,7 @@ def test_randomised_relu_of_nothing_has_no_bounds_to_check() -> None:
 
 
 def _counts_cdf(log_mass: Callable[[int], float], last: int) -> tuple[Any, Any]:
-    """P(X <= k) and P(X < k) from the logarithm of P(X = k)."""
+    """Return P(X <= k) and P(X < k), given the logarithm of P(X = k)."""
     steps = np.concatenate([[0.0], np.cumsum([math.exp(log_mass(k)) for k in range(last + 1)])])
 
     def at(k: Values) -> Values:
@@ -244,7 +244,7 @@ def _counts_cdf(log_mass: Callable[[int], float], last: int) -> tuple[Any, Any]:
 @pytest.mark.parametrize("mean", [0.0, 0.3, 9.5, 10.5, 300.0])
 def test_poisson_counts(mean: float) -> None:
     rates = torch.full((COUNT,), mean, device="dl")
-    rates[0] = 40.0  # the others must not care
+    rates[0] = 40.0  # the other elements must not be affected
     generator = torch.Generator("dl").manual_seed(14)
     drawn = torch.poisson(rates, generator=generator).cpu().numpy()[1:]
 
@@ -278,7 +278,7 @@ def test_binomial_counts(trials: int, p: float) -> None:
 
 @pytest.mark.parametrize("shape", [1, 2, 5, 60])
 def test_gamma_numbers(shape: int) -> None:
-    """Of whole shape k: P(X > x) is the chance of fewer than k arrivals until x."""
+    """For an integer shape k, P(X > x) is the probability of fewer than k arrivals until x."""
     generator = torch.Generator("dl").manual_seed(16)
     shapes = torch.full((COUNT,), float(shape), device="dl")
     drawn = torch._standard_gamma(shapes, generator=generator).cpu().double().numpy()
@@ -304,7 +304,7 @@ def test_dirichlet_parts_are_beta_numbers() -> None:
     shares = torch.tensor([1.0, 1.0, 2.0], device="dl").expand(COUNT, 3)
     drawn = torch._sample_dirichlet(shares, generator=generator).cpu().double()
     torch.testing.assert_close(drawn.sum(1), torch.ones(COUNT).double(), rtol=0, atol=1e-6)
-    # The first part is a beta number of 1 and 3.
+    # The first part has a beta distribution with parameters 1 and 3.
     result = compare_distribution(drawn[:, 0].numpy(), lambda x: 1 - (1 - x) ** 3)
     assert result.ok, result.report("dirichlet")
 

@@ -1,4 +1,4 @@
-"""Elementwise operators and losses that dl-core builds from others run without fallback."""
+"""Elementwise operators and losses that dl-core composes of others run without fallback."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .operators import full_name
 from .sweep import Report, check_forward
 from .written_forms import check_in_place, check_out
 
-# Many operators of torch warn of others that are to replace them.
+# Many operators of torch emit deprecation warnings.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 
 FUNCTIONS = (
@@ -173,7 +173,7 @@ def test_gate_of_a_tangent() -> None:
 
 @pytest.mark.parametrize("eps", [0.0, 0.2, 0.5, 0.6, 1.0])
 def test_logit_where_the_ends_have_changed_places(eps: float) -> None:
-    """From a half on, eps is the upper end: what is below it becomes eps, all else 1 - eps."""
+    """From 1/2 on, eps is the upper bound: values below it become eps, all others 1 - eps."""
     x = torch.tensor([-0.5, 0.1, 0.3, 0.45, 0.5, 0.55, 0.6, 0.7, 0.9, 1.5, torch.nan])
     with torch.dl.fallback("error"):
         got = torch.logit(x.to("dl"), eps)

@@ -1,7 +1,7 @@
 """Operators on lists of tensors: right on dl, and without a fallback of their own.
 
-torch takes such lists apart, tensor by tensor. Each overload is called here by its schema; what may
-be refused is an operator on single tensors that the vendor does not claim.
+torch splits such lists tensor by tensor. Each overload is called here by its schema; only an
+operator on single tensors that the vendor does not claim may fall back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64)
 
 
 def overloads() -> list[str]:
-    """All that take lists, but for the out= forms that no kernel of torch's writes to directly."""
+    """Return all overloads that take lists, except the out= forms that no kernel of torch writes to
+    directly."""
     names = sorted({schema.name for schema in torch._C._jit_get_all_schemas()})
     found = []
     for name in names:
@@ -37,11 +38,11 @@ def operator(name: str) -> Any:
 
 
 def run(op: Any, dtype: torch.dtype, device: str, wide: bool = False) -> Any:
-    """The results, or the lists afterwards, on the CPU."""
+    """Return the results, or the lists afterwards, on the CPU."""
 
     def move(leaf: Any) -> Any:
         if not isinstance(leaf, torch.Tensor) or leaf.shape == (TENSORS,):
-            return leaf  # torch wants packed scalars on the CPU
+            return leaf  # torch requires packed scalars on the CPU
         target = torch.float64 if wide and leaf.is_floating_point() else leaf.dtype
         return leaf.to(device, target, copy=True)
 

@@ -1,4 +1,4 @@
-"""Indexing and padding that is put together from other operators: no detour over the CPU."""
+"""Indexing and padding composed of other operators: no fallback to the CPU."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ BACKWARD = (
 
 
 def check(name: str, mode: str) -> None:
-    """Every sample runs with the fallback forbidden, and is right."""
+    """Check that every sample is right with the fallback forbidden."""
     report = NativeReport(name)
     with torch.dl.fallback("error"):
         for op in (op for op in op_db if full_name(op) == name):
@@ -85,7 +85,7 @@ def check(name: str, mode: str) -> None:
     assert not report.problems and report.refused == 0, report.text()
 
 
-# What dl-core leaves to the CPU, as describe() says it.
+# Calls that dl-core leaves to the CPU, in the notation of describe().
 LEFT = re.compile(r".*(int32|uint8)\[")
 
 

@@ -1,5 +1,5 @@
-"""Factorizations, systems, transforms and losses built from others are right, with their gradients,
-and run on a device that has what they are built from.
+"""Factorizations, systems, transforms and losses composed of others are right, with their
+gradients, and run on a device that has their parts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def positive(*shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
 
 
 def into(function: Function, *outputs: str) -> Function:
-    """The out= form, with outputs that have to be resized."""
+    """Return the out= form, with outputs that have to be resized."""
 
     def call(x: torch.Tensor, *rest: Any) -> Any:
         if not outputs:
@@ -56,7 +56,7 @@ def weighted(x: torch.Tensor) -> torch.Tensor:
 
 
 def with_gradient(function: Function) -> Function:
-    """The results, and the gradients of the numbers among the arguments."""
+    """Return the results, and the gradients of the floating-point arguments."""
 
     def call(*arguments: Any) -> list[torch.Tensor]:
         leaves = [
@@ -185,7 +185,7 @@ FORMS: dict[str, tuple[Function, tuple[Any, ...]]] = {
         into(aten._linalg_slogdet.sign, "sign", "logabsdet", "LU", "pivots"),
         (S,),
     ),
-    # Roundings grow with what is exponentiated, of which the gradient's weights are a part.
+    # Rounding errors grow with the exponentiated matrix, which includes the gradient's weights.
     "linalg_matrix_exp": (with_gradient(lambda a: linalg.matrix_exp(a) / 75), (S / 2,)),
     "linalg_matrix_exp of complex numbers": (linalg.matrix_exp, (2 * C,)),
     "linalg_cross": (with_gradient(linalg.cross), (numbers(4, 3), numbers(1, 3))),
@@ -259,7 +259,8 @@ COMPLEX_ARITHMETIC = {
     *("_linalg_det of complex numbers", "linalg_matrix_exp of complex numbers", "cholesky upper"),
     *("linalg_qr of complex numbers", "linalg_solve_triangular right, adjoint"),
 }
-"""Whose parts, or those of their gradients, need complex functions that the contract lacks."""
+"""Functions whose parts, or those of their gradients, need complex functions that the contract
+lacks."""
 
 
 @pytest.mark.parametrize("form", FORMS)

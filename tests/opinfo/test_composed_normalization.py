@@ -1,4 +1,4 @@
-"""Normalisations and transformer layers that are built from other operators: all of them native."""
+"""Normalizations and transformer layers that are composed of other operators: all native."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 
 
 def normal(*shape: int, seed: int = 0, positive: bool = False) -> torch.Tensor:
-    """Normal numbers in float64; positive ones are at least 0.5."""
+    """Return normal numbers in float64; positive ones are at least 0.5."""
     values = torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     return values.abs() + 0.5 if positive else values
 
 
 def flags(*shape: int, seed: int = 0) -> torch.Tensor:
-    """True for about a third; never for the first of a row."""
+    """Return True for about a third of the elements; never for the first of a row."""
     hidden = torch.rand(*shape, generator=torch.Generator().manual_seed(seed)) < 0.3
     hidden[..., 0] = False
     return hidden
@@ -34,7 +34,7 @@ def flags(*shape: int, seed: int = 0) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Case:
-    """A call of an overload, and which of its arguments it changes."""
+    """A call of an overload, and the arguments that it changes."""
 
     overload: str
     call: Callable[..., Any]
@@ -64,7 +64,7 @@ _BATCH = (
     0.1,
     1e-5,
 )
-# Weights as layers start with: what one rounding changes stays small to the end.
+# Weights like those of new layers, for which rounding errors stay small.
 _LAYER = (
     normal(2, 5, 8),
     8,
@@ -189,7 +189,7 @@ def on(arguments: tuple[Any, ...], device: str, dtype: torch.dtype) -> tuple[Any
 
 
 def results(case: Case, arguments: tuple[Any, ...]) -> list[Any]:
-    """What the call returns and what it changed, tensors only."""
+    """Return the tensors that the call returns, and those that it changed."""
     returned = case.call(*arguments)
     given = returned if isinstance(returned, (tuple, list)) else [returned]
     return [*given, *(arguments[i] for i in case.changed)]
@@ -270,7 +270,7 @@ def test_torch_chooses_the_fused_attention_unless_told_otherwise(vendor: str) ->
 def test_norms_take_half_inputs_with_float_parameters(
     vendor: str, dtype: torch.dtype, channels_last: bool, samples: int
 ) -> None:
-    """What autocast makes of a network: the statistics stay in float32."""
+    """A network under autocast: the statistics stay in float32."""
 
     def run(device: str, data: torch.dtype, parameters: torch.dtype) -> list[torch.Tensor]:
         torch.manual_seed(0)

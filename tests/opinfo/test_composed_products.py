@@ -1,4 +1,4 @@
-"""Products built from others run on the device and are right."""
+"""Products composed of others run on the device and are right."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def test_product_runs_without_fallback(overload: str, vendor: str) -> None:
 
 
 def in_place(function: Any) -> Callable[..., Any]:
-    """The in-place form on a copy of the first tensor."""
+    """Return the in-place form, on a copy of the first tensor."""
     return lambda x, *rest, **kwargs: function(x.clone(), *rest, **kwargs)
 
 
 def with_out(function: Any) -> Callable[..., Any]:
-    """The out= form, with an output that has to be resized."""
+    """Return the out= form, with an output that has to be resized."""
     return lambda x, *rest, **kwargs: function(x, *rest, **kwargs, out=x.new_empty(0))
 
 

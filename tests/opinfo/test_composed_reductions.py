@@ -1,4 +1,4 @@
-"""Reductions, orderings and searches that are put together from others: no detour over the CPU."""
+"""Reductions, orderings and searches composed of others: no fallback to the CPU."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ INTEGERS = ("bincount", "cumsum", "sum", "prod", "sort", "unique", "max.reductio
 
 
 def check(name: str, dtype: torch.dtype) -> None:
-    """Every sample with elements runs with the fallback forbidden, and is right."""
+    """Check that every non-empty sample is right with the fallback forbidden."""
     report = NativeReport(name)
     with torch.dl.fallback("error"):
         for op in (op for op in op_db if full_name(op) == name):
@@ -74,7 +74,7 @@ def test_integers_need_no_fallback(name: str) -> None:
 def _forms() -> dict[str, Callable[[str], Any]]:
     aten = torch.ops.aten
     values = torch.tensor([[3.0, -1.0, 2.0, 2.0], [0.5, 4.0, -2.0, 0.25], [1.0, 1.0, 7.0, -3.0]])
-    # Which of equal elements is picked is left open.
+    # It is unspecified which of equal elements is selected.
     distinct = torch.tensor([[3.0, -1.0, 2.0, 2.5], [0.5, 4.0, -2.0, 0.25]])
     integers = torch.tensor([5, 1, 1, 3, 5, 0])
     edges = torch.tensor([-2.0, 0.0, 1.0, 5.0])

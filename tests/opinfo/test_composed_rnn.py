@@ -1,4 +1,4 @@
-"""Recurrent layers without a fallback: outputs and gradients as the CPU's in float64."""
+"""Recurrent layers without a fallback: outputs and gradients compared with the CPU's in float64."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _no_fallback(vendor: str) -> Iterator[None]:
 
 
 def run(name: str, device: str, dtype: torch.dtype) -> list[torch.Tensor]:
-    """Output, states, and the gradients of the input and of every weight."""
+    """Return output, states, and the gradients of the input and of every weight."""
     kind, options = LAYERS[name]
     torch.manual_seed(0)
     layer = kind(INPUT, HIDDEN, **options).to(dtype).to(device)

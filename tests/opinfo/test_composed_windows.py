@@ -1,5 +1,4 @@
-"""torch's window functions run without fallback: OpInfo has those of torch.signal, which are
-others."""
+"""torch's window functions run without fallback; OpInfo has only those of torch.signal."""
 
 from __future__ import annotations
 

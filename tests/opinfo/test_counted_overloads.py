@@ -1,4 +1,4 @@
-"""Every overload that ``dl coverage`` counts runs on dl, right, with the fallback forbidden."""
+"""Every overload that ``dl coverage`` counts is right on dl with the fallback forbidden."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .operators import ANY_STRIDES, WITHOUT_VALUES
 from .relocate import Relocation
 from .sweep import compare_outcomes, describe, run
 
-# Many operators of torch warn of others that are to replace them.
+# Many operators of torch emit deprecation warnings.
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.vendor("cpu")]
 
 COUNTED = ("native", "composed")
 WANTED_SHARE = 0.90
 
 SERVED_BY = {"_unique": "_unique2", "unique_dim": "_unique2"}
-"""Operators that the vendor's operator for another one computes."""
+"""Overloads that the vendor's operator for another overload computes."""
 
 SHARING = frozenset({"_unique2"})
-"""Results that were not asked for may be one and the same empty tensor."""
+"""Overloads whose unrequested results may be the same empty tensor."""
 
 
 @cache
@@ -35,7 +35,8 @@ def coverage() -> Coverage:
 
 
 def counted() -> list[str]:
-    """Needs the device while tests are collected; without one, a test of its own says so."""
+    """Return the overloads. Needs the device while tests are collected; without one, a separate
+    test fails."""
     if not hasattr(torch, "dl") or not torch.dl.is_available():
         return []
     return sorted(name for kind in COUNTED for name in coverage().overloads["A"][kind])
@@ -43,11 +44,11 @@ def counted() -> list[str]:
 
 @dataclass
 class Proof:
-    """What the calls of one overload have shown."""
+    """Findings about the calls of one overload."""
 
     right: int = 0
     native: int = 0
-    """How many of them the vendor's own operator took part in."""
+    """Number of calls in which the vendor's own operator took part."""
     problems: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
 

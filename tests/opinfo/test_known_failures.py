@@ -1,4 +1,4 @@
-"""The lists are strict, so reading them has to be, too."""
+"""The lists are strict, and so is reading them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a vendor claims to have must run there, and be right."""
+"""Operators that a vendor claims must run there, and be right."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from .known_failures import Key, cause_of
 from .native import check_native, exercising, home_dtype
 
-# Many operators of torch warn of others that are to replace them.
+# Many operators of torch emit deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 OTHER_DTYPES = (
@@ -26,7 +26,8 @@ OTHER_DTYPES = (
 
 
 def claimed() -> list[str]:
-    """Needs the device while tests are collected; without one, a test of its own says so."""
+    """Return the overloads. Needs the device while tests are collected; without one, a separate
+    test fails."""
     return torch.dl.native_operators(0) if hasattr(torch, "dl") else []
 
 

@@ -1,4 +1,4 @@
-"""Every operator of torch's own list, on dl against the CPU."""
+"""Every operator in torch's own list, on dl compared with the CPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .vendor_lists import list_of
 from .without_fallback import NAME, listed
 from .written_forms import check_in_place, check_out
 
-# Many operators of torch warn of others that are to replace them.
+# Many operators of torch emit deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 Check = Callable[[Any, torch.dtype, str], Report]
@@ -41,7 +41,7 @@ OTHER_DTYPES = (
 
 
 def has_mode(op: Any, mode: str, dtype: torch.dtype) -> bool:
-    """Whether the operator claims to have this form in this dtype on the CPU."""
+    """Return True if the operator claims to have this form in this dtype on the CPU."""
     if mode == "out":
         return bool(op.supports_out)
     if mode == "in-place":

@@ -1,4 +1,4 @@
-"""The sweep itself, with operators that are wrong on dl in one way each."""
+"""Tests of the sweep itself, with operators that are wrong on dl in one way each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Function = Callable[[torch.Tensor], Any]
 
 
 def judge(on_cpu: Function, on_dl: Function, tensor: torch.Tensor | None = None) -> str | None:
-    """What the sweep says of a function that is another one on dl."""
+    """Return what the sweep reports for a function that differs on dl."""
     if tensor is None:
         tensor = torch.linspace(0.5, 2, 24).reshape(4, 6)
 
@@ -36,7 +36,7 @@ def one_element_off(x: torch.Tensor) -> torch.Tensor:
     return result.to(x.device)
 
 
-def written_beside(x: torch.Tensor) -> torch.Tensor:
+def with_side_effect(x: torch.Tensor) -> torch.Tensor:
     x[0, 0] = 0.75
     return torch.exp(x.clone().fill_(1))
 
@@ -62,7 +62,7 @@ def written_beside(x: torch.Tensor) -> torch.Tensor:
         pytest.param(lambda x: x.clone(), lambda x: x.view(4, 6), "shares memory", id="alias"),
         pytest.param(lambda x: x[1:], lambda x: x[:-1], "shares memory", id="offset"),
         pytest.param(
-            lambda x: torch.exp(x.clone().fill_(1)), written_beside, "argument 0", id="written"
+            lambda x: torch.exp(x.clone().fill_(1)), with_side_effect, "argument 0", id="written"
         ),
         pytest.param(lambda x: x.add_(1), lambda x: x, "output 0", id="not written"),
         pytest.param(lambda x: x.argmax(), lambda x: x.argmin(), "1 of 1", id="integers"),
@@ -85,7 +85,7 @@ def test_what_is_wrong_is_found(vendor: str, on_cpu: Function, on_dl: Function, 
 
 
 def test_floor_gets_no_allowance_at_an_integer(vendor: str) -> None:
-    """There the slope is infinite, and an unbounded allowance would accept anything."""
+    """The slope is infinite there, and an unbounded allowance would accept anything."""
     found = judge(torch.floor, lambda x: torch.floor(x) - 1, torch.arange(4.0))
     assert found is not None and "4 of 4" in found
 

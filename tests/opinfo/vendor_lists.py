@@ -1,4 +1,4 @@
-"""Where a vendor keeps its own lists: in the tests of its package, and nowhere here."""
+"""Location of a vendor's own lists: in the tests of its package, and nowhere here."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ HOMES = ("packages", "tests/plugins")
 
 
 def list_of(vendor: str, name: str, root: Path = ROOT) -> Path | None:
-    """The path of a vendor's list, whether it is there or not; None if no package is the vendor's.
+    """Return the path of a vendor's list, whether it exists or not; None if no package has this
+    vendor.
 
-    :param vendor: as ``DL_VENDORS`` names it.
-    :param name: the list's file.
+    :param vendor: name in ``DL_VENDORS``.
+    :param name: file name of the list.
     """
     for home in HOMES:
         package = root / home / f"vendor-{vendor}"

@@ -1,8 +1,8 @@
 """Operators of OpInfo whose float32 samples all run without a fallback, listed by vendor.
 
-One name a line in ``tests/opinfo_without_fallback.txt`` of the vendor's package; a vendor without
-the file has no list. The lists are strict: an operator that begins to fall back fails, and so does
-one that has stopped to. They are written by ``python -m opinfo.record``.
+``tests/opinfo_without_fallback.txt`` of the vendor's package has one name per line; a vendor
+without the file has no list. The lists are strict: an operator that begins to fall back fails, and
+so does one that no longer does. They are written by ``python -m opinfo.record``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ NAME = "opinfo_without_fallback.txt"
 
 @functools.cache
 def listed(vendor: str) -> frozenset[str]:
-    """OpInfo names, with variant, that run natively on a vendor; empty if it has no list."""
+    """Return the OpInfo names, with variant, that run natively on a vendor; empty if it has no
+    list."""
     path = list_of(vendor, NAME)
     if path is None or not path.exists():
         return frozenset()

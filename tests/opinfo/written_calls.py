@@ -11,7 +11,8 @@ from torch.nn.attention import SDPBackend
 from .cell_formulas import gru_cell, gru_cell_backward, lstm_cell, lstm_cell_backward
 
 Written = tuple[tuple[Any, ...], dict[str, Any], bool]
-"""By position, by name, and whether every element of the result is a draw of its own."""
+"""Positional arguments, named arguments, and whether every element of the result is a draw of its
+own."""
 
 
 def _call(*args: Any, **kwargs: Any) -> Written:
@@ -31,7 +32,7 @@ _X = _numbers(3, 5)
 _POSITIVE = _numbers(3, 5, low=0.5, high=4.0)
 _INDICES = torch.tensor([2, 0, 2, 3])
 _COMPLEX = torch.complex(_X, _POSITIVE)
-# Gradient, indices and offsets of two bags; which bag each index is in, and their sizes.
+# Gradient, indices and offsets of two bags; the bag of each index, and the sizes of the bags.
 _BAGS = (_numbers(2, 5), torch.tensor([3, 0, 3, 2, 1]), torch.tensor([0, 2]))
 _SPREAD, _SIZES = torch.tensor([0, 0, 1, 1, 1]), torch.tensor([2, 3])
 _NO_MAXIMA = torch.zeros(2, 5, dtype=torch.int64)
@@ -44,7 +45,7 @@ _SORTED = torch.tensor([-0.5, 0.0, 0.25, 0.75])
 
 
 def _optimizer(lists: int, **options: Any) -> Written:
-    """Two parameters, their gradients and the averages so far, and the steps taken."""
+    """Return two parameters, their gradients and running averages, and the step counts."""
     given = [
         [_numbers(3, 4, low=0.1, seed=at), _numbers(7, low=0.1, seed=at + 50)]
         for at in range(lists)
@@ -53,14 +54,14 @@ def _optimizer(lists: int, **options: Any) -> Written:
 
 
 _SEQUENCES = _numbers(6, 2, 4).log_softmax(-1), torch.tensor([[1, 2, 1], [3, 3, 0]])
-"""Logarithms of probabilities, and labels, of which the second sequence has fewer."""
+"""Log-probabilities, and labels, of which the second sequence has fewer."""
 
 
 _LENGTHS = [6, 5], [3, 2]
 
 
 def _sequences(*lengths: Any) -> Written:
-    """The gradient of labels in sequences, one of which is shorter, with the loss of each."""
+    """Return the gradient for label sequences, one of which is shorter, with the loss of each."""
     given = *_SEQUENCES, *lengths
     losses, alphas = torch.ops.aten._ctc_loss(*given, 0)
     return _call(_numbers(2, seed=1), *given, losses, alphas, 0)
@@ -83,7 +84,7 @@ def _cell(gates: int) -> Written:
     )
 
 
-# What these take besides the input is the results of others for it.
+# Arguments other than the input are results of other operators for it.
 _INNER, _OUTER = _numbers(3, 8), _numbers(3, 4, seed=1)
 _GLU = torch.ops.aten.glu(_INNER, -1)
 _SLOPE = torch.ops.aten.glu_backward(_OUTER, _INNER, -1)
@@ -104,7 +105,7 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     "_compute_linear_combination": (_call(_numbers(4, 2, 3), _numbers(5, 4, seed=1)),),
     "_convert_indices_from_coo_to_csr": (_call(torch.tensor([0, 0, 2, 3]), 5),),
     "_convert_indices_from_csr_to_coo": (_call(torch.tensor([0, 2, 3]), _INDICES[:3]),),
-    # Strides, padding, dilation; transposed, output padding, groups; four settings of cuDNN's.
+    # Strides, padding, dilation; transposed, output padding, groups; four settings of cuDNN.
     "_convolution": (
         _call(
             *(_IMAGE, _numbers(4, 3, 2, 3, seed=1), _numbers(4, seed=2)),
@@ -232,7 +233,7 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
         )
         for kind in ("bicubic", "lanczos")
     },
-    # The contract's nearest cells are torch's exact ones at some sizes only.
+    # The contract's nearest cells equal torch's exact ones at some sizes only.
     "_upsample_nearest_exact2d": (_call(_IMAGE, [12, 14]), _call(_IMAGE, [4, 9])),
     "_upsample_nearest_exact2d_backward": (
         _call(_numbers(2, 3, 12, 14), [12, 14], [2, 3, 6, 7]),
@@ -277,7 +278,7 @@ WRITTEN: Mapping[str, tuple[Written, ...]] = {
     "pow.Scalar_out": (_call(2.5, _X, out=torch.empty(0)),),
     "remainder.Scalar_Tensor": (_call(2.5, _POSITIVE),),
 }
-"""By overload. Where CPU kernels are missing, FORMULAS has what to compare with."""
+"""Calls by overload. Where CPU kernels are missing, FORMULAS has the references."""
 
 
 def _copy(source: torch.Tensor, target: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
@@ -299,7 +300,7 @@ def _attention_backward(
 
 
 def _into_given(formula: Callable[..., Any]) -> Callable[..., Any]:
-    """The out= form."""
+    """Return the out= form."""
 
     def call(*args: Any, **outs: torch.Tensor) -> Any:
         results = formula(*args)
@@ -320,11 +321,11 @@ _CELLS = {
 
 FORMULAS: Mapping[str, Callable[..., Any]] = {
     "_copy_from": _copy,
-    # Torch shall ask dl for its own attention.
+    # Makes torch ask dl for its own attention.
     "_fused_sdp_choice": lambda *_: SDPBackend.OVERRIDEABLE.value,
     "_scaled_dot_product_fused_attention_overrideable": _attention,
     "_scaled_dot_product_fused_attention_overrideable_backward": _attention_backward,
     **_CELLS,
     **{f"{name}.out": _into_given(formula) for name, formula in _CELLS.items()},
 }
-"""What overloads without a kernel for the CPU compute."""
+"""Formulas of overloads without a kernel for the CPU."""

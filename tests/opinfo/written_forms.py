@@ -1,7 +1,7 @@
 """The forms of an operator that write to a tensor of the caller: out= and in place.
 
-What is written to is one more argument, and the memory around it one more result, so that a kernel
-that writes beside its target, or returns another tensor, is found like a wrong value.
+The target is one more argument, and the memory around it one more result, so that a kernel that
+writes outside its target, or returns another tensor, is detected like a wrong value.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ NEIGHBOUR = 7
 """Value of the elements around a target."""
 
 Target = tuple[torch.Tensor, torch.Tensor]
-"""What is written to, and all of its memory."""
+"""A target, and all of its memory."""
 
 
 def exact_target(like: torch.Tensor) -> Target:
-    """Of the right shape, contiguous."""
+    """A contiguous target of the right shape."""
     target = torch.full(like.shape, NEIGHBOUR, dtype=like.dtype)
     return target, target
 
 
 def empty_target(like: torch.Tensor) -> Target:
-    """To be resized."""
+    """A target that has to be resized."""
     target = torch.empty(0, dtype=like.dtype)
     return target, target
 
 
 def transposed_target(like: torch.Tensor) -> Target:
-    """Of the right shape, dimensions in memory the other way round."""
+    """A target of the right shape, with the memory order of dimensions reversed."""
     target = torch.full(tuple(reversed(like.shape)), NEIGHBOUR, dtype=like.dtype)
     target = target.permute(tuple(reversed(range(like.dim()))))
     return target, target
 
 
 def window_target(like: torch.Tensor) -> Target:
-    """Every second element of the last dimension, inside of a larger buffer."""
+    """A target of every second element of the last dimension, inside a larger buffer."""
     shape = [size + 2 for size in like.shape]
     if not shape:
         buffer = torch.full((3,), NEIGHBOUR, dtype=like.dtype)
@@ -69,7 +69,7 @@ STRIDED = ("transposed", "window")
 
 
 def check_out(op: Any, dtype: torch.dtype, device: str, limit: int | None = None) -> Report:
-    """``op(..., out=target)`` for the samples and every kind of target."""
+    """Check ``op(..., out=target)`` for the samples and every kind of target."""
     report = Report(f"{full_name(op)} {dtype} out=")
     judgement = Judgement.of(op)
 
@@ -112,7 +112,7 @@ def _are_tensors(leaves: list[Any]) -> bool:
 
 
 def check_in_place(op: Any, dtype: torch.dtype, device: str, limit: int | None = None) -> Report:
-    """The in-place variant on the sample's own tensor, and on a view of a larger one."""
+    """Check the in-place variant on the sample's own tensor, and on a view of a larger one."""
     report = Report(f"{full_name(op)} {dtype} in place")
     judgement = Judgement.of(op)
 

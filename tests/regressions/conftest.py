@@ -1,4 +1,4 @@
-"""Tests of what was once wrong, by topic: they need dl-core and a vendor, and fail without."""
+"""Regression tests, by topic: they need dl-core and a vendor, and fail without."""
 
 from __future__ import annotations
 

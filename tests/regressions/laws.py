@@ -1,7 +1,7 @@
 """Distributions of torch's random operators, and tests that a sample follows one.
 
-Every test is passed by the right distribution with a probability of at least 1 - FALSE_ALARM, and
-seeds are fixed: a failure means a wrong operator.
+The right distribution passes every test with a probability of at least 1 - FALSE_ALARM, and seeds
+are fixed: a failure means a wrong operator.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Array = Any
 Cdf = Callable[[Array], Array]
 
 SIGMAS = 6.2
-"""A normal number is farther from its mean with a probability of 5.6e-10."""
+"""A normal number exceeds this distance from its mean with a probability of 5.6e-10."""
 
 
 @dataclass(frozen=True)
 class Law:
     """A continuous distribution.
 
-    :ivar draw: ``draw(empty, generator)`` gives numbers of the shape and dtype of ``empty``.
-    :ivar moments: mean and variance; None where they do not exist.
+    :ivar draw: ``draw(empty, generator)`` returns numbers of the shape and dtype of ``empty``.
+    :ivar moments: mean and variance; None if they do not exist.
     :ivar kurtosis: the fourth central moment over the squared variance.
-    :ivar above: every number is larger than this one, in every dtype.
-    :ivar floored: numbers below the smallest normal one of the dtype become that.
+    :ivar above: strict lower bound of every number, in every dtype.
+    :ivar floored: numbers below the smallest normal one of the dtype are raised to it.
     """
 
     draw: Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -109,7 +109,7 @@ LAWS = {
         above=0.0,
         floored=True,
     ),
-    # Each of three equal parts is Beta(1, 2), which is 1 - (1 - x)^2.
+    # Each of three equal parts is Beta(1, 2), with distribution function 1 - (1 - x)^2.
     "dirichlet": Law(
         lambda x, g: torch._sample_dirichlet(x.fill_(1).view(-1, 3), generator=g)[:, 0],
         lambda x: 1 - np.square(1 - np.clip(x, 0, 1)),
@@ -122,7 +122,7 @@ LAWS = {
 
 
 def rounded(law: Law, dtype: torch.dtype) -> tuple[Cdf, Cdf]:
-    """P(X <= x) and P(X < x) where the law's numbers are rounded to the nearest of the dtype."""
+    """Return P(X <= x) and P(X < x) of the law's numbers rounded to nearest in the dtype."""
     floor = torch.finfo(dtype).tiny if law.floored else -math.inf
 
     def middle(x: Array, toward: float) -> Array:
@@ -137,14 +137,14 @@ def rounded(law: Law, dtype: torch.dtype) -> tuple[Cdf, Cdf]:
 
 
 def check_law(name: str, law: Law, sample: torch.Tensor) -> None:
-    """Support, distribution function and moments."""
+    """Check support, distribution function and moments."""
     values = sample.double().numpy()
     if law.above > -math.inf:
         assert (values > law.above).all(), f"{name} leaves its support"
     result = compare_distribution(values, *rounded(law, sample.dtype))
     assert result.ok, result.report(f"{name} {sample.dtype}")
     if law.moments is not None:
-        # Rounding to half types adds at most this share to the variance.
+        # Rounding to half precision adds at most this fraction to the variance.
         mean, variance = law.moments
         slack = float(torch.finfo(sample.dtype).eps) ** 2 * (mean**2 / variance + 1)
         check_moments(name, values, mean, variance, law.kurtosis, slack)
@@ -162,9 +162,9 @@ def check_moments(
 
 
 def check_neighbours(name: str, values: Array) -> None:
-    """No correlation of elements up to eight apart: two steps of the stream.
+    """Check that elements up to eight apart, two steps of the stream, are not correlated.
 
-    By ranks, so that no moment has to exist; ties are broken at random.
+    Uses ranks, so that no moment has to exist; ties are broken at random.
     """
     size = values.size
     order = np.lexsort((np.random.default_rng(0).random(size), values))
@@ -176,9 +176,9 @@ def check_neighbours(name: str, values: Array) -> None:
 
 
 def check_counts(name: str, counts: Array, chances: Array) -> None:
-    """Chi square of independent draws that fell into cells of the given probabilities.
+    """Chi square test of independent draws in cells of the given probabilities.
 
-    With k degrees of freedom it is above k + 2 √(k x) + 2 x with a probability below e^-x. Source:
+    With k degrees of freedom it exceeds k + 2 √(k x) + 2 x with a probability below e^-x. Source:
     Laurent and Massart, Adaptive estimation of a quadratic functional (Annals of Statistics 2000).
     """
     counts, chances = np.asarray(counts, np.float64), np.asarray(chances, np.float64)

@@ -1,7 +1,7 @@
-"""Calls whose tensors share memory: the ways of sharing, and what comes of a call.
+"""Calls whose tensors share memory: the ways of sharing, and the outcome of a call.
 
-Each way starts from a call whose tensors lie apart, and lays one tensor that is written to into the
-memory of another, or of itself.
+Each way starts from a call with separate tensors, and moves one written tensor into the memory of
+another, or makes it overlap itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_map
 
 SEED = 3
 CALLS = 2
-"""Arguments of each overload."""
+"""Recorded calls of each overload."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Slot:
     item: int | None
     tensor: torch.Tensor
 
-    def put(self, bound: Bound, tensor: torch.Tensor) -> Bound:
+    def replace_in(self, bound: Bound, tensor: torch.Tensor) -> Bound:
         changed = dict(bound)
         if self.item is None:
             changed[self.argument] = tensor
@@ -53,7 +53,7 @@ class Slot:
 class Shared:
     """A call with shared memory.
 
-    :ivar read: None where the written tensor shares memory with itself.
+    :ivar read: None if the written tensor overlaps itself.
     """
 
     way: str
@@ -64,7 +64,7 @@ class Shared:
 
     @property
     def has_right_result(self) -> bool:
-        """No memory holds two results."""
+        """Return True unless two results share memory."""
         if self.read is None:
             return False
         if not self.both_written:
@@ -73,7 +73,7 @@ class Shared:
 
     @property
     def between_items(self) -> bool:
-        """Between different places of two lists."""
+        """Return True if different positions of two lists share memory."""
         return self.among_lists and self.read is not None and self.written.item != self.read.item
 
     @property
@@ -84,7 +84,7 @@ class Shared:
         return f"{self.way}: {self.written}" + (f" and {self.read}" if self.read else "")
 
 
-def written_arguments(overload: str) -> set[str]:
+def find_written_arguments(overload: str) -> set[str]:
     return {
         argument.name
         for argument in operator(overload)._schema.arguments
@@ -93,7 +93,7 @@ def written_arguments(overload: str) -> set[str]:
 
 
 def apart(bound: Bound) -> Bound:
-    """The same call with a storage of its own for every tensor; strides stay as they are."""
+    """Return the same call with a storage of its own for every tensor, and the same strides."""
 
     def copied(leaf: Any) -> Any:
         if not isinstance(leaf, torch.Tensor):
@@ -106,7 +106,7 @@ def apart(bound: Bound) -> Bound:
 
 
 def _slots(bound: Bound) -> list[Slot]:
-    """Of lists only the first two elements: the others are like them."""
+    """Return the tensors, only the first two of a list: the others behave alike."""
     found = []
     for name, value in bound.items():
         if isinstance(value, torch.Tensor):
@@ -118,7 +118,7 @@ def _slots(bound: Bound) -> list[Slot]:
 
 
 def _elements(tensor: torch.Tensor) -> set[int]:
-    """Bytes that they take in memory."""
+    """Return the addresses of the tensor's bytes."""
     places = torch.tensor(tensor.storage_offset())
     for size, stride in zip(tensor.shape, tensor.stride(), strict=True):
         places = places.unsqueeze(-1) + torch.arange(size) * stride
@@ -126,7 +126,7 @@ def _elements(tensor: torch.Tensor) -> set[int]:
 
 
 def expanded(tensor: torch.Tensor) -> torch.Tensor:
-    """Of the same shape, all elements one in memory."""
+    """Return a tensor of the same shape whose elements are all the same memory."""
     single = torch.zeros([1] * tensor.dim(), dtype=tensor.dtype)
     return single.copy_(tensor.flatten()[:1].view(single.shape)).expand(tensor.shape)
 
@@ -134,14 +134,14 @@ def expanded(tensor: torch.Tensor) -> torch.Tensor:
 def _in_one_buffer(
     first: torch.Tensor, at: int, second: torch.Tensor, second_at: int, step: int = 1
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Copies of both, in every ``step``-th element of one buffer from these on."""
+    """Return copies of both, in every ``step``-th element of one buffer from these offsets on."""
     ends = [at + step * first.numel(), second_at + step * second.numel()]
     buffer = torch.zeros(max(ends), dtype=first.dtype)
     laid = tuple(
         buffer[start : start + step * tensor.numel() : step].view(tensor.shape)
         for tensor, start in ((first, at), (second, second_at))
     )
-    # What is read keeps its values where both are.
+    # The tensor that is read keeps its values where both overlap.
     for tensor, source in zip(laid, (first, second), strict=True):
         tensor.copy_(source)
     return laid[0], laid[1]
@@ -150,7 +150,7 @@ def _in_one_buffer(
 def _with_both(
     bound: Bound, written: Slot, read: Slot, tensors: tuple[torch.Tensor, torch.Tensor]
 ) -> Bound:
-    return read.put(written.put(bound, tensors[0]), tensors[1])
+    return read.replace_in(written.replace_in(bound, tensors[0]), tensors[1])
 
 
 Way = Callable[[Bound, Slot, Slot], Bound | None]
@@ -159,20 +159,20 @@ Way = Callable[[Bound, Slot, Slot], Bound | None]
 def _same(bound: Bound, written: Slot, read: Slot) -> Bound | None:
     if written.tensor.shape != read.tensor.shape:
         return None
-    return written.put(bound, read.tensor)
+    return written.replace_in(bound, read.tensor)
 
 
 def _view(bound: Bound, written: Slot, read: Slot) -> Bound | None:
     if written.tensor.shape != read.tensor.shape:
         return None
-    return written.put(bound, read.tensor.view_as(read.tensor))
+    return written.replace_in(bound, read.tensor.view_as(read.tensor))
 
 
 def _transposed(bound: Bound, written: Slot, read: Slot) -> Bound | None:
     shape = written.tensor.shape
     if shape != read.tensor.shape or len(shape) != 2 or len(set(shape)) != 1 or shape[0] == 1:
         return None
-    return written.put(bound, read.tensor.t())
+    return written.replace_in(bound, read.tensor.t())
 
 
 def _ahead(bound: Bound, written: Slot, read: Slot) -> Bound | None:
@@ -198,22 +198,26 @@ WAYS: dict[str, Way] = {
 
 
 def ways_of_sharing(overload: str, bound: Bound) -> Iterator[Shared]:
-    """Every way in which one tensor that is written to can share memory."""
-    names = written_arguments(overload)
+    """Yield every way in which one written tensor can share memory."""
+    names = find_written_arguments(overload)
     slots = _slots(bound)
     for written in slots:
         if written.argument not in names or written.item not in (None, 0):
             continue
         if written.tensor.numel() > 1:
             yield Shared(
-                "expanded", written, None, written.put(bound, expanded(written.tensor)), False
+                "expanded",
+                written,
+                None,
+                written.replace_in(bound, expanded(written.tensor)),
+                False,
             )
         for read in slots:
             alike = read.tensor.dtype == written.tensor.dtype
             one_list = read.argument == written.argument
             if one_list or not alike or not read.tensor.numel():
                 continue
-            # One element each, or none, has no part to share.
+            # Tensors with one element, or none, cannot overlap partially.
             if written.tensor.numel() + read.tensor.numel() <= 2 or not written.tensor.numel():
                 continue
             for way, lay in WAYS.items():
@@ -228,7 +232,7 @@ def calls(overload: str) -> Iterator[Bound]:
 
 
 class SameObjects(Relocation):
-    """Copies that are one object where the originals are."""
+    """Copies that are the same object if the originals are."""
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
@@ -242,7 +246,7 @@ class SameObjects(Relocation):
 
 @dataclass
 class Outcome:
-    """Return the tensors that a call writes to, or why it was refused."""
+    """The tensors that a call writes to, or the error that it raised."""
 
     written: list[torch.Tensor]
     error: Exception | None = None
@@ -263,12 +267,12 @@ def outcome(overload: str, bound: Bound, device: str) -> Outcome:
         except Exception as error:  # noqa: BLE001 - whatever an operator raises is its outcome
             return Outcome([], error)
     names = [argument.name for argument in operator(overload)._schema.arguments]
-    targets = [given.get(name) for name in names if name in written_arguments(overload)]
+    targets = [given.get(name) for name in names if name in find_written_arguments(overload)]
     return Outcome([tensor.cpu().clone() for tensor in tensors_of(targets)])
 
 
 def equal(have: Outcome, want: Outcome) -> bool:
-    """Return True if the same was written, but for rounding."""
+    """Return True if the same was written, up to rounding."""
     pairs = list(zip(have.written, want.written, strict=True))
     return all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs) and all(
         torch.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)

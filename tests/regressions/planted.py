@@ -1,4 +1,4 @@
-"""Folders in which a stranger has put modules and libraries that tell when they are run."""
+"""Folders with modules and libraries of an attacker, which record when they run."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ NAMES = (
     *("platform", "difflib", "pathlib", "rich", "numpy", "cffi", "_cffi_backend", "pluggy"),
     *("diopi_proto", "dl_core", "dl_optools", "dl_vendor_cpu", "torch"),
 )
-"""Modules that our processes import, or might."""
+"""Modules that our processes import, or might import."""
 
 
 class Planted:
-    """A folder with strangers' modules, and what they wrote when they ran."""
+    """A folder with an attacker's modules, and the record of those that ran."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "planted"
@@ -47,7 +47,7 @@ class Planted:
         (self.folder / f"{name}.py").write_text(text)
 
     def library(self, name: str) -> Path:
-        """A library that tells when it is loaded."""
+        """Build a library that records when it is loaded."""
         source = self.folder / "planted.c"
         source.write_text(LIBRARY.format(witness=self._witness))
         path = self.folder / name
@@ -55,7 +55,7 @@ class Planted:
         return path
 
     def plugin(self) -> None:
-        """A wheel with a plugin, as pip would leave it."""
+        """Create the files of an installed wheel with a plugin."""
         self.module("stranger_plugin")
         info = self.folder / "dl_stranger-6.6.dist-info"
         info.mkdir()
@@ -86,10 +86,10 @@ class Planted:
 
 
 def command(name: str = "dl") -> str:
-    """A console script of this environment."""
+    """Return the path of a console script of this environment."""
     return str(Path(sys.executable).with_name(name))
 
 
 def packages() -> str:
-    """The folder that our packages are installed in."""
+    """Return the folder that our packages are installed in."""
     return str(Path(diopi_proto.__file__).parents[1])

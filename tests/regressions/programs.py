@@ -20,14 +20,14 @@ def has_kernel(overload: str, key: str) -> bool:
 
 
 def registered() -> list[str]:
-    """The overloads of ATen that dl-core has kernels for, without ``aten::``."""
+    """Return the overloads of ATen for which dl-core has kernels, without ``aten::``."""
     listed = torch._C._dispatch_get_registrations_for_dispatch_key
     names = {*listed("PrivateUse1"), *listed("AutogradPrivateUse1")}
     return sorted(name.removeprefix("aten::") for name in names if name.startswith("aten::"))
 
 
 def is_above_decomposition(overload: str) -> bool:
-    """Whether torch's own devices see the parts of the overload where dl has one kernel."""
+    """Return True if torch's own devices decompose an overload for which dl has one kernel."""
     explicit = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     if has_kernel(overload, "CompositeImplicitAutograd"):
         return True
@@ -35,7 +35,8 @@ def is_above_decomposition(overload: str) -> bool:
 
 
 def as_function(call: CallOf, device: str) -> tuple[Program, Tensors]:
-    """The call as a function of its tensors, and those; also returns what the call writes to."""
+    """Return the call as a function of its tensors, which also returns what it writes to, and the
+    tensors."""
     _, args, kwargs = call.arguments(device)
     leaves, spec = tree_flatten((args, kwargs))
     places = [at for at, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
@@ -58,7 +59,7 @@ def tensors_in(tree: Any) -> Tensors:
 
 
 def others(tensors: Sequence[torch.Tensor], *, integers: bool) -> Tensors:
-    """Tensors with other values from the same range."""
+    """Return tensors with other values from the same range."""
 
     def other(tensor: torch.Tensor) -> torch.Tensor:
         floating = tensor.is_floating_point() or tensor.is_complex()

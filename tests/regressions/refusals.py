@@ -1,5 +1,6 @@
-"""Arguments that do not fit, made from those that do: one of them has another dtype, is another
-number, or is given to hold the result."""
+"""Invalid arguments derived from valid ones: one has another dtype, another value, or is passed as
+the result.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ from opinfo.sweep import Arguments, Outcome, run, samples_of
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 SAMPLES = 3
-"""Of each operator."""
+"""Samples of each operator."""
 
 DTYPES = (torch.float64, torch.int64, torch.bool, torch.complex64)
 NUMBERS: tuple[Any, ...] = (True, -1, 0, 300, math.nan, math.inf, 1e300, 1j)
 
 
 def mutations(op: Any) -> Iterator[tuple[str, Arguments]]:
-    """Every way to spoil one argument of the first samples, told in a few words."""
+    """Yield every way to invalidate one argument of the first samples, with a short description."""
     dtype = next((d for d in (torch.float32, torch.int64, torch.bool) if d in op.dtypes), None)
     if dtype is None:
         return
@@ -73,7 +74,7 @@ def call(op: Any, arguments: Arguments, device: str) -> Outcome:
                 _forget_errors()
             raise
         if device == "dl":
-            # What a device finds in its data it tells who waits for it.
+            # Errors that a device finds in its data are raised when it is synchronized.
             torch.dl.synchronize()
         return result
 
@@ -81,6 +82,6 @@ def call(op: Any, arguments: Arguments, device: str) -> Outcome:
 
 
 def _forget_errors() -> None:
-    """What the device found before the call was refused must not be told of the next call."""
+    """Drop errors that the device found before the call was rejected."""
     with suppress(RuntimeError, IndexError):
         torch.dl.synchronize()

@@ -1,4 +1,4 @@
-"""Arguments laid out in every way that torch knows, and the strides of results."""
+"""Arguments in every layout that torch supports, and the strides of results."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from torch.utils._pytree import tree_flatten, tree_map_only
 Layout = Callable[[torch.Tensor], torch.Tensor]
 
 LARGEST = 20_000
-"""Elements of a sample's arguments: more tell nothing new."""
+"""Maximum number of elements of a sample's arguments."""
 SAMPLES = 8
-"""Of each operator in each layout."""
+"""Samples of each operator in each layout."""
 
 
 def _as_format(dim: int, memory_format: torch.memory_format) -> Layout:
@@ -57,7 +57,7 @@ def _narrowed(x: torch.Tensor) -> torch.Tensor:
 
 
 def _one_place(x: torch.Tensor) -> torch.Tensor:
-    """Images of one place, channels last: contiguous in both formats."""
+    """Images of one pixel, channels last: contiguous in both formats."""
     if x.dim() != 4:
         return x
     return x[:, :, :1, :1].contiguous(memory_format=torch.channels_last)
@@ -83,8 +83,8 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
-def laid_out(op: Any, dtype: torch.dtype, layout: str) -> list[Arguments]:
-    """The first samples of an operator that the layout changes."""
+def samples_in_layout(op: Any, dtype: torch.dtype, layout: str) -> list[Arguments]:
+    """Return the first samples of an operator that the layout changes."""
     found: list[Arguments] = []
     for sample in samples_of(op, dtype):
         before = tensors_of(sample)
@@ -104,7 +104,7 @@ def laid_out(op: Any, dtype: torch.dtype, layout: str) -> list[Arguments]:
 
 
 def strides_on(op: Any, arguments: Arguments, device: str) -> list[tuple[int, ...]] | str:
-    """The strides of the results that have elements, or what was raised."""
+    """Return the strides of the non-empty results, or the raised error."""
 
     def call(given: Arguments) -> Any:
         first, args, kwargs = given

@@ -1,6 +1,6 @@
-"""What torch's CPU refuses for a dtype, dl refuses with an error of the same type.
+"""Dtypes that torch's CPU rejects, dl rejects with an error of the same type.
 
-Results have the dtype that they have on the CPU.
+Results have the same dtype as on the CPU.
 """
 
 from __future__ import annotations
@@ -212,11 +212,11 @@ def operands(dtype: torch.dtype, device: str) -> tuple[torch.Tensor, torch.Tenso
 
 
 def outcome(call: Call, dtype: torch.dtype, device: str) -> Any:
-    """The dtypes of the results, or the type of the error."""
+    """Return the dtypes of the results, or the type of the error."""
     try:
         result = call(*operands(dtype, device))
         if device == "dl":
-            torch.dl.synchronize()  # a division by zero may be told then
+            torch.dl.synchronize()  # a division by zero may be reported then
     except (RuntimeError, TypeError, ValueError) as error:
         return type(error)
     return [x.dtype for x in ([result] if isinstance(result, torch.Tensor) else result)]

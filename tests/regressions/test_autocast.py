@@ -1,4 +1,4 @@
-"""Autocast on dl is CUDA's: the same lists and dtypes, and nothing for what is on no list."""
+"""Autocast on dl equals CUDA's: the same lists and dtypes, and no effect on other operators."""
 
 from __future__ import annotations
 
@@ -20,20 +20,21 @@ from .programs import registered, tensors_in
 __all__ = ["_one_thread"]
 
 CUDNN = {"cudnn_convolution", "cudnn_convolution_transpose"}
-"""They exist where cuDNN does."""
+"""Operators that exist only with cuDNN."""
 WITHOUT_ARGUMENTS = {"einsum"}
-"""Torch's list has none that fit; its own test leaves the entry out."""
+"""Torch's list has no suitable arguments; its own test skips the entry."""
 LEFT_TO_THEIR_PARTS = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd"}
-"""Under CUDA's autocast torch does not call these, but what they are built from."""
+"""Under CUDA's autocast torch does not call these, but the operators that they are composed of."""
 
 ADDED = {"norm"}
-"""A device of many threads adds halves in another order than the floats that they are cast to."""
+"""A device with many threads sums half precision in another order than the float32 that it is cast
+to."""
 
 DTYPES = (torch.float16, torch.bfloat16)
 
 
 def listed(device: str) -> set[str]:
-    """The overloads that autocast treats for a device, as the dispatcher has them."""
+    """Return the overloads that autocast handles for a device, according to the dispatcher."""
     names = torch._C._dispatch_get_registrations_for_dispatch_key(f"Autocast{device}")
     return {name.removeprefix("aten::") for name in names}
 
@@ -43,7 +44,7 @@ def test_the_lists_are_those_of_cuda() -> None:
 
 
 def cases(lists: dict[str, Any]) -> list[Any]:
-    """One for each entry of torch's lists: its list and its number there."""
+    """Return the list and index of each entry of torch's lists."""
     test_lists = AutocastTestLists("cpu")
     return [
         pytest.param(name, at, id=f"{name}-{at}-{entry[0]}")
@@ -68,7 +69,7 @@ PROMOTED: dict[str, Any] = {
 
 
 def entry(name: str, at: int) -> tuple[str, Any, dict[str, Any], torch.dtype | None]:
-    """Operator, arguments, keywords, and the dtype that torch's list names, where it does."""
+    """Return operator, arguments, keywords, and the dtype if torch's list has one."""
     torch.manual_seed(0)
     op, args, *rest = getattr(AutocastTestLists("dl"), name)[at]
     kwargs = next((each for each in rest if isinstance(each, dict)), {})
@@ -76,13 +77,13 @@ def entry(name: str, at: int) -> tuple[str, Any, dict[str, Any], torch.dtype | N
 
 
 class Runner(TestAutocast):
-    """Torch's own test of one entry: the dtype of the result, and that it equals casting by hand.
+    """Torch's own test of one entry: the dtype of the result, and equality with explicit casts.
 
     It compares bits, and the function with the method of the same name.
     """
 
     def runTest(self) -> None:  # noqa: N802 - unittest's name
-        """Is there because unittest wants one."""
+        """Required by unittest."""
 
 
 def check(op: str, args: Any, kwargs: Any, module: Any, amp: Any, run_as: Any, out: Any) -> None:
@@ -114,7 +115,7 @@ def test_what_cuda_runs_in_float32(name: str, at: int) -> None:
     check(op, args, kwargs, WIDER[name], torch.float16, torch.float32, None)
 
 
-# Some warn of others that are to replace them.
+# Some emit deprecation warnings.
 @pytest.mark.filterwarnings("ignore:(?s).*deprecated")
 @pytest.mark.parametrize(("name", "at"), cases(PROMOTED))
 def test_what_cuda_runs_in_the_widest_of_the_arguments(name: str, at: int) -> None:
@@ -137,7 +138,7 @@ def test_a_sum_in_a_dtype_of_its_own_keeps_it() -> None:
 
 
 def test_cross_entropy_is_computed_by_its_parts() -> None:
-    """Not in float32 as a whole, as on the CPU: torch asks for the softmax in the scores' dtype."""
+    """Only parts run in float32, as on the CPU: torch computes the softmax in the scores' dtype."""
     scores = torch.randn(3, 5, device="dl", dtype=torch.bfloat16)
     target = torch.tensor([0, 4, 2], device="dl")
     with torch.autocast("dl"):
@@ -148,7 +149,7 @@ def test_cross_entropy_is_computed_by_its_parts() -> None:
 
 @pytest.fixture(scope="session")
 def _recorded() -> None:
-    """Finds the calls before a test's time begins to run."""
+    """Record the calls before a test's timeout starts."""
     recordings()
 
 
@@ -156,7 +157,7 @@ def unlisted() -> list[str]:
     if not hasattr(torch, "dl") or not torch.dl.is_available():
         return []
     left = listed("CUDA") | LEFT_TO_THEIR_PARTS
-    # What follows the end of a sequence, torch's CPU leaves unwritten in the losses' second result.
+    # Torch's CPU leaves the second result uninitialized after the end of a sequence.
     without_values = WITHOUT_VALUES | {"_ctc_loss"}
     return [
         name
@@ -165,11 +166,11 @@ def unlisted() -> list[str]:
     ]
 
 
-@pytest.mark.vendor("cpu")  # the lists are core's, and finding the calls takes a minute
+@pytest.mark.vendor("cpu")  # the lists belong to dl-core, and recording the calls takes a minute
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.usefixtures("_recorded")
 def test_operators_on_no_list_are_left_alone() -> None:
-    """What is built from operators on the lists is no less one operator than where it is a kernel.
+    """A composed operator on the lists is handled like one with a kernel.
 
     One test for all: most take a millisecond.
     """
@@ -182,7 +183,7 @@ def test_operators_on_no_list_are_left_alone() -> None:
                 torch.manual_seed(0)
                 want = tensors_in((function(plain), plain))
             except RuntimeError:
-                continue  # not every recorded call fits every form
+                continue  # some recorded calls do not fit every form
             torch.manual_seed(0)
             with torch.autocast("dl", dtype=torch.bfloat16):
                 got = tensors_in((function(cast), cast))

@@ -1,4 +1,4 @@
-"""Bools whose bytes are neither 0 nor 1, as views of integers have: every byte but 0 is true."""
+"""Bools with bytes other than 0 and 1, as in views of integers: every byte except 0 is true."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLES = 1000 if os.environ.get("DL_TEST_SAMPLE") == "1" else 4
 
 
 def odd(shape: tuple[int, ...] = (3,)) -> torch.Tensor:
-    """True, true, false, … in other bytes than 1."""
+    """Return True, True, False, …, where true bytes are not 1."""
     values = torch.tensor([2, 3, 0], dtype=torch.uint8).expand(*shape[:-1], 3)
     return values.contiguous().to("dl").view(torch.bool)
 
@@ -70,7 +70,7 @@ def test_views_of_strided_bytes_are_read_alike() -> None:
 
 
 def with_bools(op: Any) -> list[tuple[torch.dtype, Arguments]]:
-    """Some samples with bools among their tensors: as operands, and as masks of others."""
+    """Return some samples with bools among their tensors: as operands, and as masks of others."""
     found: list[tuple[torch.dtype, Arguments]] = []
     for dtype in (torch.bool, torch.float32):
         if dtype not in op.dtypes:

@@ -1,4 +1,4 @@
-"""Nothing of ours runs code from the current folder, or from one that others can write to."""
+"""Nothing runs code from the current folder, or from a folder that others can write to."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_dl_runs_nothing_of_the_current_folder(planted: Planted, arguments: list
 def test_dl_takes_nothing_from_an_empty_part_of_pythonpath(
     planted: Planted, pythonpath: str
 ) -> None:
-    # These are imported by name before us, which is Python's own affair.
+    # Python itself imports these by name before us.
     for name in ("dl_core", "diopi_proto", "signal", "tempfile", "logging"):
         (planted.folder / f"{name}.py").unlink()
     done = planted.run(command(), "doctor", PYTHONPATH=pythonpath)
@@ -95,13 +95,13 @@ def test_plugins_of_strangers_are_told_and_not_imported(
     assert "DL_DISABLE=stranger" in done.stderr
     done = planted.run(command(), "doctor", **variables)
     assert planted.ran == []
-    # `dl` itself knows nothing of the current folder.
+    # `dl` itself ignores the current folder.
     told = "untrusted" in done.stdout and "dl-stranger 6.6" in done.stdout
     assert (told, done.returncode) == ((True, 1) if where == "shared" else (False, 0))
 
 
 def test_plugins_of_a_folder_that_is_named_are_imported(planted: Planted) -> None:
-    """The rule is about what nobody asked for."""
+    """The rule does not apply to folders that the user names."""
     for module in planted.folder.glob("*.py"):
         module.unlink()
     planted.plugin()
@@ -110,7 +110,7 @@ def test_plugins_of_a_folder_that_is_named_are_imported(planted: Planted) -> Non
 
 
 def test_the_modules_of_plugins_are_not_taken_from_the_current_folder(planted: Planted) -> None:
-    """The wheel is an honest one; a module of its name lies in the current folder."""
+    """The wheel is genuine; a module of the same name is in the current folder."""
     for module in planted.folder.glob("*.py"):
         module.unlink()
     planted.module("dl_vendor_cpu")
@@ -146,7 +146,7 @@ def dl_vendor():
 
 
 def test_a_bisection_of_others_is_not_resumed(planted: Planted, tmp_path: Path) -> None:
-    """Its state says which program to run."""
+    """Its state names the program to run."""
     state = planted.folder / "state.json"
     program = [sys.executable, "-c", f"open({str(tmp_path / 'witness')!r}, 'w').write('state')"]
     fields = '"level": "dispatch", "device": null, "criteria": {}, "directory": "/nonexistent"'

@@ -1,4 +1,4 @@
-"""Products of views that stand for conjugates or negatives: torch leaves those to the product."""
+"""Products of conjugate and negative views, which torch passes to the product unresolved."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""torch.use_deterministic_algorithms(True): new memory is filled, and what has no deterministic
-implementation alerts. The lists are those of torch's documentation.
+"""torch.use_deterministic_algorithms(True): new memory is filled, and operators without a
+deterministic implementation alert. The lists are those of torch's documentation.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def test_new_memory_is_filled_as_torch_does(name: str, dtype: torch.dtype) -> No
 
 
 def _texts(tensor: torch.Tensor) -> list[str]:
-    """Of all elements; NaN equals NaN."""
+    """Return all elements as texts; NaN equals NaN."""
     return [str(x) for x in tensor.cpu().flatten().tolist()]
 
 
@@ -102,11 +102,11 @@ def _images(*shape: int) -> torch.Tensor:
 
 Call = Callable[[], object]
 Prepare = Callable[[], Call]
-"""Makes a call; what is done before is done before the setting."""
+"""Returns a call; the preparation runs before the setting changes."""
 
 
 def _backward(forward: Callable[[torch.Tensor], torch.Tensor], *shape: int) -> Prepare:
-    """The gradient alone, as often as it is asked for."""
+    """Return only the gradient, each time it is called."""
 
     def prepare() -> Call:
         x = _images(*shape)
@@ -154,7 +154,7 @@ ALWAYS = {
     "max_unpool3d": lambda: _unpool(3),
     "put_ without accumulating": _call(lambda: _numbers().put_(_places(), _numbers())),
 }
-"""On every device, the CPU among them."""
+"""Alerts on every device, including the CPU."""
 
 ON_ACCELERATORS = {
     "avg_pool3d": _backward(lambda x: functional.avg_pool3d(x, 2), 1, 1, 4, 4, 4),
@@ -193,7 +193,7 @@ ON_ACCELERATORS = {
         lambda: _numbers().scatter_reduce(0, _places(), _numbers(), "prod")
     ),
 }
-"""Where the order in which a device adds is open."""
+"""Alerts where the order of a device's additions is unspecified."""
 
 NEVER = {
     "ctc_loss, which the CPU computes": _backward(
@@ -240,7 +240,7 @@ NEVER = {
 EVERY = {**ALWAYS, **ON_ACCELERATORS, **NEVER}
 
 NOT_HERE = {"bmm", "resize_"}
-"""Those of sparse and of quantized tensors, which dl does not have."""
+"""Operators on sparse and quantized tensors, which dl does not support."""
 
 
 def alerts(name: str, vendor: str) -> bool:
@@ -252,7 +252,7 @@ def alerts(name: str, vendor: str) -> bool:
 def test_alerts_are_those_of_torchs_documentation(name: str) -> None:
     vendor = str(torch.dl.get_device_properties(0).vendor)
     call = EVERY[name]()
-    # Where an index repeats, any of the values may be left otherwise.
+    # Without the setting, any of the values may win where an index repeats.
     with deterministic(warn_only=True):
         expected = call()
     with deterministic():
@@ -269,7 +269,7 @@ def test_alerts_are_those_of_torchs_documentation(name: str) -> None:
 
 
 def test_every_operator_of_the_documentation_is_tried() -> None:
-    """A list without one of them would pass."""
+    """A list that misses an operator would pass."""
     text = torch.use_deterministic_algorithms.__doc__ or ""
     listed = re.findall(r"^ *\* :(?:class|func):`torch\.(?:\w+\.)*(\w+)`", text, re.MULTILINE)
     assert len(listed) > 40
@@ -285,7 +285,7 @@ def _letters(name: str) -> str:
 @pytest.mark.vendor("async")
 @pytest.mark.parametrize("dims", [1, 2, 3])
 def test_open_sums_are_the_cpus_where_they_have_to_be_fixed(dims: int) -> None:
-    """The asynchronous vendor counts as an accelerator: nothing says in which order it adds."""
+    """The asynchronous vendor counts as an accelerator, whose order of additions is unspecified."""
     call = _backward(_pad("replicate", dims), 1, 1, *[4] * dims)()
     torch.dl.reset_fallback_stats()
     call()

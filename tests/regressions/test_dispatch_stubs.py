@@ -1,4 +1,4 @@
-"""Torch's kernels for all devices call dispatch stubs, and a private device starts with none.
+"""Torch's device-generic kernels call dispatch stubs, which a private device has to register.
 
 The stubs that dl tensors can reach are registered, or dl has a kernel of its own for the operator.
 """
@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-# Torch warns where invariants are not checked.
+# Torch warns if invariants are not checked.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 INDICES = [[0, 0, 1], [0, 2, 1]]
@@ -74,7 +74,7 @@ REACHED = (
     *("aten::kthvalue.values", "aten::ldexp.Tensor", "aten::ldexp.out", "aten::ldexp_"),
     *("aten::mode.values", "aten::median.dim_values", "aten::nanmedian.dim_values"),
 )
-"""Overloads with a kernel for all devices that calls a stub."""
+"""Overloads with a device-generic kernel that calls a stub."""
 
 
 @pytest.mark.parametrize("overload", REACHED)

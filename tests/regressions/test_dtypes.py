@@ -1,4 +1,4 @@
-"""Dtypes that few operators have: what the CPU computes in them, dl does."""
+"""Rare dtypes: operators that support them on the CPU do so on dl."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-# Torch says of complex32 that it is experimental.
+# Torch warns that complex32 is experimental.
 pytestmark = pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
 
 
@@ -39,13 +39,13 @@ def test_index_add_in_complex32() -> None:
 
 @contextmanager
 def no_fallback() -> Iterator[None]:
-    """Nothing of it may run on the CPU."""
+    """Forbid the fallback to the CPU."""
     with torch.dl.fallback("error"):
         yield
 
 
 def outcome(call: Callable[[str], torch.Tensor], device: str) -> Any:
-    """The elements of a result as bytes, with what else is to be equal; or the error's message."""
+    """Return the elements of a result as bytes, with its metadata, or the error's message."""
     try:
         result = call(device).cpu().contiguous()
     except (RuntimeError, TypeError) as error:

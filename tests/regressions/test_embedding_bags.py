@@ -1,4 +1,4 @@
-"""Embedding bags at the ends of their offsets: no bags, empty ones, indices behind the last bag."""
+"""Embedding bags with unusual offsets: no bags, empty ones, indices after the last bag."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_bags_without_indices_are_zeros(mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_last_offset_ends_the_last_bag(mode: str, weighted: bool, sparse: bool) -> None:
-    """Indices behind it are in no bag, and get no gradient; as if they were not there."""
+    """Indices after it belong to no bag, get no gradient, and have no effect."""
     if (weighted and mode != "sum") or (sparse and mode == "max"):
         pytest.skip("torch has no such bags")
     found = []

@@ -1,4 +1,6 @@
-"""Operators whose tensor of indices, offsets or labels has no elements, where its ends are read."""
+"""Operators with an empty tensor of indices, offsets or labels, whose first or last element is
+read.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import torch
 from torch.nn import functional
 
 Place = Callable[[torch.Tensor], torch.Tensor]
-"""Puts an argument on a device."""
+"""Moves an argument to a device."""
 
 NONE = torch.empty(0, dtype=torch.int64)
 ROWS = torch.arange(12.0).view(4, 3)
@@ -72,7 +74,7 @@ def test_no_indices_give_what_they_give_on_the_cpu(name: str) -> None:
 def test_margins_of_no_samples_are_the_mean_and_the_sum_of_nothing(
     loss: str, reduction: str
 ) -> None:
-    """Torch's CPU returns memory that nothing was written to."""
+    """Torch's CPU returns uninitialized memory."""
     scores = torch.zeros(0, 4, device="dl", requires_grad=True)
     targets = NONE.to("dl") if loss == "multi_margin_loss" else NONE.to("dl").view(0, 4)
     result = getattr(functional, loss)(scores, targets, reduction=reduction)

@@ -1,4 +1,4 @@
-"""Factory functions read their bounds in the dtype of the result, as torch's CPU does.
+"""Factory functions convert their bounds to the dtype of the result, like torch's CPU.
 
 Torch converts some bounds before it counts the elements, and others afterwards.
 """
@@ -59,7 +59,7 @@ def outcome(call: Call, device: str) -> Any:
 
 
 def problem(call: Call) -> str | None:
-    """Describe how dl differs from the CPU. A dtype that the CPU lacks, a vendor may have."""
+    """Describe how dl differs from the CPU. A vendor may support a dtype that the CPU lacks."""
     want, got = outcome(call, "cpu"), outcome(call, "dl")
     if want is None:
         return None
@@ -93,7 +93,7 @@ def spaces(name: str, dtype: torch.dtype | None) -> Iterator[tuple[str, Call]]:
     function, bounds = getattr(torch, name), FAR if name == "linspace" else SMALL
     bases: tuple[Any, ...] = ((),)
     if name == "logspace":
-        # Other bases give elements that are not finite, whose conversion to integers is undefined.
+        # Other bases give infinite or NaN elements, whose conversion to integers is undefined.
         bases = ((10.0,), (2.5,)) if dtype in INTEGERS else ((10.0,), (2.5,), (0.0,), (-2.0,))
     for start, end, count, base in product(bounds, bounds, COUNTS, bases):
         yield (
@@ -115,7 +115,7 @@ def fills(_: str, dtype: torch.dtype | None) -> Iterator[tuple[str, Call]]:
 
 
 def integers(_: str, dtype: torch.dtype | None) -> Iterator[tuple[str, Call]]:
-    """Ranges of one integer, and wrong ones."""
+    """Yield integer ranges of a single element, and invalid ones."""
     lows = (0, -1, 127, 128, 255, 256, 300, -129, 2**24, 2**31 - 1, 2**31, -(2**63))
     for low, span in product(lows, (1, 0, -3)):
         yield (

@@ -1,4 +1,4 @@
-"""One plugin that fails, in whatever way, is one warning that names it, and the others go on."""
+"""A failing plugin, whatever the failure, causes one warning that names it, and the others work."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ FAILURES = {
         "KeyError",
     ),
 }
-"""A module's source and what the warning says, by the name of the plugin."""
+"""A module's source and the expected warning, by the name of the plugin."""
 
 
 def install(folder: Path, name: str, source: str, entry_points: str = "") -> None:
@@ -112,7 +112,7 @@ def install(folder: Path, name: str, source: str, entry_points: str = "") -> Non
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Variables of a process that has all of these plugins, beside those that are installed."""
+    """Environment of a process with all these plugins in addition to the installed ones."""
     folder = tmp_path_factory.mktemp("failing")
     for name, (source, _) in FAILURES.items():
         install(folder, name, source)
@@ -146,7 +146,7 @@ def test_import_torch_has_one_warning_for_each_and_a_device(failing: dict[str, s
         assert len(mine) == 1 and said in mine[0], (name, mine)
         assert "pip install" in mine[0] or "DL_DISABLE" in mine[0], mine
         assert mine[0].isprintable() and len(mine[0]) < 2000
-    # The plugin name `missing` is claimed twice: the one that lost is told beside the winner.
+    # The plugin name `missing` is claimed twice: the loser is reported with the winner.
     assert len(warnings) == len(FAILURES) + 4
     for name, said in OTHERS.items():
         assert any(said in text for text in warnings), name
@@ -215,6 +215,6 @@ assert torch.ones(2, device="dl:63").sum().item() == 2
     assert "stub has 1000 devices, of which only the first 63 are visible" in warning
     doctor = "import sys; from dl_core.cli import main; print(main(['doctor']))"
     said = output(doctor, **variables)
-    # The others are the slots that the stub does not have.
+    # The others are the slots that the stub lacks.
     assert said.endswith("\n1") and "Problems: 3\n" in said and "- stub has 1000 devices" in said
     assert "dl:63" in said

@@ -1,6 +1,6 @@
 """Readers of files that users name: a FIFO, a device or an endless file is an error that names it.
 
-Each reader is called in this process: one that waits for a FIFO, or reads a device, hangs the test.
+Each reader is called in this process: if it waits for a FIFO, or reads a device, the test hangs.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def layers(path: Path) -> None:
 
 
 def in_folder(name: str, read: Callable[[Path], object]) -> Callable[[Path], object]:
-    """A reader of one file of a folder."""
+    """Return a reader of one file in a folder."""
 
     def reader(path: Path) -> object:
         folder = path.with_name("folder")
@@ -109,7 +109,7 @@ def test_commands_say_so_in_a_sentence(
 
 
 UNBOUNDED = set(READERS) - {
-    # Mapped, or bounded by the free memory: they may have any size.
+    # Mapped, or bounded by the free memory: these files may have any size.
     *("graph", "inputs", "library", "library's machine", "captured cases"),
     *("database of trials", "tuned choices"),
 }
@@ -142,7 +142,7 @@ def test_a_payload_that_is_a_device_is_refused(tmp_path: Path) -> None:
 
 
 def calls(tree: ast.AST) -> list[tuple[int, str]]:
-    """Lines of calls that write to the standard streams, or read a file as a whole."""
+    """Return the lines of calls that write to the standard streams, or read a whole file."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -150,12 +150,12 @@ def calls(tree: ast.AST) -> list[tuple[int, str]]:
     return found
 
 
-# Json, escaped by ``json.dumps``; or lines that ``printable`` has been applied to.
+# JSON, escaped by ``json.dumps``; or lines to which ``printable`` has been applied.
 WRITES_ITSELF = {
     *("dl_core/cli.py", "dl_core/commands_run.py", "dl_core/commands_builtin.py"),
     *("dl_optools/isolation/options.py", "dl_optools/commands/tool.py"),
     *("dl_optools/commands/timing.py", "dl_autotune/operators/worker.py"),
-    # A script of its own, without this package.
+    # A standalone script, without this package.
     "dl_optools/replay/script_template.py",
 }
 

@@ -1,6 +1,6 @@
-"""Sizes that no memory and no number holds are refused at once, wherever a caller gives them.
+"""Sizes beyond memory or the range of integers are rejected at once, for every parameter.
 
-They run in another process: what they guard against killed it, or never ended.
+They run in another process: the errors that they guard against crashed it, or made it hang.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ for line in sys.stdin:
 """
 
 REFUSED = {
-    # Storage: a negative number of bytes became a huge one, or was kept.
+    # Storage: a negative number of bytes wrapped to a huge one, or was stored.
     "ones(5).untyped_storage().resize_(-6)": "-6",
     "torch.UntypedStorage(-5, device=device)": "-5",
-    # Products that overflow to 0 were divided by.
+    # Products that overflowed to 0 were used as divisors.
     "F.pixel_shuffle(ones(1, 4, 2, 2), 2**32)": "upscale factor is too large",
     "F.pixel_shuffle(ones(1, 4, 2, 2), 2**40)": "upscale factor is too large",
     "F.pixel_shuffle(ones(1, 4, 2, 2), 3037000500)": "upscale factor is too large",
@@ -40,7 +40,7 @@ REFUSED = {
     "F.unfold(ones(1, 1, 5, 5), 2**33, padding=2**32)": "overflow",
     "F.unfold(ones(1, 1, 5, 5), 2**33)": "overflow",
     "F.fold(ones(1, 4, 16), 5, 2, padding=2**33)": "overflow",
-    # Tables and comparisons as long as a result which cannot be made.
+    # Tables and comparisons as long as a result that is too large.
     "F.interpolate(ones(1, 1, 5, 5), size=2**33)": "overflow",
     "F.interpolate(ones(1, 1, 5, 5), size=2**40)": "overflow",
     "F.interpolate(ones(1, 1, 5), size=2**40)": "out of memory",
@@ -67,7 +67,7 @@ REFUSED = {
     "F.max_pool2d(ones(1, 1, 5, 5), 2**17 + 1, dilation=2**16, stride=1)": "is larger than",
     "F.max_pool3d(ones(1, 1, 5, 5, 5), 2**40)": "without overflow",
     "torch.arange(0, -(2**63), -1, device=device)": "overflow",
-    # Sizes that came round to small ones: results were written beyond their memory.
+    # Sizes that wrapped to small ones: results were written out of bounds.
     "F.conv_transpose2d(ones(1, 1, 3, 3), ones(1, 1, 3, 3), stride=2**63 - 1)": "overflowed",
     "F.conv_transpose3d(ones(1, 1, 3, 3, 3), ones(1, 1, 3, 1, 1), dilation=2**63-1)": "overflowed",
     "F.conv_transpose1d(ones(1, 1, 4), ones(1, 1, 4), padding=2**63 - 1)": "overflowed",
@@ -81,7 +81,7 @@ MADE = {
     "F.pixel_shuffle(ones(1, 4, 1, 1), 2)": "torch.Size([1, 1, 2, 2])",
     "F.interpolate(ones(0, 1, 5), size=2**40)": f"torch.Size([0, 1, {2**40}])",
     "F.interpolate(ones(0, 1, 5), size=2**40, mode='linear')": f"torch.Size([0, 1, {2**40}])",
-    # A step of the caller's own that leads beyond every number: the last cell.
+    # A user-defined scale that overflows every integer: the last cell.
     "torch.ops.aten.upsample_nearest1d("
     "torch.arange(3.0, device=device).view(1, 1, 3), [2], 1e-300).tolist()": "[[[0.0, 2.0]]]",
     "torch.ops.aten._upsample_bilinear2d_aa("
@@ -93,8 +93,8 @@ pytestmark = pytest.mark.vendor("cpu")
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, str]:
-    """What became of each, as far as the process lived."""
+def outcomes() -> dict[str, str]:
+    """Return the outcome of each call, up to a crash of the process."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM],
@@ -111,12 +111,12 @@ def told() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("expression", REFUSED)
-def test_it_is_refused(expression: str, told: dict[str, str]) -> None:
-    text = told.get(expression, "the process did not get there, or no further")
+def test_it_is_refused(expression: str, outcomes: dict[str, str]) -> None:
+    text = outcomes.get(expression, "the process did not get there, or no further")
     assert text.startswith("refused:") and REFUSED[expression] in text, text
 
 
 @pytest.mark.parametrize("expression", MADE)
-def test_it_is_made_where_it_can_be(expression: str, told: dict[str, str]) -> None:
-    text = told.get(expression, "the process did not get there, or no further")
+def test_it_is_made_where_it_can_be(expression: str, outcomes: dict[str, str]) -> None:
+    text = outcomes.get(expression, "the process did not get there, or no further")
     assert text == f"made: {MADE[expression]}"

@@ -1,4 +1,4 @@
-"""Indices out of range raise what torch's CPU raises, whichever operator they reach."""
+"""Indices out of range raise the same errors as on torch's CPU, in every operator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 Call = Callable[[torch.Tensor, torch.Tensor], Any]
-"""Takes four numbers, and indices of which one is out of range."""
+"""A function of four numbers, and indices of which one is out of range."""
 
 
 def table(x: torch.Tensor) -> torch.Tensor:
@@ -30,7 +30,7 @@ def _unpool(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
 
 
 OF_TORCH = ("ignore:index_reduce", "ignore:The reduce argument of torch.scatter")
-"""What torch says of these calls once in a process, so in whichever test comes first."""
+"""Warnings that torch emits once per process, in whichever test comes first."""
 
 CALLS: dict[str, Call] = {
     "x[i]": lambda x, i: x[i],
@@ -88,7 +88,8 @@ def test_index_out_of_range_raises_as_on_the_cpu(name: str, index: int) -> None:
 
     def call_and_wait() -> None:
         CALLS[name](on_dl, there)
-        # What an asynchronous device finds is raised by who waits for it, always as an IndexError.
+        # Errors found by an asynchronous device are raised on synchronization, always as an
+        # IndexError.
         torch.dl.synchronize()
 
     with pytest.raises((cpu.type, IndexError)) as got:
@@ -113,7 +114,7 @@ def test_last_index_is_in_range(name: str) -> None:
 @pytest.mark.vendor("cpu")
 @pytest.mark.parametrize("index", [-3, 2**40])
 def test_a_gradients_index_is_refused_by_the_vendor(index: int) -> None:
-    """Torch's CPU kernel, which words other refusals, would write to memory that is not its own."""
+    """Torch's CPU kernel, whose messages other errors have, would write out of bounds."""
     x = torch.ones(1, 1, 4, 4, device="dl")
     places = torch.full((1, 1, 2, 2), index, device="dl")
     with pytest.raises(RuntimeError, match="out of range"):

@@ -1,4 +1,4 @@
-"""Products of integers with a summand or a vector: of what the device multiplies and adds."""
+"""Products of integers with an addend or a vector, computed by the device's products and sums."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CALLS: dict[str, Callable[[Operands], torch.Tensor]] = {
 
 
 def operands(device: str, dtype: torch.dtype) -> Operands:
-    """Of shapes 2x3, 3x4 and 2x4."""
+    """Return matrices of shapes 2x3, 3x4 and 2x4."""
     first = torch.arange(6, dtype=dtype).view(2, 3)
     second = torch.arange(12, dtype=dtype).view(3, 4)
     summand = torch.arange(8, dtype=dtype).view(2, 4)

@@ -1,4 +1,4 @@
-"""Layouts that dl devices lack are refused in words that name the way out."""
+"""Layouts that dl does not support are rejected with a remedy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-# Torch warns of the state of its own nested and quantized tensors.
+# Torch warns that nested and quantized tensors are prototypes.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 

@@ -1,4 +1,4 @@
-"""Copy-on-write: lazy copies share memory until one of them is written, whoever writes."""
+"""Copy-on-write: lazy copies share memory until either is written, by any operator."""
 
 from __future__ import annotations
 
@@ -137,19 +137,19 @@ def test_gradients_flow_through_a_copy() -> None:
 
 
 def test_memory_is_counted_once_and_given_back() -> None:
-    def asked_for() -> int:
+    def requested_bytes() -> int:
         bytes_asked: int = torch.dl.memory_stats()["requested_bytes.all.current"]
         return bytes_asked
 
     gc.collect()
-    before = asked_for()
+    before = requested_bytes()
     x = torch.ones(1 << 20, device="dl")
     copies = [torch._lazy_clone(x) for _ in range(3)]
-    assert asked_for() - before == x.nbytes
+    assert requested_bytes() - before == x.nbytes
     copies[0].zero_()
-    assert asked_for() - before == 2 * x.nbytes
+    assert requested_bytes() - before == 2 * x.nbytes
     del x, copies
-    assert asked_for() == before
+    assert requested_bytes() == before
 
 
 def test_a_stream_that_uses_a_copy_is_remembered() -> None:
@@ -161,7 +161,7 @@ def test_a_stream_that_uses_a_copy_is_remembered() -> None:
 
 
 def test_memory_taken_over_from_the_cpu_is_shared_too() -> None:
-    """The result of a fallback is the CPU's memory where the vendor takes any."""
+    """The result of a fallback uses the CPU's memory if the vendor supports that."""
     x = torch.linalg.eigvals(torch.diag(torch.tensor([1.0, 2.0], device="dl")))
     y = torch._lazy_clone(x)
     y.zero_()

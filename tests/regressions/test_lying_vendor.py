@@ -1,4 +1,4 @@
-"""What a library returns is checked before torch uses it: whatever it lies about is an error."""
+"""Results of a library are checked before torch uses them: every invalid answer is an error."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ said = {}
 
 
 def _lies() -> ModuleType:
-    """The list beside the fixture, which is that of the other host's tests too."""
+    """Load the list of invalid answers, which the other host's tests also use."""
     spec = importlib.util.spec_from_file_location("lies", PROTO / "lies.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -57,7 +57,7 @@ def liar(tmp_path_factory: pytest.TempPathFactory) -> StubVendor:
 
 
 def ask(liar: StubVendor, code: str, lies: Any) -> dict[str, list[str]]:
-    """What a process says of each lie."""
+    """Return what a process reports for each invalid answer."""
     whole = f"{PREPARE}\nlies = {list(lies)!r}\n{code}\nprint(json.dumps(said))"
     found: dict[str, list[str]] = json.loads(output(whole, **liar.variables()).splitlines()[-1])
     assert list(found) == list(lies)

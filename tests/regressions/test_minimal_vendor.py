@@ -1,4 +1,4 @@
-"""The vendor that docs/vendor.md of dl-diopi-proto shows: built, installed, run on both hosts."""
+"""The vendor in docs/vendor.md of dl-diopi-proto: built, installed, run on both hosts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "vendor-minimal"
 PAGE = ROOT / "packages" / "diopi-proto" / "docs" / "vendor.md"
 HEADER = ROOT / "packages" / "diopi-proto" / "include" / "dl" / "vendor.h"
 
-# They have a vendor of their own: once is enough.
+# The tests have a vendor of their own: once is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 
@@ -30,7 +30,7 @@ def pip(*arguments: str | Path) -> None:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vendor-minimal")
-    # Building leaves files beside the sources.
+    # Building leaves files next to the sources.
     source = shutil.copytree(EXAMPLE, folder / "source")
     pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, source)
     (built,) = folder.glob("*.whl")
@@ -39,15 +39,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path) -> dict[str, str]:
-    """Variables of a process in which the wheel is installed."""
+    """Environment of a process in which the wheel is installed."""
     target = wheel.parent / "target"
     pip("install", "--no-deps", "--no-index", "--target", target, wheel)
     cache = str(wheel.parent / "cache")
     return {"PYTHONPATH": path_with(target), "DL_VENDORS": "minimal", "XDG_CACHE_HOME": cache}
 
 
-def shown(language: str) -> list[str]:
-    """The code blocks of the page in a language."""
+def code_blocks(language: str) -> list[str]:
+    """Return the code blocks of the page in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
@@ -58,17 +58,19 @@ def test_the_page_shows_the_files_as_they_are() -> None:
         ("python", "setup.py"),
         ("toml", "pyproject.toml"),
     ):
-        assert (EXAMPLE / name).read_text() in shown(language), f"{name} is shown otherwise"
+        assert (EXAMPLE / name).read_text() in code_blocks(language), (
+            f"the tutorial has another {name}"
+        )
 
 
 def slots() -> list[str]:
-    """The function pointers of dl_vendor_table_t, in order."""
+    """Return the function pointers of dl_vendor_table_t, in order."""
     body = HEADER.read_text().partition("typedef struct dl_vendor_table {")[2].partition("}")[0]
     return re.findall(r"\(\*(\w+)\)\(", body)
 
 
 def rows() -> dict[str, tuple[str, str]]:
-    """What the page says of each slot: for asynchronous and for synchronous vendors."""
+    """Return the page's requirements of each slot: for asynchronous and for synchronous vendors."""
     table = PAGE.read_text().partition("### Slots")[2].partition("### Operators")[0]
     found = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|", table, re.MULTILINE)
     return {name: (one.strip(), two.strip()) for name, one, two in found}
@@ -80,7 +82,7 @@ def test_the_page_has_a_row_for_every_slot() -> None:
 
 
 def test_the_example_fills_what_is_required_and_its_operators() -> None:
-    """So that the hosts prove that they do without the rest."""
+    """The example lacks optional slots, so that the hosts are tested without them."""
     source = (EXAMPLE / "csrc" / "vendor.c").read_text()
     filled = set(re.findall(r"^    \.(\w+) = ", source, re.MULTILINE)) & set(slots())
     required = {name for name, (_, synchronous) in rows().items() if synchronous == "required"}
@@ -97,12 +99,12 @@ def test_the_wheel_serves_every_python(wheel: Path) -> None:
 
 def test_the_pages_own_examples_run(installed: dict[str, str]) -> None:
     with_torch, without = (
-        x for x in shown("python") if x.startswith(("import torch", "from importlib"))
+        x for x in code_blocks("python") if x.startswith(("import torch", "from importlib"))
     )
     said = output(with_torch, **installed)
     # linspace is not among its operators.
     assert said.startswith("minimal tensor(") and "'native': 2, 'fallback': 1" in said
-    # Without torch: it cannot even be imported.
+    # Without torch: importing it fails.
     blocked = "import sys; sys.modules['torch'] = None\n"
     assert output(blocked + without, **installed) == "minimal [[0. 2.]]"
 

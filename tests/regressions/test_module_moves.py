@@ -1,4 +1,4 @@
-"""Modules and parameters that move to dl stay what they are: the objects, their kind and marks."""
+"""Modules and parameters keep their identity, type and attributes when they are moved to dl."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LAZY = {
 
 @pytest.fixture(autouse=True)
 def _no_swapping() -> Iterator[None]:
-    """Torch's other way to keep parameters; it is the user's to switch on."""
+    """Disable torch's alternative way to preserve parameters, which is opt-in."""
     yield
     assert not torch.__future__.get_swap_module_params_on_conversion()
 
 
-# Torch warns of each lazy module.
+# Torch warns for each lazy module.
 @pytest.mark.filterwarnings("ignore:Lazy modules are a new feature")
 @pytest.mark.parametrize("name", LAZY)
 def test_a_lazy_module_moves_before_it_knows_its_shape(name: str) -> None:
@@ -42,7 +42,7 @@ def test_a_lazy_module_moves_before_it_knows_its_shape(name: str) -> None:
 
 
 class Marked(nn.Parameter):
-    """A parameter of a kind of its own."""
+    """A parameter subclass."""
 
 
 def test_subclasses_attributes_and_flags_survive() -> None:
@@ -77,7 +77,7 @@ def test_a_buffer_is_what_torch_makes_of_it_elsewhere() -> None:
 
 
 class Scaled(torch.Tensor):
-    """A subclass that is more than a mark: its operators give its kind."""
+    """A subclass that is more than a marker: its operators return its type."""
 
 
 def test_a_parameter_of_a_tensor_subclass_stays_one() -> None:
@@ -128,7 +128,7 @@ def test_data_of_a_parameter_changes_sides() -> None:
 
 
 def test_shards_are_gathered_and_freed_through_data() -> None:
-    """As sharded data parallel training does: the parameter is its shard between the layers."""
+    """As in sharded data parallel training: the parameter is a shard between uses of the layers."""
     whole = torch.randn(6, 2)
     parameter = nn.Parameter(whole.to("dl"))
     shard = whole[:3].flatten().to("dl")

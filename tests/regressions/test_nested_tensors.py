@@ -1,4 +1,4 @@
-"""Nested tensors compute as the CPU's do: strided ones by torch's kernels, jagged ones by dl's."""
+"""Nested tensors compute as on the CPU: strided ones by torch's kernels, jagged ones by dl's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-# Torch warns of the state of its nested tensors.
+# Torch warns that nested tensors are a prototype.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 LENGTHS = (3, 5, 1)

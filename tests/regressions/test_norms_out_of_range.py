@@ -1,7 +1,7 @@
-"""Norms and deviations of elements whose squares leave the range of their type are right.
+"""Norms and standard deviations of elements whose squares overflow or underflow are right.
 
 The reference is float64, in which the squares of floats are exact enough; for float64 itself it is
-the same call on elements that were scaled by a power of two, which changes no digit of a result.
+the same call on elements scaled by a power of two, which is exact.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ pytestmark = pytest.mark.vendor("cpu")
 
 SCALES = (1e-42, 1e-30, 1e-23, 1e-20, 1e18, 1e20, 1e25, 1e30)
 LEAST = 1e-300
-"""Positive, as torch wants it, and 0 among floats."""
+"""Positive, as torch requires, and 0 as a float."""
 Call = Callable[[torch.Tensor], torch.Tensor]
 
-# Results that grow with the elements.
+# Results that scale with the elements.
 NORMS: dict[str, Call] = {
     "vector_norm of rows": lambda x: torch.linalg.vector_norm(x, dim=1),
     "vector_norm of columns": lambda x: torch.linalg.vector_norm(x, dim=0),
@@ -76,7 +76,7 @@ def test_norms_are_those_in_double(scale: float) -> None:
     x = elements(scale)
     for name, call in NORMS.items():
         ours, theirs = call(x.to("dl")).cpu(), call(x.double())
-        # Denormal numbers have fewer digits, and nothing that is smaller is kept.
+        # Subnormal numbers have fewer digits, and smaller ones underflow.
         torch.testing.assert_close(
             ours.double(),
             theirs.float().double(),
@@ -105,7 +105,7 @@ def test_norms_of_doubles_are_those_of_scaled_ones(scale: float) -> None:
     x = elements(1.0, torch.float64)
     for name, call in NORMS.items():
         if "std" in name:
-            continue  # the contract keeps moments in double
+            continue  # the contract accumulates moments in double
         torch.testing.assert_close(
             call((x * scale).to("dl")).cpu() / scale,
             call(x),

@@ -1,4 +1,4 @@
-"""Complex numbers of Python beside tensors: computed on the device, not on the CPU."""
+"""Complex Python scalars with tensors: computed on the device, not on the CPU."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CALLS: dict[str, Callable[[torch.Tensor, complex], torch.Tensor]] = {
     "fill_": lambda x, number: x.fill_(number),
     "fill_ of a part": lambda x, number: x[::2].fill_(number),
     "full": lambda x, number: torch.full((2,), number, device=x.device, dtype=x.dtype),
-    "beside floats": lambda x, number: x.real * number,
+    "with floats": lambda x, number: x.real * number,
     "out": lambda x, number: torch.mul(x, number, out=torch.empty_like(x)),
     "eq out": lambda x, number: torch.eq(
         x, number, out=torch.empty(4, dtype=torch.bool, device=x.device)

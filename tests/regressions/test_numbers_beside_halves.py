@@ -1,4 +1,6 @@
-"""Numbers beside half types: torch's CPU rounds some to the dtype before it computes, dl too."""
+"""Scalars with half precision: torch's CPU rounds some to the dtype before it computes, and so does
+dl.
+"""
 
 from __future__ import annotations
 

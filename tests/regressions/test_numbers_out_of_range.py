@@ -1,4 +1,6 @@
-"""A number that does not fit is an error of the host's own kind that says so, wherever it goes."""
+"""Python numbers that do not fit raise an error of the host's own type that says so, for every
+parameter.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ VALUES = [*TOO_BIG, *NO_INTEGER, np.int64(1 << 62), np.uint64(2**64 - 1)]
 ACTIONS: dict[str, Callable[[Vendor, Any], object]] = {
     "size": lambda v, x: v.empty((x,)),
     "second size": lambda v, x: v.empty((2, x)),
-    "size beside 0": lambda v, x: v.empty((0, x)),
+    "size next to 0": lambda v, x: v.empty((0, x)),
     "size on the host": lambda v, x: v.empty((x,), device=None),
     "stride": lambda v, x: v.empty((2,), strides=(x,)),
     "stride of one": lambda v, x: v.empty((1,), strides=(x,)),
@@ -64,7 +66,7 @@ def test_whatever_does_not_fit_is_told(
         except DiopiError as error:
             told.append(str(error))
     assert all("[" in text and len(text) < 600 for text in told)
-    # Some fit in one place or another: None is host memory, 2**62 a seed, 2.5 a scalar.
+    # Some are valid for some parameters: None is host memory, 2**62 a seed, 2.5 a scalar.
     assert len(told) >= 5
 
 

@@ -1,4 +1,6 @@
-"""Out of memory in the words that programs look for which then try again with less."""
+"""Out-of-memory errors have the wording that programs search for before they retry with less
+memory.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ except RuntimeError as error:
 
 
 @pytest.fixture(scope="module")
-def said() -> str:
-    """What a device with 64 MiB says to one that wants 90."""
+def message() -> str:
+    """Return the message of a device with 64 MiB for a request of 90."""
     done = subprocess.run(
         [sys.executable, "-c", CODE],
         env={**os.environ, **LIMITED},
@@ -40,17 +42,17 @@ def said() -> str:
     return done.stdout
 
 
-def test_it_has_the_form_of_other_devices(said: str) -> None:
+def test_it_has_the_form_of_other_devices(message: str) -> None:
     form = (
         r"DL out of memory\. Tried to allocate 50\.00 MiB\. Device dl:0 \(.*async.*\) has a total "
         r"capacity of 64\.00 MiB of which (\d+\.\d\d MiB|\d+ bytes) is free\. 40\.00 MiB is "
         r"allocated by tensors, 40\.00 MiB is reserved by dl\. .*smaller batch.*empty_cache"
     )
-    assert re.match(form, said), said
+    assert re.match(form, message), message
 
 
 LOOKED_FOR = {
-    # Beside RuntimeError and a single argument, which the fixture asserts.
+    # In addition to RuntimeError with a single argument, which the fixture asserts.
     "accelerate, find_executable_batch_size": (" out of memory.",),
     "accelerate before 1.0": ("CUDA out of memory.",),
     "Lightning, is_oom_error": ("CUDA", "out of memory"),
@@ -59,5 +61,5 @@ LOOKED_FOR = {
 
 
 @pytest.mark.parametrize("program", LOOKED_FOR)
-def test_it_has_the_words_that_programs_look_for(program: str, said: str) -> None:
-    assert all(words in said for words in LOOKED_FOR[program])
+def test_it_has_the_words_that_programs_look_for(program: str, message: str) -> None:
+    assert all(words in message for words in LOOKED_FOR[program])

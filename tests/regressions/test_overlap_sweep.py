@@ -1,7 +1,7 @@
 """Every operator that writes to an argument, with that argument's memory shared in every way.
 
-Where torch's CPU refuses, dl does; where it computes, dl's result is that of the call whose tensors
-lie apart. The list of exceptions is strict, and each has its cause.
+dl rejects what torch's CPU rejects; otherwise dl's result equals that of the call with separate
+tensors. The list of exceptions is strict, and each has its cause.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from opinfo.recording import recordings
 
 from .overlap import Outcome, Shared, apart, calls, equal, outcome, ways_of_sharing
 
-# Many operators of torch warn of others that are to replace them.
+# Many operators of torch emit deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 REFUSAL = "unsupported operation"
 
 NO_CALL = ("set_", "resize_", "_resize_", "as_strided_", "rename_")
-"""They change which memory a tensor has, not what is in it."""
+"""Operators that change a tensor's memory, not its contents."""
 
 OPEN_VALUES = ("empty", "new_empty", "_ctc_loss", "_to_sparse")
-"""What they write is not all set, or not in memory of a place each."""
+"""Operators whose results are partly uninitialized, or whose elements share memory."""
 
 UNSAFE = ("_convert_indices_from_", "_fused_adagrad_.tensor_lr")
-"""Torch's CPU takes what it has just written for its input, and so writes beside its memory."""
+"""Operators in which torch's CPU reads back what it has just written, and so writes out of bounds.
+"""
 
 AT_ONCE = ("_fused_",)
-"""They work on several tensors of a list at once: what one leaves for another is open."""
+"""Operators that process several tensors of a list at once: the effect on each other is
+unspecified."""
 
 REPEATS_TOLERATED = (
     "fill_",
@@ -40,11 +42,12 @@ REPEATS_TOLERATED = (
     "index_put_",
     "_index_put_impl_",
 )
-"""They write to expanded tensors as well; torch warns where the result may depend on the order."""
+"""Operators that write to expanded tensors as well; torch warns if the result may depend on the
+order."""
 
 
 def overloads() -> list[str]:
-    """All that write, by schema."""
+    """Return all overloads that write, by schema."""
     found = []
     for name in sorted(torch._C._dispatch_get_all_op_names()):
         overload = name.removeprefix("aten::")
@@ -52,7 +55,7 @@ def overloads() -> list[str]:
             continue
         try:
             schema = operator(overload)._schema
-        except AttributeError:  # those of TorchScript
+        except AttributeError:  # defined by TorchScript
             continue
         if any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments):
             found.append(overload)
@@ -79,28 +82,29 @@ def problem_of(overload: str, shared: Shared) -> str | None:
             return None
         tolerated = shared.read is None and packet_of(overload) in REPEATS_TOLERATED
         if has_kernel(overload) and not tolerated:
-            # Torch's CPU often computes all the same, and at times writes beside the memory.
-            return f"{_told(got)}, want a refusal"
+            # Torch's CPU often computes anyway, and sometimes writes out of bounds.
+            return f"{_describe(got)}, want a refusal"
     cpu = outcome(overload, shared.bound, "cpu")
     if cpu.error is not None and (_is_refusal(cpu) or got.error is not None):
         same = got.error is not None and isinstance(got.error, type(cpu.error))
-        return None if same else f"{_told(got)}, the CPU raises {cpu.error}"
+        return None if same else f"{_describe(got)}, the CPU raises {cpu.error}"
     if got.error is not None:
-        return f"{_told(got)}, the CPU computes"
+        return f"{_describe(got)}, the CPU computes"
     want = outcome(overload, apart(shared.bound), "dl")
     if want.error is not None and cpu.error is not None:
-        return None  # what shares memory is copied to where it lies as the kernel wants it
+        return None  # shared tensors are copied into the layout that the kernel needs
     assert want.error is None
     if shared.has_right_result and equal(got, want):
         return None
-    # What torch's own code makes of other operators, and what goes through a list one after the
-    # other, has the result that the CPU has.
+    # Operators that torch composes of others, or that process a list one by one, give the same
+    # result as on the CPU.
     as_cpu = shared.among_lists or not has_kernel(overload) or not shared.has_right_result
     return None if as_cpu and equal(got, cpu) else "the result is wrong"
 
 
 def has_kernel(overload: str) -> bool:
-    """Whether dl computes it; else torch does by other operators, whose calls are guarded."""
+    """Return True if dl computes it; otherwise torch composes it of other operators, whose calls
+    are checked."""
     name = f"aten::{overload}"
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     composed = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
@@ -111,7 +115,7 @@ def _is_refusal(got: Outcome) -> bool:
     return isinstance(got.error, RuntimeError) and REFUSAL in str(got.error)
 
 
-def _told(got: Outcome) -> str:
+def _describe(got: Outcome) -> str:
     if got.error is None:
         return "computes"
     return f"raises {type(got.error).__name__}: {str(got.error).splitlines()[0]}"
@@ -119,7 +123,7 @@ def _told(got: Outcome) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def _calls() -> Iterator[None]:
-    """What operators are called with takes a while to find out, before a test's time starts."""
+    """Record the calls before a test's timeout starts."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     recordings()

@@ -1,6 +1,6 @@
-"""Results in the memory of arguments: refused where torch refuses it, else right.
+"""Results in the memory of arguments: rejected if torch rejects them, otherwise right.
 
-What is found by trying every operator: test_overlap_sweep.py.
+Findings of a sweep over every operator: test_overlap_sweep.py.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Call = Callable[[torch.Tensor], Any]
 
 
 def numbers(count: int = 10, device: str = "dl") -> torch.Tensor:
-    """In no order, all different."""
+    """Return distinct numbers in no particular order."""
     return (torch.arange(count, device=device) * 7 % 11).float()
 
 
@@ -73,7 +73,7 @@ REPEATED: dict[str, Call] = {
     "sigmoid": lambda out: torch.sigmoid(torch.ones(4, device=out.device), out=out),
     "logcumsumexp": lambda out: torch.logcumsumexp(torch.ones(4, device=out.device), 0, out=out),
 }
-"""Calls that write to ``out``, whose four elements are one in memory."""
+"""Calls that write to ``out``, whose four elements share memory."""
 
 RIGHT: dict[str, tuple[Call, Call]] = {
     "sort": (
@@ -120,7 +120,7 @@ RIGHT: dict[str, tuple[Call, Call]] = {
     ),
     "itself": (lambda x: x.mul_(x), lambda x: x * x),
 }
-"""What writes into an argument, and what the result is."""
+"""Calls that write to an argument, and their results."""
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -151,7 +151,7 @@ def test_result_in_the_memory_of_an_argument_is_right(name: str) -> None:
 
 
 def test_outputs_that_share_memory_are_refused() -> None:
-    """Torch's CPU leaves half of each, without a word."""
+    """Torch's CPU silently leaves half of each."""
     memory = torch.zeros(12, dtype=torch.float64, device="dl")
     x = torch.ones(2, 2, dtype=torch.float64, device="dl")
     with pytest.raises(RuntimeError, match=r"outputs \w+ and \w+ of aten::linalg_qr.out share"):
@@ -216,7 +216,7 @@ def test_refusal_draws_no_random_numbers() -> None:
 
 @pytest.mark.vendor("cpu")
 def test_guarded_call_that_lies_apart_needs_no_copy() -> None:
-    """Neighbours in one buffer share no memory: nothing is allocated for them."""
+    """Adjacent parts of one buffer do not overlap: nothing is allocated for them."""
     buffer = torch.zeros(3, 64, device="dl")
     torch.cumsum(buffer[0], 0, out=buffer[1])
     before = torch.dl.memory_stats()["allocation.all.allocated"]
@@ -226,7 +226,7 @@ def test_guarded_call_that_lies_apart_needs_no_copy() -> None:
 
 
 VIEWS: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]] = {
-    "halves of rows": lambda x: (x[:, :3], x[:, 3:]),
+    "left and right of rows": lambda x: (x[:, :3], x[:, 3:]),
     "every second": lambda x: (x[:, ::2], x[:, 1::2]),
     "every second row": lambda x: (x[::2], x[1::2]),
     "quarters": lambda x: (x[:2, :3], x[2:, 3:]),
@@ -235,13 +235,13 @@ VIEWS: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]] = 
     "a column and a row": lambda x: (x[:4, 0], x[1, 1:5]),
     "three dimensions": lambda x: (x.view(4, 3, 2)[:, :, 0], x.view(4, 3, 2)[:, :, 1]),
 }
-"""Of 4x6 numbers: two views of one shape that interleave, and have no element in common."""
+"""Views of 4x6 numbers: pairs of one shape that interleave without common elements."""
 
 
 @pytest.mark.vendor("cpu")
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_that_interleave_are_apart(name: str) -> None:
-    """Nothing is allocated and nothing copied for them."""
+    """Nothing is allocated or copied for them."""
     x = numbers(24).view(4, 6)
     expected = x.cpu()
     read, written = VIEWS[name](expected)
@@ -271,7 +271,7 @@ def test_views_with_an_element_in_common_are_not_apart(
 
 
 def test_what_an_output_holds_is_not_copied() -> None:
-    """Where it shares memory with an input: the result takes its place."""
+    """If it shares memory with an input, the result replaces its contents."""
     x = numbers(24).view(4, 6)
     expected = x[:, :4].cpu().cumsum(1)
     with torch.autograd.profiler.profile() as profile:

@@ -1,7 +1,7 @@
-"""Operators with three tensors or more derive the result dtype from all operands together.
+"""Operators with three or more tensors derive the result dtype from all operands together.
 
-Two at a time, int64 and half promote to half, and that with double to double: the int64 values that
-half cannot represent are lost on the way.
+Pairwise, int64 and half promote to half, and that with double to double: int64 values that half
+cannot represent would be lost.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DTYPES = (
 )
 VALUES = ([3.0, 1.0, 7.0, 2.0], [1.0, 2.0, 5.0, 1.0], [2.0, 4.0, 1.0, 8.0])
 FORMS = ("vvv", "svv", "vsv", "vvs", "vss", "svs", "ssv", "vhv", "vvh")
-"""Forms of the operands: a vector, a scalar tensor, or a scalar tensor of the host."""
+"""Forms of the operands: a vector, a scalar tensor, or a scalar tensor on the host."""
 
 ELEMENTWISE: dict[str, Call] = {
     "clamp": torch.clamp,
@@ -74,7 +74,7 @@ def operands(forms: str, dtypes: tuple[torch.dtype, ...], device: str) -> Tensor
 
 
 def outcome(call: Callable[[], torch.Tensor]) -> Any:
-    """The result on the host, or the type of the error; None where there is no kernel."""
+    """Return the result on the host, or the type of the error; None if there is no kernel."""
     try:
         return call().cpu()
     except NotImplementedError:
@@ -84,7 +84,7 @@ def outcome(call: Callable[[], torch.Tensor]) -> Any:
 
 
 def problem(want: Any, got: Any) -> str | None:
-    """Describe how dl differs from the CPU. A dtype that the CPU lacks, a vendor may have."""
+    """Describe how dl differs from the CPU. A vendor may support a dtype that the CPU lacks."""
     if want is None:
         return None
     if isinstance(want, type) or isinstance(got, type) or got is None:

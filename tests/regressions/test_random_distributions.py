@@ -1,6 +1,6 @@
 """Every random operator follows its distribution in every dtype, natively and by the fallback.
 
-A right operator fails one of these with a probability below 10^-8; seeds are fixed.
+A right operator fails one of the tests with a probability below 10^-8; seeds are fixed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WIDE = (torch.uint16, torch.uint32, torch.uint64)
 
 COUNT = 120_000
 FEWER = 25_000
-"""Of what takes several rounds."""
+"""Number of samples for slow operators."""
 
 native_only = pytest.mark.parametrize(
     "path", [pytest.param("native", marks=pytest.mark.vendor("cpu"))], indirect=True
@@ -42,7 +42,7 @@ native_only = pytest.mark.parametrize(
     params=[pytest.param("native", marks=pytest.mark.vendor("cpu")), "fallback"], autouse=True
 )
 def path(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Operators of the contract, or torch's on the CPU; composed ones are made of either."""
+    """Run with the contract's operators, or with torch's on the CPU; composed ones use either."""
     if request.param == "native":
         with torch.dl.fallback("error"):
             yield request.param
@@ -78,12 +78,12 @@ def test_uniform_numbers_are_uniform(
     sample = empty(dtype).uniform_(low, high, generator=seeded(2)).cpu()
     values = sample.double().numpy()
     assert (values >= low).all()
-    # torch's own may round up to the end.
+    # torch's own operator may round up to the upper bound.
     assert (values <= high).all() if path == "fallback" else (values < high).all()
     check_neighbours("uniform_", values)
     law = Law(lambda x, g: x, lambda x: np.clip((x - low) / (high - low), 0, 1))
     upto, before = rounded(law, dtype)
-    # What would be rounded to the end stays below it.
+    # Numbers that would be rounded to the bound stay below it.
     last = float(torch.nextafter(torch.tensor(high), torch.tensor(low)).to(dtype))
     last = last if last < high else float(torch.nextafter(*torch.tensor([high, low], dtype=dtype)))
     result = compare_distribution(values, lambda x: np.where(x >= last, 1.0, upto(x)), before)
@@ -93,7 +93,7 @@ def test_uniform_numbers_are_uniform(
     scaled = (values - low) / (high - low)
     check_moments("uniform_", scaled, 0.5, 1 / 12, 1.8)
     for digits in (0, 10) if dtype == torch.float32 else (0, 10, 30):
-        # The leading digits, and those behind them.
+        # The leading digits, and the following ones.
         cells = np.floor(scaled * 2.0**digits * 64) % 64
         check_counts(f"digits from {digits}", np.bincount(cells.astype(int)), np.full(64, 1 / 64))
 
@@ -102,7 +102,7 @@ def test_uniform_numbers_are_uniform(
 def test_normal_numbers_have_tails(dtype: torch.dtype, path: str) -> None:
     sample = empty(dtype, 1 << 21).normal_(0, 1, generator=seeded(3)).abs_().cpu().double().numpy()
     for sigmas in (3.0, 4.0, 4.5):
-        # Where half types round, half a step more is outside.
+        # In half precision, rounding extends the edge by half a unit.
         edge = sigmas - float(torch.finfo(dtype).eps)
         chances = [
             math.erfc(edge / math.sqrt(2)),
@@ -123,7 +123,8 @@ def test_exponential_numbers_are_never_0_or_endless(
     assert (sample > 0).all() and sample.isfinite().all()
 
 
-# Of widths that 48 parts share, none of them a power of two, up to the bounds of the dtype.
+# Ranges whose widths are multiples of 48, not powers of two, up to the bounds of the
+# dtype.
 RANGES = [
     (torch.int8, -(1 << 7), (1 << 7) - 16),
     (torch.uint8, 16, 1 << 8),
@@ -236,14 +237,14 @@ def test_dropout_keeps_its_share(p: float, dtype: torch.dtype, path: str) -> Non
 
 
 def _cells(log_mass: Callable[[Array], Array], values: Array) -> tuple[Array, Array]:
-    """Counts and probabilities of whole numbers from 0 on, with those that are rare as one."""
+    """Return counts and probabilities of integers from 0 on, with rare ones combined."""
     chances = np.exp(log_mass(np.arange(500.0)))
     often = np.flatnonzero(chances * values.size >= 50)
     counts = np.bincount(values.astype(int), minlength=500)[often]
     chances = chances[often]
     rest = max(0.0, 1 - chances.sum())
     if rest * values.size < 50:
-        # Too few to be judged by themselves.
+        # Too few to be tested separately.
         most = np.argmax(chances)
         chances[most] += rest
         counts[most] += values.size - counts.sum()
@@ -269,7 +270,7 @@ def test_choices_follow_their_weights(replacement: bool, dtype: torch.dtype, pat
     rows = torch.tensor(weights, dtype=dtype, device="dl").expand(COUNT, 4)
     drawn = torch.multinomial(rows, 2, replacement, generator=seeded(12)).cpu().numpy()
     first = weights / 8
-    # Of the second choice given the first.
+    # Probabilities of the second choice given the first.
     second = np.tile(first, (4, 1))
     if not replacement:
         np.fill_diagonal(second, 0)

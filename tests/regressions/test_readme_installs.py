@@ -1,4 +1,4 @@
-"""What the READMEs tell to install brings all that they show."""
+"""The installation commands in READMEs install everything that their examples use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READMES = ("README.md", "packages/core/README.md")
 
 
 def projects() -> dict[str, dict[str, Any]]:
-    """The [project] tables of the packages, by the names of their wheels."""
+    """Return the [project] tables of the packages, by wheel name."""
     folders = ("packages/*", "packages/compat/*")
     paths = [x for folder in folders for x in sorted(ROOT.glob(f"{folder}/pyproject.toml"))]
     tables = [tomllib.loads(path.read_text())["project"] for path in paths]
@@ -27,14 +27,14 @@ def projects() -> dict[str, dict[str, Any]]:
 
 
 def requirement(text: str) -> tuple[str, list[str]]:
-    """Name and extras."""
+    """Return the name and the extras."""
     found = re.match(r"([\w-]+)(?:\[([\w, -]*)\])?", text)
     assert found is not None, text
     return found[1], [x.strip() for x in (found[2] or "").split(",") if x.strip()]
 
 
 def brought(requirements: list[str]) -> set[str]:
-    """The wheels that pip would install."""
+    """Return the wheels that pip would install."""
     known, found, left = projects(), set[str](), [requirement(x) for x in requirements]
     while left:
         name, extras = left.pop()
@@ -57,7 +57,7 @@ def installed_by(readme: str) -> set[str]:
 
 
 def commands_of(distributions: set[str]) -> dict[str, str]:
-    """Commands of `dl` by what declares them, of the wheels that are installed here."""
+    """Return the commands of `dl` by the distribution that declares them, for installed wheels."""
     manager = PluginManager()
     manager.load()
     found = {command.name: "dl-core" for command in BUILTIN}
@@ -88,7 +88,7 @@ def test_the_readme_brings_a_vendor_and_the_tools() -> None:
 
 
 def test_core_knows_what_its_sister_wheels_add() -> None:
-    """For the messages where they are not installed."""
+    """For the messages if they are not installed."""
     owners: dict[str, list[str]] = {}
     for command, wheel in sorted(commands_of(set(projects())).items()):
         owners.setdefault(wheel, []).append(command)

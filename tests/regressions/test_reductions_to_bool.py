@@ -1,4 +1,4 @@
-"""Elements become bools before they are added or multiplied, as torch has it."""
+"""Elements are converted to bool before they are added or multiplied, as in torch."""
 
 from __future__ import annotations
 

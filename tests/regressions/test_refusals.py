@@ -1,7 +1,7 @@
-"""Arguments that torch's CPU refuses are refused on dl, with an error of the same type.
+"""Arguments that torch's CPU rejects are rejected on dl, with an error of the same type.
 
-They come from torch's own list of wrong arguments, and from right ones of which one is spoiled
-(refusals.py). What torch merely has no kernel for on the CPU, a vendor may compute.
+They come from torch's own list of invalid arguments, and from valid ones of which one is changed
+(refusals.py). A vendor may compute what torch's CPU merely has no kernel for.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dl_core import _C
 
 from .refusals import call, mutations
 
-# Many operators of torch warn of others that are to replace them.
+# Many operators of torch emit deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 OTHER_TYPE = {
@@ -29,11 +29,11 @@ OTHER_TYPE = {
 }
 
 LATE = "found when the stream was waited for"
-"""In errors that a device finds in its data. They are IndexError for indices, where some operators
-of torch's CPU raise RuntimeError."""
+"""Part of errors that a device finds in its data. They are IndexError for indices, where some
+operators of torch's CPU raise RuntimeError."""
 
 CPU_ONLY = ("on CPU", "on cpu", "not supported on the CPU")
-"""A refusal that is the CPU's own."""
+"""Marks of errors that only the CPU raises."""
 
 
 @pytest.fixture(autouse=True)
@@ -45,33 +45,33 @@ def _one_thread() -> Iterator[None]:
 
 
 def host_accessible() -> bool:
-    """Whether dl:0 works in the host's memory, and finds what is wrong with data in the call."""
+    """Return True if dl:0 uses host memory, and finds errors in data during the call."""
     return bool(_C.device_info(0)["host_accessible"])
 
 
 def problem(cpu: Outcome, got: Outcome) -> str | None:
-    """What is wrong with how dl took arguments, given how the CPU did; None if nothing."""
+    """Return what is wrong with dl's reaction to arguments, given the CPU's, or None."""
     if cpu.error is None:
-        return None if got.error is None else f"raises {_told(got)}, the CPU computes"
+        return None if got.error is None else f"raises {_describe(got)}, the CPU computes"
     lacks_kernel = isinstance(cpu.error, NotImplementedError)
     if lacks_kernel or any(text in str(cpu.error) for text in CPU_ONLY):
         refused = got.error is None or isinstance(got.error, RuntimeError)
-        return None if refused else f"raises {_told(got)}, the CPU {_told(cpu)}"
+        return None if refused else f"raises {_describe(got)}, the CPU {_describe(cpu)}"
     if got.error is None:
-        return f"computes, the CPU raises {_told(cpu)}"
+        return f"computes, the CPU raises {_describe(cpu)}"
     same = type(got.error) is type(cpu.error) or (
         LATE in str(got.error) and isinstance(cpu.error, (IndexError, RuntimeError))
     )
-    return None if same else f"raises {_told(got)}, the CPU {_told(cpu)}"
+    return None if same else f"raises {_describe(got)}, the CPU {_describe(cpu)}"
 
 
-def _told(outcome: Outcome) -> str:
+def _describe(outcome: Outcome) -> str:
     error = outcome.error
     return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
 
 
 def wrong_arguments(op: Any) -> Iterator[Arguments]:
-    """Torch's own, those of them that the CPU refuses."""
+    """Yield torch's own invalid arguments that the CPU rejects."""
     for given in op.error_inputs("cpu"):
         sample = given.sample_input
         arguments = (sample.input, tuple(sample.args), dict(sample.kwargs))
@@ -130,11 +130,11 @@ NAMED: dict[str, Call] = {
         ones(d), 4, out=(torch.empty(4, dtype=torch.float64, device=d), torch.empty(5, device=d))
     ),
     "nansum into integers": lambda d: torch.nansum(ones(d), out=number(d, torch.int64)),
-    "addr with a truth value": lambda d: torch.addr(ones(d), ones(d)[0], ones(d)[0], beta=True),
+    "addr with a boolean": lambda d: torch.addr(ones(d), ones(d)[0], ones(d)[0], beta=True),
     "addr of integers with a fraction": lambda d: torch.addr(
         ones(d, torch.int64), ones(d, torch.int64)[0], ones(d, torch.int64)[0], alpha=0.5
     ),
-    "softshrink by less than nothing": lambda d: functional.softshrink(ones(d), -0.5),
+    "softshrink by a negative amount": lambda d: functional.softshrink(ones(d), -0.5),
     "softshrink by infinity less": lambda d: functional.softshrink(ones(d), -torch.inf),
     "weights of classes in a column": lambda d: functional.nll_loss(
         ones(d), torch.zeros(2, dtype=torch.int64, device=d), weight=ones(d)[:, :1]
@@ -142,16 +142,14 @@ NAMED: dict[str, Call] = {
     "weights of classes in a row": lambda d: functional.cross_entropy(
         ones(d), torch.zeros(2, dtype=torch.int64, device=d), weight=ones(d)[:1]
     ),
-    "a row of no rows": lambda d: ones(d)[:0][torch.tensor([0], device=d)].sum().item(),
-    "an element of no columns": lambda d: (
+    "a row of an empty matrix": lambda d: ones(d)[:0][torch.tensor([0], device=d)].sum().item(),
+    "an element of an empty row": lambda d: (
         ones(d)[:, :0][:, torch.tensor([0], device=d)].sum().item()
     ),
     "padding that cuts off too much": lambda d: functional.pad(ones(d), (1, -4)),
-    "padding that leaves less than nothing": lambda d: functional.pad(ones(d), (-2, -1)),
+    "padding that leaves a negative size": lambda d: functional.pad(ones(d), (-2, -1)),
     "the largest of no complex numbers": lambda d: torch.max(ones(d, torch.complex64)[:0], 1),
-    "the place of the least of no complex numbers": lambda d: torch.argmin(
-        ones(d, torch.complex64)[:, :0], 0
-    ),
+    "argmin of no complex numbers": lambda d: torch.argmin(ones(d, torch.complex64)[:, :0], 0),
     "a target above one": lambda d: functional.binary_cross_entropy(ones(d), ones(d) * 1.5).item(),
     "a target below zero": lambda d: functional.binary_cross_entropy(ones(d), -ones(d)).item(),
     "a target that is no number": lambda d: functional.binary_cross_entropy(
@@ -163,7 +161,7 @@ NAMED: dict[str, Call] = {
     "labels of another integer type": lambda d: functional.multilabel_margin_loss(
         ones(d), torch.zeros(2, 2, dtype=torch.int32, device=d)
     ),
-    "attention with less than no dropout": lambda d: functional.scaled_dot_product_attention(
+    "attention with negative dropout": lambda d: functional.scaled_dot_product_attention(
         *[torch.ones(1, 1, 2, 4, device=d)] * 3, dropout_p=-0.5
     ),
     "running statistics in a row": lambda d: functional.batch_norm(
@@ -176,7 +174,7 @@ NAMED: dict[str, Call] = {
     "values of more dimensions than the indexed elements": lambda d: ones(d).index_put_(
         (torch.tensor([0], device=d),), ones(d)[None, :1]
     ),
-    "more elements than places": lambda d: ones(d).put_(torch.tensor([0], device=d), ones(d)),
+    "more elements than indices": lambda d: ones(d).put_(torch.tensor([0], device=d), ones(d)),
     "fractional windows without a cell to spare": lambda d: functional.fractional_max_pool3d(
         torch.ones(1, 1, 5, 4, 5, device=d), 2, output_size=(2, 3, 2)
     ),
@@ -186,17 +184,17 @@ NAMED: dict[str, Call] = {
     "bytes from a fraction below zero": lambda d: torch.linspace(
         -0.5e3, 5, 4, dtype=torch.uint8, device=d
     ),
-    "halves to a number that they do not hold": lambda d: torch.linspace(
+    "float16 to a number out of its range": lambda d: torch.linspace(
         0, 1e6, 4, dtype=torch.float16, device=d
     ),
     "indices of a triangle in another layout": lambda d: torch.tril_indices(
         2, 2, layout=torch.sparse_coo, device=d
     ),
-    "a truth value less a number": lambda d: ones(d, torch.bool) - 1,
-    "a number less a truth value": lambda d: 1 - ones(d, torch.bool),
-    "a truth value less another": lambda d: ones(d, torch.bool) - ones(d, torch.bool),
-    "a negated truth value": lambda d: -ones(d, torch.bool),
-    "argmax of truth values": lambda d: ones(d, torch.bool).argmax(),
+    "a boolean minus a number": lambda d: ones(d, torch.bool) - 1,
+    "a number minus a boolean": lambda d: 1 - ones(d, torch.bool),
+    "a boolean minus another": lambda d: ones(d, torch.bool) - ones(d, torch.bool),
+    "a negated boolean": lambda d: -ones(d, torch.bool),
+    "argmax of booleans": lambda d: ones(d, torch.bool).argmax(),
     "isin into floats": lambda d: torch.isin(ones(d), ones(d), out=ones(d)),
     "huber_loss of two dtypes": lambda d: functional.huber_loss(ones(d, torch.int64), ones(d)),
     "a sum over 65 dimensions": lambda d: torch.ones([1] * 65, device=d).amax(0),
@@ -259,7 +257,7 @@ def test_what_is_refused_inside_is_told_of_the_operator_that_was_called() -> Non
 
     with pytest.raises(IndexError, match="index 9") as told:
         add()
-    # What comes late is told of the operator inside.
+    # A late error names the inner operator.
     expected = LATE if LATE in str(told.value) else "index out of range in self"
     assert expected in str(told.value)
     if host_accessible():
@@ -268,7 +266,7 @@ def test_what_is_refused_inside_is_told_of_the_operator_that_was_called() -> Non
 
 @pytest.mark.vendor("cpu")
 def test_what_torchs_cpu_would_not_survive_is_told_by_the_vendor() -> None:
-    """Its errors are torch's where torch can be asked: its kernels do not look at these."""
+    """Errors match torch's where torch's kernels check; these do not."""
     probabilities = torch.zeros(10, 1, 5, device="dl").log_softmax(2)
     far = torch.tensor([[1, 2, 500_000_000]], device="dl")
     with pytest.raises(RuntimeError, match="500000000"):

@@ -1,4 +1,4 @@
-"""Files of safetensors: their library reads the names of devices itself, and takes numbers."""
+"""safetensors files: the library parses device names itself, and accepts device indices."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_model_with_tied_weights_goes_there_and_back(tmp_path: Path) -> None:
 
 
 def test_the_name_is_refused_by_the_library_itself(file: Path) -> None:
-    """When this fails, safetensors has learned the name and the README can say so."""
+    """If this fails, safetensors supports the name and the README can say so."""
     with pytest.raises(SafetensorError, match="device dl is invalid"):
         load_file(file, device="dl")
 

@@ -1,4 +1,4 @@
-"""Variables, caches and signals that somebody has set oddly: a warning at most, and the device."""
+"""Invalid environment variables, caches and signals: at most a warning, and the device works."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ print(json.dumps([str(w.message) for w in caught if str(w.message).startswith("d
 
 
 def warned(**variables: str) -> list[str]:
-    """The warnings of `import torch`, in a process where the device works."""
+    """Return the warnings of `import torch`, in a process in which the device works."""
     found: list[str] = json.loads(output(IMPORT, **variables).splitlines()[-1])
     return found
 
@@ -102,7 +102,7 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
     assert warned(XDG_CACHE_HOME=str(tmp_path)) == []
     assert file.read_bytes() == whole
     file.unlink()
-    # Reading a pipe that nobody writes to would not end.
+    # Reading a pipe without a writer would not end.
     os.mkfifo(file)
     assert warned(XDG_CACHE_HOME=str(tmp_path)) == []
     assert file.read_bytes() == whole
@@ -128,7 +128,7 @@ def test_what_is_no_mark_counts_no_deaths(tmp_path: Path) -> None:
 
 
 def child(**options: Any) -> subprocess.CompletedProcess[str]:
-    """A process that the shell, a container or a service has started with a state of its own."""
+    """Run a process with an unusual initial state, as set by a shell, a container or a service."""
     return subprocess.run(
         [sys.executable, "-c", IMPORT], capture_output=True, text=True, timeout=100, **options
     )

@@ -1,4 +1,4 @@
-"""Sizes whose product is no number of bytes are refused, wherever memory grows."""
+"""Sizes whose product overflows are rejected, wherever memory grows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Results are laid out in memory as torch lays them out, whatever the layout of the arguments.
+"""Results have the memory layout that torch gives them, for any layout of the arguments.
 
-Torch says it twice: by the CPU's results, and by those on the meta device, which stand for all
-devices. Where the two differ either will do; CUDA's are the latter's.
+Torch has two references: the CPU's results, and those on the meta device, which stand for all
+devices. If they differ, either is accepted; CUDA follows the latter.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from opinfo.sweep import describe
 from torch import nn
 from torch.testing._internal.common_methods_invocations import op_db
 
-from .strides import LAYOUTS, laid_out, strides_on
+from .strides import LAYOUTS, samples_in_layout, strides_on
 
 __all__ = ["_one_thread"]
 
-# Many operators of torch warn of others that are to replace them.
+# Many operators of torch emit deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 KNOWN: dict[str, tuple[frozenset[str], str]] = {
@@ -29,11 +29,11 @@ KNOWN: dict[str, tuple[frozenset[str], str]] = {
         "channels-last is kept as cuDNN keeps it; the CPU's own kernel does not",
     ),
 }
-"""Operators with the layouts in which results are laid out otherwise, and why. Strict."""
+"""Operators with the layouts in which result strides differ, and the cause. Strict."""
 
 NOT_COMPARED = ANY_STRIDES | {
     "empty_permuted",
-    "lu_unpack",  # torch's CPU writes past the end for arguments that do not fit each other
+    "lu_unpack",  # torch's CPU writes out of bounds for inconsistent arguments
     "new_empty_strided",
     "to_sparse",
 }
@@ -47,7 +47,7 @@ def compared() -> list[Any]:
 def problems(op: Any, layout: str, dtype: torch.dtype | None) -> list[str]:
     dtype = dtype or next(each for each in DTYPES if each in op.dtypes)
     found = []
-    for arguments in laid_out(op, dtype, layout):
+    for arguments in samples_in_layout(op, dtype, layout):
         want, got = strides_on(op, arguments, "cpu"), strides_on(op, arguments, "dl")
         if want == got or isinstance(want, str) or isinstance(got, str):
             continue
@@ -58,7 +58,7 @@ def problems(op: Any, layout: str, dtype: torch.dtype | None) -> list[str]:
 
 
 def check(op: Any, layouts: list[str], dtype: torch.dtype | None = None) -> None:
-    # The vendor of tests leaves these to the CPU.
+    # The test vendor leaves these to the CPU.
     listed = {} if torch.dl.get_device_properties(0).vendor == "async" else KNOWN
     known, cause = listed.get(full_name(op), (frozenset(), ""))
     for layout in layouts:
@@ -76,7 +76,7 @@ def test_results_are_laid_out_as_torch_lays_them_out(op: Any) -> None:
     check(op, list(LAYOUTS))
 
 
-# Of each cause that was found once, one operator.
+# One operator for each cause that was found.
 FOUND = (
     "addr",
     "angle",

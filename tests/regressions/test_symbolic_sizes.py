@@ -1,4 +1,4 @@
-"""Programs for sizes that are not known yet can be made of attention."""
+"""Attention can be exported with symbolic sizes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
-# Torch warns of parts of its own compiler.
+# Torch warns about parts of its own compiler.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 

@@ -1,4 +1,4 @@
-"""A program made from a call computes it anew: no result of the call is part of the program."""
+"""A traced program recomputes the call: it contains no results of the traced call."""
 
 from __future__ import annotations
 
@@ -33,21 +33,22 @@ from .programs import (
 
 __all__ = ["_one_thread"]
 
-# Many operators of torch warn of others that are to replace them.
+# Many operators of torch emit deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 REFUSED = re.compile("unsupported argument type")
-"""What torch's tracer says, on every device, of lists of bools and of symbolic sizes."""
+"""Error of torch's tracer, on every device, for lists of bools and for symbolic sizes."""
 NOT_CALLED = re.compile("_copy_from_and_resize|_reshape_alias|record_stream|set_($|[.])")
-"""Their arguments are storages, streams, or the memory of another tensor."""
+"""Overloads whose arguments are storages, streams, or the memory of another tensor."""
 
 Make = Callable[[Program, Tensors], Program]
 Case = tuple[Program, Tensors, Tensors]
-"""A function, tensors to make a program with, tensors to run it with."""
+"""A function, tensors to trace it with, and tensors to run it with."""
 
 
 def overloads(*, above: bool) -> list[str]:
-    """Needs the device while tests are collected; without one, the tests of modules fail."""
+    """Return the overloads. Needs the device while tests are collected; without one, the tests of
+    modules fail."""
     if not hasattr(torch, "dl") or not torch.dl.is_available():
         return []
     return [
@@ -61,13 +62,13 @@ def overloads(*, above: bool) -> list[str]:
 
 @pytest.fixture(scope="session")
 def _recorded() -> None:
-    """Finds the calls before a test's time begins to run."""
+    """Record the calls before a test's timeout starts."""
     recordings()
 
 
 @pytest.fixture(autouse=True)
 def _quiet_symbolic_tracing() -> Iterator[None]:
-    """It logs what it tries, also where it succeeds in another way."""
+    """Silence the log of attempts, which appear even if another one succeeds."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     disabled, logger.disabled = logger.disabled, True
     yield
@@ -75,7 +76,7 @@ def _quiet_symbolic_tracing() -> Iterator[None]:
 
 
 def case_of(overload: str) -> Case | None:
-    """The first call of an overload that has tensors; None if it has none."""
+    """Return the first call of an overload that has tensors; None if there is none."""
     calls = calls_of(overload)
     assert calls, f"no call of {overload} is known: write one in opinfo/written_calls.py"
     for call in calls:
@@ -85,14 +86,14 @@ def case_of(overload: str) -> Case | None:
             try:
                 function(*given)
             except (RuntimeError, IndexError):
-                continue  # not every tensor of indices may change places
+                continue  # some index tensors cannot be exchanged
             if tensors:
                 return function, tensors, given
     return None
 
 
 def check(function: Program, given: Tensors, program: Program) -> None:
-    """The program has the results of the function it was made from."""
+    """Check that the program has the results of the function from which it was traced."""
     torch.manual_seed(0)
     want = tensors_in(function(*given))
     torch.manual_seed(0)
@@ -110,7 +111,7 @@ def check_overload(overload: str, make: Make) -> None:
         try:
             program = make(function, tensors)
         except RuntimeError as error:
-            # Fake tensors of torch's have no results whose shapes follow from values.
+            # Torch's fake tensors do not support results with data-dependent shapes.
             if isinstance(error, DynamicOutputShapeException) or REFUSED.search(str(error)):
                 return
             raise
@@ -191,7 +192,7 @@ def test_a_program_of_a_module_follows_its_input(name: str, make: Make) -> None:
 
 
 def gradients(function: Program, x: torch.Tensor, parameters: list[torch.Tensor]) -> Tensors:
-    """Of the squares' sum, and of those gradients' squares' sum."""
+    """Return the gradients of the sum of squares, and those of the sum of squared gradients."""
     given = [x.clone().requires_grad_(), *parameters]
     first = torch.autograd.grad(function(given[0]).square().sum(), given, create_graph=True)
     penalty = torch.stack([gradient.square().sum() for gradient in first]).sum()

@@ -1,4 +1,4 @@
-"""Transformer layers in inference with padded sequences, which torch makes nested tensors of."""
+"""Transformer layers in inference with padded sequences, which torch converts to nested tensors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-# Torch says so of every nested tensor of this layout.
+# Torch warns for every nested tensor of this layout.
 pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype")
 
 LENGTHS = (5, 2, 1, 4)
@@ -23,7 +23,7 @@ def encoder(**options: object) -> nn.TransformerEncoder:
 
 
 def outputs(model: nn.Module, x: torch.Tensor, mask: torch.Tensor) -> list[torch.Tensor]:
-    """On the CPU and on dl."""
+    """Return the outputs on the CPU and on dl."""
     found = []
     for device in ("cpu", "dl"):
         with torch.no_grad():
@@ -32,7 +32,7 @@ def outputs(model: nn.Module, x: torch.Tensor, mask: torch.Tensor) -> list[torch
     return found
 
 
-# With norm_first torch takes no nested tensors, and says so.
+# With norm_first torch does not use nested tensors, and warns.
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("norm_first", [False, True])

@@ -1,5 +1,6 @@
-"""Inputs that few programs give: infinite places, huge ranges, whole numbers where fractions are
-usual, generators and outputs of another device."""
+"""Uncommon inputs: infinite positions, huge ranges, integers where fractions are usual, and
+generators and outputs of another device.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ PLACES = (math.inf, -math.inf, math.nan, 0.3, -1.0, 1.0, 1.7)
 
 
 def _grid(dims: int, dtype: torch.dtype) -> torch.Tensor:
-    """Every combination of the places, as a grid of one line."""
+    """Return every combination of the positions, as a grid of one line."""
     points = torch.tensor(list(itertools.product(PLACES, repeat=dims)), dtype=dtype)
     return points.view(1, -1, *[1] * (dims - 1), dims)
 
@@ -41,7 +42,7 @@ def test_sample_at_infinite_places_is_the_cpus(
 
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 def test_gradient_at_infinite_places_is_finite_in_a_volume(padding: str) -> None:
-    """Torch's CPU kernel writes to memory that is not its own here."""
+    """Torch's CPU kernel writes out of bounds here."""
     image = torch.ones(1, 1, 4, 3, 5, device="dl", requires_grad=True)
     grid = _grid(3, torch.float32).to("dl")
     functional.grid_sample(image, grid, padding_mode=padding, align_corners=False).sum().backward()
@@ -61,7 +62,7 @@ def test_range_that_torch_refuses_is_refused(low: float, high: float) -> None:
     "dtype", [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64], ids=str
 )
 def test_histogram_of_integers_counts_them(dtype: torch.dtype) -> None:
-    """As CUDA's; torch's CPU has none."""
+    """Like CUDA; torch's CPU does not support it."""
     values = torch.tensor([0, 1, 1, 3, 4, 4, 4, 9], dtype=dtype)
     for low, high in ((0, 0), (0, 4), (1, 3)):
         want = values.double().histc(4, low, high).to(dtype)
@@ -76,7 +77,7 @@ def test_histogram_that_nobody_has_says_so(dtype: torch.dtype) -> None:
 
 
 def test_permutation_of_nothing_takes_any_generator() -> None:
-    """Nothing is drawn; torch takes a CPU generator on CUDA too."""
+    """Nothing is drawn; torch accepts a CPU generator on CUDA too."""
     empty = torch.randperm(0, generator=torch.Generator(), device="dl")
     assert empty.shape == (0,) and empty.dtype is torch.int64
     with pytest.raises(RuntimeError, match="'dl' device type for generator but found 'cpu'"):
@@ -132,10 +133,10 @@ def test_transforms_are_converted_to_the_dtype_of_a_result(name: str, wide: bool
     torch.testing.assert_close(results[1].cpu(), results[0])
 
 
-# Torch's derivatives of derivatives compile some of its functions as it now advises against.
+# Torch's second derivatives compile some functions with a deprecated interface.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_zeros_without_memory_have_views() -> None:
-    """Forward derivatives of what does not depend on an input."""
+    """Forward derivatives of results that do not depend on an input."""
     for view in (
         lambda x: x.mT.contiguous(),
         lambda x: x[:1].expand(4, 2).contiguous(),

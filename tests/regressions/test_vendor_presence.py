@@ -1,4 +1,4 @@
-"""Devices of libraries that say that nothing is there, and of libraries without a table."""
+"""Libraries that report no device, and libraries without a vendor table."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ import diopi_proto
 
 LEGACY = Path(__file__).parents[2] / "packages/diopi-proto/tests/fixtures/legacy.c"
 
-# They have a vendor of their own: once is enough.
+# The tests have a vendor of their own: once is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 
 def test_the_librarys_own_present_slot_decides(tmp_path: Path) -> None:
-    """The descriptor has no `present`: the library is loaded, and believed."""
+    """The descriptor has no `present`: the library is loaded, and its slot decides."""
     variables = StubVendor(tmp_path).compile(table_source(present=0, device_count=1)).variables()
-    # The other vendors of the tests, where they are installed, would be chosen.
+    # Other installed test vendors would have precedence.
     others = {plugin.name for plugin in entry_points(group="dl")} - {"stub", "cpu"}
     variables |= {"DL_VENDORS": "", "DL_DISABLE": ",".join(sorted(others))}
     code = "import torch; print(hasattr(torch, 'dl'))"

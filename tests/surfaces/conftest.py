@@ -1,4 +1,4 @@
-"""Tests of the surfaces that programs meet: they need dl-core and a vendor, and fail without."""
+"""Tests of the interfaces that programs use: they need dl-core and a vendor, and fail without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The table of what torch asks of a device and what users ran into, and the page made of it."""
+"""The table of torch's requests to a device and of problems of users, and the page generated from
+it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ TITLES = {"surfaces": "What torch asks", "findings": "What users ran into"}
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table."""
+    """One row of the table."""
 
     name: str
     state: str
@@ -34,7 +36,7 @@ class Row:
     tests: tuple[str, ...] = ()
 
     def mistakes(self) -> list[str]:
-        """What is wrong with it."""
+        """Return the errors in the row."""
         found = []
         if self.state not in STATES:
             found.append(f"{self.name}: no state {self.state!r}")
@@ -50,7 +52,7 @@ class Row:
 
 
 def exists(test: str) -> bool:
-    """Whether there is such a test: FILE::FUNCTION."""
+    """Return True if the test FILE::FUNCTION exists."""
     file, function = test.split("::")
     path = (ROOT if file.startswith("packages/") else TESTS) / file
     if not path.is_file():
@@ -59,7 +61,7 @@ def exists(test: str) -> bool:
 
 
 def read() -> dict[str, list[Row]]:
-    """The rows by part."""
+    """Return the rows by part."""
     parts = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
     return {
         part: [Row(**{**row, "tests": tuple(row.get("tests", ()))}) for row in rows]
@@ -68,7 +70,7 @@ def read() -> dict[str, list[Row]]:
 
 
 def page() -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     text = [HEAD]
     for part, rows in read().items():
         counts = ", ".join(f"{sum(row.state == x for row in rows)} {x}" for x in STATES)

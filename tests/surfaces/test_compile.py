@@ -1,4 +1,4 @@
-"""torch.compile: what works on dl works, and the default says what does."""
+"""torch.compile: the supported backends work on dl, and the default's error names them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def double(x: torch.Tensor) -> torch.Tensor:
     return torch.relu(x * 2 + 1)
 
 
-# Of torch's own, which Inductor imports.
+# Deprecation warnings of torch's own modules that Inductor imports.
 pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script_method`:DeprecationWarning")
 
 
@@ -35,7 +35,7 @@ def test_the_default_names_what_works() -> None:
     said = r"\[torch.compile\] Inductor.* generates no code for dl .*backend=\"aot_eager\""
     with pytest.raises(RuntimeError, match=said):
         torch.compile(double)(torch.ones(4, device="dl"))
-    # It stays so, and what works still does.
+    # The error persists, and the supported backends still work.
     with pytest.raises(RuntimeError, match=said):
         torch.compile(double)(torch.ones(5, device="dl"))
     assert torch.compile(double, backend="aot_eager")(torch.ones(1, device="dl")).item() == 3

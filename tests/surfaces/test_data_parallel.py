@@ -1,4 +1,4 @@
-"""torch.nn.DataParallel on as many dl devices as there are."""
+"""torch.nn.DataParallel on all available dl devices."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import torch
 from torch import nn
 from torch.nn.parallel import comm
 
-# Which it says wherever gradients of two devices without NCCL meet.
+# A warning wherever gradients of two devices are combined without NCCL.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTorch is not compiled with NCCL")
 
 
 def trained(model: nn.Module, plain: nn.Module, x: torch.Tensor) -> None:
-    """Outputs and gradients are those of the model alone."""
+    """Check that outputs and gradients equal those of the model alone."""
     result = model(x)
     expected = plain(x.to("dl:0"))
     assert result.device == torch.device("dl", 0)
@@ -25,21 +25,21 @@ def trained(model: nn.Module, plain: nn.Module, x: torch.Tensor) -> None:
         torch.testing.assert_close(ours.grad, theirs.grad)
 
 
-def made() -> nn.Module:
+def build_model() -> nn.Module:
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3)).to("dl:0")
 
 
 @pytest.mark.parametrize("device", ["cpu", "dl:0"])
 def test_on_every_device(device: str) -> None:
-    plain = made()
+    plain = build_model()
     trained(nn.DataParallel(copy.deepcopy(plain)), plain, torch.randn(8, 6).to(device))
 
 
 @pytest.mark.devices(2)
 @pytest.mark.parametrize("device", ["cpu", "dl:0", "dl:1"])
 def test_on_two_devices(device: str) -> None:
-    plain = made()
+    plain = build_model()
     model = nn.DataParallel(copy.deepcopy(plain), device_ids=[0, 1])
     trained(model, plain, torch.randn(7, 6).to(device))
 

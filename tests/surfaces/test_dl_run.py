@@ -71,7 +71,7 @@ def test_a_program_runs_as_under_python(program: list[str], script: Path) -> Non
 def test_settings(script: Path) -> None:
     run = ("-m", "dl_core", "run", "--fallback", "error", "says.py")
     assert done(*run, folder=script.parent).stdout.splitlines()[-1] == "dl error"
-    # Who has asked for a device of his own gets it.
+    # An explicitly requested device has precedence.
     kept = done(*run, folder=script.parent, ACCELERATE_TORCH_DEVICE="cpu")
     assert kept.stdout.splitlines()[-1] == "cpu error"
 
@@ -86,7 +86,7 @@ def test_options_of_the_interpreter_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--vendors", "nobody", "says.py"], "no dl device is visible. DL_VENDORS asks for nobody"),
+        (["--vendors", "absent", "says.py"], "no dl device is visible. DL_VENDORS asks for absent"),
         (["--vendors", "a b", "says.py"], "DL_VENDORS='a b' is ignored"),
         (["-m"], "-m needs the name of a module"),
         ([], "required"),

@@ -1,4 +1,4 @@
-"""``torch.accelerator.Graph``: work is recorded once and replayed, where the vendor captures."""
+"""``torch.accelerator.Graph``: work is recorded once and replayed, if the vendor can capture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def captured(
     stream: torch.Stream | None = None,
     pool: tuple[int, int] | None = None,
 ) -> tuple[torch.accelerator.Graph, torch.Tensor]:
-    """A graph of a call, and the tensor that each replay writes."""
+    """Return a graph of a call, and the tensor that each replay writes."""
     graph = torch.accelerator.Graph(pool=pool)
     with stream or torch.Stream(device="dl"), graph:
         result = function()
@@ -68,7 +68,7 @@ def test_replays_on_another_stream_are_in_its_order() -> None:
 @captures
 @pytest.mark.parametrize("size", [SIZE, 1 << 20])
 def test_its_memory_serves_nothing_else(size: int) -> None:
-    """Intermediate results are freed in the capture, and written by each replay."""
+    """Intermediate results are freed during capture, and written by each replay."""
     given, stream = torch.ones(size, device="dl"), torch.Stream(device="dl")
     graph, result = captured(lambda: (given * 2 + 1).mul(3).add(4), stream)
     torch.dl.empty_cache()
@@ -147,7 +147,7 @@ NOT_CAPTURED: dict[str, tuple[Callable[[torch.Tensor], object], str]] = {
     "random numbers": (lambda x: torch.bernoulli(x), "in aten::bernoulli"),
     "inside another one": (lambda x: torch.rrelu(x, training=True), "in aten::rrelu_with_noise"),
 }
-"""What is called, and how the message names it."""
+"""Calls, and their names in the message."""
 
 
 @captures

@@ -1,4 +1,4 @@
-"""While CUDA is mocked, what says cuda is on dl; afterwards torch is what it was."""
+"""While CUDA is mocked, the device "cuda" is dl; afterwards torch is restored."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_files_written_on_cuda_and_places_for_what_is_loaded(tmp_path: Path) -> 
         for place in places:
             file.seek(0)
             assert torch.load(file, map_location=place).is_cuda, place
-    # As a file says it that was written on CUDA.
+    # As in a file that was written on CUDA.
     storage = torch.UntypedStorage(4)
     assert torch.serialization.default_restore_location(storage, "cuda:0").device.type == "dl"
 
@@ -242,7 +242,7 @@ def test_a_process_group_for_nccl(tmp_path: Path) -> None:
         "nccl", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1
     )
     try:
-        # gloo, where dl has no communication of its own, is for host memory.
+        # gloo, used where dl has no communication of its own, is for host memory.
         own = "dicl" in torch.distributed.Backend.backend_list
         tensor = torch.ones(2, device="cuda" if own else "cpu")
         torch.distributed.all_reduce(tensor)
@@ -264,19 +264,19 @@ def test_compiled_functions() -> None:
 
 
 def test_all_factories_of_torch_are_in_the_table() -> None:
-    """By torch's own list of what a default device changes."""
+    """Compared with torch's own list of functions that a default device affects."""
     listed = {
         getattr(owner_of(path), name)
         for path in ("torch", "torch.fft", "torch.nested")
         for name in table.TRANSLATED[path].split()
     }
-    # Anew: while it makes a model, transformers has other functions in torch's places.
+    # Recomputed: while transformers creates a model, it replaces some of torch's functions.
     every = _device._device_constructors.__wrapped__()
     assert {f.__name__ for f in every if f not in listed} == set()
 
 
 def attributes() -> dict[tuple[str, str], int]:
-    """Every attribute of torch's modules and of the classes in them, by identity."""
+    """Return the identity of every attribute of torch's modules and their classes."""
     found: dict[tuple[str, str], int] = {}
     for module_name, module in list(sys.modules.items()):
         if module_name.partition(".")[0] != "torch" or not inspect.ismodule(module):
@@ -290,14 +290,14 @@ def attributes() -> dict[tuple[str, str], int]:
 
 
 def test_afterwards_every_attribute_is_what_it_was() -> None:
-    with mock_cuda.mocked():  # torch imports what it does lazily
+    with mock_cuda.mocked():  # torch imports some modules lazily
         torch.ones(1, device="cuda")
     before = attributes()
     with mock_cuda.mocked():
         assert attributes() != before
         torch.ones(1).cuda()
     assert attributes() == before
-    assert ("torch.Tensor", "cuda") not in before  # inherited, as ever
+    assert ("torch.Tensor", "cuda") not in before  # inherited, as before
     with pytest.raises(AssertionError, match="CUDA"):
         torch.ones(1, device="cuda")
 

@@ -1,4 +1,6 @@
-"""Every public name of torch.cuda and its modules works while CUDA is mocked, or says why not."""
+"""Every public name of torch.cuda and its modules works while CUDA is mocked, or its error says why
+not.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ def takes_nothing(function: Any) -> bool:
     """Return True if a function can be called without arguments."""
     try:
         parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # of torch's C++ half
+    except ValueError:  # implemented in torch's C++ extension
         return False
     return all(
         p.default is not p.empty or p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters

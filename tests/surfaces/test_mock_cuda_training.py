@@ -1,4 +1,4 @@
-"""A training script for CUDA runs on dl, unchanged, and computes what the same for dl computes."""
+"""A training script for CUDA runs on dl, unchanged, and computes the same as its version for dl."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from core.processes import SECONDS, output, run
 SCRIPT = Path(__file__).parent / "programs" / "train_cuda.py"
 
 
-def said_for_dl(script: str) -> str:
-    """The same script for dl: each word for the device, but for torch.backends.cuda's."""
+def translate_to_dl(script: str) -> str:
+    """Return the script for dl: every device name replaced, except torch.backends.cuda."""
     script = re.sub(r"(?<!backends\.)\bcuda\b", "dl", script).replace("is_cuda", "is_dl")
-    # Whose default is CUDA wherever it runs.
+    # The default device of GradScaler is always CUDA.
     return script.replace("GradScaler()", 'GradScaler("dl")')
 
 
-def said(command: list[str], checkpoint: Path) -> str:
-    """What a training script prints."""
+def run_script(command: list[str], checkpoint: Path) -> str:
+    """Return the output of a training script."""
     done = subprocess.run(
         [*command, "--checkpoint", str(checkpoint)],
         capture_output=True,
@@ -35,11 +35,11 @@ def said(command: list[str], checkpoint: Path) -> str:
 
 def test_losses_are_those_of_the_script_for_dl(tmp_path: Path) -> None:
     script = tmp_path / "train_dl.py"
-    script.write_text(said_for_dl(SCRIPT.read_text(encoding="utf-8")), encoding="utf-8")
+    script.write_text(translate_to_dl(SCRIPT.read_text(encoding="utf-8")), encoding="utf-8")
     assert "cuda:0" not in script.read_text(encoding="utf-8")
     command = [sys.executable, "-W", "error", "-m", "dl_core", "run", "--mock-cuda"]
-    mocked = said([*command, str(SCRIPT)], tmp_path / "mocked.pt")
-    own = said([sys.executable, str(script)], tmp_path / "own.pt")
+    mocked = run_script([*command, str(SCRIPT)], tmp_path / "mocked.pt")
+    own = run_script([sys.executable, str(script)], tmp_path / "own.pt")
     losses = [float.fromhex(text) for text in mocked.split()]
     assert len(losses) == 6 and losses[-1] < losses[0]
     assert mocked == own

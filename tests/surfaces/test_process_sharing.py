@@ -1,5 +1,6 @@
-"""Tensors of dl in queues and pipes: both processes have the same memory, for as long as one uses
-it."""
+"""Tensors of dl in queues and pipes: both processes share the memory, for as long as either uses
+it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ LARGE = 1 << 20
 
 
 class Other:
-    """A process that does what sharing.py has."""
+    """A process that runs the functions of sharing.py."""
 
     def __init__(self) -> None:
         self.inbox, self.outbox = SPAWN.SimpleQueue(), SPAWN.SimpleQueue()

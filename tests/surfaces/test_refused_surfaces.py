@@ -1,4 +1,4 @@
-"""What dl has not, it refuses in words that name the way out; its neighbours work."""
+"""Unsupported interfaces are rejected with a remedy; related ones work."""
 
 from __future__ import annotations
 

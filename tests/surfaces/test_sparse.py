@@ -1,4 +1,4 @@
-"""Sparse tensors: made, moved, added, multiplied and trained with on dl as on the CPU."""
+"""Sparse tensors: created, moved, added, multiplied and trained with on dl as on the CPU."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-# Torch warns of the state of its own compressed tensors.
+# Torch warns that compressed tensors are in beta.
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse")
 
 Make = Callable[[str], torch.Tensor]
 
 INDICES = torch.tensor([[0, 1, 1, 4], [2, 0, 0, 3]])
-"""Two elements lie in one place."""
+"""Two elements have the same position."""
 VALUES = torch.tensor([0.5, -1.25, 2.0, 4.0])
 DENSE = torch.tensor(
     [[0, 1.5, 0, 2], [0, 0, 0, 0], [3, 0, 0, -1], [0, 0, 0.25, 0], [-2, 0, 0, 7]],
@@ -49,7 +49,7 @@ def wide(device: str) -> torch.Tensor:
 
 
 def parts(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """The strided tensors that it is made of."""
+    """Return the strided component tensors."""
     if tensor.layout == torch.strided:
         return [tensor]
     if tensor.layout == torch.sparse_coo:
@@ -60,11 +60,11 @@ def parts(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 
 def assert_alike(ours: torch.Tensor, theirs: torch.Tensor) -> None:
-    """Equal part by part, as in layout, dtype and shape, and on the device."""
+    """Check equality of components, layout, dtype and shape, and the device."""
     assert ours.device.type == "dl"
     assert (ours.layout, ours.dtype, ours.shape) == (theirs.layout, theirs.dtype, theirs.shape)
     if ours.layout == torch.sparse_coo:
-        # Torch's CPU forgets it after some in-place operators.
+        # Torch's CPU drops the flag after some in-place operators.
         assert ours.is_coalesced() or not theirs.is_coalesced()
     for our, their in zip(parts(ours), parts(theirs), strict=True):
         assert our.device.type == "dl"
@@ -268,7 +268,7 @@ def of_conversion(matrix: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     return matrix.to_dense().sin().t() * other
 
 
-# torch.sparse.sum takes no compressed tensors.
+# torch.sparse.sum does not support compressed tensors.
 @pytest.mark.parametrize(
     ("make", "function"),
     [

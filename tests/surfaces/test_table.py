@@ -1,4 +1,4 @@
-"""The page of surfaces says what the table says, and the table names tests that there are."""
+"""The page of interfaces matches the table, and the table names existing tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.dl has the names of torch.cuda and torch.xpu, or says why it does not."""
+"""torch.dl has the names of torch.cuda and torch.xpu, or a documented reason why not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 import torch
-import torch.cuda.comm  # an attribute of torch.cuda only once somebody has imported it
+import torch.cuda.comm  # an attribute of torch.cuda only after an explicit import
 
 from dl_core.torch_backend.refused import REFUSED, refusal
 

@@ -1,4 +1,4 @@
-"""An ordinary script for CUDA on several processes. The first rank prints the weights, exactly."""
+"""An ordinary CUDA script on several processes. The first rank prints the weights, exactly."""
 
 from __future__ import annotations
 

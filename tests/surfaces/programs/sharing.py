@@ -1,4 +1,4 @@
-"""What the other process of test_process_sharing.py does."""
+"""Functions of the other process of test_process_sharing.py."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import torch
 from dl_core import _C
 
 KEPT: dict[str, Any] = {}
-"""What was received and is to be used again."""
+"""Received objects that are used again."""
 
 
 def serve(inbox: Any, outbox: Any) -> None:
-    """Call what is asked for, until that is None; answer with the result or the error's text."""
+    """Call the requested functions until the request is None; answer with the result or the error's
+    text."""
     while True:
         try:
             asked = inbox.get()

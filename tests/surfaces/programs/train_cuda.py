@@ -1,4 +1,4 @@
-"""An ordinary training script for CUDA, as people have them. Prints its losses, exactly."""
+"""An ordinary CUDA training script. Prints its losses, exactly."""
 
 from __future__ import annotations
 
