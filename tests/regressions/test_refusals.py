@@ -152,9 +152,7 @@ NAMED: dict[str, Call] = {
     "argmin of no complex numbers": lambda d: torch.argmin(ones(d, torch.complex64)[:, :0], 0),
     "a target above one": lambda d: functional.binary_cross_entropy(ones(d), ones(d) * 1.5).item(),
     "a target below zero": lambda d: functional.binary_cross_entropy(ones(d), -ones(d)).item(),
-    "a target that is no number": lambda d: functional.binary_cross_entropy(
-        ones(d), ones(d) * torch.nan
-    ).item(),
+    "a NaN target": lambda d: functional.binary_cross_entropy(ones(d), ones(d) * torch.nan).item(),
     "slopes drawn from minus infinity": lambda d: torch.rrelu(
         -ones(d), -torch.inf, 1.0, training=True
     ),

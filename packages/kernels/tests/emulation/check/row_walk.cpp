@@ -62,7 +62,8 @@ void check_parts(const Plan<2>& plan, bool whole) {
 
 void check_walks() {
   const auto walk = gpu::make_row_walk(plan_of(10, 1000, 1000), 8);
-  require(walk.rows == 10 && walk.iterations == 125 && walk.lanes.divisor() == 125, "a walk by vectors");
+  require(walk.rows == 10 && walk.iterations == 125 && walk.lanes.divisor() == 125,
+          "a walk by vectors");
   require(walk.groups == 10, "every row has threads of its own");
   const auto narrow = gpu::make_row_walk(plan_of(10, 5, 5), 8);
   require(narrow.iterations == 0 && narrow.lanes.divisor() == 5, "rows shorter than a vector");
