@@ -217,7 +217,7 @@ int64_t OneThread::threads(const kernels::Launch& launch) {
   return one_thread ? 1 : launch.threads();
 }
 
-void Names::add(const char* name, bool has_twin) {
+void CandidateNames::add(const char* name, bool has_twin) {
   const std::string gap = text_.empty() ? "" : " ";
   text_ += gap + name;
   if (twins_ && has_twin) text_ += std::string(" ") + name + "/1";
