@@ -1,5 +1,5 @@
-// Keys and values of all sequences in a shared pool: the rows of their tokens, and attention over
-// these rows.
+// Keys and values of all sequences in a shared pool (KV cache): the rows of their tokens, and
+// attention over these rows.
 #ifndef DL_KERNELS_ATTENTION_TOKEN_POOL_H_
 #define DL_KERNELS_ATTENTION_TOKEN_POOL_H_
 

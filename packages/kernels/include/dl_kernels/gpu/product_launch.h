@@ -1,5 +1,6 @@
 // Launch of matrix products on a GPU: the choice of the kernel and of the number of pieces
-// (split-K). Operands are sources of chunks like gpu/matrix_source.h; results go to a sink.
+// (split-K). Operands are sources of chunks like gpu/matrix_source.h; results go to a sink, the
+// epilogue of the product.
 #ifndef DL_KERNELS_GPU_PRODUCT_LAUNCH_H_
 #define DL_KERNELS_GPU_PRODUCT_LAUNCH_H_
 
