@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 NOT_SOURCES = {"build", "dist", "tests", "__pycache__", "_build_info.py"}
 
 
-def normalised(requirement: str) -> str:
+def normalize_name(requirement: str) -> str:
     """Return the distribution name in ``requirement``, as PEP 503 spells it."""
     name = re.match(r"[A-Za-z0-9._-]+", requirement.strip())
     if name is None:
@@ -57,7 +57,7 @@ class Project:
         requires = tuple(project.get("dependencies", ()))
         options = document.get("tool", {}).get("dl", {})
         return cls(
-            normalised(project["name"]),
+            normalize_name(project["name"]),
             folder,
             build_requires,
             requires,
@@ -130,14 +130,14 @@ def closure(names: Iterable[str], projects: Iterable[Project]) -> list[Project]:
             raise ValueError(f"[projects] {name!r} is not a project; use one of {', '.join(known)}")
         if name not in wanted:
             wanted.add(name)
-            needed = {normalised(x) for x in known[name].requires} & set(known)
+            needed = {normalize_name(x) for x in known[name].requires} & set(known)
             pending += [*own_requirements(known[name], known), *needed]
     return [project for project in projects if project.name in wanted]
 
 
 def own_requirements(project: Project, known: Iterable[str]) -> list[str]:
     """Return the build requirements of ``project`` that are in ``known``."""
-    wanted = {normalised(requirement) for requirement in project.build_requires}
+    wanted = {normalize_name(requirement) for requirement in project.build_requires}
     return sorted(wanted & set(known))
 
 
@@ -159,7 +159,7 @@ def foreign_requirements() -> list[str]:
     for project in projects:
         if project.name in built_with:
             every.update(project.requires)
-    return sorted(requirement for requirement in every if normalised(requirement) not in names)
+    return sorted(requirement for requirement in every if normalize_name(requirement) not in names)
 
 
 def compiler_requirements() -> list[str]:
@@ -172,4 +172,5 @@ def compiler_requirements() -> list[str]:
         if project.device_compiler is not None and shutil.which(project.device_compiler) is None
         for requirement in project.build_requires
     }
-    return sorted({x for x in every if normalised(x) not in names} - set(foreign_requirements()))
+    compilers = {x for x in every if normalize_name(x) not in names}
+    return sorted(compilers - set(foreign_requirements()))

@@ -1,4 +1,4 @@
-"""A hook says whether anything asks for what it adds."""
+"""Hooks that this release does not call say so."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DECLARED = ROOT / "packages" / "core" / "src" / "dl_core" / "hookspecs.py"
 CALLED = re.compile(r"\.(?:call|contributions)\(\s*\"(dl_\w+)\"")
-NOTE = "Nothing of this release asks for them yet."
+NOTE = "This release does not call the hook yet."
 
 
 def test_hooks_without_a_user_say_so() -> None:

@@ -107,7 +107,7 @@ def test_it_decorates() -> None:
 def test_an_invalid_pattern_is_an_error_and_changes_nothing(api: str) -> None:
     with pytest.raises(ValueError, match=rf"\[torch\.dl\.{api}\] 'add\(' is not a regular"):
         getattr(torch.dl, api)("add(").__enter__()
-    with pytest.raises(TypeError, match="a sequence of texts"):
+    with pytest.raises(TypeError, match="a sequence of strings"):
         getattr(torch.dl, api)(7).__enter__()
     _ = torch.ones(3, device="dl") + 1
     assert "add.Tensor" not in fallen_back()

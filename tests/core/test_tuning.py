@@ -116,7 +116,7 @@ def test_a_folder_in_the_place_of_a_database_is_named(tmp_path: Path) -> None:
         check=True,
     )
     for name, path in (("user", tmp_path), ("site", os.devnull)):
-        said = f"tuned choices of layer {name!r} are left out: {path} is no file"
+        said = f"tuned choices of layer {name!r} are ignored: {path} is not a file"
         assert said in done.stderr
 
 

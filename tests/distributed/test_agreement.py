@@ -83,8 +83,8 @@ def test_other_devices_keep_what_is_theirs(caplog: pytest.LogCaptureFixture) -> 
     [
         ("unreadable", "rank 1: my.sqlite: disk I/O error"),
         ("refuses", "rank 1: ValueError: no such choice"),
-        ("alters", "ranks 0, 1 hold different ones: gpu"),
-        ("off", r"rank 1 leaves them out \(DL_TUNING=off\), and not all do"),
+        ("alters", "ranks 0, 1 have different ones: gpu"),
+        ("off", r"rank 1 disables them \(DL_TUNING=off\), but others do not"),
     ],
 )
 def test_nobody_uses_any_where_one_rank_cannot(
@@ -113,7 +113,7 @@ def test_nothing_is_said_where_all_leave_them_out(caplog: pytest.LogCaptureFixtu
 def test_a_rank_that_does_not_ask_is_named_and_hears_the_same_later() -> None:
     store, ranks = dist.HashStore(), [Rank(FAST), Rank(SLOW)]
     early = agree(Place(store, 0, 2, SHORT), "a", ranks[0])
-    assert early.obstacle == "rank 1 did not ask for them within 0.02 s"
+    assert early.obstacle == "rank 1 did not take part within 0.02 s"
     assert agree(Place(store, 1, 2, LONG), "a", ranks[1]) == early
     assert [rank.table for rank in ranks] == [{}, {}]
 

@@ -58,7 +58,7 @@ def test_nothing_is_refused_that_is_there_or_unknown() -> None:
 
 def test_a_refused_name_gives_the_reason() -> None:
     with pytest.raises(
-        AttributeError, match=r"\[torch.dl.CUDAGraph\] there is none: use torch\.acc"
+        AttributeError, match=r"\[torch.dl.CUDAGraph\] is not available: use torch\.acc"
     ):
         _ = torch.dl.CUDAGraph
     with pytest.raises(AttributeError, match=r"module 'torch\.dl' has no attribute 'no_such_name'"):
@@ -149,7 +149,7 @@ def test_facts() -> None:
     assert torch.dl.get_gencode_flags() == ""
     assert not torch.dl.is_current_stream_capturing() and not torch.dl.is_tf32_supported()
     torch.dl.ipc_collect()
-    with pytest.raises(ValueError, match="dl:0 is no peer of itself"):
+    with pytest.raises(ValueError, match="dl:0 is not a peer of itself"):
         torch.dl.can_device_access_peer(0, "dl:0")
 
 

@@ -13,7 +13,7 @@ from tools.projects import (
     compiler_requirements,
     foreign_requirements,
     in_build_order,
-    normalised,
+    normalize_name,
     own_requirements,
 )
 
@@ -69,7 +69,7 @@ def test_metadata_is_read_with_normalised_names(project: Project) -> None:
 
 def test_requirement_without_a_name_is_refused() -> None:
     with pytest.raises(ValueError, match="'>=2' names no distribution"):
-        normalised(">=2")
+        normalize_name(">=2")
 
 
 def test_changed_source_changes_the_digest(project: Project) -> None:

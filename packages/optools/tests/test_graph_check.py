@@ -12,7 +12,7 @@ from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from dl_core.torch_backend import graph_observers
-from dl_core.torch_backend.graph_observers import observed
+from dl_core.torch_backend.graph_observers import observe
 from dl_optools.diagnosis.diagnosis import Diagnosis, Guilty
 from dl_optools.diagnosis.graph_check import GraphCheck
 from dl_optools.diagnosis.graphs import check_graphs
@@ -52,7 +52,7 @@ def checked(
     torch.manual_seed(0)
     module = make_fx(work)(*inputs)
     with GraphCheck(device="cpu") as check:
-        call = observed(module, "forward", compiled(module, graph), lambda x: compiled(x, part))
+        call = observe(module, "forward", compiled(module, graph), lambda x: compiled(x, part))
         for _ in range(2):
             call([x.clone() for x in inputs])
     return check.report()
@@ -145,7 +145,7 @@ def test_in_place_writes_of_a_graph_are_compared() -> None:
 def test_without_the_tool_graphs_are_called_directly() -> None:
     module = make_fx(lambda x: x + 1)(torch.ones(2))
     assert graph_observers._observers == []
-    assert observed(module, "forward", module.forward, lambda x: x) == module.forward
+    assert observe(module, "forward", module.forward, lambda x: x) == module.forward
 
 
 class Once:

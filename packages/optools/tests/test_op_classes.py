@@ -10,12 +10,12 @@ import torch
 from diopi_proto.tolerance import OpClass
 from dl_core.torch_backend.judging.op_classes import (
     Rule,
-    combined,
+    combine_rules,
     draws,
+    indices_match_values,
     is_defined,
     is_uninitialised,
     may_compute,
-    picked,
     rule_for,
 )
 
@@ -117,9 +117,9 @@ def test_switches_of_random_operators() -> None:
 
 def test_rules_of_several_overloads_add_up() -> None:
     exact, sums = Rule(OpClass.EXACT), Rule(OpClass.REDUCTION, 10)
-    assert combined([exact]).op_class is OpClass.EXACT
-    assert combined([exact, sums]) == sums
-    both = combined([sums, Rule(OpClass.ELEMENTARY)])
+    assert combine_rules([exact]).op_class is OpClass.EXACT
+    assert combine_rules([exact, sums]) == sums
+    both = combine_rules([sums, Rule(OpClass.ELEMENTARY)])
     assert both == Rule(OpClass.REDUCTION, 27, roundings=1)
 
 
@@ -131,11 +131,11 @@ def test_choices_among_equals() -> None:
         torch.tensor([[2, 1]]),
     )
     for indices in (first, other):
-        assert picked(aten.topk.default, (x, 2), {}, values, indices)
-    assert not picked(aten.topk.default, (x, 2), {}, values, torch.tensor([[1, 1]]))
-    assert not picked(aten.topk.default, (x, 2), {}, values, torch.tensor([[1, 0]]))
-    assert not picked(aten.topk.default, (x, 2), {}, values, torch.tensor([[1, 9]]))
-    assert not picked(aten.exp.default, (x,), {}, values, first)
+        assert indices_match_values(aten.topk.default, (x, 2), {}, values, indices)
+    assert not indices_match_values(aten.topk.default, (x, 2), {}, values, torch.tensor([[1, 1]]))
+    assert not indices_match_values(aten.topk.default, (x, 2), {}, values, torch.tensor([[1, 0]]))
+    assert not indices_match_values(aten.topk.default, (x, 2), {}, values, torch.tensor([[1, 9]]))
+    assert not indices_match_values(aten.exp.default, (x,), {}, values, first)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_written_and_returned_tensors() -> None:
     facts = signature(aten.max.dim_max)
     assert facts.written == {"max", "max_values"} and facts.returned == ("max", "max_values")
     x, values, indices = torch.ones(2, 2), torch.ones(2), torch.ones(2, dtype=torch.int64)
-    found = facts.written_tensors((x, 0), {"max": values, "max_values": indices})
+    found = facts.mutated_tensors((x, 0), {"max": values, "max_values": indices})
     assert found[0] is values and found[1] is indices
     assert signature(aten.add_.Tensor).returned == ("self",)
     assert signature(aten.add.Tensor).returned == (None,)

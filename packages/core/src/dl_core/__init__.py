@@ -12,13 +12,13 @@ __version__ = "0.1.0"
 
 
 def init() -> None:
-    """Register the ``dl`` device with torch, where autoload did not.
+    """Register the ``dl`` device with torch if autoload has not.
 
-    Needed only where ``TORCH_DEVICE_BACKEND_AUTOLOAD=0`` turned autoload off, or to learn why the
-    device is missing. Does nothing when the device is registered already. Imports torch.
+    Needed only if ``TORCH_DEVICE_BACKEND_AUTOLOAD=0`` disables autoload, or to find out why the
+    device is missing. Does nothing if the device is registered already. Imports torch.
 
-    :raises dl_core.errors.ActivationError: there is no torch, or nothing could be registered; the
-        message gives the reasons that ``dl doctor`` gives.
+    :raises dl_core.errors.ActivationError: torch is missing, or registration has failed; the
+        message has the reasons that ``dl doctor`` reports.
     """
     from dl_core._entry import activate
 
@@ -26,7 +26,7 @@ def init() -> None:
 
 
 def __getattr__(name: str) -> object:
-    # Lazy: `import dl_core` must stay free of pluggy for everyone who only asks for the version.
+    # Lazy: `import dl_core` must not import pluggy for users who only need the version.
     if name == "hookimpl":
         from dl_core.hookspecs import hookimpl
 

@@ -1,4 +1,4 @@
-"""Where the ``dl`` command starts."""
+"""Entry point of the ``dl`` command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dl_core.import_path import leave_current_folder
 
 def main() -> int:
     """Run ``dl`` with the arguments of the process, and return the exit code."""
-    # Before anything is imported that could be found in the current folder.
+    # Before any import that the current folder could hijack.
     leave_current_folder()
     from dl_core.cli import main as run
 

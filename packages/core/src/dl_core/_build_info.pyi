@@ -1,3 +1,3 @@
-"""Written by setup.py when a wheel is built; a source checkout has none."""
+"""Written by setup.py when a wheel is built; missing in a source checkout."""
 
 TORCH_VERSION: str

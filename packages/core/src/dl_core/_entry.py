@@ -1,8 +1,8 @@
-"""The entry points by which the ``dl`` device starts.
+"""Entry points that start the ``dl`` device.
 
-torch calls :func:`autoload` near the end of its own import, by the entry-point group
-``torch.backends``. This module imports no torch at module level: where ``dl_core`` is imported
-first, a half-imported ``dl_core`` would otherwise be all that torch finds here.
+torch calls :func:`autoload` near the end of its own import, through the entry-point group
+``torch.backends``. This module does not import torch at module level: if ``dl_core`` is imported
+first, torch would find a partially imported ``dl_core``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 _lock = threading.RLock()
 _running = False
 outcome: Outcome | None = None
-"""What the last attempt led to; None before the first."""
+"""Result of the last attempt; None before the first."""
 
 
 def autoload() -> None:
-    """Start the device if there is one. Never raises: whatever is wrong becomes a warning."""
+    """Start the device if there is one. Never raises: every error becomes a warning."""
     if outcome is not None:
         return
     try:
@@ -32,21 +32,21 @@ def autoload() -> None:
             _tell(found.absence)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - whatever leaves here breaks `import torch`
-        from dl_core.errors import said_by
+    except BaseException as error:  # noqa: BLE001 - any exception would break `import torch`
+        from dl_core.errors import describe_error
 
         _tell(
-            f"the dl device is off: dl-core failed with {said_by(error)}. "
-            f"`dl doctor` tells more; TORCH_DEVICE_BACKEND_AUTOLOAD=0 turns dl-core off."
+            f"the dl device is off: dl-core failed with {describe_error(error)}. "
+            f"Run `dl doctor` for details; TORCH_DEVICE_BACKEND_AUTOLOAD=0 disables dl-core."
         )
 
 
 def activate() -> None:
-    """Start the device by hand; see :func:`dl_core.init`."""
+    """Start the device explicitly; see :func:`dl_core.init`."""
     from dl_core.errors import ActivationError
 
     try:
-        import torch  # noqa: F401 - with autoload on, this line is what starts the device
+        import torch  # noqa: F401 - with autoload, this import starts the device
     except ImportError as error:
         raise ActivationError(
             f"[dl_core.init] the dl device needs torch, which cannot be imported: {error}. "
@@ -76,7 +76,7 @@ def _attempt() -> Outcome:
 
 
 def _is_worker() -> bool:
-    """Return True in a process of multiprocessing, whose parent has given the warning."""
+    """Return True in a multiprocessing child, whose parent has issued the warning."""
     module = sys.modules.get("multiprocessing.process")
     return module is not None and module.parent_process() is not None
 
@@ -90,7 +90,7 @@ def _tell(message: str) -> None:
     try:
         warnings.warn(message, RuntimeWarning, stacklevel=3)
     except RuntimeWarning:
-        # Warnings are errors here (python -W error), and an error would break `import torch`.
+        # Warnings may be errors (python -W error), and an error would break `import torch`.
         import logging
 
         logging.getLogger("dl_core").warning(message)

@@ -1,4 +1,4 @@
-"""The ``dl`` command: its own subcommands and those of plugins."""
+"""The ``dl`` command: built-in subcommands and those of plugins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from diopi_proto.text import printable
 from dl_core import __version__, first_party
 from dl_core.commands import Command
 from dl_core.commands_builtin import BUILTIN
-from dl_core.errors import said_by
+from dl_core.errors import describe_error
 from dl_core.manager import PluginManager
 
 _NAME = re.compile(r"[a-z0-9][\w-]*", re.ASCII)
@@ -23,11 +23,11 @@ _NAME = re.compile(r"[a-z0-9][\w-]*", re.ASCII)
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``dl`` with the given arguments, by default those of the process.
 
-    :returns: the exit code: 0, 1 if something is broken, 2 for wrong arguments.
+    :returns: the exit code: 0, 1 if a check fails, 2 for invalid arguments.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # What the terminal cannot show is escaped: the names of devices, our own dashes.
+        # Characters that the terminal cannot encode are escaped.
         sys.stdout.reconfigure(errors="backslashreplace")
     parser = argparse.ArgumentParser(prog="dl", description="Accelerators for PyTorch.")
     parser.add_argument("--version", action="version", version=f"dl-core {__version__}")
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _complain(f"{owner} wants to add the command {command.name!r}, which is taken.")
             continue
         taken.add(command.name)
-        # argparse takes a percent sign for the beginning of a field.
+        # argparse treats a percent sign as the beginning of a field.
         help = command.help.replace("%", "%%")
         subparser = subparsers.add_parser(command.name, help=help, description=command.help)
         subparser.set_defaults(run=command.run)
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - one plugin must not stop the others' commands
-            problem = f"{owner} cannot make its command {command.name!r}: {said_by(error)}."
+            problem = f"{owner} cannot make its command {command.name!r}: {describe_error(error)}."
             _complain(problem)
             subparser.set_defaults(run=lambda _: 1)
     parsed = parser.parse_args(arguments)
@@ -66,11 +66,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = int(parsed.run(parsed))
         sys.stdout.flush()
     except BrokenPipeError:
-        # Who read the output, as `head` does, has seen enough.
+        # The reader of the output has closed it, as `head` does.
         _write_no_more()
         return 1
     except OSError as error:
-        # What has no name is the output: files have one.
+        # An error without a file name is about the output.
         if error.errno != errno.ENOSPC or error.filename is not None:
             raise
         _write_no_more()
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _write_no_more() -> None:
-    """Drop what is left of the output, which Python would write at exit."""
+    """Discard buffered output, which Python would write at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -91,7 +91,7 @@ def _plugins() -> PluginManager:
 
 
 def _missing(wanted: str, owners: list[tuple[str, Command]], manager: PluginManager) -> str:
-    """Where a command of one of our wheels would come from that is not there."""
+    """Return the message for a command of one of our wheels that is not available."""
     wheel = first_party.wheel_of(wanted)
     if wheel is None or wanted in [command.name for _, command in owners]:
         return ""
@@ -107,7 +107,7 @@ def _missing(wanted: str, owners: list[tuple[str, Command]], manager: PluginMana
 
 
 def _more(manager: PluginManager) -> str:
-    """What else there could be, for the end of the help."""
+    """Return the end of the help: commands of wheels that are not installed."""
     missing = first_party.not_installed(record.distribution for record in manager.records)
     return " ".join(
         f"{wheel.spelled} come with `pip install {name}`." for name, wheel in missing.items()

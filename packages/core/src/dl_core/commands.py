@@ -1,4 +1,4 @@
-"""What a subcommand of ``dl`` is: the built-in ones and those that plugins add."""
+"""Subcommands of ``dl``: the built-in ones and those of plugins."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ class Command:
     """One subcommand of ``dl``."""
 
     name: str
-    """What the user types after ``dl``."""
+    """Name that the user types after ``dl``."""
     help: str
     """One line for ``dl --help``."""
     configure: Callable[[argparse.ArgumentParser], None]
-    """Adds the arguments. Called only when ``dl`` runs."""
+    """Function that adds the arguments. Called only when ``dl`` runs."""
     run: Callable[[argparse.Namespace], int]
-    """Does the work and returns the exit code. Heavy imports belong in here."""
+    """Function that runs the command and returns the exit code. Heavy imports belong here."""
 
     @classmethod
     def of_module(cls, name: str, help: str, module: str) -> Command:
-        """The command whose functions are ``configure`` and ``run`` of a module, which is imported
-        when one of them is first called."""
+        """Return a command with the functions ``configure`` and ``run`` of a module, which is
+        imported at the first call of either function."""
 
         def configure(parser: argparse.ArgumentParser) -> None:
             importlib.import_module(module).configure(parser)

@@ -19,7 +19,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _say(*lines: str) -> None:
-    """Print lines. What strangers have put into one cannot make it two."""
+    """Print lines. Foreign text is escaped, so that it cannot add line breaks."""
     for line in lines:
         sys.stdout.write(printable(line) + "\n")
 
@@ -43,7 +43,7 @@ def _show_report(report: Report) -> None:
     compiled = (
         f"compiled for torch {report.compiled_for}"
         if report.compiled_for
-        else "no record of the torch it was compiled for"
+        else "the torch release it was compiled for is unknown"
     )
     _say(f"{torch}; {compiled}")
     for name, value in report.settings.items():
@@ -91,7 +91,7 @@ def _show_vendor(vendor: VendorReport) -> None:
         facts.append(f"version {vendor.library_version}")
     facts.append(f"{vendor.operators} operators")
     if vendor.legacy:
-        facts.append("one device of host memory, whatever it computes on")
+        facts.append("one device in host memory")
     _say(f"  {', '.join(facts)}")
     if vendor.extensions:
         _say(f"  extensions: {', '.join(vendor.extensions)}")
@@ -110,7 +110,7 @@ def _show_vendor(vendor: VendorReport) -> None:
         _say(f"  device {device.index}  {device.name}{size} {device.architecture}".rstrip())
     if not vendor.devices:
         said = vendor.no_device.removeprefix("no device: ")
-        _say(f"  no device: {said or 'it finds no driver, or nothing that the driver serves'}")
+        _say(f"  no device: {said or 'no driver was found, or no device for the driver'}")
 
 
 def _devices(arguments: argparse.Namespace) -> int:
@@ -129,7 +129,7 @@ def _devices(arguments: argparse.Namespace) -> int:
 
 BUILTIN = (
     Command(
-        "doctor", "examine the installation; exit code 1 if something is broken", _add_json, _doctor
+        "doctor", "check the installation; exit with code 1 if a check fails", _add_json, _doctor
     ),
     Command("devices", "list the devices that torch sees as dl:0, dl:1, …", _add_json, _devices),
     COVERAGE,

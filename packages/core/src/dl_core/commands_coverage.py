@@ -15,9 +15,15 @@ from dl_core.tables import show
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--tier", choices=TIERS, help="only this tier")
-    parser.add_argument("--list", choices=KINDS, dest="kind", help="name these overloads")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all of it to a file")
+    parser.add_argument(
+        "--tier", choices=TIERS, help="tier of overloads to report (default: all tiers)"
+    )
+    parser.add_argument(
+        "--list", choices=KINDS, dest="kind", help="kind of overloads to list by name"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="JSON file for all tiers and overloads"
+    )
     add_force(parser)
 
 
@@ -37,7 +43,7 @@ def _report(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         write_error(
             f"dl coverage: torch is needed to ask which overloads run where: {error}. Install "
-            "torch 2.13; `dl doctor` tells what else is missing.\n"
+            "torch 2.13; run `dl doctor` to see what else is missing.\n"
         )
         return 1
     if arguments.json is not None:

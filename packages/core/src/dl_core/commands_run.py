@@ -1,8 +1,8 @@
-"""``dl run``: a script or module as Python would run it, with the settings that put it on dl; or
-a contract graph with its inputs, without torch.
+"""``dl run``: run a script or module with the settings that put it on dl, or a contract graph
+without torch.
 
-The interpreter is started anew in this very process, so that arguments, ``__main__``, the exit
-code, signals and tracebacks are Python's own.
+The process executes a new interpreter in its place, so that arguments, ``__main__``, the exit code,
+signals and tracebacks are Python's own.
 """
 
 from __future__ import annotations
@@ -20,48 +20,55 @@ from dl_core.commands import Command
 from dl_core.environment import environment
 
 FRAMEWORKS: Mapping[str, str] = {
-    # accelerate, and through it transformers' Trainer, looks for no device but those it knows.
+    # accelerate, and therefore transformers' Trainer, considers known devices only.
     "ACCELERATE_TORCH_DEVICE": "dl",
 }
-"""Variables of frameworks that would use the CPU without; one that is set already stays."""
+"""Variables of frameworks that would use the CPU otherwise; variables that are set already are
+kept."""
 
 GRAPH = ".dlg"
-"""What the name of a contract graph ends in."""
+"""Suffix of the file name of a contract graph."""
 
 
 def _configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--vendors", metavar="NAMES", help="as DL_VENDORS: cuda,cpu")
     parser.add_argument(
-        "--fallback", choices=config.FALLBACK_MODES, help="what running an operator on the CPU does"
+        "--vendors",
+        metavar="NAMES",
+        help="comma-separated vendors, such as cuda,cpu (default: DL_VENDORS)",
     )
     parser.add_argument(
-        "--mock-cuda", action="store_true", help="what says cuda runs on dl (DL_MOCK_CUDA=1)"
+        "--fallback",
+        choices=config.FALLBACK_MODES,
+        help="action when an operator runs on the CPU (default: DL_FALLBACK)",
+    )
+    parser.add_argument(
+        "--mock-cuda", action="store_true", help="run CUDA programs on dl (DL_MOCK_CUDA=1)"
     )
     program = parser.add_mutually_exclusive_group(required=True)
     rest = argparse.REMAINDER
     program.add_argument(
-        "-m", dest="module", nargs=rest, metavar="MODULE", help="a module and its arguments"
+        "-m", dest="module", nargs=rest, metavar="MODULE", help="module to run, with its arguments"
     )
     program.add_argument(
         "script",
         nargs="?",
-        help="a script, with its arguments; or FILE.dlg INPUTS.npz [--entry NAME] "
+        help="script to run, with its arguments; or FILE.dlg INPUTS.npz [--entry NAME] "
         "[--output OUTPUTS.npz [--force]]",
     )
     parser.add_argument("arguments", nargs=rest, help=argparse.SUPPRESS)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    """Returns only where nothing can be run."""
+    """Run the program; return only if it cannot be started."""
     variables = _variables(arguments, environment())
     if arguments.script is not None and arguments.script.endswith(GRAPH):
         return _run_graph(arguments, variables)
-    # Whatever cannot be done is told before a program starts, which would only say that there is
-    # no device of the name.
+    # Errors are reported before the program starts, which would only say that the device name is
+    # unknown.
     problems = [*config.read(variables).problems, *_obstacles(variables)]
     program = _program(arguments)
     if not program:
-        problems.append("-m needs the name of a module.")
+        problems.append("-m needs a module name.")
     for problem in problems:
         sys.stderr.write(printable(f"dl run: {problem}") + "\n")
     if not problems:
@@ -104,7 +111,7 @@ def _variables(arguments: argparse.Namespace, environ: Mapping[str, str]) -> dic
 
 
 def _obstacles(variables: Mapping[str, str]) -> list[str]:
-    """Why there will be no dl device in the program."""
+    """Return the reasons why the program would have no dl device."""
     torch = installed.torch_build()
     if torch is None:
         return ["the dl device needs torch: `pip install dl-core[torch]`."]
@@ -113,9 +120,14 @@ def _obstacles(variables: Mapping[str, str]) -> list[str]:
     ready = startup.prepare(variables, torch)
     if ready.plan.order:
         return []
-    return [" ".join(["no dl device is visible.", *ready.plan.reasons, "`dl doctor` says more."])]
+    return [
+        " ".join(["no dl device is visible.", *ready.plan.reasons, "Run `dl doctor` for details."])
+    ]
 
 
 RUN = Command(
-    "run", "run a script or a module on dl, with what frameworks need for it", _configure, _run
+    "run",
+    "run a script or a module on dl, with the settings that frameworks need",
+    _configure,
+    _run,
 )

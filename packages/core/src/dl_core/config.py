@@ -1,7 +1,7 @@
-"""What the environment variables mean. The README lists those that are read.
+"""Settings from environment variables. The README lists them.
 
-Reading never raises: a value that does not fit becomes a sentence in :attr:`Config.problems`, and
-the default is used. An empty value counts as not set.
+Reading never raises: an invalid value becomes a sentence in :attr:`Config.problems`, and the
+default is used. An empty value counts as unset.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ ACTIONS = ("warn", "raise")
 EVERYTHING = ".*"
 ALL = "all"
 _LONGEST = 200
-"""Characters of a value that a problem repeats."""
+"""Number of characters of a value that a problem quotes."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]*\Z")
 
 
 class _InvalidError(ValueError):
-    """The message says which part of a value is wrong."""
+    """The message names the invalid part of a value."""
 
 
-def listed(text: str) -> tuple[str, ...]:
-    """The parts of a text with commas between, without those that are empty."""
+def split_list(text: str) -> tuple[str, ...]:
+    """Return the non-empty parts of a comma-separated text."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _names(text: str) -> tuple[str, ...]:
-    names = listed(text.lower())
+    names = split_list(text.lower())
     for name in names:
         if not _NAME.match(name):
             raise _InvalidError(f"{name[:_LONGEST]!r} is not a name")
@@ -44,7 +44,7 @@ def _names(text: str) -> tuple[str, ...]:
 def _patterns(text: str) -> tuple[str, ...]:
     from dl_core.patterns import PatternError, check_patterns  # rarely needed at startup
 
-    patterns = listed(text)
+    patterns = split_list(text)
     try:
         check_patterns(patterns)
     except PatternError as error:
@@ -78,12 +78,13 @@ def _flag(text: str) -> bool:
 
 
 def _mode_of_flag(text: str) -> str:
-    """DeepLink's flag says whether fallbacks are told about; here that is one of three modes."""
+    """Translate DeepLink's flag, which enables messages about fallbacks, to one of our three
+    modes."""
     return "warn" if _flag(text) else "allow"
 
 
 class Alias(NamedTuple):
-    """A variable of DeepLink's DIPU that means the same. Ours wins where both are set."""
+    """An equivalent variable of DeepLink's DIPU. Ours takes precedence if both are set."""
 
     name: str
     allowed: str
@@ -91,7 +92,7 @@ class Alias(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """One environment variable and how its text becomes a value."""
+    """An environment variable and the parser of its text."""
 
     name: str
     field: str
@@ -99,10 +100,10 @@ class Variable(NamedTuple):
     parse: Callable[[str], Any]
     alias: Alias | None = None
     others: tuple[Alias, ...] = ()
-    """Further aliases, after the first."""
+    """Additional aliases."""
 
 
-def _watched(text: str) -> tuple[str, ...]:
+def _parse_watched(text: str) -> tuple[str, ...]:
     try:
         return (EVERYTHING,) if _flag(text) else ()
     except _InvalidError:
@@ -160,8 +161,8 @@ VARIABLES = (
         "DL_AUTOCOMPARE",
         "autocompare",
         _WATCHED_ALLOWED,
-        _watched,
-        Alias("DIPU_AUTOCOMPARE_OPS_LIST", _WATCHED_ALLOWED, _watched),
+        _parse_watched,
+        Alias("DIPU_AUTOCOMPARE_OPS_LIST", _WATCHED_ALLOWED, _parse_watched),
     ),
     Variable(
         "DL_AUTOCOMPARE_ACTION", "autocompare_action", ", ".join(ACTIONS), _choice_of(ACTIONS)
@@ -182,44 +183,45 @@ VARIABLES = (
 
 
 class Config(NamedTuple):
-    """What the environment asks for."""
+    """Settings of this process."""
 
     vendors: tuple[str, ...] | None = None
     """``DL_VENDORS``: vendors to make visible, in this order. None: the default rule."""
     disable: tuple[str, ...] = ()
     """``DL_DISABLE``: plugins that are never imported."""
     fallback: str = "allow"
-    """``DL_FALLBACK``: what running an operator on the CPU instead does."""
+    """``DL_FALLBACK``: action when an operator runs on the CPU instead."""
     force_fallback: tuple[str, ...] = ()
     """``DL_FORCE_FALLBACK``: operators that always run on the CPU."""
     distributed: str = "auto"
-    """``DL_DISTRIBUTED``: what carries collectives; ``auto`` is the vendor's where it has any."""
+    """``DL_DISTRIBUTED``: transport of collectives; ``auto`` prefers the vendor's."""
     mock_cuda: bool = False
-    """``DL_MOCK_CUDA``: programs that say ``cuda`` run on dl."""
+    """``DL_MOCK_CUDA``: run CUDA programs on dl."""
     memory_check: int = 0
-    """``DL_MEM_CHECK``: looks for wrong use of memory when it is freed (1), or always (2)."""
+    """``DL_MEM_CHECK``: check memory when it is freed (1), or after every operator (2)."""
     memory_check_stacks: bool = False
-    """``DL_MEM_CHECK_ENABLE_BACKTRACE``: with the stacks of allocations and frees."""
+    """``DL_MEM_CHECK_ENABLE_BACKTRACE``: record the stacks of allocations and frees."""
     keep_default: tuple[str, ...] = ()
-    """``DL_KEEP_TORCHOP_DEFAULT_IMPL_OPS``: operators left to torch's own decomposition."""
+    """``DL_KEEP_TORCHOP_DEFAULT_IMPL_OPS``: operators that run torch's own decomposition."""
     autocompare: tuple[str, ...] = ()
     """``DL_AUTOCOMPARE``: operators whose results are compared with the CPU's."""
     autocompare_action: str = "warn"
-    """``DL_AUTOCOMPARE_ACTION``: what a wrong result does."""
+    """``DL_AUTOCOMPARE_ACTION``: action for a wrong result."""
     dump_op_args: int = 0
-    """``DL_DUMP_OP_ARGS``: what is written of each call of an operator."""
+    """``DL_DUMP_OP_ARGS``: level of detail for logging operator calls."""
     tuning: bool = True
-    """``DL_TUNING``: measured choices of implementations are used where there are any."""
+    """``DL_TUNING``: use measured choices of implementations."""
     probe_timeout: float = 30.0
-    """``DL_PROBE_TIMEOUT``: seconds for one vendor library, and for one call into a plugin."""
+    """``DL_PROBE_TIMEOUT``: timeout in seconds for one vendor library, and for one call of a
+    plugin."""
     sources: Mapping[str, str] = MappingProxyType({})
-    """Which variables were set, with their text."""
+    """Variables that were set, with their text."""
     problems: tuple[str, ...] = ()
-    """One sentence for each value that does not fit."""
+    """One sentence for each invalid value."""
 
 
 def read(environ: Mapping[str, str]) -> Config:
-    """Read every variable out of ``environ``. Never raises; see :attr:`Config.problems`."""
+    """Read all settings from ``environ``. Never raises; see :attr:`Config.problems`."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""What a plugin adds to one of the tools: a name, a line of help, and a function that loads it."""
+"""Contributions of plugins to the tools: a name, a line of help, and a loader."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 @dataclass(frozen=True)
 class Contribution:
-    """One thing that a plugin adds. The hook that returns it says what ``load`` returns."""
+    """One contribution of a plugin. The hook that returns it documents the result of ``load``."""
 
     name: str
-    """What the user types to choose it: a small letter, then small letters, digits, ``-`` and
-    ``_``, at most 64 in all. No two plugins have the same one in one hook."""
+    """Name that the user types: a lower-case letter, then lower-case letters, digits, ``-`` and
+    ``_``, at most 64 characters. Unique within a hook."""
     help: str
     """One line for lists."""
     load: Callable[[], Any]
-    """Called when it is used, at most once per process. Heavy imports belong in here."""
+    """Called at the first use, at most once per process. Heavy imports belong here."""
 
 
-def checked_contributions(hook: str, answer: object) -> list[Contribution]:
-    """What a hook returned, if it may.
+def validate_contributions(hook: str, answer: object) -> list[Contribution]:
+    """Return the valid contributions of a hook.
 
-    :raises ValueError: it is something else; the message names the hook and what it returned.
+    :raises ValueError: the result is invalid; the message names the hook and the result.
     """
     if not isinstance(answer, Sequence) or isinstance(answer, str):
         raise ValueError(f"{hook} returned {answer!r}, which is not a sequence of Contribution")

@@ -1,6 +1,6 @@
-"""Which of the overloads that a backend has to provide run where, for each visible device.
+"""Coverage of the overloads that a backend has to provide, for each visible device.
 
-Needs torch at run time: the dispatcher and the vendors' libraries are asked, not guessed.
+Needs torch at run time: the data comes from the dispatcher and the vendors' libraries.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ TIERS = ("A", "B", "C")
 KINDS = ("native", "composed", "fallback", "unsupported")
 MEANINGS = {
     "native": "the vendor's own operator",
-    "composed": "built by dl-core or by torch: from the vendor's operators, or as views are",
+    "composed": "composed by dl-core or torch of the vendor's operators, or a view",
     "fallback": "runs on the CPU, with copies",
-    "unsupported": "needs sparse, quantised or nested tensors",
+    "unsupported": "needs sparse, quantized or nested tensors",
 }
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """What one device has of each tier: ``overloads[tier][kind]`` is sorted by name."""
+    """Coverage of one device: ``overloads[tier][kind]`` is sorted by name."""
 
     device: str
     vendor: str
     overloads: Mapping[str, Mapping[str, tuple[str, ...]]]
     adaptor: str = ""
-    """What the vendor's adaptor file converts for its operators; empty where it has none."""
+    """Summary of the vendor's adaptor file; empty if it has none."""
 
     def count(self, tier: str, kind: str) -> int:
         return len(self.overloads[tier][kind])
 
     def percent(self, tier: str, kind: str) -> float:
-        """The share of the tier, 0 for an empty one."""
+        """Return the percentage of the tier, 0 for an empty one."""
         total = sum(self.count(tier, each) for each in KINDS)
         return 100.0 * self.count(tier, kind) / total if total else 0.0
 
@@ -58,7 +58,7 @@ class Coverage:
 
 
 def required_overloads() -> dict[str, str]:
-    """The overloads that a backend has to provide, with their tiers."""
+    """Return the overloads that a backend has to provide, with their tiers."""
     text = resources.files("dl_core").joinpath("required_overloads.txt").read_text("utf-8")
     lines = (line.split() for line in text.splitlines() if not line.startswith("#"))
     return {name: tier for tier, name in lines}
@@ -72,7 +72,7 @@ def sort_out(
     composed: set[str],
     adaptor: str = "",
 ) -> Coverage:
-    """Sort the required overloads by where they run. Names come without ``aten::``."""
+    """Sort the required overloads by where they run. Names are without ``aten::``."""
     found: dict[str, dict[str, list[str]]] = {tier: {kind: [] for kind in KINDS} for tier in TIERS}
     for name in sorted(required):
         tier = required[name]
@@ -81,7 +81,7 @@ def sort_out(
         elif name in composed:
             kind = "composed"
         else:
-            # The device type registers no sparse, quantised or nested kernels at all.
+            # The device type registers no sparse, quantized or nested kernels.
             kind = "unsupported" if tier == "C" else "fallback"
         found[tier][kind].append(name)
     frozen = {
@@ -91,7 +91,7 @@ def sort_out(
 
 
 def measure() -> list[Coverage]:
-    """The coverage of every visible device.
+    """Return the coverage of every visible device.
 
     :raises ImportError: torch is not installed, or dl-core has not registered with it.
     """
@@ -104,7 +104,7 @@ def measure() -> list[Coverage]:
 
     required = required_overloads()
     composed = {_bare(name) for name in _C.composed_operators()}
-    # torch takes these apart itself: lists of tensors, tensor by tensor.
+    # torch itself decomposes operators on lists of tensors into operators on each tensor.
     composed |= {
         name
         for name, tier in required.items()

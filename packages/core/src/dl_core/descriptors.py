@@ -1,4 +1,4 @@
-"""Checks what a ``dl_vendor`` hook returned, before anything relies on it."""
+"""Validation of the descriptor that a ``dl_vendor`` hook returns."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
 _FUNCTIONS = ("present", "simulated", "libraries")
 
 
-def checked(answer: object) -> VendorDescriptor:
-    """A copy of the description, in which every field is what it must be.
+def validate(answer: object) -> VendorDescriptor:
+    """Return a copy of the descriptor with validated fields.
 
-    :raises PluginError: it is none, or a field is not.
-    :raises UntrustedError: its library lies where others could have put it.
+    :raises PluginError: it is not a descriptor, or a field is invalid.
+    :raises UntrustedError: other users can write to its library.
     """
     if not isinstance(answer, VendorDescriptor):
         raise PluginError(
-            f"dl_vendor returned {_shown(answer)}, not a diopi_proto.VendorDescriptor"
+            f"dl_vendor returned {_format(answer)}, not a diopi_proto.VendorDescriptor"
         )
     fields = {field: _field(answer, field) for field in _FIELDS}
     if not _NAME.fullmatch(fields["name"]):
         raise PluginError(
-            f"dl_vendor returned the name {_shown(fields['name'])}; allowed are up to 64 lower "
+            f"dl_vendor returned the name {_format(fields['name'])}; allowed are up to 64 lower "
             "case letters, digits, '-' and '_', of which the first is a letter"
         )
     if not -_MOST_PRIORITY <= fields["priority"] <= _MOST_PRIORITY:
@@ -50,7 +50,7 @@ def checked(answer: object) -> VendorDescriptor:
     for field in _FUNCTIONS:
         function = fields[field] = getattr(answer, field)
         if function is not None and not callable(function):
-            shown = f"{field}={_shown(function)}"
+            shown = f"{field}={_format(function)}"
             raise PluginError(f"dl_vendor returned {shown}, which cannot be called")
     fields["library"] = Path(fields["library"])
     fields["version"] = printable(fields["version"], _LONGEST)
@@ -62,11 +62,11 @@ def checked(answer: object) -> VendorDescriptor:
 
 def _adaptor(path: object, *, legacy: bool) -> Path:
     if not isinstance(path, str | Path):
-        raise PluginError(f"dl_vendor returned adaptor={_shown(path)}, which must be a path")
+        raise PluginError(f"dl_vendor returned adaptor={_format(path)}, which must be a path")
     if legacy:
         raise PluginError(
-            f"dl_vendor returned adaptor={_shown(path)} with legacy=True; libraries in DIOPI's own "
-            "style have no adaptor"
+            f"dl_vendor returned adaptor={_format(path)} with legacy=True; libraries in DIOPI's "
+            "own style have no adaptor"
         )
     reason = why_untrusted(Path(path))
     if reason is not None:
@@ -78,9 +78,9 @@ def _field(answer: VendorDescriptor, field: str) -> Any:
     value = getattr(answer, field)
     types, expected = _FIELDS[field]
     if not isinstance(value, types) or (bool not in types and isinstance(value, bool)):
-        raise PluginError(f"dl_vendor returned {field}={_shown(value)}, which must be {expected}")
+        raise PluginError(f"dl_vendor returned {field}={_format(value)}, which must be {expected}")
     return value
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     return printable(repr(value), _LONGEST)

@@ -1,7 +1,7 @@
-"""Examines an installation without torch: what is there, what was chosen and why, what is broken.
+"""Examination of an installation without torch: its parts, the selection with reasons, and defects.
 
-Plugins are tried in a process of their own, and so is every vendor library, so that one that
-crashes or hangs becomes a line of the report.
+Plugins and vendor libraries are tried in child processes, so that a crash or hang becomes a line of
+the report.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dl_core.manager import PluginRecord
 from dl_core.probe import Probe, probe_vendor
 
 _LONGEST = 400
-"""Characters of what a plugin says."""
+"""Maximum number of characters of a plugin's text."""
 
 
 @dataclass(frozen=True)
 class VendorReport:
-    """One vendor: what its wheel says and what its library answered."""
+    """One vendor: its wheel's declaration and its library's answers."""
 
     name: str
     plugin: str
@@ -44,12 +44,12 @@ class VendorReport:
     mismatched: list[str]
     device_count: int
     no_device: str
-    """Why there is none, in the library's own words; empty where it says nothing or has one."""
+    """Reason for the absence of devices, in the library's own words; may be empty."""
     devices: list[TriedDevice]
     extensions: list[str]
     kernels: TriedKernels | None
     libraries: dict[str, str]
-    """What it uses where it is installed: the path of each, or what to do to have it."""
+    """Optional libraries: the path of each, or how to install it."""
     adaptor: str
     adapted: str
     flaws: list[str]
@@ -69,23 +69,23 @@ class VisibleDevice:
 
 @dataclass
 class Report:
-    """All that ``dl doctor`` finds out. :meth:`as_json` is what ``--json`` prints."""
+    """Results of ``dl doctor``. :meth:`as_json` is the output of ``--json``."""
 
     core: str
     location: str
     python: str
     torch: str | None
     compiled_for: str | None
-    """Version of torch; None where the compiled part is missing or does not say."""
+    """Version of torch; None if the compiled part is missing or does not record it."""
     settings: dict[str, str]
     plugins: list[PluginRecord]
     vendors: list[VendorReport]
     visible: list[VisibleDevice]
     reasons: list[str]
     missing: list[str] = field(default_factory=list)
-    """What is not installed, what it is for, and how to get it."""
+    """Missing wheels, what they are for, and how to install them."""
     notes: list[str] = field(default_factory=list)
-    """Which frameworks would use the CPU beside a dl device; none where no device is visible."""
+    """Installed frameworks that would use the CPU despite a dl device."""
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -97,10 +97,10 @@ class Report:
 
 
 def examine(environ: Mapping[str, str] | None = None) -> Report:
-    """Examine this environment. Imports plugins, after a child process has tried them, and starts
-    one process for each vendor.
+    """Examine this environment. Imports plugins after a child process has tried them, and starts
+    one process per vendor.
 
-    :param environ: the settings to go by, the process's own by default.
+    :param environ: the settings, by default those of the process.
     """
     environ = environment() if environ is None else environ
     torch = installed.torch_build()
@@ -113,7 +113,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
     counts = {v.name: v.device_count for v in vendors if not v.error}
     choice = selection.settle(ready.plan, counts)
     obstacle = startup.compiled_part_obstacle(torch) if torch is not None else None
-    # The devices are there, but torch will see none of them.
+    # The devices exist, but torch will not see any.
     devices = choice.devices if obstacle is None else ()
     names = {(v.name, d.index): d.name for v in vendors for d in v.devices}
     return Report(
@@ -175,7 +175,7 @@ def _vendor_report(
 
 
 def _libraries(descriptor: VendorDescriptor) -> dict[str, str]:
-    """What the plugin says, which may be anything."""
+    """Return the libraries that the plugin reports, without trusting it."""
     if descriptor.libraries is None:
         return {}
     try:
@@ -190,9 +190,9 @@ def _libraries(descriptor: VendorDescriptor) -> dict[str, str]:
 
 def _flaw(vendor: VendorReport, flaw: str) -> str:
     return (
-        f"vendor {vendor.name!r} of {vendor.wheel} does not keep the vendor interface: {flaw}. Ask "
-        "its maintainers for a release that does (docs/vendor.md of dl-diopi-proto says what it "
-        f"needs); DL_DISABLE={vendor.plugin} leaves it out."
+        f"vendor {vendor.name!r} of {vendor.wheel} violates the vendor interface: {flaw}. Ask its "
+        "maintainers for a fixed release (docs/vendor.md of dl-diopi-proto has the requirements); "
+        f"DL_DISABLE={vendor.plugin} disables it."
     )
 
 

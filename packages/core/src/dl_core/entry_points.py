@@ -1,4 +1,4 @@
-"""What the wheels of some folders declare in our entry-point group, read as a stranger's text."""
+"""Entry points of our group in the wheels of some folders, read without trusting them."""
 
 from __future__ import annotations
 
@@ -7,32 +7,35 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from diopi_proto.text import printable
-from dl_core.errors import said_by
+from dl_core.errors import describe_error
 from dl_core.hookspecs import PROJECT
 
 
 class Declared(NamedTuple):
-    """An entry point of our group, or the reason why a wheel's cannot be read. Texts are shown."""
+    """An entry point of our group, or the reason why a wheel's cannot be read. Texts are
+    printable."""
 
     name: str
     value: str
-    """The module that it names."""
+    """Name of the module."""
     distribution: str
-    """The wheel that declares it."""
+    """Name of the wheel."""
     version: str
-    """Of the wheel."""
+    """Version of the wheel."""
     entry: importlib.metadata.EntryPoint | None
     error: str = ""
 
 
-def declared(path: Sequence[str]) -> Iterator[Declared]:
-    """Those of the wheels in the folders of ``path``; the first of two equal names counts."""
+def read_entry_points(path: Sequence[str]) -> Iterator[Declared]:
+    """Yield the entry points of the wheels in the folders of ``path``; the first of equal names
+    wins."""
     seen = set()
     for distribution in importlib.metadata.distributions(path=list(path)):
         try:
-            # Public, the name needs the e-mail parser; this one is that of the folder.
+            # The public name attribute needs the e-mail parser; this one comes from the folder
+            # name.
             name = getattr(distribution, "_normalized_name", None) or distribution.name
-        except Exception:  # noqa: BLE001 - a folder that is called like a wheel, and is none
+        except Exception:  # noqa: BLE001 - a folder that only looks like a wheel
             continue
         if name in seen:
             continue
@@ -40,7 +43,7 @@ def declared(path: Sequence[str]) -> Iterator[Declared]:
         try:
             found = _of(distribution)
         except Exception as error:  # noqa: BLE001 - whatever reading or parsing it raises
-            said = f"its entry points cannot be read: {said_by(error)}."
+            said = f"its entry points cannot be read: {describe_error(error)}."
             yield Declared(printable(name), "", *_identity(distribution, name), None, said)
             continue
         for entry in found:
@@ -52,14 +55,15 @@ def declared(path: Sequence[str]) -> Iterator[Declared]:
 
 
 def _of(distribution: importlib.metadata.Distribution) -> Sequence[importlib.metadata.EntryPoint]:
-    # Most wheels have no plugin; reading all that they declare is a good part of a start.
+    # Most wheels have no plugin; parsing all entry points takes a good part of a start.
     if f"[{PROJECT}]" in (distribution.read_text("entry_points.txt") or ""):
         return list(distribution.entry_points.select(group=PROJECT))
     return []
 
 
 def _identity(distribution: importlib.metadata.Distribution, fallback: str) -> tuple[str, str]:
-    """Name and version. Scans the headers itself: the e-mail parser is slower than the import."""
+    """Return name and version. Scans the headers directly, because the e-mail parser is slow to
+    import."""
     found: dict[str, str] = {}
     try:
         text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or ""

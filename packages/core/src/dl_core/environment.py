@@ -1,7 +1,7 @@
-"""The one module that reads the environment of the process; others get it from here.
+"""The only module that reads the environment of the process.
 
-:mod:`.config` makes settings of it. Whatever imports torch imports this, also before Python's path
-is in order, so that it imports next to nothing.
+:mod:`.config` converts it to settings. Modules import this one even before Python's path is
+    cleaned, so it must have few imports.
 """
 
 from __future__ import annotations
@@ -11,5 +11,5 @@ from collections.abc import Mapping
 
 
 def environment() -> Mapping[str, str]:
-    """All variables, as they are whenever they are looked at."""
+    """Return a live view of all variables."""
     return os.environ

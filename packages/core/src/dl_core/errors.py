@@ -1,4 +1,4 @@
-"""Every error that the torch-free part raises. All derive from :class:`DlError`."""
+"""Errors of the torch-free part. All derive from :class:`DlError`."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ class DlError(Exception):
 
 
 class ActivationError(DlError, RuntimeError):
-    """The ``dl`` device was asked for by hand and cannot be registered. The message says why."""
+    """The ``dl`` device was requested explicitly and cannot be registered. The message says why."""
 
 
 class OutputError(DlError):
-    """A file cannot be written: it is there already, or its folder takes none."""
+    """A file cannot be written: it exists, or its folder is not writable."""
 
 
 class PluginError(DlError):
-    """A plugin gave something that its hook does not allow."""
+    """A plugin returned a value that its hook does not allow."""
 
 
 class UntrustedError(PluginError):
-    """Something of a plugin lies where others could have put it. The message names the place."""
+    """Other users can write to a file of a plugin. The message names the file."""
 
 
 class WrongResultError(DlError):
-    """An operator's result is not what the CPU computes; see ``torch.dl.autocompare``."""
+    """The result of an operator differs from the CPU's; see ``torch.dl.autocompare``."""
 
 
-def said_by(error: BaseException) -> str:
-    """The kind of a stranger's error and what it says, as the end of a sentence. Never raises, but
-    for Ctrl-C: asking it for its text runs a stranger's code."""
+def describe_error(error: BaseException) -> str:
+    """Return the type and message of a foreign exception, as the end of a sentence. Never raises
+    except for Ctrl-C, although ``__str__`` runs foreign code."""
     try:
         kind, text = type(error).__name__, " ".join(str(error).split())
     except KeyboardInterrupt:

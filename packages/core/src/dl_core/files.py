@@ -1,4 +1,4 @@
-"""Files that commands write: nothing is replaced that nobody asked to replace."""
+"""Output files of commands: existing files are replaced on request only."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dl_core.errors import OutputError
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """The option that :func:`check_free` and :func:`write` go by."""
-    parser.add_argument("--force", action="store_true", help="replace files that are there")
+    """Add the option for :func:`check_free` and :func:`write`."""
+    parser.add_argument("--force", action="store_true", help="replace existing files")
 
 
 def check_free(paths: Iterable[Path], force: bool) -> None:
-    """Make sure that files can be written; best done before the work that fills them.
+    """Check that files can be written; call it before the work that fills them.
 
-    :raises OutputError: one is there and may not be replaced, or its folder takes no files.
+    :raises OutputError: a file exists and may not be replaced, or its folder is not writable.
     """
     for path in paths:
         if not force and (path.exists() or path.is_symlink()):
@@ -34,16 +34,16 @@ def check_free(paths: Iterable[Path], force: bool) -> None:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or of those above it the first that is there."""
+    """Return the folder or its closest existing parent."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return folder
 
 
 def write(path: Path, fill: Callable[[Path], object], force: bool) -> None:
-    """Write a file, as a whole or not at all; folders on the way are made.
+    """Write a file atomically and create missing parent folders.
 
-    :param fill: writes the content to the path that it is given.
+    :param fill: function that writes the contents to the given path.
     :raises OutputError: as :func:`check_free`, or ``fill`` raises OSError.
     """
     check_free([path], force)
@@ -58,7 +58,7 @@ def write(path: Path, fill: Callable[[Path], object], force: bool) -> None:
 
 
 def write_text(path: Path, text: str, force: bool) -> None:
-    """The same with a text.
+    """Write a text; see :func:`write`.
 
     :raises OutputError: as :func:`write`.
     """

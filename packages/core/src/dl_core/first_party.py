@@ -1,7 +1,7 @@
-"""What this project's own wheels add, for those that are not installed.
+"""Commands of this project's own wheels, for messages about wheels that are not installed.
 
-Commands are found by entry point; this is for messages alone, and tests compare it with what the
-wheels declare.
+Commands are found by entry point; this list is for messages only, and tests compare it with the
+declarations of the wheels.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 
 class Wheel(NamedTuple):
-    """A wheel with a plugin that is no vendor."""
+    """A wheel with a plugin that is not a vendor."""
 
     does: str
     commands: tuple[str, ...]
 
     @property
     def spelled(self) -> str:
-        """Its commands as one types them."""
+        """Return its commands as the user types them."""
         return ", ".join(f"dl {name}" for name in self.commands)
 
 
@@ -35,11 +35,11 @@ WHEELS: Mapping[str, Wheel] = {
 
 
 def wheel_of(command: str) -> str | None:
-    """The wheel that adds a command; None: none of ours does."""
+    """Return the wheel that adds a command, None if there is no such wheel."""
     return next((name for name, wheel in WHEELS.items() if command in wheel.commands), None)
 
 
 def not_installed(distributions: Iterable[str]) -> dict[str, Wheel]:
-    """The wheels that are not among these."""
+    """Return the wheels that are not among these distributions."""
     there = set(distributions)
     return {name: wheel for name, wheel in WHEELS.items() if name not in there}

@@ -1,8 +1,8 @@
-"""Safe reading of SQLite databases of tuning results, which others may have damaged or forged.
+"""Safe reading of SQLite databases of tuning results, which may be damaged or malicious.
 
-SQLite executes what a database contains: a view in place of a table may compute forever, and a
-generated column may build values of gigabytes. So only ordinary tables are read, each statement
-has a deadline, and values have a bounded length (https://www.sqlite.org/security.html).
+SQLite executes parts of a database: a view in place of a table may run forever, and a generated
+column may create values of gigabytes. Therefore only ordinary tables are read, each statement has a
+deadline, and the length of values is limited (https://www.sqlite.org/security.html).
 """
 
 from __future__ import annotations
@@ -23,29 +23,28 @@ if TYPE_CHECKING:
 VERSION = 1
 """``user_version`` of the schema that this release reads; a wheel's file of choices has 0."""
 SECONDS = 10.0
-"""Deadline of one statement."""
+"""Timeout of one statement in seconds."""
 LONGEST_VALUE = 1 << 28
-"""Bytes of one value; where Python is older than 3.11, SQLite's own bound of 10^9 holds."""
+"""Maximum bytes of one value; before Python 3.11, SQLite's own limit of 10^9 applies."""
 _INSTRUCTIONS = 20_000
-"""Instructions of SQLite's machine between two looks at the clock."""
+"""Number of SQLite VM instructions between two checks of the deadline."""
 _MOST_TABLES = 100
 _COMPANIONS = ("", "-wal", "-shm", "-journal")
-"""SQLite reads these files next to a database."""
+"""Files that SQLite reads next to a database."""
 
 
 class ForeignDatabaseError(Exception):
-    """A database that is not read; the message continues a sentence about the file."""
+    """A database is rejected; the message continues a sentence about the file."""
 
 
 def check_file(path: Path) -> None:
     """Check the files of a database before SQLite opens them.
 
-    :raises ForeignDatabaseError: one is not a regular file, or others can write to it or make it.
-    :raises OSError: it cannot be examined.
+    :raises ForeignDatabaseError: a file is not regular, or other users can write or create it.
     """
     for suffix in _COMPANIONS:
         file = Path(f"{path.resolve()}{suffix}")
-        # SQLite cannot open a folder, and says so or does without.
+        # SQLite cannot open a folder, and reports that itself.
         if not os.path.lexists(file) or (suffix and file.is_dir()):
             continue
         check_regular(file)
@@ -56,13 +55,13 @@ def check_file(path: Path) -> None:
 
 
 class Deadline:
-    """Ends the statements of a connection that take too long; also bounds the length of values."""
+    """Deadline for the statements of a connection, and a limit on the length of values."""
 
     def __init__(self, connection: sqlite3.Connection, seconds: float = SECONDS) -> None:
         self._seconds = seconds
         self._end = time.monotonic() + seconds
         connection.set_progress_handler(self._is_over, _INSTRUCTIONS)
-        # Text that is not UTF-8 is shown as such and matches nothing.
+        # Invalid UTF-8 is decoded with replacement characters and matches nothing.
         connection.text_factory = lambda content: content.decode("utf-8", "replace")
         if hasattr(connection, "setlimit"):
             connection.setlimit(0, LONGEST_VALUE)  # SQLITE_LIMIT_LENGTH
@@ -72,9 +71,9 @@ class Deadline:
 
     @contextmanager
     def statement(self) -> Iterator[None]:
-        """Give what is executed in the block the whole time.
+        """Restart the deadline for the statements of the block.
 
-        :raises ForeignDatabaseError: it was ended.
+        :raises ForeignDatabaseError: the deadline has expired.
         """
         import sqlite3
 
@@ -90,10 +89,10 @@ class Deadline:
 
 
 def open_read_only(path: Path) -> sqlite3.Connection:
-    """Open a database for reading, also where nothing can be written.
+    """Open a database for reading, even on a read-only medium.
 
     :raises sqlite3.Error: it cannot be read.
-    :raises OSError: or is not a regular file.
+    :raises OSError: it is not a regular file.
     """
     import sqlite3
 
@@ -106,16 +105,16 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         connection.close()
         if os.access(path.parent, os.W_OK):
             raise
-        # To read a database with a log, SQLite makes files next to it, which is impossible on a
-        # read-only medium. No process writes to the database there.
+        # SQLite creates files next to a database with a log, which is impossible on a read-only
+        # medium. There, no process writes to the database.
         connection = sqlite3.connect(f"{uri}&immutable=1", uri=True)
     return connection
 
 
 def check_version(connection: sqlite3.Connection) -> None:
-    """Check that this release knows the schema.
+    """Check that this release supports the schema.
 
-    :raises ForeignDatabaseError: it is of a newer one.
+    :raises ForeignDatabaseError: the schema is newer.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
@@ -128,8 +127,8 @@ def check_version(connection: sqlite3.Connection) -> None:
 def ordinary_tables(connection: sqlite3.Connection) -> Mapping[str, frozenset[str]]:
     """Return the columns of each table.
 
-    :raises ForeignDatabaseError: there is something else: a view, a trigger, an index, a virtual
-        table or a generated column. None of them is read before that.
+    :raises ForeignDatabaseError: the database has a view, trigger, index, virtual table or
+        generated column. None of these is read before the check.
     """
     entries = connection.execute(
         "SELECT type, name, substr(sql, 1, 30) FROM sqlite_master"

@@ -1,7 +1,7 @@
-"""What frameworks do with dl, for ``dl doctor``: where they would silently use the CPU.
+"""Support of frameworks, for ``dl doctor``: cases where they would silently use the CPU.
 
-They know devices by name. What can be done from outside of them is done by dl-integrations and
-``dl run``; these sentences say what is left.
+Frameworks know devices by name. dl-integrations and ``dl run`` handle what is possible from outside
+of them; these notes list the rest.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 _WHEEL = "dl-integrations"
 
 Sentence = Callable[[bool], str]
-"""Of whether dl-integrations is installed."""
+"""Note for a framework; the argument is True if dl-integrations is installed."""
 
 
 def _accelerate(told: bool) -> str:
@@ -23,7 +23,7 @@ def _accelerate(told: bool) -> str:
         f"`pip install {_WHEEL}` puts it on dl"
     )
     return (
-        f'{device}. mixed_precision="fp16" is refused there, and device_map="auto" sees no dl '
+        f'{device}. mixed_precision="fp16" is rejected there, and device_map="auto" finds no dl '
         f"device: dl_integrations.accelerate has use_float16() and max_memory()."
     )
 
@@ -61,11 +61,11 @@ CUDA = (
     'Programs that say cuda: torch.autocast("cuda") changes nothing on dl tensors and '
     "device='cuda' is torch's own error. `dl run --mock-cuda` lets cuda mean dl, in frameworks too."
 )
-"""What torch itself does, whatever is installed."""
+"""Note on torch itself."""
 
 
 def notes() -> list[str]:
-    """A sentence on each framework that is installed, and one on programs that say cuda."""
+    """Return a sentence on each installed framework, and one on CUDA programs."""
     told = _installed(_WHEEL)
     found = [
         f"{name}: {sentence(told)}" for name, sentence in FRAMEWORKS.items() if _installed(name)

@@ -1,4 +1,4 @@
-"""Facts about the torch beside us, learnt without importing it."""
+"""Facts about the installed torch, found without importing it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dl_core import __version__
 
 
 class TorchBuild(NamedTuple):
-    """Which torch is installed."""
+    """The installed torch."""
 
     version: str
     cuda: str | None
-    """CUDA version it was built with, None for builds without."""
+    """CUDA version of the build, None for builds without CUDA."""
     hip: str | None
-    """The same for ROCm."""
+    """ROCm version of the build, None for builds without ROCm."""
 
 
 def torch_build() -> TorchBuild | None:
-    """The torch of this environment, None if there is none.
+    """Return the torch of this environment, None if there is none.
 
-    Takes the imported one if there is one, else reads ``torch/version.py`` as text.
+    Uses the imported module if there is one, otherwise reads ``torch/version.py`` as text.
     """
     loaded = sys.modules.get("torch")
     version = getattr(loaded, "version", None)
@@ -44,7 +44,7 @@ def torch_build() -> TorchBuild | None:
 
 
 def _assignments(path: Path) -> dict[str, str | None]:
-    """Names that ``path`` assigns a string or None."""
+    """Return the names to which ``path`` assigns a string or None."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError):
@@ -63,7 +63,7 @@ def _assignments(path: Path) -> dict[str, str | None]:
 
 
 def built_for() -> str | None:
-    """Version of the torch that the compiled part was built against; None in a source checkout."""
+    """Return the torch version that the compiled part was built for; None in a source checkout."""
     try:
         from dl_core import _build_info
     except ImportError:
@@ -72,14 +72,14 @@ def built_for() -> str | None:
 
 
 def has_compiled_part() -> bool:
-    """Whether ``dl_core._C`` is there. It is not imported: without torch it cannot be."""
+    """Return True if ``dl_core._C`` exists. It is not imported, because that needs torch."""
     return importlib.util.find_spec("dl_core._C") is not None
 
 
 def mismatch(running: str, built: str) -> str | None:
-    """Why a compiled part built against torch ``built`` does not fit torch ``running``, or None.
+    """Return why a compiled part for torch ``built`` does not work with torch ``running``, or None.
 
-    The local part (``+cpu``, ``+cu126``) is free: builds of one release share their C++ interface.
+    The local version (``+cpu``, ``+cu126``) is ignored: builds of a release have the same C++ ABI.
     """
     if running.partition("+")[0] == built.partition("+")[0]:
         return None
@@ -94,13 +94,13 @@ def mismatch(running: str, built: str) -> str | None:
 def torch_gpu(
     build: TorchBuild, environ: Mapping[str, str], dev: Path = Path("/dev")
 ) -> str | None:
-    """A sentence if this torch has a GPU of its own here, else None.
+    """Return a sentence if this torch has a GPU of its own here, otherwise None.
 
-    Only looks at device files: asking the driver could create a context and break later forks.
+    Checks device files only: querying the driver could create a context and break later forks.
     """
     if build.cuda is not None:
         kind, visible = f"CUDA {build.cuda}", "CUDA_VISIBLE_DEVICES"
-        # /dev/dxg is how WSL shows a GPU.
+        # WSL exposes GPUs as /dev/dxg.
         files = [*dev.glob("nvidia[0-9]*"), *dev.glob("dxg")]
     elif build.hip is not None:
         kind, visible = f"ROCm {build.hip}", "HIP_VISIBLE_DEVICES"
@@ -109,4 +109,4 @@ def torch_gpu(
         return None
     if not files or environ.get(visible, "0").strip() in ("", "-1"):
         return None
-    return f"torch {build.version} was built with {kind} and {files[0]} is there"
+    return f"torch {build.version} was built with {kind} and {files[0]} exists"

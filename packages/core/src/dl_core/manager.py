@@ -1,6 +1,6 @@
-"""Finds plugins, imports them one by one, and remembers what became of each.
+"""Plugin manager: finds plugins, imports them one by one, and records the result of each.
 
-Nothing a plugin does escapes from here: whatever it raises ends in its :class:`PluginRecord`.
+An exception of a plugin never propagates: it is stored in its :class:`PluginRecord`.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.text import printable
 from dl_core import hookspecs
 from dl_core.config import ALL, Config, read
-from dl_core.contributions import Contribution, checked_contributions
-from dl_core.descriptors import checked
-from dl_core.entry_points import Declared, declared
+from dl_core.contributions import Contribution, validate_contributions
+from dl_core.descriptors import validate
+from dl_core.entry_points import Declared, read_entry_points
 from dl_core.environment import environment
-from dl_core.errors import UntrustedError, said_by
+from dl_core.errors import UntrustedError, describe_error
 from dl_core.import_path import TrustedPath
 from dl_core.module_trust import why_module_untrusted
 from dl_core.plugin_deadline import PluginDeadline, PluginTimeoutError
 
 TIMEOUT = Config().probe_timeout
-"""Seconds, unless ``DL_PROBE_TIMEOUT`` says otherwise."""
+"""Seconds, unless ``DL_PROBE_TIMEOUT`` is set."""
 Status = Literal["loaded", "partial", "failed", "shadowed", "disabled", "untrusted"]
 
 
 @dataclass
 class PluginRecord:
-    """One entry point of group ``dl`` and what became of it."""
+    """An entry point of group ``dl`` and its status."""
 
     name: str
     """Name of the entry point."""
     distribution: str
-    """The wheel that declares it."""
+    """Name of the wheel."""
     version: str
-    """Of the wheel."""
+    """Version of the wheel."""
     module: str
-    """What the entry point names."""
+    """Value of the entry point."""
     status: Status = "loaded"
-    """``partial``: loaded, but some of its hooks are unknown here; ``shadowed``: another wheel has
-    the name; ``untrusted``: it lies where others could have put it."""
+    """``partial``: loaded, but some of its hooks are unknown; ``shadowed``: another wheel has the
+    same name; ``untrusted``: other users can write to its files."""
     error: str = ""
-    """What went wrong; empty if nothing did."""
+    """Error message; empty if there is no error."""
     cure: str = ""
-    """What the user can do about it."""
+    """Remedy for the user."""
     milliseconds: float = 0.0
-    """Time that importing it took, because it is part of every ``import torch``."""
+    """Import time in seconds, which is part of every ``import torch``."""
 
     @property
     def wheel(self) -> str:
@@ -62,19 +62,19 @@ class PluginRecord:
 
     @property
     def reinstall(self) -> str:
-        """What helps where its library does not work."""
+        """Return the remedy for a broken library."""
         command = f"pip install --force-reinstall {self.distribution}"
         return f"If it is damaged, install it again: `{command}`."
 
     @property
     def problem(self) -> str | None:
-        """One paragraph for the user, None if all is well."""
+        """Return one paragraph for the user, None if there is no error."""
         if not self.error:
             return None
         return f"plugin {self.name!r} of {self.wheel}: {self.error} {self.cure}"
 
     def mark(self, status: Status, error: str, cure: str) -> None:
-        # What is wrong may be a stranger's text, or a path with one in it.
+        # The error may contain foreign text, or a path with it.
         self.status, self.error, self.cure = status, printable(error), cure
 
 
@@ -83,8 +83,8 @@ def _normalized(distribution: str) -> str:
 
 
 def _claim_order(name: str, distribution: str) -> tuple[bool, str]:
-    """Sorts the claims to one name. The wheel named after it comes first, so that no stranger can
-    push it aside; otherwise the alphabet decides, so that every process decides alike."""
+    """Return the sort key for claims to a name. The wheel named after it comes first, so that no
+    other wheel can replace it; otherwise alphabetical order makes all processes agree."""
     normalized = _normalized(distribution)
     return normalized not in (f"dl-vendor-{name}", f"dl-{name}"), normalized
 
@@ -107,10 +107,10 @@ class PluginManager:
         before: Callable[[str], None] = lambda name: None,
     ) -> None:
         """
-        :param disable: names of plugins that are left out.
+        :param disable: names of plugins that are ignored.
         :param seconds: deadline of one call into a plugin.
-        :param failing: plugins that are known to hang or crash, each with what it does.
-        :param before: called with the name of a plugin whose code is about to run.
+        :param failing: plugins that are known to hang or crash, each with the reason.
+        :param before: called with the name of a plugin before its code runs.
         """
         self.records: list[PluginRecord] = []
         self._disable = frozenset(disable)
@@ -123,15 +123,15 @@ class PluginManager:
 
     @classmethod
     def of_environment(cls) -> PluginManager:
-        """A manager with the settings of this process; its plugins are not loaded yet."""
+        """Return a manager with the settings of this process; its plugins are not loaded yet."""
         settings = read(environment())
         return cls(settings.disable, settings.probe_timeout)
 
     def load(self) -> None:
-        """Import and register every plugin of this environment. Call once; never raises."""
+        """Import and register every plugin of this environment. Call it once; never raises."""
         claims: dict[str, list[tuple[PluginRecord, importlib.metadata.EntryPoint]]] = {}
         with self._path as path, self._deadline:
-            for found in declared(path):
+            for found in read_entry_points(path):
                 record = self._record(found)
                 if found.entry is not None:
                     claims.setdefault(record.name, []).append((record, found.entry))
@@ -166,10 +166,10 @@ class PluginManager:
             self._load_one(winner, entry)
 
     def _tell_refused(self, refused: Mapping[str, str]) -> None:
-        """Plugins in folders that are not trusted, unless they are installed elsewhere too."""
+        """Report plugins in untrusted folders, unless they are installed elsewhere too."""
         known = {(record.distribution, record.name) for record in self.records}
         for folder, reason in refused.items():
-            for found in declared([folder]):
+            for found in read_entry_points([folder]):
                 record = PluginRecord(found.name, found.distribution, found.version, found.value)
                 if (record.distribution, record.name) in known or self._disabled(record):
                     continue
@@ -186,7 +186,7 @@ class PluginManager:
         loser.mark(
             "shadowed",
             f"{what} is also claimed by {winner.wheel}, which is used.",
-            f"Uninstall one of them: `pip uninstall {loser.distribution}` or "
+            f"Uninstall one of the two wheels: `pip uninstall {loser.distribution}` or "
             f"`pip uninstall {winner.distribution}`.",
         )
 
@@ -202,9 +202,9 @@ class PluginManager:
         record.milliseconds = (time.perf_counter() - start) * 1e3
 
     def _guarded(self, record: PluginRecord, action: Callable[[], Any], doing: str = "") -> Any:
-        """Run ``action``, which calls into the plugin; on any error mark it and return None.
+        """Run ``action``, which calls the plugin; on an error mark the plugin and return None.
 
-        :param doing: the beginning of the sentence that says what failed.
+        :param doing: beginning of the sentence about the failed action.
         """
         self._before(record.name)
         try:
@@ -217,27 +217,27 @@ class PluginManager:
         except pluggy.PluginValidationError as error:
             record.mark(
                 "failed",
-                f"a hook does not fit this dl-core. {said_by(error)}.",
+                f"a hook does not fit this dl-core. {describe_error(error)}.",
                 f"Upgrade both: `pip install -U dl-core {record.distribution}`.",
             )
         except UntrustedError as error:
             record.mark(
                 "untrusted",
                 f"{error}.",
-                f"Let nobody else write there, or install {record.distribution} anew; "
+                f"Restrict the write permissions, or reinstall {record.distribution}; "
                 f"DL_DISABLE={record.name} leaves it out.",
             )
         except ImportError as error:
             record.mark(
                 "failed",
-                f"{doing or f'{record.module} cannot be imported.'} {said_by(error)}.",
+                f"{doing or f'{record.module} cannot be imported.'} {describe_error(error)}.",
                 f"Install it again: `pip install --force-reinstall {record.distribution}`; "
                 f"DL_DISABLE={record.name} leaves it out.",
             )
         except BaseException as error:  # noqa: BLE001 - a plugin may raise SystemExit too
             record.mark(
                 "failed",
-                f"{doing} {said_by(error)}.".lstrip(),
+                f"{doing} {describe_error(error)}.".lstrip(),
                 f"Upgrade it: `pip install -U {record.distribution}`; "
                 f"DL_DISABLE={record.name} leaves it out.",
             )
@@ -274,16 +274,16 @@ class PluginManager:
                 yield caller.name
 
     def _forget(self, record: PluginRecord) -> None:
-        # A plugin whose second hook is refused stays registered with its first one.
+        # A plugin whose second hook is rejected is still registered with its first one.
         if self._pluggy.has_plugin(record.name):
             self._pluggy.unregister(name=record.name)
 
     def call(self, hook: str) -> list[tuple[PluginRecord, Any]]:
-        """Call ``hook``, which takes no arguments, in every plugin that has it, by order of name.
+        """Call ``hook``, which takes no arguments, in every plugin that has it, sorted by name.
 
-        Unlike pluggy's own call, one plugin that raises does not stop the others.
+        Unlike pluggy's own call, an exception in one plugin does not stop the others.
         """
-        # One of whose names is shadowed still has the rest.
+        # A plugin with one shadowed name still has its others.
         shadowed = {r.name: r for r in reversed(self.records) if r.status == "shadowed"}
         by_name = shadowed | {r.name: r for r in self.records if r.status in ("loaded", "partial")}
         answers = []
@@ -296,10 +296,10 @@ class PluginManager:
         return sorted(answers, key=lambda pair: pair[0].name)
 
     def vendors(self) -> list[tuple[PluginRecord, VendorDescriptor]]:
-        """The vendors of all plugins; each name once."""
+        """Return the vendors of all plugins; each name once."""
         claims: dict[str, list[tuple[PluginRecord, VendorDescriptor]]] = {}
         for record, answer in self.call("dl_vendor"):
-            descriptor = self._guarded(record, functools.partial(checked, answer))
+            descriptor = self._guarded(record, functools.partial(validate, answer))
             if descriptor is not None:
                 claims.setdefault(descriptor.name, []).append((record, descriptor))
         chosen = []
@@ -311,13 +311,13 @@ class PluginManager:
         return chosen
 
     def contributions(self, hook: str) -> list[tuple[PluginRecord, Contribution]]:
-        """What all plugins add by a hook that returns contributions, by name; each name once.
+        """Return the contributions of all plugins to a hook, sorted by name; each name once.
 
-        A plugin whose hook fails or returns something else adds nothing, and is one problem.
+        A plugin whose hook fails or returns an invalid value adds nothing, and is one problem.
         """
         claims: dict[str, list[tuple[PluginRecord, Contribution]]] = {}
         for record, answer in self.call(hook):
-            check = functools.partial(checked_contributions, hook, answer)
+            check = functools.partial(validate_contributions, hook, answer)
             for contribution in self._guarded(record, check) or ():
                 claims.setdefault(contribution.name, []).append((record, contribution))
         chosen = []
@@ -329,7 +329,8 @@ class PluginManager:
         return chosen
 
     def present(self, record: PluginRecord, descriptor: VendorDescriptor) -> bool | None:
-        """What a vendor's own check says; one that fails counts as no device. None: it has none."""
+        """Return the result of a vendor's presence check; an error counts as False. None: no
+        check."""
         ask = descriptor.present
         if ask is None:
             return None
@@ -337,5 +338,5 @@ class PluginManager:
 
     @property
     def problems(self) -> list[str]:
-        """One paragraph for each plugin that is not well."""
+        """Return one paragraph for each plugin with an error."""
         return [problem for record in self.records if (problem := record.problem) is not None]

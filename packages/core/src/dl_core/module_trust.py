@@ -1,4 +1,4 @@
-"""Whether the files of a module lie where nobody else can write, found without importing it."""
+"""Check that other users cannot write to the files of a module, without importing it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from diopi_proto.trust import why_untrusted
 
 
 def why_module_untrusted(module: str) -> str | None:
-    """Why nobody should import ``module``, as a sentence that names the file; None: they may.
+    """Return why ``module`` must not be imported, as a sentence that names the file; None if it
+    may.
 
-    Its packages are examined as well, for importing it runs them. A module that is nowhere, or has
-    no file, has nothing to be examined.
+    Its parent packages are checked as well, because importing the module runs them. A module that
+    does not exist or has no file is not checked.
     """
     for spec in _specs(module):
         for path in _files(spec):
@@ -29,7 +30,8 @@ def _specs(module: str) -> Iterator[ModuleSpec]:
     parts = module.split(".")
     for end in range(1, len(parts) + 1):
         name = ".".join(parts[:end])
-        # The first finds what is installed in unusual ways; for others it would import the package.
+        # The first finder handles unusual installations; for other modules it would import the
+        # package.
         spec = find_spec(name) if end == 1 else PathFinder.find_spec(name, places)
         if spec is None:
             return
@@ -40,12 +42,12 @@ def _specs(module: str) -> Iterator[ModuleSpec]:
 
 
 def _files(spec: ModuleSpec) -> Iterator[Path]:
-    """What decides: the way to a file leads through its folders, which are examined with it."""
+    """Yield the files to check; a check of a file includes the folders on its path."""
     if spec.origin is None or not spec.has_location:
         yield from (Path(place).absolute() for place in spec.submodule_search_locations or ())
         return
     yield Path(spec.origin).absolute()
-    # Python runs what was compiled before, if it seems to belong to the file.
+    # Python runs cached bytecode if it seems to match the source file.
     if spec.cached:
         cached = Path(spec.cached).absolute()
         if cached.parent.exists():

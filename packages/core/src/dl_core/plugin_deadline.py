@@ -1,9 +1,9 @@
-"""Deadline for the code of plugins, which runs while torch is imported and may never end.
+"""Deadline for the code of plugins, which runs during ``import torch`` and may hang.
 
-A thread looks at the clock. On the main thread, code of a plugin that is over its time is ended by
-SIGINT, as Ctrl-C ends it: that reaches loops in Python and calls that wait, also in a process that
-ignores SIGINT, as jobs in the background do. What neither returns to Python nor waits cannot be
-ended from inside its process; ``dl doctor`` tries plugins in a child.
+A thread monitors the time. On the main thread, code of a plugin that exceeds its deadline is
+interrupted by SIGINT, like Ctrl-C: this interrupts Python loops and blocking calls, even in a
+process that ignores SIGINT, such as a background job. Code that neither returns to Python nor
+blocks cannot be interrupted within its process; ``dl doctor`` tries plugins in a child process.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import TypeVar
 
 _Result = TypeVar("_Result")
 _PATIENCE = 5.0
-"""Seconds for the signal to end the code."""
+"""Seconds for the signal to interrupt the code."""
 _log = logging.getLogger("dl_core")
 
 
 class PluginTimeoutError(Exception):
-    """Code of a plugin that was ended."""
+    """Code of a plugin has exceeded its deadline."""
 
 
 class PluginDeadline:
-    """Runs code of plugins, each piece for a limited time. A context manager; used by one thread.
+    """Runs code of plugins with a deadline. A context manager; used by one thread.
 
-    :param seconds: for one piece.
+    :param seconds: deadline of one call.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -72,10 +72,10 @@ class PluginDeadline:
             raise KeyboardInterrupt
 
     def run(self, what: str, action: Callable[[], _Result]) -> _Result:
-        """Return what ``action`` returns.
+        """Return the result of ``action``.
 
-        :param what: names it in messages.
-        :raises PluginTimeoutError: it was ended, because it was over its time.
+        :param what: name of the action for messages.
+        :raises PluginTimeoutError: it has exceeded the deadline.
         """
         with self._lock:
             self._started, self._what, self._fired = time.monotonic(), what, False
@@ -99,7 +99,7 @@ class PluginDeadline:
             if self._fired:
                 self._lock.notify()
         if self._fired and not arrived:
-            # The signal is still on its way, and must not arrive later.
+            # The signal is pending, and must not arrive later.
             time.sleep(_PATIENCE)
 
     def _watch(self, thread: int | None) -> None:
@@ -120,7 +120,7 @@ class PluginDeadline:
                     self._lock.wait()
 
     def _interruptible(self) -> int | None:
-        """Return the main thread if this is it, and SIGINT interrupts Python there."""
+        """Return the id of the main thread if this is it and SIGINT interrupts Python there."""
         main = threading.main_thread()
         if threading.current_thread() is not main:
             return None
@@ -128,12 +128,12 @@ class PluginDeadline:
         return main.ident if usual or self._ignored else None
 
     def _seconds_left(self, begun: float | None) -> float:
-        """Seconds until the code that has begun then, or begins now, is over its time."""
+        """Return the seconds until the deadline of code that started then, or starts now."""
         return self._seconds - (0.0 if begun is None else time.monotonic() - begun)
 
     def _report(self) -> None:
         _log.warning(
-            "%s has not ended within %g seconds, and cannot be ended here; `dl doctor` tries "
+            "%s has not finished within %g seconds and cannot be interrupted; `dl doctor` tries "
             "plugins in a process of their own, and DL_DISABLE leaves one out",
             self._what,
             self._seconds,

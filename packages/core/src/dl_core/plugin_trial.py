@@ -1,7 +1,7 @@
-"""Trial of all plugins in a child process: which of them hang or crash when they are imported.
+"""Trial import of all plugins in a child process, to find those that hang or crash.
 
-The child notes the name of each plugin before it runs code of it, so that the last note is the
-culprit. The trial is repeated without it, until a child ends well.
+The child notes the name of each plugin before it runs its code, so that the last note identifies
+the culprit. The trial is repeated without the culprit, until a child exits normally.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from dl_core.import_path import TrustedPath
 
 _ENDLESS = 1e6
 _STARTING = 60.0
-"""Seconds for the interpreter and dl-core to start, which are not the plugins'."""
+"""Seconds for the start of the interpreter and of dl-core, which do not count for plugins."""
 
 
 def troublemakers(disable: Sequence[str], seconds: float) -> Mapping[str, str]:
-    """Return the plugins that hang or crash, each with a sentence that says how.
+    """Return the plugins that hang or crash, each with a sentence that describes how.
 
-    :param disable: names of plugins that are left out.
+    :param disable: names of plugins that are ignored.
     :param seconds: deadline of one call into a plugin.
     """
     found: dict[str, str] = {}
@@ -34,7 +34,7 @@ def troublemakers(disable: Sequence[str], seconds: float) -> Mapping[str, str]:
 
 
 def _try(disable: Sequence[str], seconds: float) -> tuple[str, str] | None:
-    """One child; the name of the culprit and what it did, or None if there is none to name."""
+    """Run one child; return the name of the culprit and its behavior, or None."""
     with TrustedPath() as trusted:
         path = list(trusted)
     build = partial(partial, load, [*disable])
@@ -44,7 +44,7 @@ def _try(disable: Sequence[str], seconds: float) -> tuple[str, str] | None:
     except WorkerError as error:
         return (printable(error.note), _describe(error, seconds)) if error.note else None
     except OSError:
-        # Plugins are imported here all the same, with a deadline.
+        # Plugins are imported in this process anyway, with a deadline.
         pass
     return None
 
@@ -60,10 +60,10 @@ def _describe(error: WorkerError, seconds: float) -> str:
 
 
 def load(disable: Sequence[str], _: None) -> None:
-    """Run what :func:`dl_core.startup.prepare` runs of plugins, and note each before."""
+    """Run the plugin code of :func:`dl_core.startup.prepare`, and note each plugin before."""
     from dl_core.manager import PluginManager
 
-    # The deadline is the parent's.
+    # The parent enforces the deadline.
     manager = PluginManager(disable, _ENDLESS, before=note)
     manager.load()
     for record, descriptor in manager.vendors():

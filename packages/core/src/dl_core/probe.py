@@ -1,4 +1,4 @@
-"""Asks a vendor library what it is, in a process of its own."""
+"""Examination of a vendor library in a child process."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from diopi_proto.trial import Trial, TriedDevice, TriedKernels, try_library
 
 @dataclass(frozen=True)
 class Probe:
-    """What one library answered."""
+    """Results for one library."""
 
     abi: str = ""
     """``dl_vendor_v1``, or ``DIOPI`` for a library in DIOPI's own convention."""
     version: str = ""
     operators: int = 0
-    """Operators of the contract that it has."""
+    """Number of contract operators that it implements."""
     mismatched: list[str] = field(default_factory=list)
-    """Operators that it has with another signature: they run on the CPU."""
+    """Operators with another signature, which run on the CPU."""
     device_count: int = 0
     devices: list[TriedDevice] = field(default_factory=list)
-    """Not more than can be visible."""
+    """Number of devices, limited to the maximum number of visible ones."""
     extensions: list[str] = field(default_factory=list)
-    """What it offers beyond its table."""
+    """Extensions that it implements."""
     kernels: TriedKernels | None = None
-    """What compiles its kernels; None: it compiles none."""
+    """Its kernel compiler; None: it does not compile kernels."""
     adapted: str = ""
-    """What its adaptor file does; empty where it has none."""
+    """Summary of its adaptor file; empty if it has none."""
     flaws: list[str] = field(default_factory=list)
-    """Where it does not keep the contract, though it can be loaded: clauses about it."""
+    """Violations of the contract, although it can be loaded: clauses of a sentence."""
     error: str = ""
-    """Why it could not be examined; empty if it could."""
+    """Reason why it could not be examined; empty if it could."""
     said: str = ""
-    """The last that it logged before its devices were counted."""
+    """The last message that it logged before its devices were counted."""
 
 
 def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
-    """Try the library, whatever is remembered of it, and count its devices.
+    """Try the library, ignoring cached results, and count its devices.
 
-    :param timeout: seconds. A driver may hang, which must not hang the caller.
+    :param timeout: seconds; a driver that hangs must not hang the caller.
     """
     if not descriptor.library.is_file():
         return Probe(error=f"its library {descriptor.library} is not there.")
@@ -69,7 +69,7 @@ def probe_vendor(descriptor: VendorDescriptor, timeout: float) -> Probe:
 
 
 def _misnamed(descriptor: VendorDescriptor, trial: Trial) -> list[str]:
-    # A legacy library says who made it, which is not what its plugin calls it.
+    # The name in a legacy library is its maker's, which differs from the plugin's.
     if trial.legacy or trial.name == descriptor.name:
         return []
     return [f"its library calls itself {trial.name!r}, its plugin {descriptor.name!r}"]

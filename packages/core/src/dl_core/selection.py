@@ -1,8 +1,8 @@
-"""Which vendors' devices become ``dl:0``, ``dl:1``, … Pure functions; they load and touch nothing.
+"""Selection of the devices that become ``dl:0``, ``dl:1``, …: pure functions without side effects.
 
-Two steps, because counting devices means loading a library: :func:`plan` says which vendors to load
-and in which order, :func:`settle` takes the counts and says which devices are visible. Both keep
-their reasons as sentences, for ``dl doctor``.
+There are two steps, because counting devices requires loading a library: :func:`plan` returns the
+vendors to load, in order; :func:`settle` takes the device counts and returns the visible devices.
+Both record their reasons as sentences for ``dl doctor``.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 MOST_DEVICES = 64
-"""As many as can be visible: ``kMaxDevices`` of the compiled part."""
+"""Maximum number of visible devices: ``kMaxDevices`` of the compiled part."""
 
 
 class Candidate(NamedTuple):
-    """An installed vendor, as the choice sees it."""
+    """An installed vendor, as an input of the selection."""
 
     name: str
     priority: int
     accelerator: bool
     present: bool | None = None
-    """Its own guess whether a device is there; None if only the library knows."""
+    """Result of its presence check; None if only the library can tell."""
 
 
 class Plan(NamedTuple):
@@ -33,18 +33,18 @@ class Plan(NamedTuple):
     reasons: tuple[str, ...]
     problems: tuple[str, ...] = ()
     torch_first: bool = False
-    """torch has a device of its own here, which comes before those of vendors."""
+    """True if torch has a device of its own, which takes precedence over vendors."""
 
 
 class Choice(NamedTuple):
-    """Visible devices: position ``i`` is ``dl:i``, as (vendor, the vendor's own number)."""
+    """Visible devices: position ``i`` is ``dl:i``, as (vendor, the vendor's own index)."""
 
     devices: tuple[tuple[str, int], ...]
     reasons: tuple[str, ...]
     problems: tuple[str, ...] = ()
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     return ", ".join(names) if names else "none"
 
 
@@ -66,7 +66,7 @@ def plan(
             True,
             (
                 f"The dl device is off because {torch_gpu}: torch's own device comes first. "
-                f"DL_VENDORS turns it on; installed: {_listed(_sorted_names(candidates))}.",
+                f"DL_VENDORS turns it on; installed: {_join(_sorted_names(candidates))}.",
             ),
             torch_first=True,
         )
@@ -83,13 +83,13 @@ def _plan_requested(candidates: Sequence[Candidate], requested: Sequence[str]) -
     unknown = [name for name in dict.fromkeys(requested) if name not in known]
     problems = (
         (
-            f"DL_VENDORS={','.join(requested)!r} names {_listed(unknown)}, which no installed "
-            f"plugin provides. Known vendors: {_listed(_sorted_names(candidates))}.",
+            f"DL_VENDORS={','.join(requested)!r} names {_join(unknown)}, which no installed "
+            f"plugin provides. Known vendors: {_join(_sorted_names(candidates))}.",
         )
         if unknown
         else ()
     )
-    return Plan(order, False, (f"DL_VENDORS asks for {_listed(requested)}.",), problems)
+    return Plan(order, False, (f"DL_VENDORS asks for {_join(requested)}.",), problems)
 
 
 def _plan_default(candidates: Sequence[Candidate]) -> Plan:
@@ -105,7 +105,7 @@ def _plan_default(candidates: Sequence[Candidate]) -> Plan:
         ]
         if references:
             reasons.append(
-                f"{_listed(_sorted_names(references))} stays out because an accelerator vendor is "
+                f"{_join(_sorted_names(references))} stays out because an accelerator vendor is "
                 f"installed; DL_VENDORS={_sorted_names(references)[0]} makes it visible."
             )
     else:
@@ -117,8 +117,8 @@ def _plan_default(candidates: Sequence[Candidate]) -> Plan:
 def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
     """Decide which devices are visible.
 
-    :param counts: devices of each vendor that loaded; a vendor that failed, or that was not asked
-        because an earlier one had a device, is missing.
+    :param counts: number of devices of each loaded vendor; a vendor is missing if it failed, or if
+        an earlier one had a device.
     """
     chosen: dict[str, int] = {}
     reasons: list[str] = []
@@ -141,8 +141,8 @@ def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
             reasons.append(f"{name} has {count} device{'s' if count > 1 else ''}.")
     shares = _shares(chosen)
     problems += [
-        f"{name} has {count} devices, of which only the first {shares[name]} are visible: there is "
-        f"room for {MOST_DEVICES}. Its driver's settings may hide those that are not needed."
+        f"{name} has {count} devices, of which only the first {shares[name]} are visible: at most "
+        f"{MOST_DEVICES} devices can be visible. Settings of its driver may hide unneeded ones."
         for name, count in chosen.items()
         if shares[name] < count
     ]
@@ -151,7 +151,8 @@ def settle(plan: Plan, counts: Mapping[str, int]) -> Choice:
 
 
 def _shares(counts: Mapping[str, int]) -> dict[str, int]:
-    """How many devices of each vendor have room. No vendor takes that of one with fewer."""
+    """Return the number of visible devices of each vendor. Vendors with fewer devices are served
+    first."""
     shares: dict[str, int] = {}
     left = MOST_DEVICES
     for position, name in enumerate(sorted(counts, key=lambda name: counts[name])):

@@ -1,4 +1,4 @@
-"""What happens when torch asks us to start, up to the point where torch is needed."""
+"""Start of the device, up to the point where torch is needed."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ if TYPE_CHECKING:
 
 
 class Preparation(NamedTuple):
-    """All that is known before a vendor library is loaded."""
+    """Results of the steps before a vendor library is loaded."""
 
     config: configuration.Config
     manager: PluginManager
     vendors: Mapping[str, VendorDescriptor]
     records: Mapping[str, PluginRecord]
-    """The plugin that each vendor comes from."""
+    """Plugin of each vendor."""
     candidates: Sequence[selection.Candidate]
     plan: selection.Plan
     problems: Sequence[str]
-    """Sentences for the user: settings, plugins, and the plan's own."""
+    """Sentences for the user, about settings, plugins and the plan."""
 
 
 class Outcome(NamedTuple):
-    """What starting led to."""
+    """Result of a start."""
 
     active: bool
-    """The ``dl`` device is registered."""
+    """True if the ``dl`` device is registered."""
     reasons: Sequence[str]
     problems: Sequence[str]
     absence: str = ""
-    """A sentence for a program that may ask for the device, where vendors are installed and none
-    of them has one. torch's own error lists its device types, and ``dl`` is not among them."""
+    """Message for programs that request the device, if vendors are installed and none has a device.
+    torch's own error lists device types without ``dl``."""
 
 
 def prepare(
     environ: Mapping[str, str], torch: installed.TorchBuild | None, *, tries: bool = False
 ) -> Preparation:
-    """Read the settings, import the plugins, ask them for vendors and plan. Loads no library.
+    """Read the settings, import the plugins, collect vendors and plan. Loads no library.
 
-    :param tries: first try all plugins in a child process, and leave out those that hang or crash.
+    :param tries: try all plugins in a child process first, and ignore those that hang or crash.
     """
     config = configuration.read(environ)
     failing: Mapping[str, str] = {}
@@ -73,7 +73,7 @@ def prepare(
 
 
 def start(environ: Mapping[str, str]) -> Outcome:
-    """Register the device if the plan has a vendor with one. torch is imported, or about to be."""
+    """Register the device if a planned vendor has one. torch is imported, or about to be."""
     torch = installed.torch_build()
     ready = prepare(environ, torch)
     if not ready.plan.order:
@@ -102,12 +102,12 @@ def _absence(ready: Preparation, reasons: Sequence[str]) -> str:
     plugins = ",".join(sorted({ready.records[each.name].name for each in ready.candidates}))
     return (
         f"no dl device is available, and torch rejects device='dl'. {' '.join(reasons)} "
-        f"`dl doctor` tells more; DL_DISABLE={plugins} turns this warning off."
+        f"Run `dl doctor` for details; DL_DISABLE={plugins} disables this warning."
     )
 
 
 def compiled_part_obstacle(torch: installed.TorchBuild | None) -> str | None:
-    """Why ``dl_core._C`` cannot be used with this torch, None if it can."""
+    """Return why ``dl_core._C`` cannot be used with this torch, None if it can."""
     if not installed.has_compiled_part():
         return (
             "dl-core runs from a source tree without its compiled part, so the dl device stays "

@@ -1,4 +1,4 @@
-"""Tables on a terminal: with rich where it is installed and wanted, plain columns otherwise."""
+"""Tables on a terminal: with rich if it is installed and enabled, otherwise plain columns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from diopi_proto.text import printable, write_output
 
 
 def _cells(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The same; what strangers have put into a cell stays in it."""
+    """Return the cells with escaped foreign text."""
     return [[printable(cell) for cell in row] for row in rows]
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Plain columns, two spaces apart."""
+    """Return plain columns, two spaces apart."""
     rows = _cells(rows)
     widths = [max(len(row[i]) for row in [headers, *rows]) for i in range(len(headers))]
     lines = [
@@ -25,7 +25,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def show(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table. Into a file or a pipe it is always plain, so that scripts can read it."""
+    """Print a table. Files and pipes always get a plain one, so that scripts can read it."""
     if sys.stdout.isatty():
         try:
             from rich.console import Console

@@ -1,7 +1,7 @@
-"""Choices that were measured, in the files of several layers.
+"""Measured choices, read from the files of several layers.
 
-Imports no torch. :func:`.hookspecs.dl_tuned_databases` names the files: SQLite databases with a
-table ``choices``, which dl-autotune writes.
+Does not import torch. :func:`.hookspecs.dl_tuned_databases` names the files: SQLite databases with
+a table ``choices``, written by dl-autotune.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from diopi_proto.text import printable
-from dl_core.errors import said_by
+from dl_core.errors import describe_error
 from dl_core.foreign_database import (
     Deadline,
     ForeignDatabaseError,
@@ -26,7 +26,7 @@ from dl_core.foreign_database import (
 from dl_core.manager import PluginManager
 
 FIRST = ("user", "site")
-"""Names of the layers that go before all others, in this order."""
+"""Layers with precedence over all others, in this order."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS choices (
   identity TEXT NOT NULL, key TEXT NOT NULL, choice TEXT NOT NULL, operator TEXT NOT NULL,
@@ -34,18 +34,18 @@ CREATE TABLE IF NOT EXISTS choices (
   finished TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (identity, key)
 );
 """
-"""``identity`` and ``key`` are as the vendor's choices extension tells them, ``ratio`` is of times,
-the vendor's usual choice by this one, with its interval."""
+"""``identity`` and ``key`` are values of the vendor's choices extension; ``ratio`` is the time of
+the vendor's default choice divided by the time of this one, with its confidence interval."""
 
 LONGEST_KEY, LONGEST_CHOICE = 4096, 256
-"""Characters of an entry that a vendor can have told."""
+"""Maximum number of characters of an entry."""
 _KEY = re.compile(r"[^:]*:(-?[0-9]{1,18}(,-?[0-9]{1,18}){0,63})?")
-"""As ``str`` of :class:`diopi_proto.choices.ChoiceKey` makes it."""
+"""Format of ``str`` of :class:`diopi_proto.choices.ChoiceKey`."""
 _WHOLE = (
     "typeof(identity) = 'text' AND typeof(key) = 'text' AND typeof(choice) = 'text'"
     f" AND length(key) <= {LONGEST_KEY} AND length(choice) <= {LONGEST_CHOICE}"
 )
-"""Condition of a row that is not damaged."""
+"""SQL condition for valid rows."""
 _MOST_CHOICES = 100_000
 _LONGEST_PROBLEM = 300
 _log = logging.getLogger("dl_core.tuning")
@@ -53,12 +53,12 @@ _log = logging.getLogger("dl_core.tuning")
 
 @dataclass
 class Layers:
-    """What all layers say for one identity.
+    """The merged choices of all layers for one identity.
 
     :ivar choices: by key; the first layer that has a key decides.
-    :ivar origins: how many of them each layer gave.
-    :ivar ignored: entries of another release or device.
-    :ivar unreadable: files that were left out, each with the reason.
+    :ivar origins: number of choices from each layer.
+    :ivar ignored: number of entries of another release or device.
+    :ivar unreadable: ignored files, each with the reason.
     """
 
     choices: dict[str, str] = field(default_factory=dict)
@@ -67,8 +67,8 @@ class Layers:
     unreadable: list[str] = field(default_factory=list)
 
 
-def found_layers(manager: PluginManager) -> list[tuple[str, Path]]:
-    """The files of all plugins that are there, those that decide first first. Never raises."""
+def find_layers(manager: PluginManager) -> list[tuple[str, Path]]:
+    """Return the existing files of all plugins, in order of precedence. Never raises."""
     found = []
     for record, contribution in manager.contributions("dl_tuned_databases"):
         try:
@@ -77,19 +77,22 @@ def found_layers(manager: PluginManager) -> list[tuple[str, Path]]:
                 found.append((contribution.name, path))
             elif path.exists():
                 _log.warning(
-                    "tuned choices of layer %r are left out: %s is no file", contribution.name, path
+                    "tuned choices of layer %r are ignored: %s is not a file",
+                    contribution.name,
+                    path,
                 )
         except Exception as error:  # noqa: BLE001 - a plugin's code, while torch is imported
-            _log.warning("%s: its tuned choices are left out: %s", record.wheel, said_by(error))
+            _log.warning(
+                "%s: its tuned choices are ignored: %s", record.wheel, describe_error(error)
+            )
     rank = {name: number for number, name in enumerate(FIRST)}
     return sorted(found, key=lambda layer: (rank.get(layer[0], len(rank)), layer[0]))
 
 
 def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
-    """Merge the choices of several files for an identity. Each file that cannot be used is one
-    warning.
+    """Merge the choices of several files for an identity. Each unusable file is one warning.
 
-    :param layers: names and paths, the one that decides first.
+    :param layers: names and paths, in order of precedence.
     """
     merged = Layers()
     for name, path in layers:
@@ -98,14 +101,14 @@ def read_layers(layers: Iterable[tuple[str, Path]], identity: str) -> Layers:
         except _problems() as error:
             said = printable(str(error), _LONGEST_PROBLEM)
             merged.unreadable.append(f"{path}: {said}")
-            _log.warning("tuned choices of layer %r are left out: %s: %s", name, path, said)
+            _log.warning("tuned choices of layer %r are ignored: %s: %s", name, path, said)
             continue
         if found is None:
             continue
         merged.ignored += found.ignored
         if found.damaged:
             _log.warning(
-                "tuned choices of layer %r: %s has %d damaged entries, which are left out",
+                "tuned choices of layer %r: %s has %d damaged entries, which are ignored",
                 name,
                 path,
                 found.damaged,
@@ -131,7 +134,7 @@ def _problems() -> tuple[type[Exception], ...]:
 
 
 def _read(path: Path, identity: str) -> _Found | None:
-    """The entries of a file; None where it has no table of them, as before any operator is tuned.
+    """Return the entries of a file; None if it has no such table, as before the first tuning.
 
     :raises Exception: one of :func:`_problems`.
     """

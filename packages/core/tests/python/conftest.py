@@ -20,7 +20,7 @@ def wheels(tmp_path: Path) -> Wheels:
 
 @pytest.fixture
 def on_path(wheels: Wheels, monkeypatch: pytest.MonkeyPatch) -> Wheels:
-    """The same wheels, seen by this very process."""
+    """The same wheels, visible in this process."""
     for name in list(os.environ):
         if name.startswith(("DL_", "DIPU_")):
             monkeypatch.delenv(name)
@@ -31,7 +31,7 @@ def on_path(wheels: Wheels, monkeypatch: pytest.MonkeyPatch) -> Wheels:
 
 @pytest.fixture(scope="session")
 def dl_device() -> None:
-    """A dl device in this process. Skips where none is installed, fails where one is broken."""
+    """A dl device in this process. Skips if none is installed, fails if one is broken."""
     try:
         dl_core.init()
     except ActivationError as error:

@@ -1,4 +1,4 @@
-"""Plugins as tiny real packages, and processes that see them."""
+"""Plugins as tiny installed packages, and processes that see them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import dl_core
 
 
 class Wheels:
-    """Writes installed packages into a folder that goes on the path of a process."""
+    """Writes installed packages to a folder on the path of a process."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -68,7 +68,8 @@ class Wheels:
         )
 
     def environment(self, **variables: str) -> dict[str, str]:
-        """The environment of a process that sees these wheels, dl-core, and no other plugin."""
+        """Return the environment of a process that sees these wheels, dl-core, and no other
+        plugin."""
         sources = [Path(package.__file__).parents[1] for package in (dl_core, diopi_proto)]
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("DL_", "DIPU_", "TORCH_"))}
         path = os.pathsep.join(str(part) for part in [self.root, *sources])
@@ -78,7 +79,7 @@ class Wheels:
     def run(self, code: str, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
         """Run ``code`` in a process that sees these wheels."""
         if not list(self.root.glob("dl_core-*")):
-            # In a source checkout dl-core itself has no metadata; where it has, these hide them.
+            # In a source checkout dl-core has no metadata; elsewhere this hides it.
             entry = "[torch.backends]\ndl = dl_core._entry:autoload\n"
             self.add_metadata("dl-core", dl_core.__version__, entry)
         return subprocess.run(
@@ -92,5 +93,5 @@ class Wheels:
 
 
 def foreign_plugins() -> set[str]:
-    """Plugins that are installed beside the tests' own."""
+    """Return the installed plugins, apart from those of the tests."""
     return {entry.name for entry in importlib.metadata.entry_points(group="dl")}

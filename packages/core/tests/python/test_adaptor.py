@@ -18,23 +18,23 @@ from dl_core.errors import PluginError, UntrustedError
 FILE = "version: 1\noperators:\n  diopiAdd: {cast: {int64: int32}}\n"
 
 
-def described(**fields: Any) -> VendorDescriptor:
+def make_descriptor(**fields: Any) -> VendorDescriptor:
     return VendorDescriptor("x", Path(__file__), "1", **fields)
 
 
 def test_the_description_may_name_a_file() -> None:
-    assert descriptors.checked(described()).adaptor is None
+    assert descriptors.validate(make_descriptor()).adaptor is None
     path = Path(__file__).with_name("conftest.py")
-    assert descriptors.checked(described(adaptor=str(path))).adaptor == path
+    assert descriptors.validate(make_descriptor(adaptor=str(path))).adaptor == path
 
 
 def test_what_is_no_file_for_this_library_is_refused() -> None:
     with pytest.raises(PluginError, match="adaptor=5, which must be a path"):
-        descriptors.checked(described(adaptor=5))
+        descriptors.validate(make_descriptor(adaptor=5))
     with pytest.raises(PluginError, match="libraries in DIOPI's own style have no adaptor"):
-        descriptors.checked(described(adaptor=Path(__file__), legacy=True))
+        descriptors.validate(make_descriptor(adaptor=Path(__file__), legacy=True))
     with pytest.raises(UntrustedError, match=r"its adaptor file a\.yaml is not read"):
-        descriptors.checked(described(adaptor="a.yaml"))
+        descriptors.validate(make_descriptor(adaptor="a.yaml"))
 
 
 def test_doctor_tells_what_is_wrong_with_the_file(wheels: Wheels) -> None:

@@ -1,4 +1,4 @@
-"""What `import torch` does, in processes of their own."""
+"""Behavior of `import torch`, in child processes."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_init_without_torch_says_so(wheels: Wheels) -> None:
 
 
 def test_the_call_is_cheap_in_modules(wheels: Wheels) -> None:
-    """What the call imports is its cost; these are the slow ones it must not."""
+    """Imported modules are the cost of the call; these slow ones must not be imported."""
     wheels.add_vendor("dl-vendor-x", name="x", present="lambda: False", priority="10")
     done = wheels.run(
         """

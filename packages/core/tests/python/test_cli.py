@@ -40,7 +40,7 @@ COMMANDS = """
 
 
 def dl(wheels: Wheels, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """`dl` in a process where torch cannot be imported."""
+    """Run `dl` in a process where torch cannot be imported."""
     return wheels.run(NO_TORCH.format(list(arguments)), **variables)
 
 
@@ -58,7 +58,7 @@ def test_doctor_finds_nothing_wrong_with_an_empty_installation(wheels: Wheels) -
 
 
 def only(monkeypatch: pytest.MonkeyPatch, wheels: Wheels, *names: str) -> None:
-    """This process sees these stub wheels as plugins and no other, and no torch."""
+    """Make these stub wheels the only plugins of this process, without torch."""
     monkeypatch.syspath_prepend(wheels.root)
 
     def distributions(**_: object) -> list[importlib.metadata.Distribution]:
@@ -190,7 +190,7 @@ def test_doctor_gives_the_time_that_a_plugin_takes(wheels: Wheels) -> None:
 
 @pytest.fixture
 def two_vendors(on_path: Wheels, monkeypatch: pytest.MonkeyPatch) -> Wheels:
-    """Vendors whose libraries answer; no torch."""
+    """Vendors whose libraries answer, without torch."""
     on_path.add_vendor("dl-vendor-fast", name="fast", priority="9")
     on_path.add_vendor("dl-vendor-ref", name="ref", accelerator="False")
     devices = [TriedDevice(0, "Fast 1", 2**33, "f1"), TriedDevice(1, "Fast 2", 2**33, "f1")]
@@ -223,12 +223,12 @@ def test_doctor_says_no_more_of_a_vendor_than_it_tells(
     assert cli.main(["doctor"]) == 0
     said = capsys.readouterr().out
     assert "  interface DIOPI, 5 operators\n  device 0  old\n" in said
-    assert "  interface dl_vendor_v1, 0 operators\n  no device: it finds no driver" in said
+    assert "  interface dl_vendor_v1, 0 operators\n  no device: no driver was found" in said
     two_vendors.add_vendor("dl-vendor-old", name="old", legacy="True")
     answers["old"], answers["fast"] = answers["fast"], Probe("dl_vendor_v1")
     assert cli.main(["doctor"]) == 0
     said = capsys.readouterr().out
-    assert "interface DIOPI, 5 operators, one device of host memory" in said
+    assert "interface DIOPI, 5 operators, one device in host memory" in said
     answers["ref"] = Probe("dl_vendor_v1", said="no device: the cable is out")
     assert cli.main(["doctor"]) == 0
     assert "  no device: the cable is out\n" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Files that commands write: none is replaced by surprise, and none is left half written."""
+"""Output files of commands: never replaced unasked, and never incomplete."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_what_is_there_stays_unless_it_is_asked_for(kind: str, tmp_path: Path) -
     assert not path.exists() or path.read_text() == "kept"
     write_text(path, "new", force=True)
     assert path.read_text() == "new"
-    # A link is replaced, not what it leads to.
+    # A link is replaced, and not its target.
     assert not other.exists() or other.read_text() == "kept"
 
 

@@ -9,7 +9,7 @@ from dl_core import frameworks
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The distributions that are installed; none at first."""
+    """The installed distributions; none at first."""
     names: set[str] = set()
     monkeypatch.setattr(frameworks, "_installed", names.__contains__)
     return names

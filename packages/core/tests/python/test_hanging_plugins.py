@@ -1,4 +1,4 @@
-"""Plugins that hang or crash while they are imported or asked: named, and left out."""
+"""Plugins that hang or crash during import or in a hook: reported and ignored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dl_core.plugin_deadline import PluginDeadline, PluginTimeoutError
 HOOK = "import pluggy\nhookimpl = pluggy.HookimplMarker('dl')\n"
 LOOP = "while True:\n    pass\n"
 IN_C = "import re\nre.match('(a*)*b', 'a' * 64)\n"
-"""Holds the interpreter: no signal handler of Python runs."""
+"""Holds the GIL, so that no Python signal handler runs."""
 VENDOR = f"{HOOK}@hookimpl\ndef dl_vendor():\n    while True:\n        pass\n"
 WAITS = "import threading\nthreading.Event().wait()\n"
 GOOD = f"{HOOK}@hookimpl\ndef dl_cli_commands():\n    return []\n"
@@ -155,4 +155,4 @@ def test_elsewhere_than_on_the_main_thread_the_culprit_is_named(
     thread.start()
     thread.join(60)
     assert not thread.is_alive()
-    assert "plugin 'slow' of dl-slow 1 has not ended within 0.01 seconds" in caplog.text
+    assert "plugin 'slow' of dl-slow 1 has not finished within 0.01 seconds" in caplog.text

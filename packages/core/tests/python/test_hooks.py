@@ -1,4 +1,5 @@
-"""Every hook that returns contributions: who implements it is found, who fails stops nobody."""
+"""Hooks that return contributions: implementations are found, and one failure does not affect
+others."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ HOOKS = [
     "dl_tuning_spaces",
 ]
 
-# Taken before a test adds its own.
+# Called before a test adds its own plugins.
 FOREIGN = foreign_plugins()
 
 
@@ -105,7 +106,7 @@ def test_a_name_belongs_to_one_plugin_which_may_have_others(on_path: Wheels) -> 
     assert [(record.name, c.name) for record, c in found] == [("fast", "fast"), ("aaa", "mine")]
     (problem,) = manager.problems
     assert "the name 'fast' in dl_graph_backends is also claimed by dl-fast 1.2" in problem
-    # The loser is asked again like any other.
+    # The losing plugin is still called.
     assert len(manager.contributions("dl_graph_backends")) == 2
 
 

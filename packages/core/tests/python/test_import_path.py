@@ -1,4 +1,4 @@
-"""Which parts of the path dl-core goes by."""
+"""Entries of sys.path that dl-core trusts."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path)
 
 
-def kept(path: list[str], pythonpath: str = "", *, implied: bool = True) -> list[str]:
+def filter_path(path: list[str], pythonpath: str = "", *, implied: bool = True) -> list[str]:
     environ = {"PYTHONPATH": pythonpath} if pythonpath else {}
     return without_current_folder(path, environ, first_is_implied=implied)
 
 
 def test_the_empty_and_the_relative_stand_for_the_current_folder(here: str) -> None:
-    assert kept(["", "/a", "b", "./c", "/d"]) == ["/a", "/d"]
+    assert filter_path(["", "/a", "b", "./c", "/d"]) == ["/a", "/d"]
 
 
 def test_the_first_part_is_what_python_put_there(here: str) -> None:
-    assert kept([here, "/a"]) == ["/a"]
-    assert kept([here, "/a"], implied=False) == [here, "/a"]
-    assert kept(["/script", here]) == ["/script", here]
+    assert filter_path([here, "/a"]) == ["/a"]
+    assert filter_path([here, "/a"], implied=False) == [here, "/a"]
+    assert filter_path(["/script", here]) == ["/script", here]
 
 
 @pytest.mark.parametrize("pythonpath", [":", "/a:", ":/a", ".", "./", "/a:."])
 def test_an_empty_part_of_pythonpath_is_nobodys_choice(here: str, pythonpath: str) -> None:
-    assert kept(["/script", here, "/a"], pythonpath) == ["/script", "/a"]
+    assert filter_path(["/script", here, "/a"], pythonpath) == ["/script", "/a"]
 
 
 def test_a_folder_that_is_named_is_kept(here: str) -> None:
-    assert kept(["", here, "/a"], here) == [here, "/a"]
-    assert kept([here, here], f"{here}:") == [here, here]
+    assert filter_path(["", here, "/a"], here) == [here, "/a"]
+    assert filter_path([here, here], f"{here}:") == [here, here]
     below = f"{here}/plugins"
-    assert kept(["", below], "plugins") == [below], "Python has made it absolute"
+    assert filter_path(["", below], "plugins") == [below], "Python has made it absolute"
 
 
 def test_a_current_folder_that_was_deleted_does_no_harm(
@@ -50,9 +50,9 @@ def test_a_current_folder_that_was_deleted_does_no_harm(
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert kept(["", "/a"], ":") == ["/a"]
+    assert filter_path(["", "/a"], ":") == ["/a"]
     monkeypatch.setattr(sys, "path", ["", "/a"])
-    assert list(TrustedPath().refused.values()) == ["the current folder is no place to import from"]
+    assert list(TrustedPath().refused.values()) == ["the current folder is not trusted"]
 
 
 def test_the_path_is_put_back_with_what_was_added(
@@ -66,7 +66,7 @@ def test_the_path_is_put_back_with_what_was_added(
             if "/added" not in path:
                 path.append("/added")
     assert sys.path == ["", "/a", "/b", "/added"]
-    assert trusted.refused == {here: "the current folder is no place to import from"}
+    assert trusted.refused == {here: "the current folder is not trusted"}
 
 
 def test_what_others_can_write_to_is_left_out(

@@ -1,6 +1,6 @@
 """Counting and forbidding fallbacks on a real device.
 
-``linalg.eigvalsh`` stands for an operator that no vendor has.
+``linalg.eigvalsh`` is an example of an operator that no vendor implements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""torch.dl on a real device: any vendor will do."""
+"""torch.dl on a real device of any vendor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The patch of torch on a real device, and what needs none: modules that move."""
+"""The patches of torch on a real device, and module moves, which need none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting the device, in processes of their own, with the vendors that are installed."""
+"""Starting the device in child processes, with the installed vendors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ print(*map(torch.dl.get_device_name, range(torch.dl.device_count())), sep="|")
 
 
 def test_a_forked_child_that_may_not_use_the_device_says_so() -> None:
-    """Holds for every vendor: either the child computes, or it raises our own error."""
+    """For every vendor, either the child computes, or it raises our own error."""
     code = """
 import os, torch
 torch.ones(2, device="dl").sum().item()

@@ -17,7 +17,7 @@ GOOD = """
 """
 
 
-# Taken before a test adds its own.
+# Called before a test adds its own plugins.
 FOREIGN = foreign_plugins()
 
 

@@ -1,4 +1,4 @@
-"""A plugin whose files others can write is not imported."""
+"""A plugin with files that other users can write is not imported."""
 
 from __future__ import annotations
 

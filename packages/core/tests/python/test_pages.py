@@ -1,4 +1,4 @@
-"""Charts of reports: what a narrow window shows, and names that stay distinct."""
+"""Charts of reports: contents of narrow windows, and names that stay distinct."""
 
 from __future__ import annotations
 

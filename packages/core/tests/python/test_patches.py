@@ -1,4 +1,4 @@
-"""The patch of torch, proven on the meta device, which has the gap that outside devices have."""
+"""The patches of torch on the meta device, which has the same gaps as out-of-tree devices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STAND_IN = "meta"
 
 
 def unpatched(owner: type, name: str) -> object:
-    """The function as torch has it, where a dl device has patched it already."""
+    """Return torch's original function, even if a dl device has patched it."""
     function = getattr(owner, name)
     return function.__wrapped__ if hasattr(function, patches._MARK) else function
 

@@ -1,4 +1,4 @@
-"""Examining libraries that misbehave, with tiny ones built on the spot."""
+"""Examination of misbehaving libraries, built by the tests."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.S)
 
 
 def example(part: str) -> str:
-    """The one with these words."""
+    """Return the example that contains these words."""
     (found,) = (text for text in EXAMPLES if part in text)
     return str(found)
 

@@ -1,6 +1,6 @@
-"""The order of steps in registration, with a stand-in for the compiled part.
+"""Order of the registration steps, with a fake compiled part.
 
-The stand-in records calls; what the real one does is tested by the integration tests.
+The fake records calls; integration tests cover the real one.
 """
 
 from __future__ import annotations

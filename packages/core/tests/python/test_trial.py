@@ -1,4 +1,4 @@
-"""Libraries that crash, hang, end the process or say nonsense, at `import torch`."""
+"""Libraries that crash, hang, exit or return nonsense, at `import torch`."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_import_torch_survives_with_one_warning(wheels: Wheels, source: str, cau
 
 
 def test_a_death_at_the_real_load_is_not_repeated(wheels: Wheels) -> None:
-    """The library crashes where the host is torch, which no trial can know."""
+    """The library crashes only with torch as host, which no trial can detect."""
     crash = "(void)(host->name[1] == 'o' && raise(SIGSEGV)); *out = &instance;"
     library = build(wheels.root, GOOD.replace("*out = &instance;", crash)).library
     wheels.add_vendor("dl-vendor-bad", name="bad", library=f"Path({str(library)!r})", priority="9")

@@ -1,4 +1,4 @@
-"""Files of tuned choices that are damaged, forged, of a newer release, or open to others."""
+"""Files of tuned choices that are damaged, forged, too new, or writable by other users."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def test_rows_that_no_vendor_told_are_left_out_and_counted(
     path = database(tmp_path / "t.sqlite", GOOD, ("other", *GOOD[1:]), *rows)
     with caplog.at_level(logging.WARNING, "dl_core.tuning"):
         found = read_layers([("user", path)], "cpu")
-    # SQLite stores a number in a column of text as text.
+    # SQLite stores a number in a text column as text.
     assert found.choices == {"gemm:1,2": "own"}
     assert (found.ignored, found.origins) == (1, {"user": 1})
     assert caplog.messages == [
-        f"tuned choices of layer 'user': {path} has {len(damaged)} damaged entries, which are left "
-        "out"
+        f"tuned choices of layer 'user': {path} has {len(damaged)} damaged entries, which are "
+        "ignored"
     ]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from torch.fx import GraphModule
 
-from dl_core.torch_backend.graph_observers import observed
+from dl_core.torch_backend.graph_observers import observe
 from dl_dicp.compiled import CompiledGraph
 from dl_dicp.engines import registry
 from dl_dicp.engines.names import DEFAULT
@@ -63,7 +63,7 @@ def dl(
     def compiler(kind: str) -> Callable[..., Any]:
         def compile_one(graph: GraphModule, _: Sequence[Any]) -> Callable[[list[Any]], Any]:
             write_in_place(graph)
-            return observed(
+            return observe(
                 graph, kind, compile_graph(graph, kind, chosen, list(remarks)), compile_part
             )
 

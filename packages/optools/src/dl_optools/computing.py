@@ -55,7 +55,7 @@ class Recorder(WithMode):
             self.computed = True
         else:
             self.computed |= computes(func)
-            for tensor in tensors_of(signature(func).written_tensors(args, kwargs or {})):
+            for tensor in tensors_of(signature(func).mutated_tensors(args, kwargs or {})):
                 if tensor.layout == torch.strided:
                     self._written.add(tensor.untyped_storage()._cdata)
         return func(*args, **(kwargs or {}))

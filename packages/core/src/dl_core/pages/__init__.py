@@ -1,1 +1,1 @@
-"""Reports for the browser: pages and charts that need no other file, which commands share."""
+"""HTML reports: pages and charts without external files, shared by all commands."""

@@ -1,4 +1,4 @@
-"""Two parameters against each other: a number in each cell, and how good it is as a shade."""
+"""Heat map of two parameters: a number in each cell, shaded by its value."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def heat(
     values: Sequence[Sequence[float | None]],
     form: str = "{:.3f}",
 ) -> str:
-    """A grid of cells; the largest value has the full colour, the smallest none.
+    """Return a grid of cells; the largest value has the full color, the smallest none.
 
-    :param names: of columns and rows.
-    :param values: by row and column; None: an empty cell.
-    :param form: how a number is written.
+    :param names: names of columns and rows.
+    :param values: values by row and column; None: an empty cell.
+    :param form: format of a number.
     """
     numbers = [value for row in values for value in row if value is not None]
     low, high = min(numbers, default=0.0), max(numbers, default=1.0)
@@ -53,5 +53,5 @@ def heat(
             )
     width = _LEFT + size * len(columns) + 10
     height = 26 + _HEIGHT * len(rows) + 6
-    # As wide as the others, so that text has the same size in all; narrow windows scroll it.
+    # As wide as the other charts, so that all have the same text size; narrow windows scroll it.
     return f'<div class="scrolled">{frame(max(width, WIDTH), height, drawn)}</div>'

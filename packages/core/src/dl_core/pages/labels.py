@@ -1,4 +1,4 @@
-"""Labels that fit: shortened without two becoming equal, and names that break at their dots."""
+"""Labels that fit: shortened but distinct, and names that wrap at their dots."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _BREAKS = re.compile(r"(::|[._/,(]+)(?=[^\W\d])")
 def shortened(labels: Sequence[str], most: int) -> list[str]:
     """Return labels of at most ``most`` characters; different labels stay different.
 
-    The end is kept, because operators are told apart by the ends of their names; where ends are
-    equal, the beginning is kept as well, and what is left of equal labels is numbered.
+    The end is kept, because it distinguishes operators; where ends are equal, the beginning is kept
+    as well, and remaining duplicates are numbered.
     """
     most = max(most, 8)
     found = {label: label for label in labels}
@@ -36,5 +36,5 @@ def shortened(labels: Sequence[str], most: int) -> list[str]:
 
 
 def breakable(text: str) -> str:
-    """Return HTML of the text that a narrow window breaks at separators, not within names."""
+    """Return HTML of the text that wraps at separators, not within names."""
     return _BREAKS.sub(r"\1<wbr>", escape(text, quote=False))

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else, readable in light and dark."""
+"""Report as a self-contained HTML file, readable in light and dark mode."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ for (const table of document.querySelectorAll("table")) {
 
 
 def page(title: str, sections: Sequence[str]) -> str:
-    """The whole file."""
+    """Return the complete file."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -97,7 +97,7 @@ def page(title: str, sections: Sequence[str]) -> str:
 
 
 def section(title: str, text: str, *content: str) -> str:
-    """A heading, a sentence, and what they are about."""
+    """Return a section with a heading and a sentence."""
     return (
         f"<section><h2>{breakable(title)}</h2><p>{escape(text)}</p>"
         + "".join(content)
@@ -112,12 +112,12 @@ def heading(title: str, notes: Sequence[str]) -> str:
 
 
 def preformatted(text: str) -> str:
-    """Text as it stands; long lines wrap."""
+    """Return preformatted text; long lines wrap."""
     return f"<pre>{escape(text)}</pre>"
 
 
 def folded(summary: str, text: str) -> str:
-    """Long text that a click shows."""
+    """Return long text that is expanded by a click."""
     return f"<details><summary>{escape(summary)}</summary>{preformatted(text)}</details>"
 
 
@@ -127,7 +127,7 @@ def paragraph(text: str) -> str:
 
 
 def tiles(values: Sequence[tuple[str, str]]) -> str:
-    """Numbers that matter, each with what it is."""
+    """Return the key figures, each with its description."""
     boxes = [
         f'<div class="tile"><b>{breakable(value)}</b><span>{escape(name)}</span></div>'
         for value, name in values
@@ -136,7 +136,7 @@ def tiles(values: Sequence[tuple[str, str]]) -> str:
 
 
 def key(entries: Sequence[tuple[str, str]]) -> str:
-    """What the colours mean: names of the style sheet's variables, and words."""
+    """Return the legend of the colors: variables of the style sheet, and their meanings."""
     items = [
         f'<span><i style="background: var(--{escape(color)})"></i>{escape(words)}</span>'
         for color, words in entries
@@ -148,7 +148,7 @@ Cell = str | tuple[str, float | None]
 
 
 def sortable(headers: Sequence[str], rows: Sequence[Sequence[Cell]], filtered: bool = True) -> str:
-    """A table that sorts by a click. Cells are text, or text and the number to sort by."""
+    """Return a table that is sorted by a click. Cells are text, or text and a sort value."""
     texts = [all(isinstance(row[at], str) for row in rows) for at in range(len(headers))]
     head = "".join(
         f"<th{_class(text)}>{escape(header)}</th>"

@@ -1,4 +1,4 @@
-"""Raw samples on a common axis, one row for each thing measured, with the interval of each."""
+"""Raw samples on a common axis, one row per measurement, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Samples:
     """One row.
 
     :ivar values: every sample, drawn as it is.
-    :ivar interval: its low end, its middle and its high end; None: samples alone.
-    :ivar value: text behind the row.
+    :ivar interval: low end, middle and high end; None: samples only.
+    :ivar value: text after the row.
     """
 
     label: str
@@ -39,7 +39,7 @@ def samples(
     """Draw rows of samples and a line at the reference.
 
     :param name: name of the axis.
-    :param label: width that the labels take; narrow windows show them above the rows.
+    :param label: width of the labels; narrow windows show them above the rows.
     """
     return responsive(lambda width: _samples(rows, name, reference, label, width))
 

@@ -1,4 +1,4 @@
-"""Plots as inline SVG, drawn with the page's own colours so that they suit light and dark."""
+"""Plots as inline SVG, in the colors of the page's light and dark modes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _TICK = 44
 
 @dataclass(frozen=True)
 class Bar:
-    """One line of a bar chart: parts of a length, each with a class of the style sheet.
+    """One bar of a bar chart: parts of its length, each with a class of the style sheet.
 
-    :ivar value: text behind the bar; :ivar title: text shown under the pointer.
+    :ivar value: text after the bar; :ivar title: tooltip.
     """
 
     label: str
@@ -29,9 +29,9 @@ class Bar:
 
 
 def bars(lines: Sequence[Bar], label: int = 310) -> str:
-    """Draw horizontal bars over a common scale that begins at 0.
+    """Draw horizontal bars over a common scale that starts at 0.
 
-    :param label: width that the labels take; narrow windows show them above the bars.
+    :param label: width of the labels; narrow windows show them above the bars.
     """
     longest = max((sum(length for length, _ in line.parts) for line in lines), default=0.0)
     return responsive(lambda width: _bars(lines, longest, label, width))
@@ -72,7 +72,7 @@ def row_label(name: str, y: float, label: int, stacked: bool) -> str:
 
 
 def strip(parts: Sequence[tuple[str, float, str]]) -> str:
-    """Draw one bar that shows how a whole divides: label, length and class of each part."""
+    """Draw one bar that shows the parts of a whole: label, length and class of each part."""
     return responsive(lambda width: _strip(parts, width))
 
 
@@ -100,7 +100,7 @@ def _strip(parts: Sequence[tuple[str, float, str]], width: int) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """Something at (x, y), with an area."""
+    """A circle at (x, y), with an area."""
 
     x: float
     y: float
@@ -115,7 +115,7 @@ def _decades(low: float, high: float) -> range:
 
 @dataclass(frozen=True)
 class Line:
-    """A line through points, with a name at its end."""
+    """A line through points, with a label at its end."""
 
     points: Sequence[tuple[float, float]]
     label: str
@@ -128,7 +128,7 @@ def logarithmic(
     labels: tuple[str, str],
     height: int = 420,
 ) -> str:
-    """Draw points and lines over two logarithmic axes; all values above 0."""
+    """Draw points and lines over two logarithmic axes; all values must be positive."""
     return responsive(lambda width: _logarithmic(points, lines, labels, width, height))
 
 
@@ -143,7 +143,7 @@ def _logarithmic(
     ys = [p.y for p in points] + [y for line in lines for _, y in line.points]
     across, up = _decades(min(xs), max(xs)), _decades(min(ys), max(ys))
     left, right, top, bottom = (76, 120, 12, 52) if width == WIDTH else (66, 64, 12, 52)
-    # Ticks of a narrow chart would overlap, were each decade labelled.
+    # Labels of every decade would overlap in a narrow chart.
     every = math.ceil(len(across) * _TICK / (width - left - right))
 
     def place(x: float, y: float) -> tuple[float, float]:
@@ -193,7 +193,7 @@ _PREFIX = {-9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 1
 
 
 def _power(power: int) -> str:
-    """``10k`` for 4."""
+    """Format a power of ten: ``10k`` for 4."""
     base = 3 * math.floor(power / 3)
     if base not in _PREFIX:
         return f"1e{power}"
@@ -201,7 +201,7 @@ def _power(power: int) -> str:
 
 
 def round_step(largest: float) -> float:
-    """A round step that divides up to ``largest`` into at most five parts."""
+    """Return a round step that divides the range up to ``largest`` into at most five parts."""
     if largest <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(largest))
@@ -209,7 +209,7 @@ def round_step(largest: float) -> float:
 
 
 def over_time(series: Sequence[Line], labels: tuple[str, str], height: int = 300) -> str:
-    """Draw lines over linear axes that begin at 0."""
+    """Draw lines over linear axes that start at 0."""
     return responsive(lambda width: _over_time(series, labels, width, height))
 
 
@@ -253,7 +253,7 @@ def _over_time(series: Sequence[Line], labels: tuple[str, str], width: int, heig
 
 
 def _axes(labels: tuple[str, str], center: tuple[float, float], height: int) -> list[str]:
-    """The names of both axes, below and beside the middle of what is drawn."""
+    """Draw the names of both axes, centered below and to the left of the plot."""
     x, y = center
     return [
         f'<text class="axis" x="{x}" y="{height - 12}" '
@@ -264,9 +264,9 @@ def _axes(labels: tuple[str, str], center: tuple[float, float], height: int) -> 
 
 
 def responsive(draw: Callable[[int], str]) -> str:
-    """Draw a chart for wide and for narrow windows, of which the style sheet shows one.
+    """Draw a chart for wide and for narrow windows; the style sheet selects one.
 
-    Text that shrinks with a chart is not readable, and one that is scrolled hides what it compares.
+    Scaled text would be unreadable, and a scrolled chart would hide what it compares.
     """
     wide, narrow = draw(WIDTH), draw(NARROW)
     return f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>'

@@ -1,4 +1,4 @@
-"""Device arguments. To load files, torch looks for ``torch.dl._utils._get_device_index``."""
+"""Device arguments. torch looks up ``torch.dl._utils._get_device_index`` when it loads files."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ DeviceLike: TypeAlias = int | str | torch.device | None
 
 
 def _get_device_index(device: DeviceLike, optional: bool = False, allow_cpu: bool = False) -> int:
-    """Index of a device given as index, ``"dl:1"``, :class:`torch.device` or None.
+    """Return the index of a device given as index, ``"dl:1"``, :class:`torch.device` or None.
 
-    :param optional: None, and ``"dl"`` without an index, mean the current device.
-    :param allow_cpu: a CPU device gives -1.
+    :param optional: None, and ``"dl"`` without an index, stand for the current device.
+    :param allow_cpu: a CPU device returns -1.
     :raises ValueError: it is another kind of device, or the index is missing and not optional.
     """
     if isinstance(device, int):
@@ -31,22 +31,22 @@ def _get_device_index(device: DeviceLike, optional: bool = False, allow_cpu: boo
         if device.index is not None:
             return device.index
     if not optional:
-        raise ValueError(f"[torch.dl] expected a dl device with an index, got {device}: say 'dl:0'")
+        raise ValueError(f"[torch.dl] expected a dl device with an index, got {device}: use 'dl:0'")
     return _C.current_device()
 
 
 def existing_index(operation: str, device: DeviceLike) -> int:
-    """Index of a device that is there; None means the current one.
+    """Return the index of an existing device; None stands for the current one.
 
     :raises ValueError: it is not a dl device.
-    :raises RuntimeError: there is no such device.
+    :raises RuntimeError: the device does not exist.
     """
     index = _get_device_index(device, optional=True)
     count = _C.device_count()
     if not 0 <= index < count:
         there = f"dl:0 to dl:{count - 1}" if count > 1 else "dl:0"
         raise RuntimeError(
-            f"[torch.dl.{operation}] there is no dl:{index}, only {there}. `dl doctor` tells which "
-            f"devices are visible and why; DL_VENDORS makes more visible."
+            f"[torch.dl.{operation}] there is no dl:{index}, only {there}. `dl doctor` lists the "
+            f"visible devices with reasons; DL_VENDORS can make more visible."
         )
     return index

@@ -1,4 +1,4 @@
-"""The adaptors of vendors: what they convert before operators run, and how often they did."""
+"""Adaptors of vendors: conversions of arguments before operators run, and their counts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from diopi_proto.adaptor.native import Adaptor
 
 _adaptors: dict[str, Adaptor] = {}
-"""By vendor; they stay as long as the process, as vendors do."""
+"""By vendor; they live until the process exits, as vendors do."""
 
 
-def made_for(vendor: str, file: Path | None) -> int:
-    """The address of the adaptor that a vendor's file asks for; 0 where it has none.
+def adaptor_address(vendor: str, file: Path | None) -> int:
+    """Return the address of the adaptor for a vendor's file; 0 if it has none.
 
-    :raises AdaptorError: the file says something that cannot be.
+    :raises AdaptorError: the file is invalid.
     """
     if file is None:
         return 0
-    # cffi and numpy, which nobody else needs here.
+    # cffi and numpy, which no other code needs here.
     from diopi_proto.adaptor import read_adaptor
     from diopi_proto.adaptor.native import Adaptor
 
@@ -28,14 +28,14 @@ def made_for(vendor: str, file: Path | None) -> int:
 
 
 def summary_of(vendor: str) -> str:
-    """What a vendor's adaptor file does, in a line; empty where it has none."""
+    """Return a one-line summary of a vendor's adaptor file; empty if it has none."""
     found = _adaptors.get(vendor)
     return "" if found is None else f"{found.file.path}: {found.file.summary()}"
 
 
 def adaptor_stats() -> dict[str, dict[str, int]]:
-    """What vendors' adaptors converted since the start or :func:`reset_adaptor_stats`, by operator
-    of the contract. Those on the host have waited for the stream.
+    """Return the conversions by vendors' adaptors since the start or :func:`reset_adaptor_stats`,
+    by contract operator. Conversions on the host synchronize the stream.
 
     >>> torch.dl.adaptor_stats()  # doctest: +SKIP
     {'diopiIndexSelect': {'index: int64→int32': 12}}
@@ -49,6 +49,6 @@ def adaptor_stats() -> dict[str, dict[str, int]]:
 
 
 def reset_adaptor_stats() -> None:
-    """Let :func:`adaptor_stats` start again from nothing."""
+    """Reset the counts of :func:`adaptor_stats`."""
     for adaptor in _adaptors.values():
         adaptor.reset()

@@ -1,9 +1,9 @@
-"""Ranks of a job use the same measured choices, whatever database each of them sees.
+"""Agreement of the ranks of a job on measured choices, whatever database each rank reads.
 
-Two questions go around over the group's store: which tables there are, and whether every rank has
-taken them. The answer to a question is written once and for all: by rank 0 when it has heard all,
-or by a rank that has waited long enough, and then it is that nobody uses any. So ranks never
-disagree about it, and none waits for good for one that does not ask.
+The ranks exchange two messages over the group's store: the tables they have, and whether they have
+installed the agreed ones. The answer to each is written once: by rank 0 after all ranks have sent
+theirs, or by a rank after a timeout, in which case no rank uses any choices. So ranks never
+disagree, and none waits forever for a rank that does not take part.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
-from dl_core.errors import said_by
+from dl_core.errors import describe_error
 from dl_core.tuned_choices import Layers
 
 _log = logging.getLogger("dl_core.tuning")
 Said = dict[str, Any]
-"""What a rank says, or what is said to all. The text ``obstacle`` is why nobody uses choices."""
+"""A message of a rank, or the answer to all. The key ``obstacle`` is the reason why no rank uses
+choices."""
 
 
 class Store(Protocol):
-    """What is used of ``torch.distributed.Store``."""
+    """The functions of ``torch.distributed.Store`` that are used."""
 
     def set(self, key: str, value: str, /) -> None: ...
     def get(self, key: str, /) -> bytes: ...
@@ -36,7 +37,7 @@ class Store(Protocol):
 
 
 class Tables(Protocol):
-    """Where a rank's choices come from and go to: :mod:`.tuning`."""
+    """Source and target of a rank's choices: :mod:`.tuning`."""
 
     def wanted(self) -> bool: ...
     def own_tables(self) -> Mapping[str, Layers]: ...
@@ -45,10 +46,10 @@ class Tables(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a rank stands.
+    """A rank's position in the group.
 
     :ivar timeout: how long rank 0 waits for the others; they wait twice as long for it, because it
-        may have come last.
+        may have arrived last.
     """
 
     store: Store
@@ -59,12 +60,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What the ranks of a job have agreed on.
+    """Result of the agreement.
 
-    :ivar ranks: whose choices are used, by the identity of the device; of all devices of the job.
-    :ivar entries: how many choices this rank uses.
-    :ivar digest: of them; ranks with equal devices have the same one.
-    :ivar obstacle: why no rank uses any; empty if nothing was in the way.
+    :ivar ranks: the rank whose choices are used, by the identity of the device; for all devices of
+        the job.
+    :ivar entries: number of choices that this rank uses.
+    :ivar digest: digest of the choices; ranks with equal devices have the same one.
+    :ivar obstacle: why no rank uses any choices; empty if they agreed.
     """
 
     ranks: Mapping[str, int] = field(default_factory=dict)
@@ -74,31 +76,31 @@ class Agreement:
 
 
 class _ObstacleError(Exception):
-    """Nobody uses choices; the message says why."""
+    """No rank uses choices; the message says why."""
 
 
 def agree(place: Place, key: str, tables: Tables) -> Agreement:
-    """Use the same choices as the other ranks from now on. All of them have to call it; an error
-    of any of them is an obstacle to all, and raises nothing.
+    """Use the same choices as the other ranks from now on. All ranks must call it; an error in one
+    of them is an obstacle for all, and is not raised.
 
-    For each device, the first rank that has any choices for it decides.
+    For each device, the choices of the lowest rank that has any are used.
 
-    :param key: in the store; no other agreement has the same one.
+    :param key: key in the store, unique for each agreement.
     """
     try:
-        chosen = _answer(place, f"{key}/tables", lambda: _own(tables), _chosen)
+        chosen = _answer(place, f"{key}/tables", lambda: _own_choices(tables), _choose)
         agreed = {identity: Layers(**table) for identity, table in chosen["tables"].items()}
         if not agreed:
             tables.take({})
             return Agreement()
-        taken = _answer(place, f"{key}/taken", lambda: _take(tables, agreed), _checked)
-    except Exception as error:  # noqa: BLE001 - the store is gone, or a vendor's library fails
+        taken = _answer(place, f"{key}/taken", lambda: _take(tables, agreed), _check)
+    except Exception as error:  # noqa: BLE001 - the store is closed, or a vendor's library fails
         with contextlib.suppress(Exception):
             tables.take({})
         _log.warning("no rank uses tuned choices: %s", _reason(error))
         return Agreement(obstacle=_reason(error))
     if place.rank == 0:
-        _tell(chosen["ranks"], agreed, taken["holders"])
+        _log_result(chosen["ranks"], agreed, taken["holders"])
     mine = [identity for identity, ranks in taken["holders"].items() if place.rank in ranks]
     held = {identity: agreed[identity] for identity in mine if identity in agreed}
     entries = sum(len(table.choices) for table in held.values())
@@ -108,20 +110,20 @@ def agree(place: Place, key: str, tables: Tables) -> Agreement:
 def _answer(
     place: Place, key: str, say: Callable[[], Said], judge: Callable[[Sequence[Said]], Said]
 ) -> Said:
-    """What is said to all once each has said something.
+    """Return the answer to all ranks after each has sent its message.
 
-    :param say: what this rank says; what it raises is an obstacle.
-    :param judge: makes the answer of what all ranks have said.
-    :raises _ObstacleError: a rank has one, or is missing.
+    :param say: returns the message of this rank; an exception is an obstacle.
+    :param judge: computes the answer from the messages of all ranks.
+    :raises _ObstacleError: a rank has an obstacle, or is missing.
     """
     try:
         said = say()
-    except Exception as error:  # noqa: BLE001 - the others have to hear of anything
+    except Exception as error:  # noqa: BLE001 - the other ranks must get any error
         said = {"obstacle": f"rank {place.rank}: {_reason(error)}"}
     store = place.store
     store.set(f"{key}/{place.rank}", json.dumps(said))
-    answer = _heard(place, key, judge) if place.rank == 0 else _waited(place, key)
-    # Whoever writes first has decided.
+    answer = _collect(place, key, judge) if place.rank == 0 else _wait_for_answer(place, key)
+    # The first writer decides.
     written = store.compare_set(f"{key}/answer", "", json.dumps(answer))
     decided: Said = json.loads(written)
     if decided.get("obstacle"):
@@ -129,20 +131,20 @@ def _answer(
     return decided
 
 
-def _heard(place: Place, key: str, judge: Callable[[Sequence[Said]], Said]) -> Said:
+def _collect(place: Place, key: str, judge: Callable[[Sequence[Said]], Said]) -> Said:
     keys = [f"{key}/{rank}" for rank in range(place.size)]
     try:
         place.store.wait(keys, place.timeout)
     except RuntimeError:
         missing = [rank for rank, key in enumerate(keys) if not place.store.check([key])]
         seconds = place.timeout.total_seconds()
-        return {"obstacle": f"{_named(missing)} did not ask for them within {seconds:g} s"}
+        return {"obstacle": f"{_format_ranks(missing)} did not take part within {seconds:g} s"}
     said = [json.loads(place.store.get(key)) for key in keys]
     obstacles = [each["obstacle"] for each in said if "obstacle" in each]
     return {"obstacle": "; ".join(obstacles)} if obstacles else judge(said)
 
 
-def _waited(place: Place, key: str) -> Said:
+def _wait_for_answer(place: Place, key: str) -> Said:
     limit = 2 * place.timeout
     try:
         place.store.wait([f"{key}/answer"], limit)
@@ -152,8 +154,8 @@ def _waited(place: Place, key: str) -> Said:
     return {}
 
 
-def _own(tables: Tables) -> Said:
-    """What this rank would use alone."""
+def _own_choices(tables: Tables) -> Said:
+    """Return the choices that this rank would use alone."""
     if not tables.wanted():
         return {"off": True}
     own = tables.own_tables()
@@ -163,11 +165,13 @@ def _own(tables: Tables) -> Said:
     return {"tables": {name: asdict(table) for name, table in own.items() if table.choices}}
 
 
-def _chosen(said: Sequence[Said]) -> Said:
-    """For each device, what the first rank says that has anything for it."""
+def _choose(said: Sequence[Said]) -> Said:
+    """Return the choices of the lowest rank that has any, for each device."""
     off = [rank for rank, each in enumerate(said) if each.get("off")]
     if off and len(off) < len(said):
-        return {"obstacle": f"{_named(off)} leaves them out (DL_TUNING=off), and not all do"}
+        return {
+            "obstacle": f"{_format_ranks(off)} disables them (DL_TUNING=off), but others do not"
+        }
     ranks: dict[str, int] = {}
     for rank, each in enumerate(said):
         for identity in each.get("tables", {}):
@@ -184,19 +188,21 @@ def _take(tables: Tables, agreed: Mapping[str, Layers]) -> Said:
     return {"digests": {name: _digest({name: table}) for name, table in taken.items()}}
 
 
-def _checked(said: Sequence[Said]) -> Said:
-    """Which ranks have which device, if all with equal devices hold the same."""
+def _check(said: Sequence[Said]) -> Said:
+    """Return the ranks of each device, if all ranks with equal devices have the same choices."""
     holders: dict[str, list[int]] = {}
     for rank, each in enumerate(said):
         for identity, digest in each["digests"].items():
             first, *_ = holders.setdefault(identity, []) or [rank]
             if said[first]["digests"][identity] != digest:
-                return {"obstacle": f"{_named([first, rank])} hold different ones: {identity}"}
+                return {
+                    "obstacle": f"{_format_ranks([first, rank])} have different ones: {identity}"
+                }
             holders[identity].append(rank)
     return {"holders": holders}
 
 
-def _tell(
+def _log_result(
     deciders: Mapping[str, int], agreed: Mapping[str, Layers], holders: Mapping[str, list[int]]
 ) -> None:
     lines = []
@@ -205,7 +211,7 @@ def _tell(
         if identity in agreed:
             digest = _digest({identity: agreed[identity]})
             what = f"{len(agreed[identity].choices)} of rank {deciders[identity]} ({digest})"
-        lines.append(f"{_named(ranks)}: {what}, on {identity}")
+        lines.append(f"{_format_ranks(ranks)}: {what}, on {identity}")
     if len(lines) > 1:
         _log.warning("devices differ, and so do tuned choices. %s", ". ".join(lines))
     else:
@@ -218,8 +224,8 @@ def _digest(tables: Mapping[str, Layers]) -> str:
 
 
 def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, _ObstacleError) else said_by(error)
+    return str(error) if isinstance(error, _ObstacleError) else describe_error(error)
 
 
-def _named(ranks: Sequence[int]) -> str:
+def _format_ranks(ranks: Sequence[int]) -> str:
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"

@@ -1,4 +1,4 @@
-"""Mixed precision under the names of ``torch.cuda.amp``, for dl: as ``torch.amp`` with ``"dl"``."""
+"""Mixed precision with the names of ``torch.cuda.amp``, for dl: ``torch.amp`` with ``"dl"``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 class autocast(torch.amp.autocast_mode.autocast):  # noqa: N801 - as in torch.amp
     """``torch.autocast("dl")``.
 
-    :param dtype: None means bfloat16, or what ``torch.set_autocast_dtype("dl", ...)`` set.
+    :param dtype: None stands for bfloat16, or the dtype of ``torch.set_autocast_dtype("dl", ...)``.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class autocast(torch.amp.autocast_mode.autocast):  # noqa: N801 - as in torch.am
 
 
 class GradScaler(torch.amp.GradScaler):
-    """``torch.amp.GradScaler("dl")``: scales losses so that gradients in float16 do not vanish."""
+    """``torch.amp.GradScaler("dl")``: scales losses to avoid underflow of float16 gradients."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Batching rules of fused attention for ``torch.vmap``: the mapped dimension joins the batch.
 
-torch has none for the operator that out-of-tree devices override.
+torch has none for the operator that out-of-tree devices implement.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _FORWARD = "_scaled_dot_product_fused_attention_overrideable"
 _BACKWARD = f"{_FORWARD}_backward"
 
 _library: torch.library.Library | None = None
-"""Its rules last as long as it does."""
+"""Library object that owns the rules."""
 
 
 def register() -> None:
-    """Give torch the rules. Later calls do nothing."""
+    """Register the rules with torch. Later calls do nothing."""
     global _library
     if _library is None:
         _library = torch.library.Library("aten", "IMPL")
@@ -38,8 +38,8 @@ def _forward(
 ) -> Any:
     """Call the operator on the joined batch.
 
-    :param info: has the size of the mapped dimension, as ``in_dims`` has its positions, by the
-        rules of :func:`torch.library.register_vmap`.
+    :param info: has the size of the mapped dimension; ``in_dims`` has its positions, by the rules
+        of :func:`torch.library.register_vmap`.
     """
     mapped = _Mapped(info.batch_size, query, in_dims[0])
     given = [mapped.join(x, dim) for x, dim in zip((query, key, value), in_dims, strict=False)]
@@ -62,7 +62,7 @@ def _backward(
     *others: Any,
     **named: Any,
 ) -> Any:
-    """Call the gradient's operator on the joined batch; parameters as of :func:`_forward`."""
+    """Call the gradient operator on the joined batch; parameters as in :func:`_forward`."""
     mapped = _Mapped(info.batch_size, query, in_dims[1])
     given = (grad_out, query, key, value)
     joined = [mapped.join(x, dim) for x, dim in zip(given, in_dims, strict=False)]
@@ -76,7 +76,7 @@ def _backward(
 
 
 class _Mapped:
-    """Tensors [extent, N, ...] as [extent * N, ...], and the other way around."""
+    """Conversion of tensors between [extent, N, ...] and [extent * N, ...]."""
 
     def __init__(self, extent: int, query: Tensor, dim: int | None) -> None:
         self._extent = extent
@@ -88,18 +88,18 @@ class _Mapped:
         return tensor.movedim(dim, 0)
 
     def join(self, tensor: Tensor, dim: int | None) -> Tensor:
-        """Join the mapped dimension and the batch."""
+        """Join the mapped dimension with the batch."""
         return self._in_front(tensor, dim).flatten(0, 1)
 
     def join_mask(self, mask: Tensor, dim: int | None) -> Tensor:
-        """Join those of a mask, which broadcasts to [N, H, S, L]."""
+        """Join the dimensions of a mask, which broadcasts to [N, H, S, L]."""
         whole = self._in_front(mask, dim)
         while whole.dim() < 5:
             whole = whole.unsqueeze(1)
         return whole.expand(self._extent, self._batch, *whole.shape[2:]).flatten(0, 1)
 
     def split(self, tensor: Tensor) -> Tensor:
-        """Split a joined batch again."""
+        """Split a joined batch."""
         split: Tensor = tensor.unflatten(0, (self._extent, self._batch))
         return split
 

@@ -1,4 +1,4 @@
-"""Memory that a program promises not to change, so that vendors keep what they make of it."""
+"""Constant memory: a program promises not to change it, so that vendors cache derived data."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def extension(index: int) -> tuple[Constants, int] | None:
-    """The constants extension (``dl/constants.h``) behind ``dl:index``, and the vendor's own number
-    of that device; None where the vendor has no such extension.
+    """Return the constants extension (``dl/constants.h``) of ``dl:index`` and the vendor's own
+    index of that device; None if the vendor does not implement it.
     """
     device = devices.get_device_properties(index)
     found = _of_vendor(device.vendor)

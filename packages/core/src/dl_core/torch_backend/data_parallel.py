@@ -1,7 +1,7 @@
-"""What ``torch.nn.DataParallel`` takes from torch's C++ half, which has it in builds for CUDA only.
+"""Functions for ``torch.nn.DataParallel``, which torch's C++ part has in CUDA builds only.
 
-:mod:`.supplied` puts these where a torch has none. Copies between devices are ordered by their
-streams as all others are.
+:mod:`.supplied` installs them in builds of torch without them. Copies between devices are ordered
+    by their streams, like all others.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _scatter(
 ) -> list[torch.Tensor]:
     chunks = _chunks(tensor, chunk_sizes, len(devices), dim)
     return [
-        _copied(chunk, _place(index), streams[position] if streams else None)
+        _copy_chunk(chunk, _place(index), streams[position] if streams else None)
         for position, (chunk, index) in enumerate(zip(chunks, devices, strict=False))
     ]
 
@@ -59,8 +59,10 @@ def _chunks(
     return tensor.chunk(count, dim) if sizes is None else tensor.split(list(sizes), dim)
 
 
-def _copied(chunk: torch.Tensor, place: torch.device, stream: torch.Stream | None) -> torch.Tensor:
-    """Copied in a stream of the caller's, who waits for it."""
+def _copy_chunk(
+    chunk: torch.Tensor, place: torch.device, stream: torch.Stream | None
+) -> torch.Tensor:
+    """Copy a chunk on the caller's stream, which the caller synchronizes."""
     if stream is None:
         return chunk.to(place)
     with stream:

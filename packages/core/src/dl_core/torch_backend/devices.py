@@ -1,4 +1,4 @@
-"""Which devices there are, which one is current, and what they are."""
+"""Devices: their number, the current one, and their properties."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from dl_core.torch_backend._utils import DeviceLike, _get_device_index, existing
 
 
 def is_available() -> bool:
-    """Whether there is at least one device. Touches no driver."""
+    """Return True if there is at least one device. Does not touch a driver."""
     return _C.device_count() > 0
 
 
 def device_count() -> int:
-    """Number of visible devices."""
+    """Return the number of visible devices."""
     return _C.device_count()
 
 
 def current_device() -> int:
-    """Index of the current device of this thread."""
+    """Return the index of the current device of this thread."""
     return _C.current_device()
 
 
 def set_device(device: DeviceLike) -> None:
     """Make ``device`` current for this thread. A negative index changes nothing.
 
-    :raises RuntimeError: there is no such device.
+    :raises RuntimeError: the device does not exist.
     """
     index = _get_device_index(device, optional=True)
     if index >= 0:
@@ -38,7 +38,7 @@ def set_device(device: DeviceLike) -> None:
 
 
 class device:  # noqa: N801 - as in torch.cuda
-    """Context manager: makes ``device`` current; None or a negative index changes nothing."""
+    """Context manager that makes ``device`` current; None or a negative index changes nothing."""
 
     def __init__(self, device: DeviceLike) -> None:
         self.idx = -1 if device is None else _get_device_index(device, optional=True)
@@ -59,30 +59,31 @@ class device:  # noqa: N801 - as in torch.cuda
 
 
 class device_of(device):  # noqa: N801 - as in torch.cuda
-    """Context manager: makes the device of a tensor or storage current, if it is a dl device."""
+    """Context manager that makes the device of a tensor or storage current, if it is a dl
+    device."""
 
     def __init__(self, obj: torch.Tensor | torch.UntypedStorage) -> None:
         super().__init__(obj.device.index if obj.device.type == DEVICE else None)
 
 
 def synchronize(device: DeviceLike = None) -> None:
-    """Wait until all work on all streams of ``device`` (default: the current one) is done."""
+    """Wait for all work on all streams of ``device`` (default: the current one)."""
     torch.accelerator.synchronize(existing_index("synchronize", device))
 
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """What a vendor tells about a device."""
+    """Properties of a device, as reported by its vendor."""
 
     name: str
     vendor: str
-    """As in ``DL_VENDORS``."""
+    """Name as in ``DL_VENDORS``."""
     vendor_device: int
-    """The vendor's own number for it."""
+    """The vendor's own index of the device."""
     total_memory: int
-    """Bytes."""
+    """Memory size in bytes."""
     major: int
-    """Architecture version; the vendor's own meaning."""
+    """Architecture version, as defined by the vendor."""
     minor: int
     multi_processor_count: int
     warp_size: int
@@ -90,12 +91,12 @@ class DeviceProperties:
 
     @property
     def gcnArchName(self) -> str:  # noqa: N802 - torch's name, which Inductor reads
-        """The architecture."""
+        """Return the architecture."""
         return self.architecture
 
 
 def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
-    """Properties of ``device``, by default the current one."""
+    """Return the properties of ``device`` (default: the current one)."""
     info = _C.device_info(existing_index("get_device_properties", device))
     return DeviceProperties(
         name=info["name"],
@@ -111,21 +112,21 @@ def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
 
 
 def get_device_name(device: DeviceLike = None) -> str:
-    """Name of ``device`` as its vendor gives it."""
+    """Return the vendor's name of ``device``."""
     return get_device_properties(device).name
 
 
 def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
-    """Architecture version (major, minor) of ``device``; the vendor's own meaning."""
+    """Return the architecture version (major, minor) of ``device``, as defined by the vendor."""
     properties = get_device_properties(device)
     return properties.major, properties.minor
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the current device computes in bfloat16.
+    """Return True if the current device supports bfloat16.
 
-    :param including_emulation: without it, a device that only reaches bfloat16 by the CPU fallback
-        counts as not supporting it. With it the answer is always True.
+    :param including_emulation: if False, a device that supports bfloat16 only through the CPU
+        fallback returns False. If True, the result is always True.
     """
     if including_emulation:
         return True
@@ -134,20 +135,22 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def get_amp_supported_dtype() -> list[torch.dtype]:
-    """The dtypes autocast may use on the current device.
+    """Return the dtypes that autocast may use on the current device.
 
-    An operator that the vendor lacks in one of them runs on the CPU, so both are always allowed.
+    Both are always allowed, because an operator that the vendor does not support in a dtype runs on
+    the CPU.
     """
     return [torch.bfloat16, torch.float16]
 
 
 def is_initialized() -> bool:
-    """Whether this process can use the devices. False in a forked child of one that used them."""
+    """Return True if this process can use the devices. False in a forked child of one that used
+    them."""
     return not _C.is_in_bad_fork()
 
 
 def init() -> None:
-    """Check that the devices can be used in this process, and do what waited for the first use.
+    """Check that this process can use the devices, and run deferred initialization.
 
     :raises RuntimeError: this is a forked child of a process that has used a device.
     """

@@ -1,7 +1,7 @@
 """``dicl``: the backend of :mod:`torch.distributed` for dl tensors.
 
-torch has imported ``torch.distributed`` by the time it starts backends, so that naming one costs
-next to nothing; the compiled part is added when the first group is made.
+torch has imported ``torch.distributed`` before it starts backends, so that registering a name is
+cheap; the compiled part is added when the first group is created.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ BACKEND = "dicl"
 _PATIENCE = datetime.timedelta(seconds=60)
 _settings = {"communicators": True}
 _agreements = itertools.count()
-"""Numbers them: a store may hold what was said at an earlier one."""
+"""Numbers the agreements: a store may contain messages of an earlier one."""
 
 
 def register(over: str) -> None:
-    """Tell torch of the backend. It is the default for dl; a second call does nothing.
+    """Register the backend with torch, as default for dl; a second call does nothing.
 
-    :param over: ``DL_DISTRIBUTED``.
+    :param over: value of ``DL_DISTRIBUTED``.
     """
     _settings["communicators"] = over == "auto"
     if not dist.is_available() or BACKEND in dist.Backend.backend_list:
         return
-    # CPU tensors go to the gloo that carries the others: `init_process_group("dicl")` has both.
+    # CPU tensors use the gloo group that carries the others: `init_process_group("dicl")` has both.
     dist.Backend.register_backend(BACKEND, _create, extended_api=True, devices=[DEVICE, "cpu"])
 
 
 def _create(options: Any, _: Any) -> Any:
-    """What torch calls on every rank of a new group.
+    """Create the backend; torch calls this on every rank of a new group.
 
-    :raises torch.distributed.DistBackendError: not every rank came within the timeout.
+    :raises torch.distributed.DistBackendError: not every rank joined within the timeout.
     """
     _C.bind_distributed()
     patches.apply_distributed()
@@ -57,17 +57,17 @@ def _create(options: Any, _: Any) -> Any:
         _settings["communicators"],
     )
     if options.group_size > 1 and not dist.is_initialized():
-        # The default group, which every rank of the job is in.
+        # The default group, which contains every rank of the job.
         _agree(options.store, options.group_rank, options.group_size, timeout)
     return group
 
 
 def agree_on_tuning(timeout: datetime.timedelta = _PATIENCE) -> Agreement:
-    """Use the same measured choices as the other ranks of the job, from now on.
+    """Use the same measured choices as the other ranks of the job from now on.
 
-    ``init_process_group`` does so by itself where dl tensors go by dicl. All ranks have to call it;
-    where one does not within the timeout, or cannot read or take the choices, none of them uses
-    any, and a warning says why.
+    ``init_process_group`` calls it if dicl is the backend of dl tensors. All ranks must call it; if
+    one does not within the timeout, or cannot read or install the choices, no rank uses any, and a
+    warning says why.
 
     :raises RuntimeError: there is no default group.
     """
@@ -88,7 +88,7 @@ def _agree(store: Store, rank: int, size: int, timeout: datetime.timedelta) -> A
 
 
 def _make_gloo(store: Any, rank: int, size: int, group: Any, timeout: datetime.timedelta) -> Any:
-    """Gloo's part of a group, which carries what the vendor's communicator does not."""
+    """Create the gloo group, for calls that the vendor's communicator does not support."""
     try:
         gloo = dist.ProcessGroupGloo(store, rank, size, timeout=timeout)
         gloo.options.group_name = group
@@ -96,8 +96,8 @@ def _make_gloo(store: Any, rank: int, size: int, group: Any, timeout: datetime.t
     except RuntimeError as error:
         raise dist.DistBackendError(
             f"[dicl] rank {rank} cannot join group {group} of {size} ranks within "
-            f"{timeout.total_seconds():g} s: a rank has not come, or has ended. Start all ranks, "
-            f"or give init_process_group() a longer timeout. gloo says: "
+            f"{timeout.total_seconds():g} s: a rank has not joined, or has exited. Start all "
+            f"ranks, or give init_process_group() a longer timeout. gloo says: "
             f"{str(error).splitlines()[0]}"
         ) from error
     return gloo

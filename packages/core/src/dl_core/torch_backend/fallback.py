@@ -1,4 +1,4 @@
-"""Which operators run in the vendor's code and which on the CPU: counted, and forbidden on request.
+"""Native and fallback operators: counts, times, and modes that forbid fallbacks.
 
 Operators are named by overload, as torch's dispatcher does: ``add.Tensor``.
 """
@@ -17,11 +17,11 @@ class FallbackStats(dict[str, dict[str, int]]):
     """Operators that ran on the CPU: for each its ``count``, and ``nanoseconds`` spent within
     :func:`profile_operators`.
 
-    :ivar totals: all calls, by where they ran: ``native`` in the vendor's code, ``fallback`` on the
-        CPU, ``composed`` of such calls by dl-core, which are counted too. Views and allocations are
-        none of these.
-    :ivar share: of what fell back among native and fallback, 0 to 1: of ``calls``, and of ``time``
-        within :func:`profile_operators`; None where nothing was counted.
+    :ivar totals: number of calls by where they ran: ``native`` in the vendor's code, ``fallback``
+        on the CPU, ``composed`` of other calls by dl-core, which are counted too. Views and
+        allocations are not counted.
+    :ivar share: fraction of fallbacks among native and fallback operators, 0 to 1: of ``calls``,
+        and of ``time`` within :func:`profile_operators`; None if nothing was counted.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ def _share(part: int, rest: int) -> float | None:
 
 
 def fallback_stats() -> FallbackStats:
-    """What ran on the CPU since the start or :func:`reset_fallback_stats`, and its share.
+    """Return the operators that ran on the CPU since the start or :func:`reset_fallback_stats`.
 
     >>> stats = torch.dl.fallback_stats()  # doctest: +SKIP
     >>> stats  # doctest: +SKIP
@@ -61,24 +61,24 @@ def fallback_stats() -> FallbackStats:
 
 
 def reset_fallback_stats() -> None:
-    """Let :func:`fallback_stats` start again from nothing, but for the times of native operators,
-    which :func:`reset_native_stats` resets."""
+    """Reset the counts of :func:`fallback_stats`, except for the times of native operators, which
+    :func:`reset_native_stats` resets."""
     _C.reset_fallback_stats()
 
 
 def native_stats() -> dict[str, dict[str, int]]:
-    """Operators that ran in the vendor's code within :func:`profile_operators`, as above."""
+    """Return the operators that ran in the vendor's code within :func:`profile_operators`."""
     return _C.native_stats()
 
 
 def reset_native_stats() -> None:
-    """Let :func:`native_stats` start again from nothing."""
+    """Reset the counts of :func:`native_stats`."""
     _C.reset_native_stats()
 
 
 @contextmanager
 def profile_operators() -> Iterator[None]:
-    """Context manager: count and time operators, in all threads. Do not nest it."""
+    """Context manager that counts and times operators in all threads. It cannot be nested."""
     _C.profile_operators(True)
     try:
         yield
@@ -87,19 +87,19 @@ def profile_operators() -> Iterator[None]:
 
 
 def native_operators(device: DeviceLike = None) -> list[str]:
-    """Operators for which the vendor of ``device`` has code of its own."""
+    """Return the operators that the vendor of ``device`` implements."""
     return _C.native_operators(existing_index("native_operators", device))
 
 
 def fallback_mode() -> str:
-    """``allow``, ``warn`` (once for each operator) or ``error``."""
+    """Return ``allow``, ``warn`` (once for each operator) or ``error``."""
     return _C.fallback_mode()
 
 
 def set_fallback_mode(mode: str) -> None:
-    """What running an operator on the CPU does from now on, in all threads.
+    """Set the action for operators that run on the CPU, in all threads.
 
-    :raises ValueError: there is no such mode.
+    :raises ValueError: the mode does not exist.
     """
     if mode not in FALLBACK_MODES:
         raise ValueError(
@@ -111,7 +111,7 @@ def set_fallback_mode(mode: str) -> None:
 
 @contextmanager
 def fallback(mode: str) -> Iterator[None]:
-    """Context manager and decorator: another fallback mode for a while, in all threads.
+    """Context manager and decorator that sets the fallback mode, in all threads.
 
     >>> with torch.dl.fallback("error"):  # doctest: +SKIP
     ...     model(batch)  # raises if one operator is not the vendor's own

@@ -1,6 +1,6 @@
-"""Seam between compilers of graphs and tools that check what these compile.
+"""Interface between graph compilers and tools that check compiled graphs.
 
-A compiler passes each compiled graph through :func:`observed`; without a tool that is the graph
+A compiler passes each compiled graph to :func:`observe`; without a tool it returns the graph
 itself.
 """
 
@@ -12,17 +12,18 @@ from typing import Any
 from torch.fx import GraphModule
 
 GraphCall = Callable[[list[Any]], Any]
-"""A compiled graph: takes a list of arguments, as AOTAutograd passes it, and returns a list."""
+"""A compiled graph: takes and returns a list, like functions of AOTAutograd."""
 Compile = Callable[[GraphModule], GraphCall]
 Observer = Callable[[GraphModule, str, GraphCall, Compile], GraphCall]
-"""Gets the graph, its kind (``forward``, ``backward``, ``inference``), its compiled form, and a
-function that compiles a part of the graph without checks; returns what the program calls."""
+"""Called with the graph, its kind (``forward``, ``backward``, ``inference``), its compiled form,
+and a function that compiles a part of the graph without checks; returns the function that the
+program calls."""
 
 _observers: list[Observer] = []
 
 
 def add_observer(observer: Observer) -> None:
-    """Send graphs that are compiled from now on through an observer."""
+    """Pass graphs that are compiled from now on to an observer."""
     _observers.append(observer)
 
 
@@ -31,8 +32,8 @@ def remove_observer(observer: Observer) -> None:
     _observers.remove(observer)
 
 
-def observed(module: GraphModule, kind: str, call: GraphCall, compile_part: Compile) -> GraphCall:
-    """Return what the program calls in place of a compiled graph."""
+def observe(module: GraphModule, kind: str, call: GraphCall, compile_part: Compile) -> GraphCall:
+    """Return the function that the program calls instead of a compiled graph."""
     for observer in _observers:
         call = observer(module, kind, call, compile_part)
     return call

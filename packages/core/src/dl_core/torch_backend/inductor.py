@@ -1,7 +1,7 @@
-"""What Inductor asks ``torch.dl`` for: its code generators. There are none, and that is said.
+"""Placeholders for Inductor's code generators, which raise an error: dl has none.
 
-Inductor looks for these names when it is first used, as it does for any device of a plugin; nothing
-of it is imported before. Without them, ``torch.compile`` ends in ``KeyError: 'dl'``.
+Inductor looks up these names at its first use, as for any device of a plugin; it is not imported
+before. Without them, ``torch.compile`` fails with ``KeyError: 'dl'``.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from torch._inductor.codegen.common import DeviceOpOverrides, register_device_op
 from dl_core.torch_backend import DEVICE
 
 _MESSAGE = (
-    "[torch.compile] Inductor, the default backend, generates no code for dl devices. "
-    'torch.compile(model, backend="aot_eager") works, and so does backend="eager": both run the '
-    'graph with dl\'s operators. With the wheel dl-dicp installed, backend="dl" compiles it.'
+    "[torch.compile] Inductor, the default backend, cannot generate code for dl devices. Use "
+    'torch.compile(model, backend="aot_eager") or backend="eager", which run the graph with dl\'s '
+    'operators, or install the wheel dl-dicp and use backend="dl", which compiles it.'
 )
 
 
 class NoCodeGenerator:
-    """Stands for a code generator where Inductor wants a class of one."""
+    """Placeholder for a code generator class."""
 
     supports_caching = False
 
@@ -29,7 +29,7 @@ class NoCodeGenerator:
 
     @classmethod
     def create(cls, *_: Any, **__: Any) -> NoReturn:
-        """What Inductor calls first for a graph with dl tensors."""
+        """Raise an error; Inductor calls this first for a graph with dl tensors."""
         _refuse()
 
 

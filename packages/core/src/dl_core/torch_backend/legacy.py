@@ -1,4 +1,5 @@
-"""``torch.dl.FloatStorage``, ``torch.dl.FloatTensor`` and their like, of old files and old code."""
+"""``torch.dl.FloatStorage``, ``torch.dl.FloatTensor`` and similar classes, for old files and
+programs."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _DTYPES = {
     "Long": torch.int64,
     "Short": torch.int16,
 }
-# torch tells the device of such a class from the last part of its module's name.
+# torch derives the device of such a class from the last part of its module name.
 _MODULE = f"torch.{DEVICE}"
 
 STORAGES = tuple(f"{name}Storage" for name in _DTYPES)
@@ -33,7 +34,7 @@ TENSORS = tuple(f"{name}Tensor" for name in _DTYPES if not name.startswith("Comp
 
 @cache
 def legacy_class(name: str) -> type | None:
-    """The class ``torch.dl.<name>``, None if there is none of that name."""
+    """Return the class ``torch.dl.<name>``, None if it does not exist."""
     if name in STORAGES:
         dtype = _DTYPES[name.removesuffix("Storage")]
         members = {"__module__": _MODULE, "dtype": dtype, "_dtype": dtype}
@@ -42,18 +43,19 @@ def legacy_class(name: str) -> type | None:
         )
     if name in TENSORS:
         dtype = _DTYPES[name.removesuffix("Tensor")]
-        # `Tensor.type(cls)` goes by the name alone, and wants the module in it.
+        # `Tensor.type(cls)` uses the name only, and needs the module in it.
         return _TensorType(f"{_MODULE}.{name}", (), {"__module__": _MODULE, "dtype": dtype})
     return None
 
 
 class _TensorType(type):
-    """A tensor type as before torch 0.4: makes tensors of one dtype, and knows them again."""
+    """A tensor type of torch before 0.4: creates tensors of one dtype, and implements
+    isinstance()."""
 
     dtype: torch.dtype
 
     def __call__(cls, *args: Any) -> torch.Tensor:
-        """Sizes make an empty tensor; values, one with these."""
+        """Create an empty tensor from sizes, or a tensor from values."""
         if len(args) == 1 and not isinstance(args[0], int | torch.Size):
             return torch.as_tensor(args[0], dtype=cls.dtype, device=DEVICE)
         sizes = args[0] if args and isinstance(args[0], torch.Size) else args

@@ -73,6 +73,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    from dl_core.torch_backend.refused import refusal  # few ask for what is not there
+    from dl_core.torch_backend.refused import refusal  # rarely needed
 
     raise AttributeError(refusal(name) or f"module 'torch.dl.memory' has no attribute {name!r}")

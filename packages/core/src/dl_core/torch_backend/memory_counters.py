@@ -1,4 +1,4 @@
-"""Counters of the allocator: bytes that it holds now, and has held."""
+"""Statistics of the allocator: current, peak and total bytes."""
 
 from __future__ import annotations
 
@@ -20,55 +20,57 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def empty_cache() -> None:
-    """Give cached memory that no tensor uses back to the vendor, on every device."""
+    """Return unused cached memory to the vendor, on every device."""
     torch.accelerator.empty_cache()
 
 
 def memory_stats(device: DeviceLike = None) -> dict[str, Any]:
-    """All counters of the device's allocator, named as in :func:`torch.cuda.memory_stats`."""
+    """Return all counters of the device's allocator, named as in
+    :func:`torch.cuda.memory_stats`."""
     return dict(torch.accelerator.memory_stats(existing_index("memory_stats", device)))
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Bytes in tensors."""
+    """Return the bytes in tensors."""
     return torch.accelerator.memory_allocated(existing_index("memory_allocated", device))
 
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
-    """Most bytes in tensors since the start or :func:`reset_peak_memory_stats`."""
+    """Return the peak of bytes in tensors since the start or :func:`reset_peak_memory_stats`."""
     return torch.accelerator.max_memory_allocated(existing_index("max_memory_allocated", device))
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
-    """Bytes taken from the vendor: in tensors or cached."""
+    """Return the bytes allocated from the vendor, in tensors or cached."""
     return torch.accelerator.memory_reserved(existing_index("memory_reserved", device))
 
 
 def max_memory_reserved(device: DeviceLike = None) -> int:
-    """Most bytes taken from the vendor since the start or :func:`reset_peak_memory_stats`."""
+    """Return the peak of bytes allocated from the vendor since the start or
+    :func:`reset_peak_memory_stats`."""
     return torch.accelerator.max_memory_reserved(existing_index("max_memory_reserved", device))
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
-    """Let the peaks start again from what is held now."""
+    """Reset the peaks to the current values."""
     torch.accelerator.reset_peak_memory_stats(existing_index("reset_peak_memory_stats", device))
 
 
 def reset_accumulated_memory_stats(device: DeviceLike = None) -> None:
-    """Let the totals of allocated and freed bytes start again from 0."""
+    """Reset the totals of allocated and freed bytes to 0."""
     torch.accelerator.reset_accumulated_memory_stats(
         existing_index("reset_accumulated_memory_stats", device)
     )
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
-    """(free, total) bytes of the device as its vendor sees them."""
+    """Return (free, total) bytes of the device, as reported by its vendor."""
     free, total = torch.accelerator.get_memory_info(existing_index("mem_get_info", device))
     return free, total
 
 
 def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
-    """The counters of :func:`memory_stats` as a table.
+    """Return the counters of :func:`memory_stats` as a table.
 
     :param abbreviated: leave out the totals of allocated and freed bytes.
     """

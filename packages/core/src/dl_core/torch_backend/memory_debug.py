@@ -13,11 +13,11 @@ from dl_core.torch_backend._utils import DeviceLike, existing_index
 def caching_allocator_alloc(size: int, device: DeviceLike = None, stream: Any = None) -> int:
     """Allocate ``size`` bytes without a tensor.
 
-    :param stream: a stream of ``device`` in whose order the memory is used; by default the current
-        one.
+    :param stream: a stream of ``device`` in whose order the memory is used (default: the current
+        one).
     :returns: the address, for :func:`caching_allocator_delete`.
     :raises ValueError: ``size`` is not positive.
-    :raises torch.OutOfMemoryError: the device has no room.
+    :raises torch.OutOfMemoryError: the device is out of memory.
     """
     from dl_core.torch_backend import streams
 
@@ -29,7 +29,7 @@ def caching_allocator_alloc(size: int, device: DeviceLike = None, stream: Any = 
 
 
 def caching_allocator_delete(mem_ptr: int) -> None:
-    """Free what :func:`caching_allocator_alloc` gave.
+    """Free memory of :func:`caching_allocator_alloc`.
 
     :raises ValueError: it is not allocated; with ``DL_MEM_CHECK=1`` the message says where it was
         freed before.
@@ -38,38 +38,39 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 
 
 def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
-    """Let this process take at most ``fraction`` (0 to 1) of the device's memory.
+    """Limit this process to ``fraction`` (0 to 1) of the device's memory.
 
-    What passes it is out of memory, after what is cached was given back.
+    An allocation beyond the limit raises an out-of-memory error after cached memory was released.
 
-    :raises ValueError: ``fraction`` lies elsewhere.
-    :raises NotImplementedError: the vendor does not tell how much memory there is.
+    :raises ValueError: ``fraction`` is out of range.
+    :raises NotImplementedError: the vendor does not report the memory size.
     """
     index = existing_index("set_per_process_memory_fraction", device)
     _C.set_memory_fraction(index, float(fraction))
 
 
 def get_per_process_memory_fraction(device: DeviceLike = None) -> float:
-    """The part of the device's memory that this process may take."""
+    """Return the fraction of the device's memory that this process may use."""
     return _C.memory_fraction(existing_index("get_per_process_memory_fraction", device))
 
 
 def check_memory() -> list[str]:
-    """What the memory checker has found so far, after a look at all memory.
+    """Check all memory and return the errors that the memory checker has found so far.
 
-    :returns: one text for each write out of bounds or after a free, with the stacks.
-    :raises RuntimeError: the checker is off.
+    :returns: a text with stacks for each out-of-bounds write and each use after free.
+    :raises RuntimeError: the checker is disabled.
     """
     if not _C.checks_memory():
         raise RuntimeError(
-            f"[torch.{DEVICE}.memory.check_memory] the memory checker is off. Start the process "
-            f"with DL_MEM_CHECK=1, or DL_MEM_CHECK=2 to look after every operator."
+            f"[torch.{DEVICE}.memory.check_memory] the memory checker is disabled. Start the "
+            f"process with DL_MEM_CHECK=1, or DL_MEM_CHECK=2 to check after every operator."
         )
     return _C.check_memory()
 
 
 def start_check(level: int, stacks: bool) -> None:
-    """Turn the memory checker on, before the first allocation. Level 2: after every operator."""
+    """Enable the memory checker, before the first allocation. Level 2: check after every
+    operator."""
     _C.start_memory_check(stacks, level > 1)
-    # While the interpreter can still name lines; who is left is told when the process has ended.
+    # Stacks can be symbolized while the interpreter exists; leaks are reported at process exit.
     atexit.register(_C.prepare_leak_report)

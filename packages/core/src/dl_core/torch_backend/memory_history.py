@@ -17,13 +17,13 @@ _ENABLED = ("state", "all")
 _CONTEXTS = ("state", "alloc", "all")
 _STACKS = ("python", "all")
 _NEVER = "snapshot"
-"""An action of torch.cuda that the allocator of dl does not record."""
+"""An action of torch.cuda that the allocator of dl does not have."""
 
 
 def memory_snapshot() -> list[dict[str, Any]]:
     """Return the segments of all devices with their blocks.
 
-    They have the form of :func:`torch.cuda.memory_snapshot`.
+    The format is that of :func:`torch.cuda.memory_snapshot`.
     """
     segments: list[dict[str, Any]] = _C.memory_snapshot()["segments"]
     return segments
@@ -64,23 +64,22 @@ def _dump_snapshot(
 def _record_memory_history(enabled: str | bool | None = "all", *args: Any, **kwargs: Any) -> None:
     """Record the events of the allocator with the stacks of the program, or stop recording.
 
-    Parameters are those of ``torch.cuda.memory._record_memory_history``, and so is the older form
-    whose first argument is a boolean. Recorded events stay in :func:`_snapshot` until recording
-    starts again; a second call while recording is on changes the options and keeps the events.
+    Parameters are those of ``torch.cuda.memory._record_memory_history``, including its older form
+    with a boolean as first argument. Recorded events stay in :func:`_snapshot` until recording
+    starts again; a second call during a recording changes the options and keeps the events.
 
-    :param enabled: ``"all"``: every event; ``"state"``: stacks of living blocks and no history;
-        None: stop.
-    :param context: the stacks that are kept. None: no stacks; ``"state"``: those of living blocks;
-        ``"alloc"``: those of allocations in the history as well; ``"all"`` (default): those of all
-        events.
-    :param stacks: ``"python"``: frames of Python; ``"all"`` (default): frames of C++ as well.
-    :param max_entries: the largest number of events that are kept, the most recent ones
-        (default: no limit).
-    :param device: ignored, as torch does: all devices are recorded.
+    :param enabled: ``"all"``: every event; ``"state"``: stacks of live blocks and no history; None:
+        stop.
+    :param context: stacks to record. None: none; ``"state"``: those of live blocks; ``"alloc"``:
+        also those of allocations in the history; ``"all"`` (default): those of all events.
+    :param stacks: ``"python"``: Python frames; ``"all"`` (default): also C++ frames.
+    :param max_entries: maximum number of recorded events; the oldest are dropped (default: no
+        limit).
+    :param device: ignored, as in torch: all devices are recorded.
     :param clear_history: drop the events that were recorded before.
-    :param compile_context: ignored: events have no frames of the compiler.
+    :param compile_context: ignored: events have no compiler frames.
     :param global_record_annotations: ignored: events have no annotations.
-    :param skip_actions: names of events that are not recorded, such as ``"free_completed"``.
+    :param skip_actions: names of events to ignore, such as ``"free_completed"``.
     :raises ValueError: an option has no such value; the message lists the valid ones.
     """
     if isinstance(enabled, bool):
@@ -101,7 +100,7 @@ def _of_booleans(
     global_record_annotations: bool = False,
     skip_actions: Sequence[str] | None = None,
 ) -> None:
-    """Serve the older form of :func:`_record_memory_history`."""
+    """Implement the older form of :func:`_record_memory_history`."""
     _of_names(
         "all" if enabled else None,
         "all" if trace_alloc_record_context else "state" if record_context else None,
@@ -123,7 +122,7 @@ def _of_names(
     global_record_annotations: bool = False,
     skip_actions: Sequence[str] | None = None,
 ) -> None:
-    """Serve :func:`_record_memory_history`."""
+    """Implement :func:`_record_memory_history`."""
     if enabled is None:
         _C.stop_memory_history()
         return

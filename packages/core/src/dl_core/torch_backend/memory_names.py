@@ -1,4 +1,4 @@
-"""Further names of ``torch.cuda`` for memory, deprecated ones as well."""
+"""Other names of ``torch.cuda`` for memory, including deprecated ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dl_core.torch_backend.memory_counters import (
     reset_peak_memory_stats,
 )
 
-# As torch once called them.
+# Former names in torch.
 memory_cached = memory_reserved
 max_memory_cached = max_memory_reserved
 reset_max_memory_allocated = reset_peak_memory_stats
@@ -21,7 +21,7 @@ reset_max_memory_cached = reset_peak_memory_stats
 
 
 def memory_stats_as_nested_dict(device: DeviceLike = None) -> dict[str, Any]:
-    """:func:`memory_stats` with a dictionary for each part of a name between its points."""
+    """Return :func:`memory_stats` as nested dictionaries, split at the dots of the names."""
     nested: dict[str, Any] = {}
     for name, value in memory_stats(device).items():
         *folders, last = name.split(".")
@@ -33,11 +33,11 @@ def memory_stats_as_nested_dict(device: DeviceLike = None) -> dict[str, Any]:
 
 
 def device_memory_used(device: DeviceLike = None) -> int:
-    """Bytes of the device that are in use, by whomever, as its vendor sees them."""
+    """Return the bytes in use on the device by all processes, as reported by its vendor."""
     free, total = mem_get_info(device)
     return total - free
 
 
 def get_allocator_backend() -> str:
-    """Name of the allocator: ``native``, as of the caching allocator of CUDA."""
+    """Return the name of the allocator: ``native``, as for CUDA's caching allocator."""
     return "native"

@@ -1,4 +1,4 @@
-"""What users see as ``torch.dl``. The names and meanings are those of ``torch.cuda``."""
+"""The module ``torch.dl``, with the names and meanings of ``torch.cuda``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-# torch calls what is imported `as` itself by these private names.
+# Names that torch uses and that are private here.
 from dl_core.torch_backend import _utils as _utils
 from dl_core.torch_backend import amp, memory, random, streams
 from dl_core.torch_backend.adaptors import adaptor_stats, reset_adaptor_stats
@@ -234,12 +234,12 @@ def __getattr__(name: str) -> Any:
     if name == "default_generators":
         return _generators()
     if name in _OF_INDUCTOR:
-        from dl_core.torch_backend import inductor  # imports what only Inductor has imported
+        from dl_core.torch_backend import inductor  # imports modules that only Inductor needs
 
         return getattr(inductor, name)
     found = legacy_class(name)
     if found is None:
-        from dl_core.torch_backend.refused import refusal  # few ask for what is not there
+        from dl_core.torch_backend.refused import refusal  # rarely needed
 
         raise AttributeError(refusal(name) or f"module 'torch.dl' has no attribute {name!r}")
     return found
@@ -249,9 +249,9 @@ def __dir__() -> list[str]:
     return [*__all__, "default_generators", *STORAGES, *TENSORS]
 
 
-# `from torch.dl.amp import GradScaler` looks for the module under this name.
+# `from torch.dl.amp import GradScaler` looks up the module under this name.
 for _part in (amp, memory, random, streams):
     sys.modules[f"torch.dl.{_part.__name__.rpartition('.')[2]}"] = _part
 
-# Activation checkpointing saves and restores the generators only of devices that say so.
+# Activation checkpointing saves and restores generators only of devices with this function.
 _initialized = True

@@ -1,6 +1,6 @@
-"""The places where torch 2.13 has to be patched. Nothing else of torch is.
+"""Patches of torch 2.13. No other module patches torch.
 
-A patch does something only for dl tensors and calls what it replaces for all others.
+A patch affects dl tensors only, and calls the original function for all others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def apply() -> None:
 
 
 def apply_distributed() -> None:
-    """Install the patches of ``torch.distributed``, once a group of dicl is made."""
+    """Install the patches of ``torch.distributed``, when a dicl group is created."""
     from torch.distributed import ProcessGroup
     from torch.nn.parallel import DistributedDataParallel
 
@@ -45,10 +45,10 @@ def _replace(owner: type, name: str, wrap: Callable[[Any], Any]) -> None:
 
 
 def _dlpack_device(original: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
-    """``Tensor.__dlpack_device__`` knows outside devices by a name none of them has.
+    """Fix ``Tensor.__dlpack_device__``, which looks for out-of-tree devices under a wrong name.
 
     https://github.com/pytorch/pytorch/pull/195815. Without it ``from_dlpack(tensor)`` raises
-    ValueError although the C++ half of the exchange works.
+    ValueError although the C++ part of the exchange works.
     """
 
     def dlpack_device(self: torch.Tensor) -> Any:
@@ -62,9 +62,9 @@ def _dlpack_device(original: Callable[[torch.Tensor], Any]) -> Callable[[torch.T
 
 
 def _is_shared(original: Callable[..., bool]) -> Callable[..., bool]:
-    """Torch says no for outside devices: what it knows of them is that they are not CUDA.
+    """Fix ``is_shared``, which returns False for out-of-tree devices.
 
-    As with CUDA the answer is whether a process that is sent the storage has the same memory.
+    As for CUDA, return True if a process that receives the storage shares its memory.
     """
 
     def is_shared(self: torch.UntypedStorage) -> bool:
@@ -76,9 +76,9 @@ def _is_shared(original: Callable[..., bool]) -> Callable[..., bool]:
 
 
 def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:
-    """DDP takes the hooks that send bfloat16 only beside NCCL and XCCL, by the build of torch.
+    """Allow DDP communication hooks with bfloat16, which torch allows with NCCL and XCCL only.
 
-    dicl adds bfloat16 up; the check of the hook's signature is torch's own.
+    dicl supports sums of bfloat16; torch's check of the hook's signature still runs.
     """
 
     def check_comm_hook(self: Any, hook: Any) -> None:
@@ -94,7 +94,7 @@ def _check_comm_hook(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _register_backend(original: Callable[..., None]) -> Callable[..., None]:
-    """Where no backend is named, torch makes the accelerator's and takes gloo for the default.
+    """Make the accelerator's backend the default if none is named; torch uses gloo.
 
     ``DistributedDataParallel`` asks the default backend for its name, and would not find it.
     """
@@ -108,9 +108,10 @@ def _register_backend(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def _has_hooks(original: Callable[..., bool]) -> Callable[..., bool]:
-    """Torch looks for hooks in a group's default backend, which it takes no outside backend for.
+    """Report no hooks: torch looks them up in a default backend, which out-of-tree backends cannot
+    be.
 
-    Each group would warn of that when it is destroyed. dicl has no hooks.
+    Otherwise each group would issue a warning when it is destroyed.
     """
 
     def has_hooks(self: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Tensors of dl in queues and pipes between processes, as ``torch.multiprocessing`` sends them.
+"""Sharing of dl tensors between processes, through queues and pipes of ``torch.multiprocessing``.
 
-The storage is not copied: sender and receiver have the same memory. Pickling waits for the device,
-so that the receiver sees what was written before; of later writes both have to tell each other.
+The storage is not copied: sender and receiver share memory. Pickling synchronizes the device, so
+that the receiver sees earlier writes; later writes need synchronization by the program.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def register() -> None:
-    """Let queues and pipes take storages of dl, and with them tensors and modules."""
+    """Register the pickling of dl storages, and so of tensors and modules."""
     ForkingPickler.register(torch.UntypedStorage, _reduce_storage)
 
 
@@ -40,7 +40,7 @@ def _empty(index: int) -> torch.UntypedStorage:
 
 
 def _rebuild_storage(message: bytes) -> torch.UntypedStorage:
-    """What was sent; one object for all tensors of one storage."""
+    """Return the received storage; one object for all tensors of a storage."""
     known = reductions.storage_from_cache(torch.UntypedStorage, message)
     if known is not None:
         _C.note_borrowed_again(message)

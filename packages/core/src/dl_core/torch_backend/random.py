@@ -24,24 +24,24 @@ def _get_generator(device: torch.device) -> torch.Generator:
 
 
 def get_rng_state(device: DeviceLike = DEVICE) -> torch.Tensor:
-    """State of the device's generator: a one-dimensional uint8 tensor on the CPU."""
+    """Return the state of the device's generator: a one-dimensional uint8 tensor on the CPU."""
     return _generator("get_rng_state", device).get_state()
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """:func:`get_rng_state` of every device."""
+    """Return :func:`get_rng_state` of every device."""
     return [generator.get_state() for generator in _generators()]
 
 
 def set_rng_state(new_state: torch.Tensor, device: DeviceLike = DEVICE) -> None:
-    """Put the device's generator into a state that :func:`get_rng_state` gave."""
+    """Set the state of the device's generator to one of :func:`get_rng_state`."""
     _generator("set_rng_state", device).set_state(new_state)
 
 
 def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
-    """:func:`set_rng_state` for every device, in order.
+    """Call :func:`set_rng_state` for every device, in order.
 
-    :raises ValueError: there is not one state for each device.
+    :raises ValueError: the number of states differs from the number of devices.
     """
     generators, states = _generators(), list(new_states)
     if len(states) != len(generators):
@@ -75,5 +75,5 @@ def seed_all() -> None:
 
 
 def initial_seed() -> int:
-    """The seed of the current device's generator."""
+    """Return the seed of the current device's generator."""
     return _generator("initial_seed", None).initial_seed()

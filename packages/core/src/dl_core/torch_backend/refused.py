@@ -1,20 +1,20 @@
-"""Names of ``torch.cuda`` that ``torch.dl`` does not have, each with the reason and the way out.
+"""Names of ``torch.cuda`` that ``torch.dl`` does not have, each with the reason and the remedy.
 
-Asking for one is an AttributeError with that text, so that ``hasattr`` tells programs the truth.
+Accessing one raises AttributeError with that text, so that ``hasattr`` returns False.
 """
 
 from __future__ import annotations
 
-_GRAPHS = "use torch.accelerator.Graph, which works where the vendor captures graphs"
+_GRAPHS = "use torch.accelerator.Graph, which works if the vendor supports graph capture"
 _POOLS = "dl has one caching allocator for each device and no private pools in Python"
-_ALLOCATOR = "memory comes from the allocator of dl-core alone; make a tensor instead"
-_SENSORS = "the vendor interface has no sensors; ask the vendor's own tool"
-_LIBRARY = "what vendors compute with stays behind the vendor interface and has no handle in torch"
-_RUNTIME = "vendors are no CUDA runtime; errors of theirs are raised as torch's own"
-_HOST = "pinned memory of dl keeps no statistics"
-_KERNELS = "it compiles CUDA sources; write the function with operators of torch"
-_COMMUNICATION = "use torch.distributed, whose backend for dl is chosen by init_process_group"
-_EXTERNAL = "a stream of another runtime cannot be one of dl; make one with torch.dl.Stream()"
+_ALLOCATOR = "memory comes from dl-core's allocator only; create a tensor instead"
+_SENSORS = "the vendor interface has no sensors; use the vendor's own tool"
+_LIBRARY = "libraries of vendors are behind the vendor interface and have no handle in torch"
+_RUNTIME = "dl does not have CUDA's runtime API; errors are raised as torch exceptions"
+_HOST = "pinned memory of dl has no statistics"
+_KERNELS = "it compiles CUDA sources; use torch operators instead"
+_COMMUNICATION = "use torch.distributed; init_process_group chooses the backend for dl"
+_EXTERNAL = "streams of other runtimes cannot be used on dl; create one with torch.dl.Stream()"
 
 REFUSED: dict[str, str] = {
     "CUDAGraph": _GRAPHS,
@@ -49,20 +49,20 @@ REFUSED: dict[str, str] = {
     "make_graphed_callables": _GRAPHS,
     "memory_usage": _SENSORS,
     "nccl": _COMMUNICATION,
-    "nvtx": "it marks ranges for NVIDIA's tools; torch.profiler.record_function() does for torch's",
+    "nvtx": "it marks ranges for NVIDIA's tools; use torch.profiler.record_function()",
     "power_draw": _SENSORS,
-    "profiler": "it steers NVIDIA's profiler; torch.profiler.profile() works",
+    "profiler": "it controls NVIDIA's profiler; use torch.profiler.profile()",
     "reset_accumulated_host_memory_stats": _HOST,
     "reset_peak_host_memory_stats": _HOST,
-    "sparse": "nothing is in it; sparse tensors are made by the functions of torch",
+    "sparse": "it is empty; sparse tensors are created by functions of torch",
     "temperature": _SENSORS,
-    "tunable": "it tunes cuBLAS and rocBLAS; vendors of dl choose their kernels themselves",
+    "tunable": "it tunes cuBLAS and rocBLAS; dl vendors choose their kernels themselves",
     "use_mem_pool": _POOLS,
     "utilization": _SENSORS,
 }
 
 
 def refusal(name: str) -> str | None:
-    """What to say to somebody who asks for ``torch.dl.<name>``; None: nobody could expect it."""
+    """Return the error message for access to ``torch.dl.<name>``; None for unknown names."""
     reason = REFUSED.get(name)
-    return None if reason is None else f"[torch.dl.{name}] there is none: {reason}"
+    return None if reason is None else f"[torch.dl.{name}] is not available: {reason}"

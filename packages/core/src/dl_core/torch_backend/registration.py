@@ -1,4 +1,4 @@
-"""Makes ``dl`` a device of this torch: compiled part, vendors, name, module, methods, patches."""
+"""Registration of ``dl`` with torch: compiled part, vendors, name, module, methods, patches."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 _UNNAMED = "privateuseone"
 _AUTOGRAD_GRACE = 0.01
-"""Seconds; a thread that waits for the interpreter's lock needs microseconds."""
+"""Seconds; a thread that waits for the GIL needs microseconds."""
 
 
 class Registration(NamedTuple):
-    """What :func:`register` did."""
+    """Result of :func:`register`."""
 
     active: bool
     reasons: Sequence[str]
     problems: Sequence[str]
     loaded: Mapping[str, int] = MappingProxyType({})
-    """The vendors whose devices are visible, with their index in the compiled part."""
+    """Vendors with visible devices, and their indices in the compiled part."""
 
 
 def register(
@@ -44,12 +44,12 @@ def register(
 ) -> Registration:
     """Load the planned vendors and, if one has a device, register ``dl`` with torch.
 
-    Without a device torch is left exactly as it was: a renamed device type would become the current
-    accelerator although nothing can run on it.
+    Without a device, torch is left unchanged: a renamed device type would become the current
+    accelerator although it has no devices.
     """
     taken = torch._C._get_privateuse1_backend_name()
     if taken != _UNNAMED:
-        return _refused(
+        return _reject(
             f"torch supports one out-of-tree device type, and {taken!r} has taken it. "
             f"Uninstall one of the two backends, or set TORCH_DEVICE_BACKEND_AUTOLOAD=0 and start "
             f"the wanted one by hand (`dl_core.init()`)."
@@ -57,13 +57,13 @@ def register(
     try:
         from dl_core import _C
     except ImportError as error:
-        return _refused(
+        return _reject(
             f"its compiled part does not load into torch {torch.__version__}: {error}. Install the "
             f"dl-core that was built for this torch: `pip install --force-reinstall dl-core`."
         )
     wrong = installed.mismatch(str(torch.__version__), _C.TORCH_VERSION)
     if wrong is not None:
-        return _refused(wrong)
+        return _reject(wrong)
 
     counts: dict[str, int] = {}
     indices: dict[str, int] = {}
@@ -76,13 +76,13 @@ def register(
             with admitted(
                 vendor.library, legacy=vendor.legacy, timeout=config.probe_timeout
             ) as untried:
-                adaptor = adaptors.made_for(name, vendor.adaptor)
+                adaptor = adaptors.adaptor_address(name, vendor.adaptor)
                 info = _C.load_vendor(name, str(vendor.library), vendor.legacy, adaptor)
         except Exception as error:  # noqa: BLE001 - one broken vendor must not stop the others
-            problems.append(_broken(records[name], name, error))
+            problems.append(_format_broken(records[name], name, error))
             continue
         if untried:
-            problems.append(_untried(records[name], name, untried))
+            problems.append(_format_untried(records[name], name, untried))
         counts[name], indices[name] = info["device_count"], info["index"]
         if plan.first_only and counts[name] > 0:
             break
@@ -100,19 +100,19 @@ def register(
     return Registration(bool(choice.devices), choice.reasons, problems, loaded)
 
 
-def _refused(problem: str) -> Registration:
+def _reject(problem: str) -> Registration:
     return Registration(False, (), (problem,))
 
 
-def _broken(record: PluginRecord, name: str, error: Exception) -> str:
+def _format_broken(record: PluginRecord, name: str, error: Exception) -> str:
     said = str(error).rstrip(".")
     cure = record.reinstall
     if isinstance(error, diopi_proto.TrialTimeoutError):
         cure = f"DL_PROBE_TIMEOUT allows more. {cure}"
-    return f"vendor {name!r} of {record.wheel} is left out. {said}. {cure}"
+    return f"vendor {name!r} of {record.wheel} is ignored. {said}. {cure}"
 
 
-def _untried(record: PluginRecord, name: str, reason: str) -> str:
+def _format_untried(record: PluginRecord, name: str, reason: str) -> str:
     return (
         f"the library of vendor {name!r} of {record.wheel} was loaded without having been tried in "
         f"another process: {reason}. DL_DISABLE={record.name} leaves it out."
@@ -120,16 +120,16 @@ def _untried(record: PluginRecord, name: str, reason: str) -> str:
 
 
 def _let_autograd_finish() -> None:
-    """Give autograd's device threads a moment before the interpreter ends.
+    """Give autograd's device threads a moment before the interpreter exits.
 
-    Such a thread drops what it keeps of Python after ``backward()`` has returned. When the process
-    ends at once, it needs the interpreter that is no longer there, and torch aborts.
+    Such a thread releases Python objects after ``backward()`` has returned. If the process exits
+    immediately, the interpreter is already finalized, and torch aborts.
     """
     time.sleep(_AUTOGRAD_GRACE)
 
 
 def _attach(config: Config) -> list[str]:
-    """Give torch what it needs; returns what of the settings cannot be done."""
+    """Attach the device to torch; return the settings that cannot be applied."""
     from dl_core.torch_backend import (
         attention_vmap,
         distributed,
@@ -144,7 +144,7 @@ def _attach(config: Config) -> list[str]:
     backend_registration.rename_privateuse1_backend(DEVICE)
     torch._register_device_module(DEVICE, module)
     backend_registration.generate_methods_for_privateuse1_backend(for_storage=True)
-    # torch's own default here is float16, in which the CPU reference is slow.
+    # torch's own default is float16, which is slow on the CPU reference.
     torch.set_autocast_dtype(DEVICE, torch.bfloat16)
     patches.apply()
     process_sharing.register()
@@ -155,7 +155,7 @@ def _attach(config: Config) -> list[str]:
     fallback.set_fallback_mode(config.fallback)
     problems = modes.start(config)
     if config.mock_cuda:
-        from dl_core.torch_backend import mock_cuda  # few want it
+        from dl_core.torch_backend import mock_cuda  # rarely used
 
         try:
             mock_cuda.start()

@@ -1,4 +1,4 @@
-"""Facts and switches of ``torch.cuda`` whose answer is the same for every vendor."""
+"""Functions of ``torch.cuda`` with the same result for every vendor."""
 
 from __future__ import annotations
 
@@ -11,57 +11,58 @@ has_magma = False
 
 
 def get_arch_list() -> list[str]:
-    """Architectures of the visible devices, each once, as their vendors name them."""
+    """Return the architectures of the visible devices, without duplicates, as their vendors name
+    them."""
     found = (get_device_properties(index).architecture for index in range(_C.device_count()))
     return list(dict.fromkeys(name for name in found if name))
 
 
 def get_gencode_flags() -> str:
-    """Compiler flags that this torch was built with for the device: none."""
+    """Return the compiler flags of this torch build for the device: none."""
     return ""
 
 
 def is_tf32_supported() -> bool:
-    """False: no vendor has to have TF32. One that has it uses it for products of float32 matrices
-    while ``torch.set_float32_matmul_precision`` or ``torch.backends.cuda.matmul.allow_tf32`` allow
-    it."""
+    """Return False, because vendors need not support TF32. A vendor that does uses it for products
+    of float32 matrices if ``torch.set_float32_matmul_precision`` or
+    ``torch.backends.cuda.matmul.allow_tf32`` allow it."""
     return False
 
 
 def can_device_access_peer(device: DeviceLike, peer_device: DeviceLike) -> bool:
-    """Whether ``device`` reads the memory of ``peer_device`` itself. False: copies between devices
-    work, but kernels see the memory of their own device only.
+    """Return True if ``device`` can read the memory of ``peer_device``. Always False: copies
+    between devices work, but kernels access the memory of their own device only.
 
     :raises ValueError: both are the same device.
     """
     operation = "can_device_access_peer"
     index, peer = existing_index(operation, device), existing_index(operation, peer_device)
     if index == peer:
-        raise ValueError(f"[torch.dl.{operation}] dl:{index} is no peer of itself")
+        raise ValueError(f"[torch.dl.{operation}] dl:{index} is not a peer of itself")
     return False
 
 
 def is_current_stream_capturing() -> bool:
-    """Whether work is being recorded instead of done, by :class:`torch.accelerator.Graph`."""
+    """Return True if :class:`torch.accelerator.Graph` is capturing the current stream."""
     return _C.is_capturing(_C.current_device())
 
 
 def ipc_collect() -> None:
-    """Free what was sent to other processes and is used nowhere any more. The allocator does so by
-    itself before it asks for more memory."""
+    """Free storages that were sent to other processes and are no longer used. The allocator does
+    this itself before it allocates more memory."""
     _C.collect_loans()
 
 
 def get_sync_debug_mode() -> int:
-    """0: nobody is told of operators that wait for the device."""
+    """Return 0: synchronizing operators are not reported."""
     return 0
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Accepts what changes nothing: 0 or ``"default"``.
+    """Accept 0 or ``"default"``, which change nothing.
 
-    :raises NotImplementedError: operators that wait are to be reported, which dl cannot.
-    :raises ValueError: there is no such mode.
+    :raises NotImplementedError: the mode would report synchronizing operators, which dl cannot.
+    :raises ValueError: the mode does not exist.
     """
     modes = ("default", "warn", "error")
     if debug_mode not in modes and debug_mode not in (0, 1, 2):
@@ -71,6 +72,6 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
         )
     if debug_mode not in (0, "default"):
         raise NotImplementedError(
-            f"[torch.dl.set_sync_debug_mode] dl does not report operators that wait for the "
-            f"device, so {debug_mode!r} would report none; torch.profiler shows where time goes"
+            f"[torch.dl.set_sync_debug_mode] dl cannot report synchronizing operators, so "
+            f"{debug_mode!r} would report none; torch.profiler shows where time goes"
         )

@@ -1,8 +1,8 @@
-"""Streams and events: torch's own objects, made for this device type.
+"""Streams and events: torch's own objects, created for this device type.
 
-``Stream`` and ``Event`` make plain :class:`torch.Stream` and :class:`torch.Event` objects, because
-torch refuses subclasses in places (``Event.elapsed_time`` for one). ``isinstance`` knows those of
-dl.
+``Stream`` and ``Event`` create plain :class:`torch.Stream` and :class:`torch.Event` objects,
+because some torch functions reject subclasses (such as ``Event.elapsed_time``). ``isinstance`` is
+True for those of dl.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class _EventType(type):
 class Stream(metaclass=_StreamType):
     """A queue of work on one device.
 
-    :param device: where; the current device if None.
-    :param priority: a lower number is more urgent.
-    :param ids: instead of a device, ``stream_id``, ``device_index`` and ``device_type`` of a stream
-        that exists.
+    :param device: the device (default: the current one).
+    :param priority: a lower number is a higher priority.
+    :param ids: instead of a device: ``stream_id``, ``device_index`` and ``device_type`` of an
+        existing stream.
     """
 
     def __new__(  # type: ignore[misc]
@@ -49,9 +49,9 @@ class Stream(metaclass=_StreamType):
 
 
 class Event(metaclass=_EventType):
-    """A mark in a stream, to wait for or to measure time with.
+    """A marker in a stream, for synchronization or timing.
 
-    :param enable_timing: ``elapsed_time`` works between two such events.
+    :param enable_timing: enables ``elapsed_time`` between two such events.
     """
 
     def __new__(  # type: ignore[misc]
@@ -66,12 +66,12 @@ class Event(metaclass=_EventType):
 
 
 def current_stream(device: DeviceLike = None) -> torch.Stream:
-    """The stream that work of this thread on ``device`` goes to."""
+    """Return the current stream of this thread on ``device``."""
     return torch.accelerator.current_stream(existing_index("current_stream", device))
 
 
 def default_stream(device: DeviceLike = None) -> torch.Stream:
-    """The stream that is current where none was set."""
+    """Return the default stream of ``device``."""
     return torch.Stream(
         stream_id=_DEFAULT_STREAM_ID,
         device_index=existing_index("default_stream", device),
@@ -86,7 +86,7 @@ def set_stream(stream: torch.Stream | None) -> None:
 
 
 class StreamContext:
-    """Context manager: makes a stream and its device current. None changes nothing."""
+    """Context manager that makes a stream and its device current. None changes nothing."""
 
     def __init__(self, stream: torch.Stream | None) -> None:
         self.stream = stream
@@ -114,5 +114,5 @@ class StreamContext:
 
 
 def stream(stream: torch.Stream | None) -> StreamContext:
-    """Context manager: work goes to ``stream``. None changes nothing."""
+    """Context manager that makes ``stream`` current. None changes nothing."""
     return StreamContext(stream)

@@ -1,4 +1,4 @@
-"""Functions of torch's C++ half that builds without CUDA lack, and dl has. Nothing is replaced."""
+"""Functions of torch's C++ part that only CUDA builds have, for builds without them."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _OF_DATA_PARALLEL = (
 
 
 def supply() -> None:
-    """Give torch those functions that it lacks."""
+    """Add the missing functions to torch."""
     for name in _OF_DATA_PARALLEL:
         if not hasattr(torch._C, name):
             setattr(torch._C, name, partial(_call, name))
 
 
 def _call(name: str, *args: Any, **kwargs: Any) -> Any:
-    from dl_core.torch_backend import data_parallel  # few use it, and all start with us
+    from dl_core.torch_backend import data_parallel  # rarely used, and imported at every start
 
     return getattr(data_parallel, name)(*args, **kwargs)

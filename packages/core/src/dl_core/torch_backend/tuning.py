@@ -1,9 +1,9 @@
-"""Measured choices at dispatch: which of a vendor's implementations serves a call.
+"""Measured choices between a vendor's implementations at dispatch.
 
-The look-up is the vendor's own (``dl/choices.h``). Here it is seen to that a table is there before
-the first choice is made: ``import torch`` only looks whether there is any file of choices, the
-first use of a device asks the vendor to be told of the first choice, and then the files are read.
-Ranks of a job read them when they agree on one table (:mod:`.agreement`), and no more afterwards.
+The vendor performs the look-up (``dl/choices.h``). This module ensures that the table is installed
+before the first choice: ``import torch`` only checks for files of choices, the first use of a
+device asks the vendor for a callback at the first choice, and the callback reads the files. Ranks
+of a job read them when they agree on a table (:mod:`.agreement`), and not afterwards.
 """
 
 from __future__ import annotations
@@ -15,37 +15,37 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dl_core.manager import PluginManager
-from dl_core.tuned_choices import Layers, found_layers, read_layers
+from dl_core.tuned_choices import Layers, find_layers, read_layers
 
 if TYPE_CHECKING:
     from diopi_proto.choices import Choices
 
 _log = logging.getLogger("dl_core.tuning")
 _vendors: dict[str, int] = {}
-"""Those that are loaded, with their index in the compiled part."""
+"""Loaded vendors and their indices in the compiled part."""
 _layers: list[tuple[str, Path]] = []
 _wanted = True
 _requested = False
 _extensions: dict[str, Choices | None] = {}
-"""By vendor; they hold what vendors call back, and stay as long as the process."""
+"""By vendor; they own callbacks of vendors, and live until the process exits."""
 _merged: dict[str, Layers] = {}
 
 
 def begin(manager: PluginManager, vendors: Mapping[str, int], *, wanted: bool) -> None:
-    """Remember what there is. Called while torch is imported.
+    """Store the settings. Called during ``import torch``.
 
-    :param vendors: those that are loaded, with their index in the compiled part.
-    :param wanted: ``DL_TUNING``; False leaves all as if nothing had been tuned.
+    :param vendors: loaded vendors and their indices in the compiled part.
+    :param wanted: value of ``DL_TUNING``; if False, tuned choices are ignored.
     """
     global _wanted
     _vendors.update(vendors)
     _wanted = wanted
     if wanted:
-        _layers.extend(found_layers(manager))
+        _layers.extend(find_layers(manager))
 
 
 def request() -> None:
-    """Have the vendors' tables filled once they are needed. Called at the first use of a device."""
+    """Request that vendors' tables are filled on demand. Called at the first use of a device."""
     global _requested
     if not _layers or _requested:
         return
@@ -57,17 +57,17 @@ def request() -> None:
 
 
 def loaded() -> list[str]:
-    """The vendors whose devices are visible."""
+    """Return the vendors of visible devices."""
     return list(_vendors)
 
 
 def extension(vendor: str) -> Choices | None:
-    """The choices extension of a loaded vendor; None where it has none.
+    """Return the choices extension of a loaded vendor; None if it does not implement it.
 
     :raises KeyError: the vendor is not loaded.
     """
     if vendor not in _extensions:
-        # cffi, which a program without tuned choices does not need.
+        # cffi, which programs without tuned choices do not need.
         from diopi_proto.choices import Choices
 
         _extensions[vendor] = Choices.of_address(handle(vendor), vendor)
@@ -75,7 +75,7 @@ def extension(vendor: str) -> Choices | None:
 
 
 def handle(vendor: str) -> int:
-    """The address of a loaded vendor's instance.
+    """Return the address of a loaded vendor's instance.
 
     :raises KeyError: the vendor is not loaded.
     """
@@ -85,11 +85,11 @@ def handle(vendor: str) -> int:
 
 
 def tuning_stats() -> dict[str, dict[str, int]]:
-    """What tuned choices are used, and how often, by vendor; vendors without choices are left out.
+    """Return the tuned choices and their use, by vendor; vendors without choices are omitted.
 
-    ``entries`` are those of the vendor's table, ``hits`` and ``misses`` the look-ups since the
-    start, ``ignored`` the entries that were measured with another release, library or device.
-    ``from_<layer>`` says how many entries the user, the site and installed wheels gave.
+    ``entries`` is the size of the vendor's table, ``hits`` and ``misses`` count look-ups since the
+    start, ``ignored`` counts entries that were measured with another release, library or device.
+    ``from_<layer>`` is the number of entries from the user, the site and installed wheels.
 
     >>> torch.dl.tuning_stats()  # doctest: +SKIP
     {'cpu': {'entries': 2, 'hits': 96, 'misses': 12, 'ignored': 0, 'from_user': 2}}
@@ -111,12 +111,12 @@ def tuning_stats() -> dict[str, dict[str, int]]:
 
 
 def wanted() -> bool:
-    """``DL_TUNING`` as it was when torch was imported."""
+    """Return the value of ``DL_TUNING`` at ``import torch``."""
     return _wanted
 
 
 def own_tables() -> dict[str, Layers]:
-    """What the files of this process say now, by the identity of each vendor that has choices."""
+    """Return the contents of this process's files, by the identity of each vendor with choices."""
     tables = {}
     for vendor in _vendors if _layers else ():
         choices = extension(vendor)
@@ -127,17 +127,17 @@ def own_tables() -> dict[str, Layers]:
 
 
 def take(tables: Mapping[str, Layers]) -> dict[str, Layers]:
-    """Use these choices from now on, whatever the files say; returns what was taken.
+    """Use these choices from now on instead of the files'; return the installed tables.
 
-    :param tables: by identity; a vendor whose identity is not there has no choices any more.
-    :raises DiopiError: a vendor refuses its table, and keeps the one before.
+    :param tables: by identity; a vendor whose identity is missing gets no choices.
+    :raises DiopiError: a vendor rejects its table, and keeps the previous one.
     """
     global _requested
     _requested = True
     taken = {}
     for vendor in _vendors:
         if not tables and vendor not in _extensions:
-            continue  # It has no table, and will get none.
+            continue  # It has no table and gets none.
         choices = extension(vendor)
         if choices is None:
             continue
@@ -149,7 +149,7 @@ def take(tables: Mapping[str, Layers]) -> dict[str, Layers]:
 
 
 def _fill(vendor: str, choices: Choices) -> None:
-    """Install what the layers say; runs on the thread of the first call that has a choice."""
+    """Install the choices of the files; runs on the thread of the first call with a choice."""
     from diopi_proto.errors import DiopiError
 
     try:

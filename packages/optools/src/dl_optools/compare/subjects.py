@@ -19,8 +19,8 @@ from diopi_proto.tolerance import OpClass
 from dl_core.torch_backend.judging.op_classes import (
     Rule,
     base_name,
-    combined,
-    picked,
+    combine_rules,
+    indices_match_values,
     rule_for,
 )
 from dl_core.torch_backend.judging.schema import Overload, signature
@@ -88,7 +88,7 @@ class OverloadSubject:
             else:
                 with Trace() as trace:
                     result = self._own_function(*args, **kwargs)
-                self._made = [combined(trace.rules)]
+                self._made = [combine_rules(trace.rules)]
         return [value for _, value in answers_of(self.facts, result, args, kwargs)]
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
@@ -109,7 +109,7 @@ class OverloadSubject:
         pair = answers[:2]
         if at != 1 or len(pair) < 2 or not all(isinstance(x, torch.Tensor) for x in pair):
             return False
-        return picked(self.overload, args, kwargs, pair[0], pair[1])
+        return indices_match_values(self.overload, args, kwargs, pair[0], pair[1])
 
 
 class FunctionSubject:
@@ -145,7 +145,7 @@ class FunctionSubject:
             raise NotComparableError("it draws random numbers") from None
         if trace.uninitialised and not trace.rules:
             raise NotComparableError("its result is uninitialised memory")
-        self._rule = combined(trace.rules, casts=0 if self.autocast is None else 3)
+        self._rule = combine_rules(trace.rules, casts=0 if self.autocast is None else 3)
         self._steps = sum(rule.op_class is not OpClass.EXACT for rule in trace.rules)
 
     def may_keep(self, low: torch.dtype, tree: Tree) -> bool:

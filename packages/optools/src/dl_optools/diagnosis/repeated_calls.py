@@ -9,7 +9,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from dl_core.torch_backend.judging.comparison import same_elements, same_values, to_host
-from dl_core.torch_backend.judging.op_classes import is_defined, picked
+from dl_core.torch_backend.judging.op_classes import indices_match_values, is_defined
 from dl_core.torch_backend.judging.schema import Overload
 from dl_optools.relocation import Relocation
 
@@ -35,7 +35,10 @@ def find_difference(
         if at == 1 and pairs[0][0] == 0 and same_values(*pairs[0][1:]):
             moved_args, moved_kwargs = Relocation((args, dict(kwargs))).tree
             values = pairs[0][1]
-            if all(picked(overload, moved_args, moved_kwargs, values, x) for x in (one, two)):
+            if all(
+                indices_match_values(overload, moved_args, moved_kwargs, values, x)
+                for x in (one, two)
+            ):
                 continue
         return one, two
     return None

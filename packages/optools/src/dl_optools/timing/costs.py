@@ -61,7 +61,7 @@ def overload_bytes(
     bound = facts.bind(args, kwargs)
     out = {argument.name for argument in overload._schema.arguments if argument.is_out}
     read = tensors_of({name: value for name, value in bound.items() if name not in out})
-    written = tensors_of(facts.written_tensors(args, kwargs), result)
+    written = tensors_of(facts.mutated_tensors(args, kwargs), result)
     if overload._schema.name.partition("::")[2] in _LOOK_UP and read:
         return 2 * _sum(written) + _sum(read[1:])
     return _sum(read) + _sum(written)

@@ -1,4 +1,4 @@
-"""Whether a result is right: what its operator's schema says, its rounding bound, the comparison.
+"""Verification of results: schema of the operator, its rounding bound, the comparison.
 
-Works with the tensors of any device; the tools of dl-optools judge by it too.
+Works with tensors of any device; the tools of dl-optools use it too.
 """

@@ -1,6 +1,6 @@
-"""How one result compares with its reference: in units of the rounding bound, or of a tolerance.
+"""Comparison of a result with its reference, in units of the rounding bound or of a tolerance.
 
-The bound is that of :mod:`diopi_proto.tolerance`.
+The bound is computed by :mod:`diopi_proto.tolerance`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dl_core.torch_backend.judging.op_classes import Rule
 
 @dataclass(frozen=True)
 class OutputComparison:
-    """What became of one result of a call, or one argument that it wrote, or one gradient.
+    """Comparison of one result of a call, one argument that it wrote, or one gradient.
 
     :ivar output: ``output 0``, ``argument self``, ``gradient of input 1``.
-    :ivar units: largest error in units of the bound, or of the tolerance, at most 1 if ok; nan
-        where nothing could be compared.
-    :ivar max_abs: largest error; nan where there is none, inf where one of the two is not finite.
-    :ivar max_rel: the same relative to the reference.
-    :ivar cosine: of the angle between the two; nan where undefined.
-    :ivar tolerance: ``(atol, rtol)`` where variables set it in place of the bound.
-    :ivar detail: what is wrong in words; empty if nothing is.
+    :ivar units: largest error in units of the bound, or of the tolerance; at most 1 if ok; nan if
+        nothing was compared.
+    :ivar max_abs: largest absolute error; nan if there is none, inf if one value is not finite.
+    :ivar max_rel: largest relative error.
+    :ivar cosine: cosine of the angle between result and reference; nan if undefined.
+    :ivar tolerance: ``(atol, rtol)`` if variables set it instead of the bound.
+    :ivar detail: description of the error; empty if there is none.
     """
 
     output: str
@@ -55,7 +55,7 @@ class OutputComparison:
 
 
 def same_values(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Equal everywhere, nan to nan, whatever the signs of zeros; of one dtype and shape."""
+    """Return True if dtype, shape and all values are equal; nan equals nan, and 0 equals -0."""
     if left.dtype != right.dtype or left.shape != right.shape:
         return False
     if left.dtype == torch.complex32:
@@ -68,12 +68,13 @@ def same_values(left: torch.Tensor, right: torch.Tensor) -> bool:
 
 
 def same_elements(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """The same for each element."""
+    """Return the elementwise equality used by :func:`same_values`."""
     return (left == right) | ((left != left) & (right != right))
 
 
 def to_host(tensor: torch.Tensor) -> torch.Tensor:
-    """On the CPU with conjugation and negation carried out; sparse layouts made dense."""
+    """Copy to the CPU; lazy conjugation and negation are resolved, and sparse layouts become
+    dense."""
     host = tensor.detach().cpu()
     if host.layout != torch.strided:
         host = host.to_dense()
@@ -81,7 +82,7 @@ def to_host(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def as_array(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
-    """A carrier numpy has: float32 for bfloat16, complex64 for complex32."""
+    """Convert to a dtype that numpy has: float32 for bfloat16, complex64 for complex32."""
     wider = {torch.bfloat16: torch.float32, torch.complex32: torch.complex64}
     array: np.ndarray[Any, Any] = tensor.to(wider.get(tensor.dtype, tensor.dtype)).numpy()
     return array
@@ -92,7 +93,8 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def equal_to_peer(output: str, got: torch.Tensor, peer: torch.Tensor) -> OutputComparison | None:
-    """Where a result is the CPU's bit for bit: its own error, which is allowed. Else None."""
+    """Return the CPU's own error, which is allowed, if the result equals the CPU's bit for bit;
+    else None."""
     if not same_values(got, peer):
         return None
     if got.is_floating_point() and got.numel() and bool(got.any()):
@@ -110,13 +112,13 @@ def compare_tensors(
     magnitude: torch.Tensor | None = None,
     peer: torch.Tensor | None = None,
 ) -> OutputComparison:
-    """The whole comparison. Elements that are the peer's bit for bit are right.
+    """Compare two tensors. Elements that equal the peer's bit for bit are right.
 
     :param got: host tensor of the dtype under test.
-    :param reference: float64 (complex128) where ``got`` is a float. In the same dtype as ``got`` it
-        is a result no better than that: both may be off by the bound.
-    :param magnitude: see :mod:`.conditioning`; None: the reference's modulus. Where it is
-        not finite, it says nothing.
+    :param reference: float64 (complex128) if ``got`` is floating-point. If it has the dtype of
+        ``got``, it is no more accurate: both may be off by the bound.
+    :param magnitude: see :mod:`.conditioning`; None: the absolute value of the reference. It is
+        ignored where it is not finite.
     :param peer: the CPU's result in the same dtype.
     """
     problem = _shape_problem(got, reference)
@@ -157,7 +159,7 @@ def compare_tensors(
 
 
 def scale_of(magnitude: torch.Tensor, rule: Rule) -> torch.Tensor:
-    """The magnitude as the rule uses it: float64, 0 where it says nothing."""
+    """Return the magnitude for the rule: float64, 0 where it is not finite."""
     finite = magnitude.double().nan_to_num(0.0, 0.0, 0.0)
     if rule.normwise and finite.numel():
         return torch.full_like(finite, float(finite.max()))
@@ -181,7 +183,7 @@ def _shape_problem(got: torch.Tensor, reference: torch.Tensor) -> str | None:
 def _compare_exactly(
     output: str, got: torch.Tensor, reference: torch.Tensor, peer: torch.Tensor | None
 ) -> OutputComparison:
-    """Integers and bools: each is the CPU's or the reference's, nothing in between."""
+    """Compare integers and booleans: each must equal the CPU's value or the reference."""
     found = compare(
         got.numpy(), reference.numpy(), dtype=dtype_name(got.dtype), op_class=OpClass.EXACT
     )
@@ -198,7 +200,8 @@ def within_tolerance(
     reference: torch.Tensor,
     tolerance: tuple[float, float],
 ) -> OutputComparison:
-    """``|got - reference| <= atol + rtol |reference|``, nan to nan, infinities equal.
+    """Check ``|got - reference| <= atol + rtol |reference|``; nan equals nan, and infinities are
+    equal.
 
     :param tolerance: ``(atol, rtol)``.
     """
@@ -239,7 +242,8 @@ def within_tolerance(
 
 
 def compare_values(output: str, got: Any, reference: Any) -> OutputComparison:
-    """Results that are no tensors: numbers are equal or both nan; of the rest the type counts."""
+    """Compare results that are not tensors: numbers are equal or both nan; otherwise types are
+    equal."""
     if isinstance(got, (bool, int, float, complex)):
         both_nan = got != got and reference != reference
         if isinstance(reference, (bool, int, float, complex)) and (got == reference or both_nan):

@@ -1,9 +1,9 @@
-"""How far an operator carries the rounding of its arguments into its results.
+"""Conditioning: how an operator amplifies rounding errors of its arguments.
 
-A result that is exact for arguments off by one rounding is as right as its dtype allows (Higham,
-Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 1.5 and 1.6). Where terms cancel
-or an exponent is large, that is far more than one rounding of the result. Measured on the float64
-reference, it is the magnitude that the rounding bounds are multiplied with.
+A result that is exact for arguments with one rounding error is as accurate as its dtype allows
+(Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., sections 1.5 and 1.6). If terms
+cancel or an exponent is large, this is much more than one rounding of the result. The effect is
+measured on the float64 reference, and the resulting magnitude scales the rounding bounds.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 STEP = 2.0**-34
-"""Relative change of an argument: far below float32's rounding, far above float64's."""
+"""Relative change of an argument: much larger than float64's rounding error, and much smaller than
+float32's."""
 SMALLER = 16.0
 TRIALS = 3
 STEADY = 4.0
-"""A smooth result changes in proportion to the step. One that does not, within this factor, jumps
-(floor at an integer), and then gets no allowance."""
+"""A smooth result changes in proportion to the step. A result that does not, within this factor, is
+discontinuous (floor at an integer) and gets no allowance."""
 
 SINGLE = {torch.float16: torch.float32, torch.bfloat16: torch.float32}
 
 NUMBERS = -1
-"""Stands for the Python numbers among the arguments, as the others for memory."""
+"""Key of the Python numbers among the arguments; the other keys are memory addresses."""
 
 Slopes = list[torch.Tensor | None]
 Run = Callable[[Any], Sequence[Any]]
@@ -33,14 +34,16 @@ Copy = Callable[[], tuple[Any, list[torch.Tensor]]]
 
 
 def magnitudes(run: Run, copy: Copy, references: Sequence[Any], trials: int = TRIALS) -> Slopes:
-    """For each result, what its arguments contribute together, elementwise, at least its modulus.
+    """Return, for each element of each result, the magnitude of all contributions of its arguments,
+    at least its absolute value.
 
-    Arguments are changed one at a time: where one makes the results jump, the others still count.
+    Arguments are changed one at a time: if one makes the results discontinuous, the others still
+    count.
 
-    :param run: ``run(arguments)`` gives the results; it may write to the arguments.
-    :param copy: gives a fresh float64 copy of the arguments, and all of its memory as flat tensors.
+    :param run: ``run(arguments)`` returns the results; it may write to the arguments.
+    :param copy: returns a new float64 copy of the arguments, and all of its memory as flat tensors.
     :param references: the results for the unchanged arguments.
-    :param trials: patterns of changes; with more of them, magnitudes are the same or larger.
+    :param trials: number of random changes; more trials never decrease the magnitudes.
     """
     total: Slopes = [torch.zeros_like(_modulus(x)) if _is_wide(x) else None for x in references]
     for argument in [NUMBERS, *range(len(copy()[1]))]:
@@ -55,9 +58,10 @@ def magnitudes(run: Run, copy: Copy, references: Sequence[Any], trials: int = TR
 
 
 def linear_magnitudes(run: Run, arguments: Any) -> Slopes:
-    """The same for sums that are linear in each argument: the operator on absolute values.
+    """Return the magnitudes of sums that are linear in each argument: the operator on absolute
+    values.
 
-    :param arguments: in any dtype; 16-bit ones are widened. They are not written to.
+    :param arguments: arguments of any dtype; 16-bit ones are widened. They are not modified.
     """
 
     def positive(value: Any) -> Any:
@@ -78,7 +82,7 @@ def linear_magnitudes(run: Run, arguments: Any) -> Slopes:
 def _steady_slopes(
     run: Run, copy: Copy, references: Sequence[Any], argument: int, trials: int
 ) -> Slopes:
-    """The largest slope of all trials, where it does not depend on the step; elsewhere 0."""
+    """Return the largest slope of all trials where it does not depend on the step, otherwise 0."""
     largest: Slopes = [None] * len(references)
     for trial in range(trials):
         steps = (STEP, STEP / SMALLER)
@@ -96,7 +100,7 @@ def _steady_slopes(
 def _slopes(
     run: Run, copy: Copy, references: Sequence[Any], argument: int, step: float, trial: int
 ) -> Slopes:
-    """Change of each result, in units of the relative change of one argument."""
+    """Return the change of each result in units of the relative change of one argument."""
     arguments, memory = copy()
     if argument == NUMBERS:
         if not any(type(leaf) is float for leaf in tree_leaves(arguments)):

@@ -1,8 +1,8 @@
-"""Which rounding bound an overload's results obey: its class and the length of its sums.
+"""Rounding bounds of overloads: class of the operator and length of its sums.
 
-Schemas tell most of it. What they do not is listed here by name: who only moves and selects, and
-who sums products. All others are elementary functions where torch marks them as pointwise, else
-sums, as long as their arguments' shapes allow.
+Most of it follows from schemas. The rest is listed here by name: operators that only move and
+select, and operators that sum products. All others are elementary functions if torch marks them as
+pointwise, otherwise sums, as far as the shapes of their arguments allow.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from dl_core.torch_backend.judging.windows import in_windows
 
 @dataclass(frozen=True)
 class Rule:
-    """How one result is judged.
+    """Rule for the verification of one result.
 
     :ivar terms: length of its sums.
-    :ivar roundings: how often intermediate values are rounded to the result's dtype.
+    :ivar roundings: number of times that intermediate values are rounded to the result's dtype.
     :ivar linear: the operator applied to absolute values is the magnitude of its sums.
-    :ivar normwise: an element may be off by as much as the largest one may.
-    :ivar judged: False for results that have no one right value.
+    :ivar normwise: every element may have the error that the largest one may have.
+    :ivar judged: False for results without a unique right value.
     """
 
     op_class: OpClass
@@ -54,7 +54,7 @@ class Rule:
 
 @functools.cache
 def base_name(overload: Overload[Any, Any]) -> str:
-    """``add`` of ``aten.add_.Tensor`` and of ``aten._foreach_add.List``."""
+    """Return the base name: ``add`` of ``aten.add_.Tensor`` and of ``aten._foreach_add.List``."""
     name: str = overload._schema.name.partition("::")[2]
     name = name.removeprefix("_foreach_")
     return name if name.startswith("__") else name.removesuffix("_")
@@ -62,19 +62,20 @@ def base_name(overload: Overload[Any, Any]) -> str:
 
 @functools.cache
 def is_uninitialised(overload: Overload[Any, Any]) -> bool:
-    """Whether it gives memory as it was found: the ``empty`` family, by its schema's name."""
+    """Return True if it returns uninitialized memory: the ``empty`` family, by its schema's
+    name."""
     return base_name(overload).removeprefix("_").removeprefix("new_").startswith("empty")
 
 
 @functools.cache
 def is_defined(overload: Overload[Any, Any], position: int) -> bool:
-    """Whether a result has one right value, and another call has to give it again.
+    """Return True if a result has a unique right value, which another call must reproduce.
 
-    :param position: which of the overload's results it is; -1 for a written argument.
+    :param position: index of the overload's result; -1 for a written argument.
     """
     own = DEFINED_OUTPUTS.get(base_name(overload))
     if own is not None and position not in own:
-        # Running statistics are written; of ``out=`` nobody says here which result it is.
+        # Running statistics are defined; for ``out=`` the index of the result is unknown here.
         return position < 0 and not any(each.is_out for each in overload._schema.arguments)
     returns = overload._schema.returns
     return not (
@@ -83,13 +84,13 @@ def is_defined(overload: Overload[Any, Any], position: int) -> bool:
 
 
 _SWITCHES = {"dropout_p": 0, "dropout": 0, "p": 0, "train": False, "training": False}
-"""Arguments that say that a random operator draws nothing this time."""
+"""Argument values with which a random operator uses no random numbers."""
 
 
 @functools.cache
 def may_compute(overload: Overload[Any, Any]) -> bool:
-    """False for overloads whose calls never have a reference: views, changes of metadata, memory
-    that nobody has initialised, and random numbers that no argument switches off."""
+    """Return False for overloads that never have a reference: views, changes of metadata,
+    uninitialized memory, and random numbers that no argument disables."""
     facts = signature(overload)
     return not (
         facts.view
@@ -100,13 +101,13 @@ def may_compute(overload: Overload[Any, Any]) -> bool:
 
 
 def draws(overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    """Whether this call draws random numbers."""
+    """Return True if this call uses random numbers."""
     facts = signature(overload)
     if not facts.random:
         return False
     defaults = {each.name: each.default_value for each in overload._schema.arguments}
     bound = {**defaults, **facts.bind(args, kwargs)}
-    # A probability may be a tensor: that of each element.
+    # A probability may be a tensor, with a value for each element.
     given = {name: value for name, value in bound.items() if isinstance(value, (bool, int, float))}
     return not any(name in given and given[name] == off for name, off in _SWITCHES.items())
 
@@ -118,10 +119,10 @@ def rule_for(
     result: Any,
     position: int,
 ) -> Rule:
-    """How to judge a result of a call.
+    """Return the rule for a result of a call.
 
-    :param result: the tensor, or another value, that the overload returned or wrote.
-    :param position: which of the overload's results it is; -1 for a written argument.
+    :param result: the tensor or other value that the overload returned or wrote.
+    :param position: index of the overload's result; -1 for a written argument.
     """
     name, facts = base_name(overload), signature(overload)
     if not is_defined(overload, position):
@@ -135,22 +136,23 @@ def rule_for(
     if name in ROUNDED_ONCE and bound.get("alpha", 1) == 1 and not bound.get("rounding_mode"):
         return Rule(OpClass.ROUNDING)
     if name.startswith("_fused_"):
-        # An optimizer's step: a few operations an element, however many elements there are.
+        # An optimizer step: a few operations per element, however many elements there are.
         return Rule(OpClass.REDUCTION, 8)
     if torch.Tag.pointwise in overload.tags or name in POINTWISE or _is_list_form(overload):
         return Rule(OpClass.ELEMENTARY)
     terms = _sum_length(overload, bound, result)
     if name.startswith(ATTENTION):
-        # The probabilities, and in backward what is multiplied with them, are rounded on the way.
+        # Probabilities, and in the backward pass the factors multiplied with them, are rounded in
+        # between.
         terms += _size(bound.get("query"), -1)
         return Rule(OpClass.REDUCTION, terms, roundings=4 if "backward" in name else 2)
     return Rule(OpClass.REDUCTION, terms, linear=name in LINEAR_SUMS)
 
 
-def combined(rules: Iterable[Rule], casts: int = 0) -> Rule:
-    """The rule of a function made of several overloads: their errors add up.
+def combine_rules(rules: Iterable[Rule], casts: int = 0) -> Rule:
+    """Return the rule of a function composed of several overloads, whose errors add up.
 
-    :param casts: further roundings, as of autocast's conversions.
+    :param casts: number of additional roundings, as by conversions of autocast.
     """
     computing = [rule for rule in rules if rule.op_class is not OpClass.EXACT]
     if not computing:
@@ -162,14 +164,14 @@ def combined(rules: Iterable[Rule], casts: int = 0) -> Rule:
     return Rule(OpClass.REDUCTION, terms, roundings=roundings)
 
 
-def picked(
+def indices_match_values(
     overload: Overload[Any, Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     values: torch.Tensor,
     indices: torch.Tensor,
 ) -> bool:
-    """Whether the indices that a call returned lead to the values that it returned.
+    """Return True if the indices that a call returned lead to the values that it returned.
 
     False for operators that return no indices, and for those whose choice among equals is defined.
     """
@@ -221,7 +223,7 @@ def _is_exact(overload: Overload[Any, Any], name: str, bound: Mapping[str, Any])
 
 
 def _is_list_form(overload: Overload[Any, Any]) -> bool:
-    """Of an elementwise operator."""
+    """Return True for a list form of an elementwise operator."""
     full = overload._schema.name
     return full.startswith("aten::_foreach_") and "norm" not in full
 
@@ -237,11 +239,11 @@ _FACTORS = {
     "baddbmm": "batch1",
     "linear": "input",
 }
-"""Where the inner dimension is the last one of another argument than ``self``."""
+"""Operators whose inner dimension is the last one of another argument than ``self``."""
 
 
 def _product_length(name: str, bound: Mapping[str, Any], position: int) -> int:
-    """Length of the inner products behind a result."""
+    """Return the length of the inner products of a result."""
     if "conv" in name:
         return _convolution_length(name, bound, position)
     if name == "addr":
@@ -260,7 +262,7 @@ def _convolution_length(name: str, bound: Mapping[str, Any], position: int) -> i
     groups = int(bound.get("groups", 1))
     kernel = math.prod(weight.shape[2:])
     transposed = bool(bound.get("transposed", "transpose" in name))
-    # The weight of a transposed convolution is that of the one it transposes.
+    # A transposed convolution has the weight of the convolution that it transposes.
     per_output = weight.shape[0] // groups if transposed else weight.shape[1]
     per_input = weight.shape[1] if transposed else weight.shape[0] // groups
     if "backward" not in name:
@@ -279,7 +281,8 @@ def _largest(values: Iterable[Any]) -> int:
 def _sum_length(
     overload: Overload[Any, Any], bound: Mapping[str, Any], result: torch.Tensor
 ) -> int:
-    """How many elements of the arguments meet in one of the result, at most."""
+    """Return the maximum number of argument elements that contribute to one element of the
+    result."""
     name = base_name(overload)
     given = [x for x in tensors_of(*bound.values()) if x.is_floating_point() or x.is_complex()]
     largest = max(given, key=lambda x: x.numel(), default=None)
@@ -287,7 +290,7 @@ def _sum_length(
         return _largest(bound.values())
     count = largest.numel()
     if 0 < result.numel() < count:
-        # Where elements are collected by an index, all of them may meet in one.
+        # When elements are accumulated by index, every element may have the same index.
         evenly = torch.Tag.reduction in overload.tags or "norm" in name
         return -(-count // result.numel()) if evenly else count
     if "normalized_shape" in bound:

@@ -1,4 +1,4 @@
-"""Operators by the names of their schemas, where the schemas do not say what they are."""
+"""Classes of operators by schema name, where the schema does not determine the class."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ EXACT = frozenset(
         "zeros_like",
     }
 )
-"""They move, select, compare or convert."""
+"""Operators that move, select, compare or convert."""
 
 ROUNDED_ONCE = frozenset({"add", "div", "mul", "reciprocal", "rsub", "sqrt", "sub"})
 
@@ -165,7 +165,7 @@ PRODUCTS = frozenset(
 """Sums of products, linear in each factor."""
 
 POINTWISE = frozenset({"native_dropout_backward"})
-"""Elementwise, though torch does not mark them so."""
+"""Elementwise operators that torch does not mark as pointwise."""
 
 LINEAR_SUMS = frozenset(
     {
@@ -196,10 +196,10 @@ LINEAR_SUMS = frozenset(
 """Sums that are linear in their arguments."""
 
 PICKS = {"topk": "dim", "sort": "dim", "kthvalue": "dim", "median": "dim", "nanmedian": "dim"}
-"""They say where they found a value; among equal ones torch leaves the choice open."""
+"""Operators that return the index of a value; torch does not define which of several equal ones."""
 
 POOLS = {"max_pool2d_with_indices": 2, "max_pool3d_with_indices": 3}
-"""The same over the last dimensions together."""
+"""Same, over the last dimensions together."""
 
 DEFINED_OUTPUTS = {
     "_batch_norm_impl_index": {0, 1, 2},
@@ -216,8 +216,8 @@ DEFINED_OUTPUTS = {
     "miopen_rnn": {0, 1, 2},
     "mkldnn_rnn_layer": {0, 1, 2},
 }
-"""Outputs that have one right value; others have a sign, an order or a format of their own, or hold
-what was in the memory before."""
+"""Outputs with a unique right value; others have an arbitrary sign, order or format, or are
+uninitialized."""
 
 UNDEFINED_OUTPUTS = frozenset(
     {
@@ -228,8 +228,7 @@ UNDEFINED_OUTPUTS = frozenset(
         "unused",
     }
 )
-"""The same by the names that schemas give results, whatever the operator: states of a random
-generator, which are memory as it was found where nothing is drawn, and what only the operator's own
-backward reads."""
+"""Same, by the result names of schemas, for any operator: states of a random generator, which are
+uninitialized if no random numbers are used, and values for the operator's own backward pass."""
 
 ATTENTION = "_scaled_dot_product"

@@ -1,4 +1,4 @@
-"""What an overload's schema says of its arguments: which it writes to, which it returns."""
+"""Facts from an overload's schema: the arguments that it writes, and those that it returns."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Overload = torch._ops.OpOverload
 
 @dataclass(frozen=True)
 class Signature:
-    """The facts of one overload.
+    """Facts about one overload.
 
     :ivar written: names of the arguments that it writes to.
-    :ivar returned: for each result the name of the written argument that it is, or None.
-    :ivar view: it makes another description of an argument's memory, or changes that of the
-        argument (``t_``, ``resize_``, ``set_``): it computes nothing.
-    :ivar random: it draws random numbers.
-    :ivar names: of all arguments, in order.
+    :ivar returned: for each result, the name of the written argument that it is, or None.
+    :ivar view: it returns a view of an argument, or changes the argument's metadata (``t_``,
+        ``resize_``, ``set_``): it computes nothing.
+    :ivar random: it uses random numbers.
+    :ivar names: names of all arguments, in order.
     """
 
     names: tuple[str, ...]
@@ -31,11 +31,11 @@ class Signature:
     random: bool
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments by name; those with defaults may be missing."""
+        """Return arguments by name; those with defaults may be missing."""
         return {**dict(zip(self.names, args, strict=False)), **kwargs}
 
-    def written_tensors(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The values of the arguments that are written to: tensors, or lists of tensors."""
+    def mutated_tensors(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """Return the values of the arguments that are written to: tensors, or lists of tensors."""
         bound = self.bind(args, kwargs)
         return [bound[name] for name in self.names if name in self.written and name in bound]
 
@@ -44,7 +44,8 @@ _STATISTICS = ("running_mean", "running_var")
 
 
 def _undeclared(schema: Any) -> list[str]:
-    """What older batch norms write though their schema does not say so."""
+    """Return the arguments that older batch norms write although their schemas do not declare
+    it."""
     own = schema.name.partition("::")[2]
     if "batch_norm" not in own or "backward" in own or own.startswith("_"):
         return []
@@ -58,7 +59,7 @@ def _set(argument: Any) -> frozenset[str]:
 
 @functools.cache
 def signature(overload: Overload[Any, Any]) -> Signature:
-    """Read an overload's schema."""
+    """Return the facts about an overload."""
     schema = overload._schema
     writers = [
         (argument.name, _set(argument))
@@ -71,7 +72,7 @@ def signature(overload: Overload[Any, Any]) -> Signature:
         is_written = result.alias_info is not None and result.alias_info.is_write
         owners = [name for name, own in writers if own & aliases] if is_written else []
         returned.append(owners[0] if owners else None)
-    # Lists of views say it at the argument only: `Tensor(a -> *) self`.
+    # Operators that return lists of views declare it at the argument only: `Tensor(a -> *) self`.
     shares = any(x.alias_info is not None for x in (*schema.arguments, *schema.returns))
     return Signature(
         names=tuple(argument.name for argument in schema.arguments),

@@ -1,4 +1,4 @@
-"""The tensors among the arguments and results of calls."""
+"""Tensors among the arguments and results of calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLAIN = frozenset({int, float, bool, str, complex, type(None), torch.dtype, tor
 
 
 def tensors_of(*trees: Any) -> list[torch.Tensor]:
-    """Every tensor in nested tuples, lists, dictionaries, sets and named tuples, in order."""
+    """Return all tensors in nested tuples, lists, dictionaries, sets and named tuples, in order."""
     found: list[torch.Tensor] = []
     _collect(trees, found)
     return found

@@ -1,4 +1,4 @@
-"""The windows of pooling, and which of the source's elements they hold."""
+"""Windows of pooling, and the elements of the source that they contain."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import torch
 
 
 def in_windows(bound: Mapping[str, Any], indices: torch.Tensor, sizes: Sequence[int]) -> bool:
-    """Return True if each index of a pooling's result is in the window of its own element.
+    """Return True if each index of a pooling result is in the window of its own element.
 
-    A value that stands in several windows, such as the zeros behind a ReLU, tells nothing of that.
+    A value that occurs in several windows, such as zeros after a ReLU, cannot show this.
 
     :param bound: the call's arguments by name: ``kernel_size``, ``stride``, ``padding``,
         ``dilation``.
-    :param indices: flat over the pooled dimensions, which are the last ones.
-    :param sizes: of the source's pooled dimensions.
+    :param indices: flat indices over the pooled dimensions, which are the last ones.
+    :param sizes: sizes of the source's pooled dimensions.
     """
     rest = indices
     for dim in reversed(range(len(sizes))):
@@ -33,7 +33,7 @@ def in_windows(bound: Mapping[str, Any], indices: torch.Tensor, sizes: Sequence[
 
 
 def _of(bound: Mapping[str, Any], name: str, dim: int, default: int) -> int:
-    """An argument for one dimension: lists of one number hold it for all."""
+    """Return an argument for one dimension; a list of one number applies to all dimensions."""
     given = bound.get(name)
     if given is None:
         return default

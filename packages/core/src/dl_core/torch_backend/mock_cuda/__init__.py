@@ -1,7 +1,7 @@
-"""Programs that say ``cuda`` run on ``dl``, unchanged, while this is on. It never is unasked.
+"""CUDA mocking: programs written for ``cuda`` run on ``dl``, unchanged. Disabled by default.
 
-``DL_MOCK_CUDA=1`` and ``dl run --mock-cuda`` turn it on for a process, :func:`mocked` for a while.
-Names of torch are replaced as :mod:`.table` lists them, and put back when it ends.
+``DL_MOCK_CUDA=1`` and ``dl run --mock-cuda`` enable it for a process, :func:`mocked` for a block.
+Attributes of torch are replaced as listed in :mod:`.table`, and restored afterwards.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _users = 0
 
 
 def is_on() -> bool:
-    """Whether ``cuda`` means ``dl`` now."""
+    """Return True if ``cuda`` means ``dl`` now."""
     return _on is not None
 
 
 def start() -> None:
-    """Let ``cuda`` mean ``dl``, in all threads, until :func:`stop`. Calls nest.
+    """Make ``cuda`` mean ``dl``, in all threads, until :func:`stop`. Calls can be nested.
 
-    :raises RuntimeError: a name of the table is not in this torch; nothing is replaced then.
+    :raises RuntimeError: this torch does not have a name of the table; then nothing is replaced.
     """
     global _on, _users
     with _lock:
@@ -41,9 +41,9 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Undo one :func:`start`; after the last, every attribute of torch is what it was.
+    """Undo one :func:`start`; the last one restores every attribute of torch.
 
-    :raises RuntimeError: it is not on.
+    :raises RuntimeError: CUDA is not mocked.
     """
     global _on, _users
     with _lock:
@@ -57,7 +57,7 @@ def stop() -> None:
 
 
 def _forget_names_of_dynamo() -> None:
-    """Torch's compiler lists torch's functions when it first compiles: ours, if that was here."""
+    """Clear torch's compiler's list of torch functions, which may contain ours."""
     rules = sys.modules.get("torch._dynamo.trace_rules")
     if rules is not None:
         rules.clear_lru_cache()
@@ -65,7 +65,7 @@ def _forget_names_of_dynamo() -> None:
 
 @contextmanager
 def mocked() -> Iterator[None]:
-    """Context manager and decorator: ``cuda`` means ``dl`` for a while, in all threads.
+    """Context manager and decorator that makes ``cuda`` mean ``dl``, in all threads.
 
     >>> with mocked():  # doctest: +SKIP
     ...     model = model.cuda()  # is on dl:0 now

@@ -1,4 +1,4 @@
-"""What the names of ``torch.cuda`` become: those of ``torch.dl``, nothing at all, or a refusal."""
+"""Replacements of the names of ``torch.cuda``: those of ``torch.dl``, no-ops, or errors."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from dl_core.torch_backend.refused import REFUSED
 Row = tuple[Any, str, Any]
 
 _MODULES = ("graphs", "green_contexts", "memory", "random", "streams")
-"""Modules in torch.cuda whose names are in torch.cuda as well."""
+"""Modules of torch.cuda whose names are in torch.cuda as well."""
 
 _OF_CUDA_ALONE = ("gds", "nccl", "sparse", "tunable")
-"""Modules in torch.cuda whose public functions need CUDA's libraries: all are refused that are not
-in ``_OTHERS``."""
+"""Modules of torch.cuda whose public functions need CUDA's libraries: all functions raise an error
+unless they are in ``_OTHERS``."""
 
 _NCCL = (2, 10, 0)
-"""The first release of NCCL that has every operation and dtype of dl's own backend."""
+"""The first NCCL release with every operation and dtype of dl's own backend."""
 
 
 def _nothing(*_: Any, **__: Any) -> None:
-    """Marks something for a tool of NVIDIA's, which is not watching."""
+    """Do nothing, instead of marking a range for one of NVIDIA's tools."""
 
 
 @contextmanager
 def _nothing_within(*_: Any, **__: Any) -> Iterator[None]:
-    """The same, as a context manager or decorator."""
+    """Same, as a context manager or decorator."""
     yield
 
 
 def _no(*_: Any, **__: Any) -> bool:
-    """Answer whether a library of CUDA's is in use."""
+    """Report that a CUDA library is not in use."""
     return False
 
 
 def _nccl_version() -> tuple[int, int, int]:
-    """Return a version for programs that ask what NCCL can do."""
+    """Return a version for programs that check the features of NCCL."""
     return _NCCL
 
 
@@ -58,7 +58,7 @@ _OTHERS: dict[str, dict[str, Any]] = {
         "_lazy_call": _call,
         "_lazy_init": module._lazy_init,
         "_get_device_index": _get_device_index,
-        "default_generators": None,  # when it is turned on
+        "default_generators": None,  # set when mocking starts
     },
     "torch.cuda._utils": {"_get_device_index": _get_device_index},
     "torch.cuda.memory": {
@@ -82,12 +82,12 @@ _OTHERS: dict[str, dict[str, Any]] = {
     },
     "torch.cuda.profiler": {"start": _nothing, "stop": _nothing, "profile": _nothing_within},
 }
-"""Private names that torch and programs use, and what only marks. ``_is_compiled`` is left: torch
-asks it whether functions of its C++ half are there."""
+"""Private names that torch and programs use, and markers. ``_is_compiled`` is excluded: torch uses
+it to find out whether its C++ part has CUDA functions."""
 
 
 def cuda_module() -> Iterator[Row]:
-    """The rows for torch.cuda and the modules in it."""
+    """Yield the replacements of torch.cuda and of its modules."""
     from importlib import import_module
 
     for name in torch.cuda.__all__:
@@ -102,7 +102,7 @@ def cuda_module() -> Iterator[Row]:
     for part in _OF_CUDA_ALONE:
         within = import_module(f"torch.cuda.{part}")
         for name in _public(within) - _OTHERS.get(within.__name__, {}).keys():
-            yield within, name, _refused(f"{part}.{name}", vars(within)[name], REFUSED[part])
+            yield within, name, _make_refusal(f"{part}.{name}", vars(within)[name], REFUSED[part])
     import_module("torch.cuda.comm")  # programs use it as an attribute
     for path, given in _OTHERS.items():
         owner = import_module(path)
@@ -112,7 +112,7 @@ def cuda_module() -> Iterator[Row]:
 
 
 def _public(within: ModuleType) -> set[str]:
-    """Return the names of the functions and classes that a module defines for its users."""
+    """Return the names of the public functions and classes that a module defines."""
     return {
         name
         for name, value in vars(within).items()
@@ -126,11 +126,15 @@ def _rows(owner: ModuleType, name: str, value: Any) -> Iterator[Row]:
     try:
         yield owner, name, getattr(module, name)
     except AttributeError:
-        yield owner, name, _refused(name, value, REFUSED.get(name, "torch.dl has no such name"))
+        yield (
+            owner,
+            name,
+            _make_refusal(name, value, REFUSED.get(name, "torch.dl has no such name")),
+        )
 
 
-def _refused(path: str, value: Any, reason: str) -> Any:
-    message = f"[torch.cuda.{path}] CUDA is mocked by dl, which has none: {reason}"
+def _make_refusal(path: str, value: Any, reason: str) -> Any:
+    message = f"[torch.cuda.{path}] CUDA is mocked by dl, which does not support it: {reason}"
     name = path.rpartition(".")[2]
 
     def refuse(*_: Any, **__: Any) -> Any:

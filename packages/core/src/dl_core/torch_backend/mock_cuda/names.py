@@ -1,4 +1,4 @@
-"""Which words of a program mean a CUDA device, and what they become."""
+"""Translation of names that refer to CUDA devices."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import torch
 from dl_core.torch_backend import DEVICE
 
 _Device = torch.device
-"""The class itself, whatever ``torch.device`` is for the moment."""
+"""The original class, even while ``torch.device`` is replaced."""
 
 _DEVICE_TEXT = re.compile(r"cuda(?::\d+)?")
 _TYPE_TEXT = re.compile(r"torch\.cuda\.\w+")
 
 
 def to_dl(value: Any) -> Any:
-    """``value`` with ``dl`` in it where it names a CUDA device or a tensor type; else itself."""
+    """Return ``value`` with ``dl`` instead of a CUDA device or tensor type; otherwise unchanged."""
     if isinstance(value, str):
         if _DEVICE_TEXT.fullmatch(value) or _TYPE_TEXT.fullmatch(value):
             return value.replace("cuda", DEVICE, 1)
@@ -27,14 +27,14 @@ def to_dl(value: Any) -> Any:
 
 
 def location_to_dl(value: Any) -> Any:
-    """The same for ``map_location``, which may be a table."""
+    """Translate ``map_location``, which may be a dictionary."""
     if isinstance(value, dict):
         return {to_dl(key): to_dl(place) for key, place in value.items()}
     return to_dl(value)
 
 
 def activities_to_dl(value: Any) -> Any:
-    """The same for what a profiler watches: ``ProfilerActivity.CUDA`` among others."""
+    """Translate the activities of a profiler, such as ``ProfilerActivity.CUDA``."""
     activity = torch.profiler.ProfilerActivity
     if isinstance(value, (list, tuple, set)) and activity.CUDA in value:
         return [activity.PrivateUse1 if each == activity.CUDA else each for each in value]
@@ -42,7 +42,7 @@ def activities_to_dl(value: Any) -> Any:
 
 
 def backend_to_dl(value: Any) -> Any:
-    """The same for a backend of ``torch.distributed``: ``nccl``, or ``cpu:gloo,cuda:nccl``."""
+    """Translate a backend of ``torch.distributed``: ``nccl``, or ``cpu:gloo,cuda:nccl``."""
     if not isinstance(value, str) or "nccl" not in value.lower():
         return to_dl(value)
     parts = []
@@ -53,6 +53,6 @@ def backend_to_dl(value: Any) -> Any:
 
 
 def _backend() -> str:
-    """What stands for NCCL: dl's own communication where it is registered, else gloo."""
+    """Return the replacement of NCCL: dl's own backend if it is registered, otherwise gloo."""
     registered: list[str] = torch.distributed.Backend.backend_list
     return "dicl" if "dicl" in registered else "gloo"

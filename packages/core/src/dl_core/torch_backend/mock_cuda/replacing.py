@@ -1,4 +1,4 @@
-"""Attributes that are replaced for a while, and put back as they were: absent ones too."""
+"""Temporary replacement of attributes, which restores them even if they were absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ABSENT = object()
 
 
 class Replacements:
-    """A list of attributes with their new values: all are replaced, or none."""
+    """A list of attributes with their new values: either all are replaced, or none."""
 
     def __init__(self, rows: Iterable[tuple[Any, str, Any]]) -> None:
         self._rows = list(rows)
@@ -20,7 +20,7 @@ class Replacements:
 
     def apply(self) -> None:
         for owner, name, value in self._rows:
-            # An inherited attribute comes back by taking ours away.
+            # Deleting our attribute restores an inherited one.
             self._before.append((owner, name, vars(owner).get(name, _ABSENT)))
             setattr(owner, name, value)
 
@@ -34,9 +34,9 @@ class Replacements:
 
 
 def owner_of(path: str) -> Any:
-    """The module or class at a dotted path.
+    """Return the module or class at a dotted path.
 
-    :raises RuntimeError: this torch has none there.
+    :raises RuntimeError: this torch does not have it.
     """
     module, _, rest = path, "", ""
     while True:
@@ -53,10 +53,10 @@ def owner_of(path: str) -> Any:
     return found
 
 
-def translated(function: Any, translate: Callable[[Any], Any], keep: int = 0) -> Any:
-    """``function``, called with its arguments translated, and its defaults too.
+def translate_calls(function: Any, translate: Callable[[Any], Any], keep: int = 0) -> Any:
+    """Return ``function`` with a translation of its arguments and defaults.
 
-    :param keep: so many positional arguments at the beginning are left as they are.
+    :param keep: number of leading positional arguments that are not translated.
     """
     defaults = _defaults(function, translate)
 
@@ -72,7 +72,7 @@ def translated(function: Any, translate: Callable[[Any], Any], keep: int = 0) ->
 
 
 def _defaults(function: Any, translate: Callable[[Any], Any]) -> list[tuple[int, str, Any]]:
-    """Position, name and translated value of the defaults that name a CUDA device."""
+    """Return position, name and translated value of the defaults that name a CUDA device."""
     if not inspect.isfunction(function):
         return []
     found = []

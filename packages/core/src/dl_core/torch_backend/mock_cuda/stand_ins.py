@@ -1,6 +1,7 @@
-"""Classes in the place of torch's own, which make objects of torch's own for a dl device.
+"""Replacements of torch classes that create torch's own objects for a dl device.
 
-torch's classes are final or known to its C++ half, so that they can be neither changed nor derived.
+torch's classes are final or known to its C++ part, so that they can be neither modified nor
+derived.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ Translate = Callable[[Any], Any]
 
 
 class StandIn(type):
-    """Called, it makes an object of the original; ``isinstance`` and attributes are those of it."""
+    """Metaclass: calls create an object of the original class, to which ``isinstance`` and
+    attributes refer."""
 
     _original: type
     _translate: Translate
@@ -21,7 +23,7 @@ class StandIn(type):
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
     ) -> Any:
         real = tuple(b._original if isinstance(b, StandIn) else b for b in bases)
-        if real != bases:  # a class that a program derives
+        if real != bases:  # a class derived by a program
             return type(real[0])(name, real, namespace, **kwargs)
         return super().__new__(mcs, name, bases, namespace, **kwargs)
 
@@ -36,7 +38,7 @@ class StandIn(type):
     def __subclasscheck__(cls, subclass: type) -> bool:
         return issubclass(subclass, cls._original)
 
-    # Tables of types have the original as a key, and torch compares with it.
+    # Type tables have the original class as a key, and torch compares with it.
 
     def __eq__(cls, other: object) -> bool:
         return other is cls or other is cls._original
@@ -49,7 +51,8 @@ class StandIn(type):
 
 
 def stand_in(original: type, translate: Translate) -> StandIn:
-    """A class to be put where ``original`` is, under its name, so that pickles name the same."""
+    """Return a replacement for ``original`` with the same name, so that pickles contain that
+    name."""
     namespace = {
         "__module__": original.__module__,
         "__qualname__": original.__qualname__,

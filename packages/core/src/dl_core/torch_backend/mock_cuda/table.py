@@ -1,4 +1,4 @@
-"""What is replaced while ``cuda`` means ``dl``. Another name of torch is another line here."""
+"""Table of the attributes that are replaced while ``cuda`` means ``dl``. Add new names here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from dl_core.torch_backend.mock_cuda import names, tensors
 from dl_core.torch_backend.mock_cuda.cuda_module import cuda_module
-from dl_core.torch_backend.mock_cuda.replacing import Replacements, owner_of, translated
+from dl_core.torch_backend.mock_cuda.replacing import Replacements, owner_of, translate_calls
 from dl_core.torch_backend.mock_cuda.stand_ins import stand_in
 
 Row = tuple[Any, str, Any]
@@ -55,7 +55,7 @@ TRANSLATED: dict[str, str] = {
 """Functions by their owner: arguments and defaults that name a CUDA device are translated."""
 
 TRANSLATED_OTHERWISE: tuple[tuple[str, str, Callable[[Any], Any], int], ...] = (
-    # The first argument of these is a file.
+    # The first argument of these functions is a file.
     ("torch", "load", names.location_to_dl, 1),
     ("torch.serialization", "load", names.location_to_dl, 1),
     ("torch.jit", "load", names.location_to_dl, 1),
@@ -67,10 +67,10 @@ TRANSLATED_OTHERWISE: tuple[tuple[str, str, Callable[[Any], Any], int], ...] = (
     ("torch.distributed", "new_group", names.backend_to_dl, 0),
     ("torch.distributed.distributed_c10d", "new_group", names.backend_to_dl, 0),
 )
-"""The same with another translation: owner, name, translation, arguments to leave."""
+"""Functions with a different translation: owner, name, translation, number of arguments to keep."""
 
 STAND_INS = ("device", "Generator", "Stream", "Event")
-"""Classes of torch that are told a device."""
+"""Classes of torch that take a device argument."""
 
 GIVEN: tuple[tuple[str, str, Any], ...] = (
     ("torch", "set_default_tensor_type", tensors.set_default_tensor_type),
@@ -83,14 +83,15 @@ GIVEN: tuple[tuple[str, str, Any], ...] = (
     ("torch.nn.utils.rnn.PackedSequence", "is_cuda", property(lambda self: self.data.is_cuda)),
     ("torch.distributed", "is_nccl_available", lambda: True),
 )
-"""Attributes that become something of ours. What torch asks to learn if its C++ half knows CUDA
-stays as it is: ``torch.backends.cuda.is_built``, ``is_nccl_available`` of distributed_c10d."""
+"""Attributes that are replaced by ours. Attributes by which torch finds out whether its C++ part
+has CUDA stay unchanged: ``torch.backends.cuda.is_built``, ``is_nccl_available`` of
+distributed_c10d."""
 
 
 def replacements() -> Replacements:
-    """All of it for this torch.
+    """Return all replacements for this torch.
 
-    :raises RuntimeError: a name is not there.
+    :raises RuntimeError: this torch does not have a name.
     """
     _warm()
     return Replacements([*_rows(), *cuda_module()])
@@ -100,10 +101,10 @@ def _rows() -> Iterator[Row]:
     for path, listed in TRANSLATED.items():
         owner = owner_of(path)
         for name in listed.split():
-            yield owner, name, translated(_existing(owner, name, path), names.to_dl)
+            yield owner, name, translate_calls(_existing(owner, name, path), names.to_dl)
     for path, name, translate, keep in TRANSLATED_OTHERWISE:
         owner = owner_of(path)
-        yield owner, name, translated(_existing(owner, name, path), translate, keep)
+        yield owner, name, translate_calls(_existing(owner, name, path), translate, keep)
     for name in STAND_INS:
         yield torch, name, stand_in(getattr(torch, name), names.to_dl)
     for path, name, value in GIVEN:
@@ -120,7 +121,7 @@ def _existing(owner: Any, name: str, path: str) -> Any:
 
 
 def _warm() -> None:
-    """Let torch make those lists of its own functions and classes that it keeps, while they are."""
+    """Make torch cache its lists of its own functions and classes before these are replaced."""
     from torch import _weights_only_unpickler
     from torch.utils import _device
 

@@ -1,4 +1,4 @@
-"""What tensors and storages can do on CUDA alone, for those of dl."""
+"""CUDA-only methods of tensors and storages, for those on dl."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ is_on_dl = property(_is_on_dl)
 
 
 _set_default_tensor_type = torch.set_default_tensor_type
-"""torch's own, which knows no types of dl."""
+"""torch's own function, which does not know the types of dl."""
 
 _is_default_type = False
-"""True while a default tensor type makes dl the default device."""
+"""True while a dl tensor type is the default tensor type."""
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """``torch.set_default_tensor_type``, for the types of ``torch.cuda`` as well.
+    """Replace ``torch.set_default_tensor_type``; supports the types of ``torch.cuda`` as well.
 
-    :raises TypeError: it is not a type of floating-point tensors.
+    :raises TypeError: it is not a floating-point tensor type.
     """
     global _is_default_type
     t = to_dl(t)

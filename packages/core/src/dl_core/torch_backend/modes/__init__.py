@@ -1,8 +1,8 @@
-"""Modes of the dispatcher: which operators run elsewhere, are compared, or are written down.
+"""Modes of the dispatcher: operators that run elsewhere, are compared, or are logged.
 
-Each is switched by a variable at the start and by a function or a context manager later. An
-operator that no mode has chosen runs exactly the code that it runs where there are no modes. What
-does the work is imported when it is first used: all programs start with this module.
+Each mode is enabled by an environment variable at the start, or by a function or context manager
+later. An operator that no mode has selected runs exactly the code that it runs without modes.
+Implementations are imported at their first use, because every program imports this module.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Patterns = Sequence[str] | str
 
 
 def set_force_fallback(patterns: Patterns) -> list[str]:
-    """Run operators on the CPU although the vendor has them; returns their names.
+    """Run operators on the CPU although the vendor implements them; return their names.
 
-    :param patterns: regular expressions, of which one must match
-        a whole name, ``add.Tensor``, or that of another form of it, ``add.out``, ``add_.Tensor``:
-        the forms of an operator share their code and go together. They replace those of an earlier
-        call, so that an empty sequence ends it. A text is read as ``DL_FORCE_FALLBACK`` is:
-        patterns with commas between.
-    :raises TypeError: it is neither a text nor a sequence of texts.
-    :raises ValueError: a pattern is no such expression, or matching takes too long.
+    :param patterns: regular expressions. One of them must match the whole name of the operator,
+        ``add.Tensor``, or of another form of it, ``add.out``, ``add_.Tensor``: the forms of an
+        operator share their code. The patterns replace those of an earlier call, so that an empty
+        sequence disables the mode. A string is parsed like ``DL_FORCE_FALLBACK``: comma-separated
+        patterns.
+    :raises TypeError: it is neither a string nor a sequence of strings.
+    :raises ValueError: a pattern is invalid, or matching takes too long.
     """
     from dl_core.torch_backend.modes import forcing
 
@@ -46,7 +46,7 @@ def set_force_fallback(patterns: Patterns) -> list[str]:
 
 
 def force_fallback(patterns: Patterns) -> AbstractContextManager[list[str]]:
-    """Context manager and decorator: the same for a while, on top of what is forced already.
+    """Context manager and decorator that forces more operators to the CPU within the block.
 
     >>> with torch.dl.force_fallback("add.out,conv2d"):  # doctest: +SKIP
     ...     model(batch)
@@ -60,36 +60,36 @@ def force_fallback(patterns: Patterns) -> AbstractContextManager[list[str]]:
 
 
 def set_keep_default(patterns: Patterns) -> list[str]:
-    """Leave operators to torch's own implementation out of others, though dl-core has a kernel for
-    them; returns their names. It runs on the device, as far as those it is made of do.
+    """Run torch's own composite implementation of operators, although dl-core has a kernel for
+    them; return their names. It runs on the device, if the operators it is composed of do.
 
-    :param patterns: as those of :func:`set_force_fallback`; they are names of overloads.
-    :raises TypeError: it is neither a text nor a sequence of texts.
-    :raises ValueError: a pattern is no such expression, or names an operator of which torch has
-        nothing but kernels of devices.
+    :param patterns: as in :func:`set_force_fallback`; they match names of overloads.
+    :raises TypeError: it is neither a string nor a sequence of strings.
+    :raises ValueError: a pattern is invalid, or names an operator for which torch has no composite
+        implementation.
     """
     from dl_core.torch_backend.modes import forcing
 
-    return forcing.set_kept(patterns)
+    return forcing.set_decomposed(patterns)
 
 
 def keep_default(patterns: Patterns) -> AbstractContextManager[list[str]]:
-    """Context manager and decorator: the same for a while, on top of what is left to torch already.
+    """Context manager and decorator that leaves more operators to torch within the block.
 
     :raises TypeError: as :func:`set_keep_default`.
     :raises ValueError: as :func:`set_keep_default`.
     """
     from dl_core.torch_backend.modes import forcing
 
-    return forcing.kept_block(patterns)
+    return forcing.decomposed_block(patterns)
 
 
 def set_autocompare(patterns: Patterns, action: str = "warn") -> list[str]:
     """Compare every result of operators with the CPU's from now on, in all threads; see
-    :func:`autocompare`. Returns their names; an empty sequence ends it.
+    :func:`autocompare`. Return their names; an empty sequence disables the mode.
 
-    :raises TypeError: the patterns are neither a text nor a sequence of texts.
-    :raises ValueError: a pattern is not a regular expression, or the action is unknown.
+    :raises TypeError: the patterns are neither a string nor a sequence of strings.
+    :raises ValueError: a pattern is invalid, or the action does not exist.
     """
     from dl_core.torch_backend.modes import comparing
 
@@ -97,21 +97,21 @@ def set_autocompare(patterns: Patterns, action: str = "warn") -> list[str]:
 
 
 def autocompare(patterns: Patterns = ".*", action: str = "warn") -> AbstractContextManager[Report]:
-    """Context manager and decorator: compare every result of operators with the CPU's for a while.
+    """Context manager and decorator that compares every result of operators with the CPU's.
 
     Outputs, arguments that an operator writes to, and, since autograd runs operators too, gradients
-    are compared with what the CPU computes from copies of the arguments, within the rounding bound
-    of :mod:`diopi_proto.tolerance`. Arguments that it may only read must be what they were. Views
-    are not compared, nor is what draws random numbers.
+    are compared with the CPU's results on copies of the arguments, within the rounding bound of
+    :mod:`diopi_proto.tolerance`. Arguments that the operator may only read must be unchanged. Views
+    and random operators are not compared.
 
     >>> with torch.dl.autocompare("add.*,convolution.*") as report:  # doctest: +SKIP
     ...     model(batch).sum().backward()
     >>> [finding.operator for finding in report.wrong]  # doctest: +SKIP
     []
 
-    :param patterns: which operators, as :func:`set_force_fallback` takes them.
-    :param action: ``warn``: some lines to the logger ``dl_core.autocompare`` for each call that is
-        wrong; ``raise``: :class:`dl_core.errors.WrongResultError` out of the call.
+    :param patterns: operators, as in :func:`set_force_fallback`.
+    :param action: ``warn``: log a message to the logger ``dl_core.autocompare`` for each wrong
+        call; ``raise``: raise :class:`dl_core.errors.WrongResultError` from the call.
     :raises TypeError: as :func:`set_autocompare`.
     :raises ValueError: as :func:`set_autocompare`.
     """
@@ -121,12 +121,13 @@ def autocompare(patterns: Patterns = ".*", action: str = "warn") -> AbstractCont
 
 
 def set_dump_op_args(level: int, patterns: Patterns = ".*") -> list[str]:
-    """Write down what operators are called with, on stderr, in all threads. Returns their names.
+    """Log the arguments of operators to stderr, in all threads. Return the operators' names.
 
-    :param level: 0 ends it, 1 names, 2 arguments, 3 their values, which takes a copy to the host.
-    :param patterns: which operators, as :func:`set_force_fallback` takes them.
-    :raises TypeError: the patterns are neither a text nor a sequence of texts.
-    :raises ValueError: the level is unknown, or a pattern is not a regular expression.
+    :param level: 0 disables it; 1 logs names, 2 arguments, 3 their values, which are copied to the
+        host.
+    :param patterns: operators, as in :func:`set_force_fallback`.
+    :raises TypeError: the patterns are neither a string nor a sequence of strings.
+    :raises ValueError: the level does not exist, or a pattern is invalid.
     """
     from dl_core.torch_backend.modes import dumping
 
@@ -134,8 +135,8 @@ def set_dump_op_args(level: int, patterns: Patterns = ".*") -> list[str]:
 
 
 def dump_op_args(level: int = 2, patterns: Patterns = ".*") -> AbstractContextManager[list[str]]:
-    """Context manager and decorator: the same for a while; the innermost block that names an
-    operator decides.
+    """Context manager and decorator that logs operators within the block; the innermost block that
+    names an operator decides.
 
     >>> with torch.dl.dump_op_args(2, "add.*"):  # doctest: +SKIP
     ...     model(batch)
@@ -149,7 +150,8 @@ def dump_op_args(level: int = 2, patterns: Patterns = ".*") -> AbstractContextMa
 
 
 def start(config: Config) -> list[str]:
-    """Switch on what the variables ask for; returns a sentence for each that cannot be done."""
+    """Enable the modes that the settings request; return a sentence for each that cannot be
+    enabled."""
     wanted: list[tuple[str, bool, Callable[[], Any]]] = [
         (
             "DL_FORCE_FALLBACK",

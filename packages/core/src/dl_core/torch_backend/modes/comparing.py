@@ -1,4 +1,4 @@
-"""Every result of chosen operators compared with the CPU's, while the program runs."""
+"""Autocompare: comparison of every result of selected operators with the CPU's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dl_core.errors import WrongResultError
 from dl_core.torch_backend.judging.comparison import OutputComparison, same_values, to_host
 from dl_core.torch_backend.judging.op_classes import draws, may_compute
 from dl_core.torch_backend.judging.schema import signature
-from dl_core.torch_backend.modes.described import short, where
+from dl_core.torch_backend.modes.descriptions import short, where
 from dl_core.torch_backend.modes.layers import Layers
 from dl_core.torch_backend.modes.overloads import overload_of
 from dl_core.torch_backend.modes.reference import Copied, answers, copy_of, on_host
@@ -28,17 +28,17 @@ from dl_core.torch_backend.modes.watching import After, Results, watch, watchabl
 
 _log = logging.getLogger("dl_core.autocompare")
 
-RANDOM = "it draws random numbers, and the CPU draws others"
-UNINITIALISED = "it gives memory as it was found"
+RANDOM = "it uses random numbers, and the CPU's generator gives different ones"
+UNINITIALISED = "it returns uninitialized memory"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One call whose results are not those of the CPU, or that wrote to what it may only read.
+    """One call whose results differ from the CPU's, or that wrote to a read-only argument.
 
     :ivar operator: ``add.Tensor``.
     :ivar outputs: what differs: ``output 0``, ``argument self``.
-    :ivar message: all of it, as it is reported.
+    :ivar message: the complete message, as it is reported.
     """
 
     operator: str
@@ -49,12 +49,12 @@ class Finding:
 
 @dataclass
 class Report:
-    """What a block has compared.
+    """Report of a block.
 
-    :ivar compared: calls by operator.
-    :ivar wrong: in the order of the calls. Of operators made of others, only those whose parts are
-        right are listed.
-    :ivar not_comparable: operators of which calls were not compared, each with the last reason.
+    :ivar compared: number of compared calls by operator.
+    :ivar wrong: findings in the order of the calls. A composed operator is listed only if the
+        operators it is composed of are right.
+    :ivar not_comparable: operators with calls that were not compared, each with the last reason.
     """
 
     compared: Counter[str] = field(default_factory=Counter)
@@ -65,12 +65,12 @@ class Report:
 @dataclass(frozen=True)
 class _Choice:
     names: frozenset[str] = frozenset()
-    action: str = ""  # of the layer below
+    action: str = ""  # that of the outer block
     report: Report | None = None
 
 
 class _Calls(threading.local):
-    """The calls that are going on in this thread, the outermost first."""
+    """The active calls of this thread, the outermost first."""
 
     def __init__(self) -> None:
         self.guilty: list[bool] = []
@@ -92,7 +92,7 @@ class _Autocompare:
         device = where(*args, *kwargs.values())
         try:
             copied = copy_of(overload, args, kwargs)
-        except Exception as error:  # noqa: BLE001 - what observes a program must not stop it
+        except Exception as error:  # noqa: BLE001 - an observer must not stop the program
             self._note_skipped(name, f"copying failed: {type(error).__name__}: {error}")
             return None
         self._calls.guilty.append(False)
@@ -115,7 +115,7 @@ class _Autocompare:
         except NotComparableError as error:
             self._note_skipped(name, f"the CPU does not compute it: {error}")
             return
-        except Exception as error:  # noqa: BLE001 - what observes a program must not stop it
+        except Exception as error:  # noqa: BLE001 - an observer must not stop the program
             self._note_skipped(name, f"comparing failed: {type(error).__name__}: {error}")
             return
         wrong += [part for part in map(_unmodified, copied.read) if part is not None]
@@ -183,7 +183,7 @@ def block(patterns: Sequence[str] | str, action: str) -> Iterator[Report]:
 
 @functools.cache
 def _reason(name: str) -> str:
-    """Why no call of an operator is compared; empty if some are."""
+    """Return why no call of an operator is compared; empty if some are."""
     overload = overload_of(name)
     if may_compute(overload):
         return ""

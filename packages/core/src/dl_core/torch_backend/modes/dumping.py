@@ -1,9 +1,9 @@
-"""What operators are called with, on stderr: the facts of ``DIPU_DUMP_OP_ARGS``, in its order.
+"""Log of operator calls on stderr, with the fields of ``DIPU_DUMP_OP_ARGS`` in their order.
 
-Level 1 is a line for each call: who serves it (the vendor: ``native``; dl-core or torch out of
-other operators: ``composed``, ``torch``; the CPU: ``fallback``), the overload, and the contract's
+Level 1 is a line for each call: who implements it (the vendor: ``native``; dl-core or torch with
+other operators: ``composed``, ``torch``; the CPU: ``fallback``), the overload, and the contract
 operators that it may call. Level 2 adds a line for each argument before the call, and for each
-result that is none of them after it; level 3 adds the values.
+result that is not an argument after it; level 3 adds the values.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from diopi_proto.text import write_error
 from dl_core import _C
 from dl_core.torch_backend.judging.schema import signature
 from dl_core.torch_backend.modes import forcing
-from dl_core.torch_backend.modes.described import where
+from dl_core.torch_backend.modes.descriptions import where
 from dl_core.torch_backend.modes.layers import Layers
 from dl_core.torch_backend.modes.overloads import overload_of
 from dl_core.torch_backend.modes.watching import After, Results, watch, watchable
 
 Choice = tuple[int, frozenset[str]]
-"""A level and the overloads it is for."""
+"""A level and its overloads."""
 
 LEVELS = (0, 1, 2, 3)
 
@@ -46,12 +46,12 @@ class _Dump:
             return None
         facts = signature(overload_of(name))
         for argument, value in _arguments(name, args, kwargs):
-            lines += _described(f"{name}: {argument}", value, level)
+            lines += _format_value(f"{name}: {argument}", value, level)
         _write(lines)
 
         def after(results: Results) -> None:
             made = [
-                _described(f"{name}: out{at if len(facts.returned) > 1 else ''}", value, level)
+                _format_value(f"{name}: out{at if len(facts.returned) > 1 else ''}", value, level)
                 for at, (value, own) in enumerate(zip(results or (), facts.returned, strict=False))
                 if own is None
             ]
@@ -96,7 +96,7 @@ def block(level: int, patterns: Sequence[str] | str) -> Iterator[list[str]]:
 
 
 def _write(lines: list[str]) -> None:
-    # One call, so that lines of two threads do not mix.
+    # One call of write(), so that lines of two threads do not mix.
     if lines and sys.stderr is not None:
         write_error("\n".join(lines) + "\n")
         sys.stderr.flush()
@@ -108,8 +108,8 @@ def _composed() -> frozenset[str]:
 
 
 @functools.cache
-def _is_made_of_others(name: str) -> bool:
-    """By torch, for every device alike."""
+def _is_composite(name: str) -> bool:
+    """Return True if torch composes the operator of others on every device."""
     keys = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     return any(has(f"aten::{name}", key) for key in keys)
@@ -128,7 +128,7 @@ def _headline(name: str, device: int) -> str:
         return f"[native dl:{device}]:{name}  {', '.join(served)}"
     if name in _composed():
         return f"[composed dl:{device}]:{name}"
-    return f"[{'torch' if _is_made_of_others(name) else 'fallback'} dl:{device}]:{name}"
+    return f"[{'torch' if _is_composite(name) else 'fallback'} dl:{device}]:{name}"
 
 
 def _arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -137,11 +137,11 @@ def _arguments(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list
     return [(x.name, given.get(x.name, x.default_value)) for x in schema]
 
 
-def _described(label: str, value: Any, level: int) -> list[str]:
+def _format_value(label: str, value: Any, level: int) -> list[str]:
     if isinstance(value, torch.Tensor):
         return [f"\t{label}:{_tensor(value)}", *(_values(value) if level == 3 else ())]
     if isinstance(value, (list, tuple)) and any(isinstance(x, torch.Tensor) for x in value):
-        parts = [_described(f"{label}[{at}]", part, level) for at, part in enumerate(value)]
+        parts = [_format_value(f"{label}[{at}]", part, level) for at, part in enumerate(value)]
         return [line for lines in parts for line in lines]
     return [f"\t{label}:{value}"]
 
@@ -162,5 +162,5 @@ def _tensor(tensor: torch.Tensor) -> str:
 def _values(tensor: torch.Tensor) -> list[str]:
     try:
         return str(tensor.detach().cpu()).splitlines()
-    except Exception as error:  # noqa: BLE001 - what shows a program must not stop it
+    except Exception as error:  # noqa: BLE001 - an observer must not stop the program
         return [f"(its values cannot be shown: {type(error).__name__}: {error})"]

@@ -1,4 +1,4 @@
-"""Operators that run on the CPU although the vendor has them, and those left to torch itself."""
+"""Operators that are forced to the CPU, and operators that are left to torch's decomposition."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_core.torch_backend.modes.names import matching, texts
 Names = tuple[str, ...]
 
 forced: frozenset[str] = frozenset()
-"""Every overload, in all its forms, that is kept from the vendor just now."""
+"""All overloads, in all their forms, that currently do not use the vendor."""
 
 
 def _apply_forced(settings: list[Names]) -> None:
@@ -54,11 +54,11 @@ def forced_block(patterns: Sequence[str] | str) -> Iterator[list[str]]:
         yield found
 
 
-def _kept(api: str, patterns: Sequence[str] | str) -> list[str]:
+def _decomposable(api: str, patterns: Sequence[str] | str) -> list[str]:
     wanted = texts(api, patterns)
     possible = _C.decomposable_operators()
     found = matching(api, wanted, {name: (name,) for name in possible})
-    # A plain name that stands for nothing is a mistake, or a wish that nobody can fulfil.
+    # A plain name without a match is a mistake, or a request that cannot be fulfilled.
     own = {name for index in range(_C.device_count()) for name in _C.native_overloads(index)}
     for name in wanted:
         if name in own and name not in found:
@@ -70,16 +70,16 @@ def _kept(api: str, patterns: Sequence[str] | str) -> list[str]:
     return found
 
 
-def set_kept(patterns: Sequence[str] | str) -> list[str]:
+def set_decomposed(patterns: Sequence[str] | str) -> list[str]:
     """See :func:`dl_core.torch_backend.modes.set_keep_default`."""
-    found = _kept("set_keep_default", patterns)
+    found = _decomposable("set_keep_default", patterns)
     _decomposed.set(tuple(found))
     return found
 
 
 @contextmanager
-def kept_block(patterns: Sequence[str] | str) -> Iterator[list[str]]:
+def decomposed_block(patterns: Sequence[str] | str) -> Iterator[list[str]]:
     """See :func:`dl_core.torch_backend.modes.keep_default`."""
-    found = _kept("keep_default", patterns)
+    found = _decomposable("keep_default", patterns)
     with _decomposed.block(tuple(found)):
         yield found

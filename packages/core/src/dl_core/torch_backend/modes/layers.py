@@ -1,4 +1,4 @@
-"""What a mode is set to: by the process, and by the context managers that are open just now."""
+"""Settings of a mode: those of the process, and those of active context managers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Setting = TypeVar("Setting")
 
 
 class Layers(Generic[Setting]):
-    """Settings on top of one another, in all threads. Each is taken away by itself, so that blocks
-    of two threads may end in any order.
+    """A stack of settings, for all threads. Each setting is removed individually, so that blocks of
+    two threads may end in any order.
 
-    :param apply: is called with all settings, the process's own first, whenever they change. If it
-        raises, they are what they were.
+    :param apply: called with all settings, the process's first, whenever they change. If it raises,
+        the settings are restored.
     """
 
     def __init__(self, none: Setting, apply: Callable[[list[Setting]], None]) -> None:
@@ -24,13 +24,13 @@ class Layers(Generic[Setting]):
         self._lock = threading.RLock()
 
     def set(self, setting: Setting) -> None:
-        """Change what holds outside of all blocks."""
+        """Set the setting outside of all blocks."""
         with self._lock:
             self._change([[setting], *self._settings[1:]])
 
     @contextmanager
     def block(self, setting: Setting) -> Iterator[None]:
-        """Add a setting for a while."""
+        """Context manager that adds a setting."""
         own = [setting]
         with self._lock:
             self._change([*self._settings, own])

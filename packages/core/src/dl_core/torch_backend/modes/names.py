@@ -1,10 +1,10 @@
-"""Operators by patterns over their names, as the variables and functions of modes take them."""
+"""Selection of operators by name patterns, for the variables and functions of modes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from dl_core.config import listed
+from dl_core.config import split_list
 
 _PARTS = {
     **dict.fromkeys(("conv1d", "conv2d", "conv3d"), ("convolution", "convolution_backward")),
@@ -16,31 +16,31 @@ _PARTS = {
     "linear": ("linear", "linear_backward", "addmm", "mm"),
     "cross_entropy_loss": ("_log_softmax", "nll_loss_forward", "nll_loss2d_forward"),
 }
-"""What torch makes of operators that it takes apart before any device sees them."""
+"""Operators that torch decomposes before a device sees them, with their decompositions."""
 
 
 def texts(api: str, patterns: Sequence[str] | str) -> tuple[str, ...]:
-    """Patterns as a tuple: a text is read as the variables are.
+    """Return patterns as a tuple; a string is parsed like the environment variables.
 
-    :raises TypeError: it is neither a text nor a sequence of texts.
+    :raises TypeError: it is neither a string nor a sequence of strings.
     """
     if isinstance(patterns, str):
-        return listed(patterns)
+        return split_list(patterns)
     if isinstance(patterns, Collection) and all(isinstance(text, str) for text in patterns):
         return tuple(patterns)
     raise TypeError(
-        f"[torch.dl.{api}] expected patterns as a sequence of texts, or one text with commas "
-        f"between, got {patterns!r}"
+        f"[torch.dl.{api}] expected patterns as a sequence of strings or one comma-separated "
+        f"string, got {patterns!r}"
     )
 
 
 def matching(
     api: str, patterns: Iterable[str], operators: Mapping[str, Iterable[str]]
 ) -> list[str]:
-    """Return the operators that have a matching name, sorted.
+    """Return the ``operators`` with a name that a pattern matches as a whole, sorted.
 
-    :param operators: all names of each operator, its own included.
-    :raises ValueError: a pattern is not a regular expression, or matching takes too long.
+    :param operators: the names of each operator, including its own.
+    :raises ValueError: a pattern is invalid, or matching takes too long.
     """
     from dl_core.patterns import PatternError, match_names  # rarely needed at startup
 

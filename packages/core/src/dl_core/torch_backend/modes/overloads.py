@@ -1,4 +1,4 @@
-"""Overloads by their names."""
+"""Overloads by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_core.torch_backend.judging.schema import Overload
 
 @functools.cache
 def overload_of(name: str) -> Overload[Any, Any]:
-    """``torch.ops.aten.add.Tensor`` of ``"add.Tensor"``."""
+    """Return ``torch.ops.aten.add.Tensor`` for ``"add.Tensor"``."""
     packet, _, overload = name.partition(".")
     found: Overload[Any, Any] = getattr(getattr(torch.ops.aten, packet), overload or "default")
     return found

@@ -1,4 +1,4 @@
-"""What the CPU makes of a call: the same operator run on copies of the arguments made before."""
+"""CPU reference of a call: the same operator on copies of the arguments from before the call."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ WIDE = {
 SAME: Mapping[torch.dtype, torch.dtype] = {}
 
 Answers = list[tuple[str, Any]]
-"""Results, and written arguments that are none of them, by what reports call them."""
+"""Results, and written arguments that are not results, with their labels in reports."""
 
 
 @dataclass
 class Copied:
-    """The arguments of a call as they were before it.
+    """The arguments of a call before it ran.
 
-    :ivar arguments: ``(args, kwargs)`` on the CPU; nothing writes to these tensors.
-    :ivar read: for each tensor of the device that the call only reads: what it is called, the
-        tensor, and its copy.
+    :ivar arguments: ``(args, kwargs)`` on the CPU; these tensors are never modified.
+    :ivar read: for each device tensor that the call only reads: its label, the tensor, and its
+        copy.
     """
 
     overload: Overload[Any, Any]
@@ -40,16 +40,16 @@ class Copied:
     read: list[tuple[str, torch.Tensor, torch.Tensor]]
 
     def run(self, dtypes: Mapping[torch.dtype, torch.dtype]) -> Answers:
-        """The CPU's answers with the arguments converted.
+        """Return the CPU's answers for converted arguments.
 
-        :raises Exception: whatever the CPU refuses.
+        :raises Exception: any error of the CPU's kernel.
         """
-        args, kwargs = cloned(self.arguments, dtypes)
+        args, kwargs = clone_tree(self.arguments, dtypes)
         return answers(self.facts, args, kwargs, self.overload(*args, **kwargs))
 
 
 def copy_of(overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Copied:
-    """Copy a call's arguments to the CPU; a tensor that is there twice stays one."""
+    """Copy a call's arguments to the CPU; a tensor that occurs twice is copied once."""
     facts = signature(overload)
     copies: dict[tuple[Any, ...], torch.Tensor] = {}
     read: list[tuple[str, torch.Tensor, torch.Tensor]] = []
@@ -85,7 +85,8 @@ def copy_of(overload: Overload[Any, Any], args: tuple[Any, ...], kwargs: dict[st
 def answers(
     facts: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any], returned: Any
 ) -> Answers:
-    """What a call returned and wrote: ``output 0``, or an argument by its name."""
+    """Return the results and written arguments of a call: ``output 0``, or an argument by its
+    name."""
     results = returned if len(facts.returned) != 1 else (returned,)
     found: Answers = []
     for at, (value, own) in enumerate(zip(results or (), facts.returned, strict=False)):
@@ -97,8 +98,8 @@ def answers(
     return found
 
 
-def cloned(tree: Any, dtypes: Mapping[torch.dtype, torch.dtype]) -> Any:
-    """The same arguments in other memory and dtypes."""
+def clone_tree(tree: Any, dtypes: Mapping[torch.dtype, torch.dtype]) -> Any:
+    """Return a copy of the arguments in other dtypes."""
     memo: dict[int, torch.Tensor] = {}
 
     def convert(value: Any) -> Any:
@@ -114,7 +115,7 @@ def cloned(tree: Any, dtypes: Mapping[torch.dtype, torch.dtype]) -> Any:
 
 
 def on_host(values: Answers) -> Answers:
-    """The same with tensors on the CPU, conjugation carried out."""
+    """Return the answers on the CPU, with conjugation resolved."""
     return [
         (label, to_host(value) if isinstance(value, torch.Tensor) else value)
         for label, value in values
@@ -122,7 +123,8 @@ def on_host(values: Answers) -> Answers:
 
 
 def _with_tensors(overload: Overload[Any, Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Numbers that stand for tensors, which most operators do not take from Python, as tensors."""
+    """Convert numbers in place of tensors, which most operators do not take from Python, to
+    tensors."""
     base = overload._schema.name.partition("::")[2]
     tensors = [value for value in args if isinstance(value, torch.Tensor)]
     if not tensors or torch._C._should_allow_numbers_as_tensors(base):
@@ -156,5 +158,5 @@ def _identity(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def _on_cpu(tensor: torch.Tensor) -> torch.Tensor:
-    # Not resolved: an operator may care whether its argument is conjugated lazily.
+    # Not resolved: an operator may depend on lazy conjugation.
     return tensor.detach().cpu()

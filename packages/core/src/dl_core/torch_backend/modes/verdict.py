@@ -1,6 +1,6 @@
-"""Whether a call's results are right: by the CPU's in the same dtype, then by the rounding bound.
+"""Verdict on a call's results: equality with the CPU's in the same dtype, or the rounding bound.
 
-The bound is that of :mod:`diopi_proto.tolerance`; nobody chooses a tolerance.
+The bound is computed by :mod:`diopi_proto.tolerance`; it is not configurable.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from dl_core.torch_backend.judging.comparison import (
     to_host,
 )
 from dl_core.torch_backend.judging.conditioning import Slopes, linear_magnitudes, magnitudes
-from dl_core.torch_backend.judging.op_classes import Rule, picked, rule_for
+from dl_core.torch_backend.judging.op_classes import Rule, indices_match_values, rule_for
 from dl_core.torch_backend.judging.tensors import tensors_of
-from dl_core.torch_backend.modes.reference import SAME, WIDE, Answers, Copied, cloned
+from dl_core.torch_backend.modes.reference import SAME, WIDE, Answers, Copied, clone_tree
 
 SHORT = 0.99
-"""Of a magnitude that was computed in float32: never more than it is."""
+"""Factor for magnitudes that were computed in float32, so that they are never too large."""
 
 
 class NotComparableError(Exception):
-    """The CPU has nothing to compare with; the message says why."""
+    """The CPU has no result to compare with; the message says why."""
 
 
 class Verdict:
-    """The comparison of one call; what it needs of the CPU is computed when it is first needed.
+    """The comparison of one call; CPU results are computed when they are first needed.
 
-    :param got: what the device returned and wrote, on the host.
+    :param got: the results and written arguments of the device, on the host.
     """
 
     def __init__(self, copied: Copied, got: Answers) -> None:
@@ -43,9 +43,9 @@ class Verdict:
         self._got = got
 
     def wrong(self) -> list[OutputComparison]:
-        """What differs.
+        """Return the differences.
 
-        :raises NotComparableError: the CPU does not compute this.
+        :raises NotComparableError: the CPU does not support the call.
         """
         if self._peer is None and self._wide is None:
             raise NotComparableError(self._refusal)
@@ -94,12 +94,12 @@ class Verdict:
         return compare_tensors(label, got, want, rule, size, peer)
 
     def _leads_there(self, at: int, got: torch.Tensor) -> bool:
-        """Whether these are indices of equal values, of which any may be told."""
+        """Return True if these are indices of equal values, any of which is right."""
         if at == 0 or got.dtype != torch.int64:
             return False
         values = self._got[at - 1][1]
         args, kwargs = self._copied.arguments
-        return isinstance(values, torch.Tensor) and picked(
+        return isinstance(values, torch.Tensor) and indices_match_values(
             self._copied.overload, args, kwargs, values, got
         )
 
@@ -109,14 +109,14 @@ class Verdict:
         value = answers[at][1]
         return to_host(value) if isinstance(value, torch.Tensor) else value
 
-    # What the CPU says
+    # Results of the CPU
 
     _refusal = ""
 
     def _answers(self, dtypes: Any) -> Answers | None:
         try:
             return self._copied.run(dtypes)
-        except Exception as error:  # noqa: BLE001 - whatever the CPU refuses is no reference
+        except Exception as error:  # noqa: BLE001 - without a CPU result there is no reference
             text = str(error).splitlines()[0] if str(error) else ""
             self._refusal = f"{type(error).__name__}: {text}"[:200]
             return None
@@ -130,7 +130,7 @@ class Verdict:
         return self._answers(WIDE)
 
     def _run(self, tree: Any) -> list[Any]:
-        args, kwargs = cloned(tree, SAME)
+        args, kwargs = clone_tree(tree, SAME)
         returned = self._copied.overload(*args, **kwargs)
         from dl_core.torch_backend.modes.reference import answers
 
@@ -140,14 +140,14 @@ class Verdict:
     def _linear(self) -> Slopes:
         try:
             found = linear_magnitudes(self._run, self._copied.arguments)
-        except Exception:  # noqa: BLE001 - then the reference's modulus has to do
+        except Exception:  # noqa: BLE001 - then the reference's absolute value is used
             return []
         return [None if x is None else x.double().mul_(SHORT) for x in found]
 
     @functools.cached_property
     def _perturbed(self) -> Slopes:
         def copy() -> tuple[Any, list[torch.Tensor]]:
-            tree = cloned(self._copied.arguments, WIDE)
+            tree = clone_tree(self._copied.arguments, WIDE)
             unique = {id(x): x for x in tensors_of(*tree)}
             return tree, list(unique.values())
 

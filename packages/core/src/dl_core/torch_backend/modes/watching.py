@@ -1,4 +1,4 @@
-"""Who sees the calls of which operators: the modes share one hook before every watched call."""
+"""Observers of operator calls: the modes share one hook before every watched call."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from dl_core.torch_backend.modes.names import matching, texts
 
 Results = list[Any] | None
 After = Callable[[Results], None]
-"""Gets what a call returned; None if it failed."""
+"""Called with the results of a call, or None if it failed."""
 
 
 class Observer(Protocol):
-    """A mode that sees calls."""
+    """A mode that observes calls."""
 
     def before(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> After | None:
-        """Called before ``name``, ``"add.Tensor"``, runs. What it does itself nobody sees."""
+        """Called before ``name``, ``"add.Tensor"``, runs. Operators called by it are not
+        observed."""
 
 
 _LEFT_OUT = (
     *("_copy_from", "_has_compatible", "_lazy_clone", "_pin_memory", "_reshape_alias"),
     *("empty", "new_empty", "is_pinned", "record_stream", "resize", "set_.", "set_data", "_resize"),
 )
-"""They deal with memory, not with numbers; a copy is the device's, whoever asks for it."""
+"""Operators on memory and not on numbers, including copies, which always belong to the device."""
 
 _watched: dict[Observer, frozenset[str]] = {}
 
 
 def watchable(api: str, patterns: Sequence[str] | str) -> frozenset[str]:
-    """The overloads that match and can be watched.
+    """Return the overloads that match and can be watched.
 
     :raises TypeError: see :func:`.names.texts`.
     :raises ValueError: see :func:`.names.matching`.
@@ -43,7 +44,7 @@ def watchable(api: str, patterns: Sequence[str] | str) -> frozenset[str]:
 
 
 def watch(observer: Observer, names: frozenset[str]) -> None:
-    """Let an observer see exactly these overloads from now on, in all threads."""
+    """Set the overloads that an observer sees, in all threads."""
     global _watched
     watched = {each: own for each, own in _watched.items() if each is not observer}
     if names:

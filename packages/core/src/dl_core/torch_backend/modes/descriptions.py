@@ -1,4 +1,4 @@
-"""Values of calls in words."""
+"""Short descriptions of the values of calls."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 _MOST = 200
-"""Characters of a value that is no tensor."""
+"""Maximum number of characters of a value that is not a tensor."""
 
 
 def short(value: Any) -> str:
-    """``float32[2, 3]`` for a tensor, the value itself for what is small."""
+    """Return ``float32[2, 3]`` for a tensor, and the value itself if it is short."""
     if isinstance(value, torch.Tensor):
         return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
     if isinstance(value, (list, tuple)) and any(isinstance(x, torch.Tensor) for x in value):
@@ -21,7 +21,7 @@ def short(value: Any) -> str:
 
 
 def where(*values: Any) -> int:
-    """The index of the dl device that a call is for."""
+    """Return the index of the dl device of a call."""
     for value in values:
         if isinstance(value, torch.Tensor) and value.device.type == "dl":
             return int(value.device.index)
