@@ -7,7 +7,7 @@ from setuptools import setup
 from diopi_proto.build import VendorLibrary, build_vendor_library
 from dl_vendor_kit import include_dir
 
-DRIVER = Path("../../packages/vendor-kit/card")
+DRIVER = Path("../../packages/vendor-kit/tests/fakes/runtime")
 # Tests compile this vendor more often than they compute with it.
 FLAGS = ["-O1", "-Wall", "-Wextra"]
 
@@ -20,10 +20,10 @@ setup(
             extra_compile_args=FLAGS,
         ),
         VendorLibrary(
-            "dl_vendor_onefile.lib.libcard",
+            "dl_vendor_onefile.lib.libsim",
             sources=sorted(map(str, DRIVER.glob("*.cpp"))),
-            filename="libcard.so.1",
-            exports=("card*",),
+            filename="libsim.so.1",
+            exports=("sim*",),
             extra_compile_args=FLAGS,
         ),
     ],

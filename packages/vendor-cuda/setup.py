@@ -1,8 +1,9 @@
-"""One library of kernels for NVIDIA's cards, compiled with nvcc; all else stands in pyproject.toml.
+"""Build of one kernel library for NVIDIA GPUs, compiled with nvcc.
 
-``DL_CUDA_ARCH`` says for which cards: a comma-separated list of compute capabilities, ``80`` for
-machine code and ``ptx80`` for PTX, which drivers translate for any later card; ``all`` is for a
-release. ``DL_CUDA_FAMILIES`` names some families of operators, for tests of all else.
+``DL_CUDA_ARCH`` selects the GPUs: a comma-separated list of compute capabilities, ``80`` for
+machine code and ``ptx80`` for PTX, which drivers compile for any later GPU; ``all`` is for a
+release.
+``DL_CUDA_FAMILIES`` selects families of operators, for tests of everything else.
 """
 
 import os
@@ -14,24 +15,24 @@ from dl_kernels.build import KernelLibrary, build_kernel_library
 from dl_kernels.nvcc import NvccError, architectures, find_nvcc, nvcc
 from dl_vendor_kit import include_dir
 
-# The cheapest that runs on every card: no machine code is made. README has what it costs.
+# The cheapest option that runs on every GPU: no machine code is made. README has the costs.
 DEFAULT = "ptx75"
-# Besides, for products and attention: tensor cores know more types there, and copies do not pass
-# through registers.
+# In addition, for products and attention: tensor cores support more types there, and copies to
+# shared memory bypass registers.
 DEFAULT_SHARED = "ptx80"
 
 
 def version() -> str:
-    """The version that the package declares, without importing it."""
+    """Return the package's version without importing it."""
     namespace: dict[str, str] = {}
     exec(Path("src/dl_vendor_cuda/_version.py").read_text(encoding="utf-8"), namespace)
     return namespace["__version__"]
 
 
 def library() -> KernelLibrary:
-    """What to build.
+    """Return the library to build.
 
-    :raises SystemExit: there is no nvcc, or a variable holds what it may not.
+    :raises SystemExit: nvcc is missing or a variable is invalid.
     """
     try:
         toolkit = find_nvcc()
@@ -60,7 +61,7 @@ def library() -> KernelLibrary:
         ],
         extra_compile_args=["-Wall", "-Wextra"],
         depends=[str(path) for path in headers],
-        # PTX alone is text, which the wheel packs, and which a simulator of drivers can read.
+        # The wheel stores PTX as text, and driver simulators can read only PTX.
         device_compiler=nvcc(
             toolkit, code, shared_code=shared_code, compress=not all(one.ptx for one in code)
         ),

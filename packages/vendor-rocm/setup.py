@@ -1,9 +1,9 @@
-"""One library of kernels for AMD's cards, compiled with hipcc; all else stands in pyproject.toml.
+"""Build of one kernel library for AMD GPUs, compiled with hipcc.
 
-``DL_ROCM_ARCH`` says for which cards: a comma-separated list of processors, ``gfx90a,gfx1030``;
-``all`` is for a release, and ``emulated`` for a machine without cards: kernels made by g++, which
-the fake driver in the wheel runs. ``DL_ROCM_FAMILIES`` names some families of operators, for tests
-of all else.
+``DL_ROCM_ARCH`` selects the GPUs: a comma-separated list of processors, ``gfx90a,gfx1030``; ``all``
+is for a release, and ``emulated`` for a machine without GPUs: kernels compiled by g++, which the
+fake driver in the wheel runs. ``DL_ROCM_FAMILIES`` selects families of operators, for tests of
+everything else.
 """
 
 import os
@@ -19,18 +19,18 @@ from dl_kernels.build import KernelLibrary, build_kernel_library
 from dl_kernels.hipcc import HipccError, find_hipcc, hipcc, processors
 from dl_vendor_kit import include_dir
 
-# One architecture: code for another one is another third of the time. README has what it costs.
+# One architecture: each additional one takes another third of the time. README has the costs.
 DEFAULT = "gfx90a"
 EMULATED = "emulated"
-# What an emulated build is made from stands beside the package, in the repository alone.
+# Sources of an emulated build are next to the package, in the repository only.
 PACKAGES = Path(__file__).absolute().parents[1]
-FAKE = PACKAGES / "vendor-kit" / "fake_hip"
+FAKE = PACKAGES / "vendor-kit" / "tests" / "fakes" / "hip"
 EMULATION = PACKAGES / "kernels" / "tests" / "emulation"
 PLACE = "dl_vendor_rocm.lib"
 
 
 def version() -> str:
-    """The version that the package declares, without importing it."""
+    """Return the package's version without importing it."""
     namespace: dict[str, str] = {}
     exec(Path("src/dl_vendor_rocm/_version.py").read_text(encoding="utf-8"), namespace)
     return namespace["__version__"]
@@ -41,7 +41,7 @@ def headers(*folders: Path) -> list[str]:
 
 
 def library(**options: Any) -> KernelLibrary:
-    """The vendor's library: what all builds have in common, and ``options``."""
+    """Return the vendor's library with the settings of all builds and ``options``."""
     families = os.environ.get("DL_ROCM_FAMILIES")
     own: dict[str, list[Any]] = {
         "sources": sorted(
@@ -61,10 +61,10 @@ def library(**options: Any) -> KernelLibrary:
     return KernelLibrary(f"{PLACE}.libdl_vendor_rocm", families=names, **options)
 
 
-def for_cards(wanted: str) -> list[VendorLibrary]:
-    """Machine code by hipcc.
+def for_gpus(wanted: str) -> list[VendorLibrary]:
+    """Return the library with hipcc's machine code.
 
-    :raises SystemExit: there is no hipcc, or a variable holds what it may not.
+    :raises SystemExit: hipcc is missing or a variable is invalid.
     """
     try:
         compiler = find_hipcc()
@@ -81,22 +81,22 @@ def for_cards(wanted: str) -> list[VendorLibrary]:
 
 
 def emulated() -> list[VendorLibrary]:
-    """Kernels by g++, whose threads are fibers, and the driver that runs them.
+    """Return the library with g++'s kernels, whose threads are fibers, and their driver.
 
-    :raises SystemExit: this is not the repository.
+    :raises SystemExit: the package is not in its repository.
     """
     if not FAKE.is_dir() or not EMULATION.is_dir():
-        raise SystemExit(f"DL_ROCM_ARCH={EMULATED} takes a checkout of the repository: no {FAKE}")
+        raise SystemExit(f"DL_ROCM_ARCH={EMULATED} needs a checkout of the repository: no {FAKE}")
     macros = [
         ("DL_ROCM_CODE", f'"{EMULATED}"'),
         ("DL_ROCM_COMPILER", "0"),
         ("DL_KERNELS_MACHINE", '"gpu_emulation.h"'),
         ("DL_EMULATION_LAUNCH", '"emulated_launch.h"'),
-        ("DL_EMULATION_BLOCK_THREADS", "256"),  # of a block, as on a card: four waves, or eight
+        ("DL_EMULATION_BLOCK_THREADS", "256"),  # per block: four or eight waves, as on a GPU
     ]
-    # Some families are for tests, which compile more than they run.
+    # Builds with some families are for tests, whose time is spent compiling, not running.
     optimisation = "-O0" if os.environ.get("DL_ROCM_FAMILIES") else "-O1"
-    # What hipcc compiles for cards, g++ compiles as C++.
+    # g++ compiles hipcc's sources as C++.
     compiler = DeviceCompiler(
         name="g++",
         command=tuple(shlex.split(os.environ.get("CXX") or "g++")),
@@ -120,19 +120,19 @@ def emulated() -> list[VendorLibrary]:
         include_dirs=[str(include_dir())],
         extra_compile_args=["-O1", "-pthread"],
         legacy=True,
-        depends=headers(FAKE, FAKE.parent / "card"),
+        depends=headers(FAKE, FAKE.parent / "common"),
     )
     return [kernels, driver]
 
 
 class build(build_kernel_library):  # noqa: N801 - setuptools names it so
-    """Keeps builds of the two kinds apart: each has objects of its own, and a wheel has the
-    libraries of one.
+    """Build step that separates builds of the two kinds: each has its own object files, and a wheel
+    has the libraries of one kind.
     """
 
     def finalize_options(self) -> None:
         super().finalize_options()
-        self.build_temp = f"{self.build_temp}-{EMULATED if arch == EMULATED else 'cards'}"
+        self.build_temp = f"{self.build_temp}-{EMULATED if arch == EMULATED else 'gpus'}"
 
     def run(self) -> None:
         shutil.rmtree(Path(self.build_lib, *PLACE.split(".")), ignore_errors=True)
@@ -141,6 +141,6 @@ class build(build_kernel_library):  # noqa: N801 - setuptools names it so
 
 arch = os.environ.get("DL_ROCM_ARCH") or DEFAULT
 setup(
-    ext_modules=emulated() if arch == EMULATED else for_cards(arch),
+    ext_modules=emulated() if arch == EMULATED else for_gpus(arch),
     cmdclass={"build_ext": build},
 )

@@ -7,7 +7,7 @@ from .processes import RUNS_ONCE, output
 pytestmark = RUNS_ONCE
 
 # Its matrix product accumulates in a workspace of the size of the result.
-VENDOR = {"DL_VENDORS": "onefile", "CARD_MEMORY": str(64 << 20)}
+VENDOR = {"DL_VENDORS": "onefile", "SIM_MEMORY": str(64 << 20)}
 
 PREPARE = """
 import torch

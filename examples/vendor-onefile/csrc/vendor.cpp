@@ -1,16 +1,16 @@
 // A vendor in one file.
 //
-// The device has a driver in the shape of CUDA's runtime (`card.h`) and memory that the host cannot
+// The device has a driver in the shape of CUDA's runtime (`sim.h`) and memory that the host cannot
 // read. Six operators on float32 run on the device; torch runs all others on the CPU and copies
 // their operands. The steps below are those of any vendor on dl-vendor-kit.
 #include <algorithm>
 
-#include "card.h"
 #include "dl/kit/cuda_shaped.h"
 #include "dl/kit/operators.h"
 #include "dl/kit/runtime.h"
 #include "dl/kit/tensor.h"
 #include "dl/kit/workspace.h"
+#include "sim.h"
 
 namespace {
 
@@ -22,19 +22,19 @@ namespace kit = dl::kit;
 // installed on machines without the device. The names are tried in turn: here, first the library
 // next to the vendor, then the one on the loader's path.
 struct Driver : kit::Library {
-  Driver() : Library({kit::own_folder() + "/libcard.so.1", "libcard.so.1"}) {}
+  Driver() : Library({kit::own_folder() + "/libsim.so.1", "libsim.so.1"}) {}
 
-  // Looks up cardMalloc, cardMemcpyAsync, ... under the names that kit::Runtime expects.
-  DL_KIT_CUDA_SHAPED(DL_KIT_SYMBOL_AS, card)
+  // Looks up simMalloc, simMemcpyAsync, ... under the names that kit::Runtime expects.
+  DL_KIT_CUDA_SHAPED(DL_KIT_SYMBOL_AS, sim)
 
   // Further functions that this vendor calls.
-  DL_KIT_SYMBOL(cardGetName);
-  DL_KIT_SYMBOL(cardLaunch);
+  DL_KIT_SYMBOL(simGetName);
+  DL_KIT_SYMBOL(simLaunch);
 
   // Describes a device: its name, and the dtypes that its operators compute in.
   Result properties(int device, dl_device_properties_t* properties) {
     properties->dtype_mask = uint64_t{1} << diopi_dtype_float32;
-    return cardGetName(properties->name, sizeof properties->name, device);
+    return simGetName(properties->name, sizeof properties->name, device);
   }
 };
 
@@ -74,7 +74,7 @@ struct Arguments {
 
 // Runs on the device. Device memory is accessible only there, and only through `translate`, which
 // returns NULL and fails the launch for an address that the device does not own.
-void elementwise_kernel(const void* argument_data, cardMemory_t translate) {
+void elementwise_kernel(const void* argument_data, simMemory_t translate) {
   const Arguments& arguments = *static_cast<const Arguments*>(argument_data);
   const auto address = [&](const Operand& operand) {
     return static_cast<float*>(translate(operand.data, operand.bytes));
@@ -109,9 +109,9 @@ void elementwise_kernel(const void* argument_data, cardMemory_t translate) {
 diopiError_t launch(diopiContextHandle_t context, const Arguments& arguments) {
   if (arguments.element_count == 0) return diopiSuccess;
   auto& vendor = kit::vendor_of<Vendor>(context);
-  const cardStream_t stream = vendor.stream_of(context);
-  vendor.check(vendor.api().cardLaunch(elementwise_kernel, &arguments, sizeof arguments, stream),
-               "cardLaunch");
+  const simStream_t stream = vendor.stream_of(context);
+  vendor.check(vendor.api().simLaunch(elementwise_kernel, &arguments, sizeof arguments, stream),
+               "simLaunch");
   return diopiSuccess;
 }
 

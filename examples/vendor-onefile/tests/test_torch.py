@@ -14,7 +14,7 @@ for device in ("dl:0", "dl:1"):
         assert y.device == torch.device(device) and torch.equal(y.cpu(), x)
 print(torch.dl.get_device_name(1), torch.dl.device_count())
 """)
-    assert said == "test card 1 2"
+    assert said == "simulated device 1 2"
 
 
 def test_six_operators_run_on_the_device(run_torch: RunTorch) -> None:
@@ -121,5 +121,5 @@ assert refused == 5
 
 
 def test_a_machine_without_a_device_raises_no_error(run_torch: RunTorch) -> None:
-    said = run_torch("print(hasattr(torch, 'dl') and torch.dl.is_available())", CARD_DEVICES="0")
+    said = run_torch("print(hasattr(torch, 'dl') and torch.dl.is_available())", SIM_DEVICES="0")
     assert said == "False"

@@ -21,7 +21,7 @@ def test_it_is_a_device_of_its_own(vendor: Vendor) -> None:
     assert vendor.name == "onefile" and vendor.version == dl_vendor().version
     assert vendor.present and vendor.device_count == 2
     assert not (vendor.host_accessible or vendor.synchronous or vendor.accepts_any_host_pointer)
-    assert vendor.properties(1).name == "test card 1"
+    assert vendor.properties(1).name == "simulated device 1"
     assert vendor.properties(1).dtypes == frozenset({"float32"})
     assert sum(vendor.operators.values()) == 6
 
@@ -60,7 +60,7 @@ def test_work_on_memory_of_another_device_fails(vendor: Vendor) -> None:
     x = vendor.tensor(np.ones(3, np.float32), device=0)
     y, out = (vendor.tensor(np.ones(3, np.float32), device=1) for _ in range(2))
     y._prefix.data = x._prefix.data  # the host would have seen an honest mistake
-    with pytest.raises(VendorError, match="memory that its card does not have"):
+    with pytest.raises(VendorError, match="memory outside of its device"):
         vendor.op.Neg(out, y)
     assert out.numpy().tolist() == [1, 1, 1]
     vendor.synchronize(1)

@@ -1,4 +1,4 @@
-// CUDA's runtime, as far as the code that nvcc makes calls it, over the driver.
+// The parts of the CUDA runtime that nvcc's host code calls, implemented on the driver API.
 #include "dl/kit/cuda_loader.h"
 
 #include "runtime/driver.h"

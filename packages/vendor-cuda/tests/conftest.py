@@ -1,4 +1,4 @@
-"""Drivers that tests use: a fake for errors, and a simulator, where it is installed."""
+"""Drivers for tests: a fake with failure injection, and a simulator, if it is installed."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from pathlib import Path
 import pytest
 
 from dl_vendor_cuda.plugin import dl_vendor
-from processes import KIT, compile_fake, on_vendor, run
+from processes import KIT, compile_fake, run, run_on_vendor
 
 sys.path.insert(0, str(KIT))
 
-from extension_tests.played import Played
+from extension_tests.simulated_vendor import SimulatedVendor
 
 
 @pytest.fixture(scope="session")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of a driver for DL_CUDA_DRIVER."""
+    """Build the fake driver and return its path for DL_CUDA_DRIVER."""
     return str(compile_fake(tmp_path_factory.mktemp("fake")))
 
 
 @pytest.fixture(scope="session")
 def old_fake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """That of a driver from before CUDA 12, which says that it is later."""
+    """Build a fake driver from before CUDA 12 that reports a later version."""
     return str(compile_fake(tmp_path_factory.mktemp("old"), "-DOLD"))
 
 
 @pytest.fixture
 def no_driver(tmp_path: Path) -> str:
-    """A path with nothing there."""
+    """Return a path that does not exist."""
     return str(tmp_path / "libcuda.so.1")
 
 
 @pytest.fixture(scope="session")
 def simulator() -> str:
-    """The path of dl-gpu-sim's driver."""
+    """Return the path of dl-gpu-sim's driver."""
     if importlib.util.find_spec("dl_gpu_sim") is None:
         pytest.skip("dl-gpu-sim is not installed")
     from dl_gpu_sim.paths import library
@@ -47,7 +47,7 @@ def simulator() -> str:
 
 @pytest.fixture(scope="session")
 def nvrtc() -> str:
-    """The path of NVIDIA's compiler in a library."""
+    """Return the path of NVRTC."""
     named = os.environ.get("DL_CUDA_NVRTC")
     if named:
         return named
@@ -59,20 +59,20 @@ def nvrtc() -> str:
 
 
 @pytest.fixture
-def played(simulator: str) -> Played:
-    """This vendor, as the tests of extensions want it that other vendors have too."""
-    return Played(
+def simulated_vendor(simulator: str) -> SimulatedVendor:
+    """Return this vendor for the shared tests of extensions."""
+    return SimulatedVendor(
         vendor="cuda",
         library=str(dl_vendor().library),
-        run_python=run,
-        run_on_vendor=on_vendor,
-        cards=lambda count: {"DL_GPU_SIM_DEVICES": str(count)},
+        python_runner=run,
+        vendor_runner=run_on_vendor,
+        devices=lambda count: {"DL_GPU_SIM_DEVICES": str(count)},
         fails={"graph_instantiate": {"DL_GPU_SIM_FAIL": "cuGraphInstantiate:1"}},
         variables={"DL_CUDA_DRIVER": simulator},
     )
 
 
 @pytest.fixture
-def compiling(played: Played, nvrtc: str) -> Played:
-    """The same, with a compiler of kernels."""
-    return played.having(DL_CUDA_NVRTC=nvrtc)
+def compiling(simulated_vendor: SimulatedVendor, nvrtc: str) -> SimulatedVendor:
+    """Return the same vendor with a compiler of kernels."""
+    return simulated_vendor.with_variables(DL_CUDA_NVRTC=nvrtc)

@@ -1,4 +1,4 @@
-"""Checks in processes of their own: which driver there is, a library settles for good."""
+"""Checks in child processes, because a library selects its driver once per process."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ import pytest
 from dl_vendor_cuda.plugin import dl_vendor
 
 KIT = Path(__file__).parents[2] / "vendor-kit"
+FAKES = KIT / "tests" / "fakes"
 SOURCES = Path(__file__).parents[1]
-FAKE = KIT / "fake_cuda" / "fake_cuda.cpp"
-"""A driver that fails on demand; its variables stand at its top."""
+FAKE = FAKES / "cuda" / "fake_cuda.cpp"
+"""Source of a fake driver with failure injection; its first comment lists its variables."""
 
 
 SETTINGS = ("DL_CUDA_", "DL_GPU_SIM_", "DL_VENDORS", "CUDA_VISIBLE_DEVICES")
 
 
 def compile_fake(folder: Path, *flags: str) -> Path:
-    """The fake as a library that DL_CUDA_DRIVER can name."""
+    """Build the fake driver as a library for DL_CUDA_DRIVER."""
     from diopi_proto import include_dir
 
     target = folder / "libcuda.so.1"
@@ -36,11 +37,11 @@ def compile_fake(folder: Path, *flags: str) -> Path:
 
 
 def compile_library(name: str, folder: Path) -> Path:
-    """A library of ``fakes/``, which says at its top what it plays: ``"nccl"``, …"""
+    """Build a fake library of ``fakes/``, such as ``"nccl"``."""
     from diopi_proto import include_dir
 
     target = folder / f"lib{name}.so"
-    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", KIT, SOURCES / "csrc")]
+    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", FAKES, SOURCES / "csrc")]
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
     source = Path(__file__).parent / "fakes" / f"{name}.cpp"
     subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
@@ -48,7 +49,7 @@ def compile_library(name: str, folder: Path) -> Path:
 
 
 def nvidia_library(name: str) -> str:
-    """The path of a library in one of NVIDIA's wheels, installed, or unpacked in DL_TEST_NVIDIA."""
+    """Return the path of a library in a wheel, installed or unpacked in DL_TEST_NVIDIA."""
     folders = os.environ.get("DL_TEST_NVIDIA", "").split(os.pathsep)
     spec = importlib.util.find_spec("nvidia")
     if spec is not None:
@@ -60,9 +61,9 @@ def nvidia_library(name: str) -> str:
 
 
 def run(code: str, **variables: str) -> str:
-    """What Python code prints that runs with these variables, and without others of the tests.
+    """Run Python code with these variables, without others of the tests, and return its output.
 
-    :raises AssertionError: it ends otherwise than with 0; the message is what it said.
+    :raises AssertionError: the exit status is not 0; the message is the output.
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     done = subprocess.run(
@@ -77,8 +78,8 @@ def run(code: str, **variables: str) -> str:
     return done.stdout + done.stderr
 
 
-def on_vendor(code: str, **variables: str) -> str:
-    """As :func:`run`, for code that uses ``vendor``, the vendor under dl-diopi-proto's host."""
+def run_on_vendor(code: str, **variables: str) -> str:
+    """Like :func:`run`, for code that uses ``vendor``, this vendor in dl-diopi-proto's host."""
     start = f"""
     import numpy as np
     from diopi_proto import OperatorError, OutOfMemoryError, VendorError, load_vendor
@@ -88,7 +89,7 @@ def on_vendor(code: str, **variables: str) -> str:
 
 
 def doctor(**variables: str) -> dict[str, Any]:
-    """What ``dl doctor --json`` says of this vendor."""
+    """Return the entry of this vendor in ``dl doctor --json``."""
     code = "import sys; from dl_core.cli import main; main(['doctor', '--json'])"
     report = json.loads(run(f"try:\n    {code}\nexcept SystemExit:\n    pass", **variables))
     (found,) = [vendor for vendor in report["vendors"] if vendor["name"] == "cuda"]

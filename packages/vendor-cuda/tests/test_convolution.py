@@ -1,4 +1,4 @@
-"""Convolutions by a library: a fake cuDNN, which judges every descriptor, on a simulator."""
+"""Tests of convolutions by cuDNN: a fake, which checks every descriptor, on a simulator."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import pytest
 from library_tests.convolving import EACH_WAY, KINDS, PRELUDE, RUNS, SHAPES
 from library_tests.products import Calls
 
-from processes import compile_library, nvidia_library, on_vendor, run
+from processes import compile_library, nvidia_library, run, run_on_vendor
 
 HALVES = 3 * sum(dtype.endswith("float16") for dtype, _ in KINDS)
-"""Runs of half types."""
+"""Number of runs in half precision."""
 
 
 @pytest.fixture(scope="module")
 def fakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """By the variables that name them: cuDNN, and cuBLASLt, without which it does not work."""
+    """Build cuDNN and cuBLASLt, which it needs; return their paths by variable."""
     folder = tmp_path_factory.mktemp("fakes")
     return {
         "DL_CUDA_CUDNN": str(compile_library("cudnn", folder)),
@@ -41,26 +41,27 @@ def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -
     found = []
     for by, variables in ("library", {}), ("kernels", {"DL_CUDA_LIBRARIES": "off"}):
         path = tmp_path / f"{by}.npz"
-        on_vendor(PRELUDE + code.replace("PATH", repr(str(path))), **settings, **variables)
+        run_on_vendor(PRELUDE + code.replace("PATH", repr(str(path))), **settings, **variables)
         found.append(np.load(path))
     assert found[0].files == found[1].files
     for name in found[0].files:
         np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
 
-    # The library's were five for each shape and kind, by an engine that is precise, but halves with
-    # a bias, which it rounds before it adds.
+    # The library ran five convolutions for each shape and kind, on an engine that is precise,
+    # except half precision with a bias, which it rounds before adding.
     assert len(settings.done) == 5 * RUNS - HALVES
     assert sum(line.startswith("forward") for line in settings.done) == 2 * RUNS - HALVES
     assert sum(line.startswith("input gradient") for line in settings.done) == 2 * RUNS
     for line in settings.done:
-        # Tensor cores compute float32 as TF32, and all else as it is; one engine rounds halves.
+        # Tensor cores compute float32 as TF32 and everything else exactly; one engine rounds half
+        # precision.
         half = " 16f " in line or " 16b" in line
         engine = 5 if " 32f " in line else 4 if half else 3
         assert line.endswith(f"engine {engine}"), line
 
 
-def test_a_real_cudnn_plans_all_of_it(settings: Calls, tmp_path: Path) -> None:
-    """Where its wheel is: it is asked, but not run, which takes a card."""
+def test_a_real_cudnn_plans_every_convolution(settings: Calls, tmp_path: Path) -> None:
+    """Needs cuDNN's wheel, but no GPU: the plans are not run."""
     libraries = {
         variable: nvidia_library(name)
         for variable, name in (
@@ -71,16 +72,16 @@ def test_a_real_cudnn_plans_all_of_it(settings: Calls, tmp_path: Path) -> None:
     settings |= libraries
     between = str(compile_library("real_cudnn", tmp_path))
     settings |= {"DL_CUDA_CUDNN": between, "LD_PRELOAD": between}
-    # Elements that lie apart it declines.
+    # It declines strided elements.
     kinds = [kind for kind in KINDS if kind[1] != "apart"]
     code = EACH_WAY.replace("SHAPES", repr(SHAPES)).replace("KINDS", repr(kinds))
-    on_vendor(PRELUDE + code.replace("PATH", repr(str(tmp_path / "results"))), **settings)
-    # A transposed convolution is the input gradient that there is a plan of.
+    run_on_vendor(PRELUDE + code.replace("PATH", repr(str(tmp_path / "results"))), **settings)
+    # The plan of a transposed convolution is that of the input gradient.
     assert len(settings.calls) == 4 * (RUNS - 3) - HALVES
 
 
-def test_layouts_are_told_as_they_are(settings: Calls) -> None:
-    """What a dimension of size 1 has for a stride says nothing; the other tensors do."""
+def test_layouts_are_inferred_from_all_tensors(settings: Calls) -> None:
+    """The stride of a dimension of size 1 does not determine the layout; the other tensors do."""
     code = """
     for layout in "dense", "channels last":
         x, w, y = numbers(1, 2, 3, 3, layout=layout), numbers(2, 2, 3, 3), numbers(1, 2, 1, 1)
@@ -89,13 +90,13 @@ def test_layouts_are_told_as_they_are(settings: Calls) -> None:
         wanted = np.einsum("ncyx,fcyx->nf", x, w)[..., None, None]
         np.testing.assert_array_equal(out.numpy(), wanted)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     strides = [line.split(" strides ")[1].split()[0] for line in settings.done]
     assert strides == ["2x1x1x1", "2x1x2x2"]
 
 
-def test_dimensions_in_another_order_are_ours(settings: Calls) -> None:
-    """cuDNN takes such tensors, and reads them wrongly in gradients."""
+def test_dimensions_in_another_order_use_our_own_kernels(settings: Calls) -> None:
+    """cuDNN accepts such tensors but reads them incorrectly in gradients."""
     code = """
     x, w, y = numbers(2, 3, 5, 4), numbers(4, 3, 2, 2), numbers(2, 4, 4, 3)
     turned = x.swapaxes(2, 3).copy().swapaxes(2, 3)
@@ -111,7 +112,7 @@ def test_dimensions_in_another_order_are_ours(settings: Calls) -> None:
                 grad[:, :, i : i + 4, j : j + 3] += part
         np.testing.assert_array_equal(found[0].numpy(), grad)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     assert len(settings.done) == 2
 
 
@@ -128,18 +129,18 @@ def test_plans_are_made_once(settings: Calls) -> None:
         before = len(os.listdir("/proc/self/task"))
         thread.start()
         thread.join()
-        # What Python calls the end of a thread is not yet that of the system.
+        # When Python's thread has ended, the system's may still exist.
         while len(os.listdir("/proc/self/task")) > before:
             pass
     """
-    on_vendor(PRELUDE + code, **settings)
-    # The second thread has what the first one leaves.
+    run_on_vendor(PRELUDE + code, **settings)
+    # The second thread reuses the entry that the first one left.
     assert settings.calls.count("cudnnCreate") == 2
     assert settings.calls.count("heuristics") == settings.calls.count("plan 5") == 4
     assert len(settings.done) == 7
 
 
-def test_each_card_has_a_handle(settings: Calls) -> None:
+def test_each_device_has_a_handle(settings: Calls) -> None:
     code = """
     x, w = numbers(1, 2, 4, 4), numbers(2, 2, 3, 3)
     def on(device):
@@ -150,7 +151,7 @@ def test_each_card_has_a_handle(settings: Calls) -> None:
     np.testing.assert_array_equal(on(0), on(1))
     on(0)
     """
-    on_vendor(PRELUDE + code, **settings, DL_GPU_SIM_DEVICES="2")
+    run_on_vendor(PRELUDE + code, **settings, DL_GPU_SIM_DEVICES="2")
     assert settings.calls.count("cudnnCreate") == 2
     assert len(settings.done) == 3
 
@@ -192,20 +193,20 @@ TWICE = """
         ),
     ],
 )
-def test_our_own_kernels_do_what_the_library_declines(
+def test_our_own_kernels_run_declined_convolutions(
     settings: Calls, variables: dict[str, str], asked: list[str]
 ) -> None:
-    """And it is asked once, though the convolution comes twice."""
-    on_vendor(PRELUDE + TWICE, **{**settings, **variables})
+    """The library is queried once, although the convolution runs twice."""
+    run_on_vendor(PRELUDE + TWICE, **{**settings, **variables})
     assert settings.calls == asked
 
 
-def test_what_it_falls_back_to_is_asked_for(settings: Calls) -> None:
-    on_vendor(PRELUDE + TWICE, **settings, FAKE_CUDNN_FAIL="cudnnBackendFinalize(plan 5):3000")
+def test_fallback_engines_are_queried(settings: Calls) -> None:
+    run_on_vendor(PRELUDE + TWICE, **settings, FAKE_CUDNN_FAIL="cudnnBackendFinalize(plan 5):3000")
     assert [line[-8:] for line in settings.done] == ["engine 6"] * 2
 
 
-def test_a_failure_says_what_failed(settings: Calls) -> None:
+def test_a_failure_names_its_cause(settings: Calls) -> None:
     code = """
     x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
     try:
@@ -213,13 +214,13 @@ def test_a_failure_says_what_failed(settings: Calls) -> None:
     except OperatorError as error:
         print(error)
     """
-    said = on_vendor(PRELUDE + code, **settings, FAKE_CUDNN_FAIL="cudnnBackendExecute:5001")
-    assert "[diopiConvolution2d]" in said
-    assert "CUDNN_STATUS_EXECUTION_FAILED (5001)" in said
-    assert "DL_CUDA_LIBRARIES=off" in said
+    output = run_on_vendor(PRELUDE + code, **settings, FAKE_CUDNN_FAIL="cudnnBackendExecute:5001")
+    assert "[diopiConvolution2d]" in output
+    assert "CUDNN_STATUS_EXECUTION_FAILED (5001)" in output
+    assert "DL_CUDA_LIBRARIES=off" in output
 
 
-def test_nothing_is_waited_for(settings: Calls) -> None:
+def test_convolutions_do_not_wait(settings: Calls) -> None:
     code = """
     import gc
     from dl_gpu_sim import waits
@@ -228,7 +229,7 @@ def test_nothing_is_waited_for(settings: Calls) -> None:
     outs = [vendor.empty((1, 2, 2, 2)), vendor.empty((1, 2, 4, 4)), vendor.empty((2, 2, 3, 3))]
     lists = [1, 1], [0, 0], [1, 1], 1
     before = waits()
-    # Scratch memory is given back with what a call keeps.
+    # Scratch memory is freed with the state that a call keeps.
     kept = [
         vendor.op.Convolution2d(outs[0], x, w, bias, *lists, synchronize=False),
         vendor.op.Convolution2dBackward(
@@ -239,11 +240,11 @@ def test_nothing_is_waited_for(settings: Calls) -> None:
     vendor.synchronize()
     assert waits() != before
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     assert len(settings.done) == 3
 
 
-def test_a_graph_captures_it(settings: Calls) -> None:
+def test_a_graph_captures_convolutions(settings: Calls) -> None:
     code = """
     a, b, w = numbers(1, 2, 4, 4), numbers(1, 2, 4, 4), numbers(2, 2, 3, 3)
     bias = numbers(2)
@@ -260,7 +261,7 @@ def test_a_graph_captures_it(settings: Calls) -> None:
         stream.synchronize()
         np.testing.assert_array_equal(out.numpy(), result)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     assert len(settings.done) == 3
 
 
@@ -301,11 +302,11 @@ TRAINING = """
 """
 
 
-def test_torch_trains_by_it(settings: Calls) -> None:
-    said = run(TRAINING, **settings, DL_VENDORS="cuda")
-    assert said.endswith("right\n"), said
-    # Of two steps: three layers forward, and as many gradients of weights; the first layer needs
-    # none of its input. What is transposed has a gradient forward.
+def test_torch_trains_with_the_library(settings: Calls) -> None:
+    output = run(TRAINING, **settings, DL_VENDORS="cuda")
+    assert output.endswith("right\n"), output
+    # Two steps: three layers forward and three weight gradients; the first layer does not need an
+    # input gradient. The forward pass of a transposed convolution is an input gradient.
     of = [line.split(" 32f ")[0] for line in settings.done]
     steps = of[:16]
     assert steps.count("weight gradient") == 6

@@ -1,4 +1,4 @@
-"""Our declarations of NVIDIA's libraries are those of its own headers, where these are here."""
+"""Tests that our declarations of NVIDIA's libraries match its headers, if these are installed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from processes import KIT, SOURCES
 ALIKE = """
 #include <type_traits>
 
-// Of one size and kind: a pointer for a pointer, an integer for an enumeration.
+// Types of the same size and kind: pointers match pointers, and integers match enumerations.
 template <class A, class B>
 constexpr bool alike_v = sizeof(A) == sizeof(B) &&
     std::is_pointer_v<A> == std::is_pointer_v<B> &&
@@ -120,7 +120,7 @@ CUBLASLT = (
     + ALIKE
     + """
 #include "library/blaslt_api.h"
-using ours = dl::cuda::blaslt::Numbers;
+using ours = dl::cuda::blaslt::Constants;
 DL_KIT_BLASLT_FUNCTIONS(CHECK, cublasLt, ours::kAlgorithmBytes)
 using Algorithm = dl::kit::blaslt::Algorithm<ours::kAlgorithmBytes>;
 using Heuristic = dl::kit::blaslt::Heuristic<ours::kAlgorithmBytes>;
@@ -138,7 +138,7 @@ SAME(kBfloat16, CUDA_R_16BF);
 SAME(kComputeFloat32, CUBLAS_COMPUTE_32F);
 SAME(kComputeFloat64, CUBLAS_COMPUTE_64F);
 SAME(kComputeTf32, CUBLAS_COMPUTE_32F_FAST_TF32);
-SAME(kAsItIs, CUBLAS_OP_N);
+SAME(kNotTransposed, CUBLAS_OP_N);
 SAME(kTransposed, CUBLAS_OP_T);
 SAME(kEpilogueBias, CUBLASLT_EPILOGUE_BIAS);
 SAME(kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA);
@@ -222,7 +222,7 @@ static_assert(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES == 35);
 
 @pytest.fixture(scope="module")
 def toolkit() -> tuple[list[str], Path]:
-    """The command of nvcc, and the folder of CUDA's headers."""
+    """Return the command of nvcc and the folder of CUDA's headers."""
     try:
         found = find_nvcc()
     except NvccError as error:
@@ -246,14 +246,14 @@ def compiled(text: str, folder: Path, *headers: Path) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_functions_have_the_shapes_of_cuda_h(
+def test_functions_have_the_signatures_of_cuda_h(
     toolkit: tuple[list[str], Path], tmp_path: Path
 ) -> None:
     done = compiled(SHAPES, tmp_path, toolkit[1])
     assert done.returncode == 0, done.stderr
 
 
-def test_a_function_of_another_shape_is_noticed(
+def test_a_function_with_another_signature_is_detected(
     toolkit: tuple[list[str], Path], tmp_path: Path
 ) -> None:
     wrong = "static_assert(Alike<decltype(&::cuInit), dl::kit::cuda::Code (*)(size_t)>::value);"
@@ -261,7 +261,7 @@ def test_a_function_of_another_shape_is_noticed(
 
 
 def wheel_headers(name: str) -> Path:
-    """The folder of a header in a wheel of NVIDIA's."""
+    """Return the folder of a header in one of NVIDIA's wheels."""
     folders = os.environ.get("DL_TEST_NVIDIA", "").split(os.pathsep)
     spec = importlib.util.find_spec("nvidia")
     if spec is not None:
@@ -282,14 +282,14 @@ def wheel_headers(name: str) -> Path:
         ("cupti_activity.h", CUPTI),
     ],
 )
-def test_libraries_have_the_shapes_of_their_headers(
+def test_libraries_have_the_signatures_of_their_headers(
     toolkit: tuple[list[str], Path], tmp_path: Path, header: str, text: str
 ) -> None:
     folder = wheel_headers(header)
     declared = (folder / header).read_text(encoding="utf-8")
 
     def latest(record: re.Match[str]) -> str:
-        """CUPTI's records have a number that each release may raise."""
+        """Return CUPTI's newest version of a record, whose number releases may increment."""
         numbers = re.findall(rf"}} {record[1]}(\d+);", declared)
         return record[1] + max(numbers, key=int)
 
@@ -298,8 +298,10 @@ def test_libraries_have_the_shapes_of_their_headers(
     assert done.returncode == 0, done.stderr
 
 
-def test_stubs_call_what_the_loader_has(toolkit: tuple[list[str], Path], tmp_path: Path) -> None:
-    """They are no public interface of CUDA's, and change with its releases."""
+def test_stubs_call_functions_of_the_loader(
+    toolkit: tuple[list[str], Path], tmp_path: Path
+) -> None:
+    """These functions are not a public interface of CUDA and change between releases."""
     source = tmp_path / "unit.cu"
     source.write_text(LAUNCH, encoding="utf-8")
     target = tmp_path / "unit.o"

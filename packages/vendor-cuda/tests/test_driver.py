@@ -1,4 +1,4 @@
-"""Drivers and cards of which something is wrong, played by a fake."""
+"""Tests of driver and device errors on a fake driver."""
 
 from __future__ import annotations
 
@@ -6,53 +6,56 @@ from pathlib import Path
 
 import pytest
 
-from processes import doctor, on_vendor, run
+from processes import doctor, run, run_on_vendor
 
 
-def test_a_card_is_described(fake: str) -> None:
-    (card,) = doctor(DL_CUDA_DRIVER=fake, FAKE_CUDA_CAPABILITY="86")["devices"]
-    assert (card["name"], card["architecture"]) == ("Fake 0", "sm_86")
-    assert card["total_memory"] == 1 << 30
+def test_a_device_is_described(fake: str) -> None:
+    (device,) = doctor(DL_CUDA_DRIVER=fake, FAKE_CUDA_CAPABILITY="86")["devices"]
+    assert (device["name"], device["architecture"]) == ("Fake 0", "sm_86")
+    assert device["total_memory"] == 1 << 30
 
 
 @pytest.mark.parametrize(
     ("variables", "reason"),
     [
-        ({"FAKE_CUDA_VERSION": "12040"}, "serves CUDA 12.4, and this library needs one for CUDA 1"),
-        ({"FAKE_CUDA_CARDS": "0"}, "CUDA_VISIBLE_DEVICES may hide those that there are"),
-        ({"FAKE_CUDA_CAPABILITY": "61"}, "none that runs on Fake 0 (compute capability 6.1)"),
-        ({"FAKE_CUDA_FAIL": "cuInit:999"}, "does not start: CUDA_ERROR_OF_THE_FAKE (999)"),
-        ({"FAKE_CUDA_FAIL": "cuDeviceGetCount:304"}, "does not start"),
+        (
+            {"FAKE_CUDA_VERSION": "12040"},
+            "supports CUDA 12.4, but this library needs one for CUDA 1",
+        ),
+        ({"FAKE_CUDA_DEVICES": "0"}, "CUDA_VISIBLE_DEVICES may hide the available ones"),
+        ({"FAKE_CUDA_CAPABILITY": "61"}, "none for Fake 0 (compute capability 6.1)"),
+        ({"FAKE_CUDA_FAIL": "cuInit:999"}, "does not initialize: CUDA_ERROR_OF_THE_FAKE (999)"),
+        ({"FAKE_CUDA_FAIL": "cuDeviceGetCount:304"}, "does not initialize"),
     ],
 )
-def test_what_is_wrong_is_told(fake: str, variables: dict[str, str], reason: str) -> None:
+def test_driver_errors_are_reported(fake: str, variables: dict[str, str], reason: str) -> None:
     found = doctor(DL_CUDA_DRIVER=fake, **variables)
     assert (found["device_count"], found["error"], found["flaws"]) == (0, "", [])
     assert reason in found["no_device"]
 
 
-def test_a_driver_without_a_function_is_told(old_fake: str) -> None:
+def test_a_driver_without_a_function_is_reported(old_fake: str) -> None:
     found = doctor(DL_CUDA_DRIVER=old_fake)
     assert found["device_count"] == 0
     assert "has no function cuLibraryLoadData" in found["no_device"]
     assert "install a later driver" in found["no_device"]
 
 
-def test_cards_that_are_too_old_stay_out(fake: str) -> None:
-    variables = {"DL_CUDA_DRIVER": fake, "FAKE_CUDA_CARDS": "2", "FAKE_CUDA_CAPABILITY": "61,80"}
-    assert [card["name"] for card in doctor(**variables)["devices"]] == ["Fake 1"]
+def test_devices_that_are_too_old_are_excluded(fake: str) -> None:
+    variables = {"DL_CUDA_DRIVER": fake, "FAKE_CUDA_DEVICES": "2", "FAKE_CUDA_CAPABILITY": "61,80"}
+    assert [device["name"] for device in doctor(**variables)["devices"]] == ["Fake 1"]
 
 
-def test_a_useless_driver_is_one_warning_under_torch(fake: str) -> None:
+def test_an_unusable_driver_is_one_warning_under_torch(fake: str) -> None:
     said = run("import torch", DL_CUDA_DRIVER=fake, FAKE_CUDA_VERSION="12040")
     assert said.count("CUDA 12.4") == 1
 
 
-def test_no_card_is_no_warning_under_torch(fake: str) -> None:
-    assert run("import torch", DL_CUDA_DRIVER=fake, FAKE_CUDA_CARDS="0") == ""
+def test_a_missing_device_is_not_a_warning_under_torch(fake: str) -> None:
+    assert run("import torch", DL_CUDA_DRIVER=fake, FAKE_CUDA_DEVICES="0") == ""
 
 
-def test_memory_comes_back_from_the_card_that_holds_it(fake: str) -> None:
+def test_memory_is_returned_to_its_device(fake: str) -> None:
     code = """
     assert (vendor.device_count, vendor.synchronous, vendor.host_accessible) == (2, False, False)
     for device in (0, 1):
@@ -66,32 +69,32 @@ def test_memory_comes_back_from_the_card_that_holds_it(fake: str) -> None:
     event.record(stream)
     event.synchronize()
     """
-    on_vendor(code, DL_CUDA_DRIVER=fake, FAKE_CUDA_CARDS="2")
+    run_on_vendor(code, DL_CUDA_DRIVER=fake, FAKE_CUDA_DEVICES="2")
 
 
-def test_launches_happen_on_the_card_of_the_tensors(fake: str, tmp_path: Path) -> None:
+def test_launches_run_on_the_device_of_the_tensors(fake: str, tmp_path: Path) -> None:
     code = """
     x = vendor.tensor(np.ones(4, "float32"), device=1)
     vendor.op.Relu(vendor.empty((4,), "float32", device=1), x)
     vendor.synchronize(1)
     """
     calls = tmp_path / "calls"
-    on_vendor(code, DL_CUDA_DRIVER=fake, FAKE_CUDA_CARDS="2", FAKE_CUDA_CALLS=str(calls))
+    run_on_vendor(code, DL_CUDA_DRIVER=fake, FAKE_CUDA_DEVICES="2", FAKE_CUDA_CALLS=str(calls))
     called = calls.read_text(encoding="utf-8").split()
     assert called.count("cuLibraryLoadData") == called.count("cuLaunchKernel") == 1
 
 
-def test_a_full_card_is_out_of_memory(fake: str) -> None:
+def test_a_full_device_is_out_of_memory(fake: str) -> None:
     code = """
     try:
         vendor.empty((1 << 30,), "float32")
     except OutOfMemoryError as error:
         print(error)
     """
-    assert "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" in on_vendor(code, DL_CUDA_DRIVER=fake)
+    assert "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" in run_on_vendor(code, DL_CUDA_DRIVER=fake)
 
 
-def test_a_full_card_is_torchs_out_of_memory(fake: str) -> None:
+def test_a_full_device_is_torchs_out_of_memory(fake: str) -> None:
     code = """
     import torch
     try:
@@ -105,13 +108,13 @@ def test_a_full_card_is_torchs_out_of_memory(fake: str) -> None:
 @pytest.mark.parametrize(
     ("failing", "said"),
     [
-        ("cuLaunchKernel:700", ["(700)", "cuLaunchKernel of ", "has to be started again"]),
+        ("cuLaunchKernel:700", ["(700)", "cuLaunchKernel of ", "must be restarted"]),
         ("cuLibraryLoadData:222", ["(222)", "cuLibraryLoadData of ", "install a later driver"]),
         ("cuLibraryLoadData:209", ["(209)", "has no code for the device"]),
         ("cuLibraryGetKernel:500", ["(500)", "cuLibraryGetKernel of "]),
     ],
 )
-def test_a_launch_that_fails_names_the_operator(fake: str, failing: str, said: list[str]) -> None:
+def test_a_failed_launch_names_the_operator(fake: str, failing: str, said: list[str]) -> None:
     code = """
     x = vendor.tensor(np.ones(4, "float32"))
     try:
@@ -119,12 +122,12 @@ def test_a_launch_that_fails_names_the_operator(fake: str, failing: str, said: l
     except OperatorError as error:
         print(error)
     """
-    message = on_vendor(code, DL_CUDA_DRIVER=fake, FAKE_CUDA_FAIL=failing)
+    message = run_on_vendor(code, DL_CUDA_DRIVER=fake, FAKE_CUDA_FAIL=failing)
     assert "diopiRelu" in message
     assert [part for part in said if part not in message] == []
 
 
-def test_a_lost_card_stays_lost_and_says_where(fake: str) -> None:
+def test_a_lost_device_stays_lost_and_names_the_call(fake: str) -> None:
     code = """
     x = vendor.tensor(np.ones(4, "float32"))
     import os
@@ -136,9 +139,9 @@ def test_a_lost_card_stays_lost_and_says_where(fake: str) -> None:
             print(error, flush=True)
     os._exit(0)
     """
-    message = on_vendor(code, DL_CUDA_DRIVER=fake)
+    message = run_on_vendor(code, DL_CUDA_DRIVER=fake)
     assert message.count("(719)") == 2
-    assert "device_synchronize" in message and "has to be started again" in message
+    assert "device_synchronize" in message and "must be restarted" in message
 
 
 def test_two_vendors_are_visible_at_once(fake: str) -> None:
@@ -153,7 +156,7 @@ def test_two_vendors_are_visible_at_once(fake: str) -> None:
     assert run(code, DL_CUDA_DRIVER=fake, DL_VENDORS="cuda,cpu") == "Fake 0 2 21.0\n"
 
 
-def test_a_child_of_a_process_that_used_the_card_may_not(fake: str) -> None:
+def test_a_forked_child_may_not_use_the_device(fake: str) -> None:
     code = """
     import os
     vendor.tensor(np.ones(4, "float32"))
@@ -166,4 +169,4 @@ def test_a_child_of_a_process_that_used_the_card_may_not(fake: str) -> None:
         os._exit(2)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
-    assert on_vendor(code, DL_CUDA_DRIVER=fake) == "7\n"
+    assert run_on_vendor(code, DL_CUDA_DRIVER=fake) == "7\n"

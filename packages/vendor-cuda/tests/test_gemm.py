@@ -1,4 +1,4 @@
-"""Products by a library: a fake cuBLASLt, which judges every argument, on a simulator."""
+"""Tests of products by a library: a fake cuBLASLt, which checks every argument, on a simulator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from library_tests.products import PRELUDE, ROUNDED, Calls
 
-from processes import compile_library, on_vendor, run
+from processes import compile_library, run, run_on_vendor
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_layouts_and_dtypes(settings: Calls) -> None:
     a, b = numbers(4, 5, 6), numbers(4, 6, 3)
     np.testing.assert_array_equal(mm(a, b), a @ b)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     products = settings.done
     assert products[:4] == [f"32f 3x5x7 batch 1 {layout}" for layout in ("NN", "TN", "NT", "TT")]
     assert products[4].startswith("64f") and products[8].startswith("16f")
@@ -53,12 +53,12 @@ def test_scales_and_bias(settings: Calls) -> None:
     vendor.op.Addmm(c, vendor.tensor(row), vendor.tensor(a), vendor.tensor(b), 1.0, 1.0)
     np.testing.assert_array_equal(c.numpy(), row + a @ b)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     assert settings.done == ["32f 3x5x8 batch 1 NN", "32f 3x5x8 batch 1 NN bias"]
 
 
-def test_halves_are_rounded_once(settings: Calls) -> None:
-    """cuBLASLt rounds a product before it adds what is there, and some kernels before a bias."""
+def test_half_precision_results_are_rounded_once(settings: Calls) -> None:
+    """cuBLASLt rounds a product before it adds beta · c, and some of its kernels before a bias."""
     code = """
     def add(given, columns):
         a, b = numbers(5, 8, dtype="float16"), numbers(8, columns, dtype="float16")
@@ -69,11 +69,11 @@ def test_halves_are_rounded_once(settings: Calls) -> None:
         add(numbers(columns, dtype="float16"), columns)
         add(numbers(5, columns, dtype="float16"), columns)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     assert settings.done == ["16f 8x5x8 batch 1 NN bias"]
 
 
-def test_torch_multiplies_by_it(settings: Calls) -> None:
+def test_torch_multiplies_with_the_library(settings: Calls) -> None:
     code = """
     import torch
     torch.manual_seed(0)
@@ -95,13 +95,13 @@ def test_torch_multiplies_by_it(settings: Calls) -> None:
     import os
     os._exit(0)
     """
-    said = run(code, **{**settings, "DL_VENDORS": "cuda"})
-    assert said.endswith("right\n"), said
+    output = run(code, **{**settings, "DL_VENDORS": "cuda"})
+    assert output.endswith("right\n"), output
     assert "32f 3x4x8 batch 1 NN" in settings.done
     assert any(product.startswith("16bf") for product in settings.done)
 
 
-def test_tf32_is_used_while_users_put_up_with_it(settings: Calls) -> None:
+def test_tf32_is_used_while_users_allow_it(settings: Calls) -> None:
     code = """
     a, b = draw(5, 64), draw(64, 3)
     for tf32 in (False, True, False):
@@ -110,7 +110,7 @@ def test_tf32_is_used_while_users_put_up_with_it(settings: Calls) -> None:
     mm(a.astype("float64"), b.astype("float64"), "float64")
     mm(a.astype("float16"), b.astype("float16"), "float16")
     """
-    on_vendor(PRELUDE + ROUNDED + code, **settings)
+    run_on_vendor(PRELUDE + ROUNDED + code, **settings)
     exact, wide, half = "32f 3x5x64 batch 1 NN", "64f 3x5x64 batch 1 NN", "16f 3x5x64 batch 1 NN"
     assert settings.done == [exact, exact + " tf32", exact, wide, half]
 
@@ -119,7 +119,8 @@ def test_our_own_kernels_round_to_tf32_too(settings: Calls) -> None:
     code = """
     for tf32 in (False, True, False):
         judge(draw(5, 64), draw(64, 3), tf32)
-    # Whole chunks and others, pieces of a long sum, and operands in both directions of memory.
+    # Full and partial tiles, parts of a long sum, and operands that are contiguous in either
+    # dimension.
     for m, k, n in ((68, 40, 72), (3, 7, 70), (9, 600, 12)):
         for left in (draw(m, k), np.asfortranarray(draw(m, k))):
             for right in (draw(k, n), np.asfortranarray(draw(k, n))):
@@ -132,11 +133,11 @@ def test_our_own_kernels_round_to_tf32_too(settings: Calls) -> None:
     assert np.isnan(got[0]).all() and (got[1] == np.inf).all() and (got[2] == -np.inf).all()
     assert np.isfinite(got[3:]).all()
     """
-    on_vendor(PRELUDE + ROUNDED + code, **{**settings, "DL_CUDA_LIBRARIES": "off"})
+    run_on_vendor(PRELUDE + ROUNDED + code, **{**settings, "DL_CUDA_LIBRARIES": "off"})
     assert settings.done == []
 
 
-def test_products_of_halves_that_are_summed_up_stay_float32(settings: Calls) -> None:
+def test_accumulated_half_precision_products_stay_float32(settings: Calls) -> None:
     code = """
     left, right, grad = (numbers(*s, dtype="float16") for s in ((1, 4, 5), (3, 5, 6), (3, 4, 6)))
     to_left, to_right = vendor.empty((1, 4, 5), "float16"), vendor.empty((3, 5, 6), "float16")
@@ -146,11 +147,11 @@ def test_products_of_halves_that_are_summed_up_stay_float32(settings: Calls) -> 
     wanted = left.astype("float32").transpose(0, 2, 1) @ grad.astype("float32")
     np.testing.assert_array_equal(to_right.numpy(), wanted.astype("float16"))
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     assert settings.done == ["16f 5x4x6 batch 3 TN to 32f", "16f 6x5x4 batch 3 NT"]
 
 
-def test_torch_says_how_exact_products_are(settings: Calls) -> None:
+def test_torch_controls_the_precision_of_products(settings: Calls) -> None:
     code = """
     import torch
     a, b = torch.ones(5, 8, device="dl"), torch.ones(8, 3, device="dl")
@@ -168,25 +169,25 @@ def test_torch_says_how_exact_products_are(settings: Calls) -> None:
     import os
     os._exit(0)
     """
-    said = run(code, **{**settings, "DL_VENDORS": "cuda"})
-    assert said.endswith("120.0\n"), said
+    output = run(code, **{**settings, "DL_VENDORS": "cuda"})
+    assert output.endswith("120.0\n"), output
     assert [" tf32" in product for product in settings.done] == [0, 1, 0, 1, 1, 0]
 
 
-def test_algorithms_are_asked_for_once(settings: Calls) -> None:
+def test_algorithms_are_queried_once(settings: Calls) -> None:
     code = """
     a, b = numbers(4, 5), numbers(5, 6)
     for _ in range(3):
         mm(a, b)
     mm(numbers(5, 5), b)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     assert settings.calls.count("cublasLtMatmulAlgoGetHeuristic") == 2
     assert settings.calls.count("cublasLtCreate") == 1
     assert len(settings.done) == 4
 
 
-def test_each_card_and_thread_has_a_handle(settings: Calls) -> None:
+def test_each_device_and_thread_has_a_handle(settings: Calls) -> None:
     code = """
     import threading
     a, b = numbers(4, 5), numbers(5, 6)
@@ -200,7 +201,7 @@ def test_each_card_and_thread_has_a_handle(settings: Calls) -> None:
     thread.start()
     thread.join()
     """
-    on_vendor(PRELUDE + code, **settings, DL_GPU_SIM_DEVICES="2")
+    run_on_vendor(PRELUDE + code, **settings, DL_GPU_SIM_DEVICES="2")
     assert settings.calls.count("cublasLtCreate") == 3
     assert len(settings.done) == 4
 
@@ -216,12 +217,12 @@ def test_each_card_and_thread_has_a_handle(settings: Calls) -> None:
         {"FAKE_CUBLASLT_FAIL": "cublasLtMatmul:15"},
     ],
 )
-def test_our_own_kernels_do_what_the_library_does_not(
+def test_our_own_kernels_run_unsupported_products(
     settings: Calls, variables: dict[str, str]
 ) -> None:
     code = """
     a, b = numbers(5, 7), numbers(7, 3)
     np.testing.assert_array_equal(mm(a, b), a @ b)
     """
-    on_vendor(PRELUDE + code, **{**settings, **variables})
+    run_on_vendor(PRELUDE + code, **{**settings, **variables})
     assert settings.done == []

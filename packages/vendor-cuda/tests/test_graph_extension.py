@@ -1,4 +1,4 @@
-"""Graphs, on a simulator of drivers: the tests that all such vendors have."""
+"""Shared tests of graphs, on a driver simulator."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Kernels from source text: compiled by NVIDIA's NVRTC, run by a simulator of drivers."""
+"""Tests of kernels from source text, compiled by NVRTC and run by a driver simulator."""
 
 from __future__ import annotations
 
 from extension_tests.kernels import *  # noqa: F403 - pytest collects them here
 from extension_tests.kernels import SCALE
 
-from processes import doctor, on_vendor
+from processes import doctor, run_on_vendor
 
 
 def test_the_language_is_cudas(simulator: str, nvrtc: str) -> None:
@@ -14,10 +14,10 @@ def test_the_language_is_cudas(simulator: str, nvrtc: str) -> None:
     assert found.languages == ("cuda",) and found.architecture == "sm_80"
     vendor.kernels.compile(SCALE, options=["--use_fast_math"])
     """
-    on_vendor(SCALE + code, DL_CUDA_DRIVER=simulator, DL_CUDA_NVRTC=nvrtc)
+    run_on_vendor(SCALE + code, DL_CUDA_DRIVER=simulator, DL_CUDA_NVRTC=nvrtc)
 
 
-def test_errors_of_the_compiler_and_wrong_arguments_are_told(simulator: str, nvrtc: str) -> None:
+def test_compiler_errors_and_wrong_arguments_are_reported(simulator: str, nvrtc: str) -> None:
     code = """
     def refused(call, *words, details=""):
         try:
@@ -31,14 +31,14 @@ def test_errors_of_the_compiler_and_wrong_arguments_are_told(simulator: str, nvr
     refused(lambda: compile("__global__ void k() { x = 1; }", name="bad.cu"),
             "bad.cu does not compile", '"x" is undefined', details="bad.cu(1): error")
     scale, x = load(compile(SCALE)).function("scale"), vendor.tensor(np.ones(4, "float32"))
-    refused(lambda: scale(x, np.float32(2)), "'scale'", "2 arguments for its 3 parameters")
+    refused(lambda: scale(x, np.float32(2)), "'scale'", "2 arguments for the kernel's 3 parameters")
     refused(lambda: scale(x, 2.0, 4), "argument 1 has 8 bytes, its parameter 4")
     assert x.numpy().tolist() == [1, 1, 1, 1]
     """
-    on_vendor(SCALE + code, DL_CUDA_DRIVER=simulator, DL_CUDA_NVRTC=nvrtc)
+    run_on_vendor(SCALE + code, DL_CUDA_DRIVER=simulator, DL_CUDA_NVRTC=nvrtc)
 
 
-def test_a_missing_compiler_says_what_to_install(simulator: str) -> None:
+def test_a_missing_compiler_error_names_its_package(simulator: str) -> None:
     code = """
     from diopi_proto import UnavailableError
     assert "pip install nvidia-cuda-nvrtc" in vendor.kernels.properties().unavailable
@@ -47,8 +47,8 @@ def test_a_missing_compiler_says_what_to_install(simulator: str) -> None:
     except UnavailableError as error:
         print(error)
     """
-    said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_CUDA_NVRTC="off")
-    assert "pip install nvidia-cuda-nvrtc" in said and "DL_CUDA_NVRTC" in said
+    output = run_on_vendor(code, DL_CUDA_DRIVER=simulator, DL_CUDA_NVRTC="off")
+    assert "pip install nvidia-cuda-nvrtc" in output and "DL_CUDA_NVRTC" in output
     kernels = doctor(DL_CUDA_DRIVER=simulator, DL_CUDA_NVRTC="off")["kernels"]
     assert "pip install nvidia-cuda-nvrtc" in kernels["unavailable"]
 

@@ -1,4 +1,4 @@
-"""What `dl doctor` says of the libraries that are used where they are installed."""
+"""Tests of `dl doctor`'s report of optional libraries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_vendor_cuda.libraries import COMPANIONS, FINDER, libraries
 from processes import KIT, SOURCES, doctor
 
 
-def test_the_doctor_says_where_they_are_or_how_to_have_them(fake: str, tmp_path: Path) -> None:
+def test_the_doctor_reports_locations_or_packages(fake: str, tmp_path: Path) -> None:
     nccl = tmp_path / "libnccl.so.2"
     nccl.touch()
     found = doctor(DL_CUDA_DRIVER=fake, DL_CUDA_NCCL=str(nccl), DL_CUDA_NVRTC="off")["libraries"]
@@ -21,7 +21,7 @@ def test_the_doctor_says_where_they_are_or_how_to_have_them(fake: str, tmp_path:
     assert "unless DL_CUDA_CUBLASLT names one" in found["cuBLASLt"]
 
 
-def test_they_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
+def test_libraries_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
     (tmp_path / "libcublasLt.so.13").touch()
     found = libraries({"LD_LIBRARY_PATH": f":{tmp_path}"})
     assert found["cuBLASLt"] == f"{tmp_path}/libcublasLt.so.13"
@@ -30,7 +30,7 @@ def test_they_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
     assert libraries({"DL_CUDA_NCCL": "libnccl.so"})["NCCL"] == "no libnccl.so"
 
 
-def test_what_is_missing_says_what_to_install(
+def test_the_report_names_the_packages_of_missing_libraries(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("diopi_proto.companions._FOLDERS", ())
@@ -40,7 +40,7 @@ def test_what_is_missing_says_what_to_install(
     assert all(f"not installed; {one.install}" in found[one.name] for one in COMPANIONS)
 
 
-def test_the_library_looks_in_the_same_places() -> None:
+def test_the_library_searches_the_same_paths() -> None:
     text = (SOURCES / "csrc" / "extensions" / "companions.cpp").read_text(encoding="utf-8")
     text += (KIT / "include" / "dl" / "kit" / "nvrtc.h").read_text(encoding="utf-8")
     for one in COMPANIONS:

@@ -1,4 +1,4 @@
-"""Peers, on a simulator of drivers: the tests that all such vendors have."""
+"""Shared tests of peer access, on a driver simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plugin: what it says, and that it loads nothing."""
+"""Tests of the plugin: its descriptor, and that it loads nothing."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def test_changelog_begins_with_this_version() -> None:
     assert re.findall(r"^## (\S+)", text, re.MULTILINE)[0] == plugin.__version__
 
 
-def test_missing_library_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_error_says_how_to_build_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugin, "_LIBRARY", plugin._LIBRARY.with_name("gone.so"))
     with pytest.raises(FileNotFoundError, match="nvcc in PATH"):
         plugin.dl_vendor()
 
 
-def test_a_device_file_or_a_named_driver_is_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_file_or_a_named_driver_counts_as_present(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "DEVICE_FILES", ("/nowhere/nvidiactl",))
     assert not presence.present({})
     assert not presence.present({presence.DRIVER: ""})
@@ -54,13 +54,13 @@ def test_a_device_file_or_a_named_driver_is_a_card(monkeypatch: pytest.MonkeyPat
 
 
 def test_device_files_are_those_of_the_library() -> None:
-    """Two lists, because the plugin loads no library."""
+    """The list exists twice, because the plugin does not load the library."""
     code = plugin._LIBRARY.read_bytes()
     assert all(name.encode() in code for name in presence.DEVICE_FILES)
 
 
 def test_importing_the_plugin_imports_neither_torch_nor_arrays() -> None:
-    said = run(
+    output = run(
         """
         import sys
         from dl_vendor_cuda.plugin import dl_vendor
@@ -68,4 +68,4 @@ def test_importing_the_plugin_imports_neither_torch_nor_arrays() -> None:
         print(sorted({"torch", "numpy", "cffi", "dl_core"} & set(sys.modules)))
         """
     )
-    assert said == "[]\n"
+    assert output == "[]\n"

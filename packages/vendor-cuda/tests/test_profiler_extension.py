@@ -1,10 +1,10 @@
-"""What ran on a card, by a CUPTI that makes it up."""
+"""Tests of the profiler, on a fake CUPTI with synthetic records."""
 
 from __future__ import annotations
 
 import pytest
 
-from processes import compile_library, doctor, on_vendor, run
+from processes import compile_library, doctor, run, run_on_vendor
 
 
 @pytest.fixture(scope="module")
@@ -35,25 +35,25 @@ def test_records_of_cupti_become_activities(fake: str, fake_cupti: str) -> None:
     assert {a.device for a in activities} == {0}
     assert profiler.collect() == ([], 0)
     """
-    on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
+    run_on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
 
 
-def test_streams_are_known_again(fake: str, fake_cupti: str) -> None:
+def test_streams_are_identified(fake: str, fake_cupti: str) -> None:
     code = """
     profiler, stream = vendor.profiler, vendor.stream()
     number = int(__import__("cffi").FFI().cast("intptr_t", stream.pointer_for(vendor._instance, 0)))
     profiler.start()
     profiler.collect()  # numbers the stream
     profiler.correlate(1)
-    del stream  # has records that nobody has collected
+    del stream  # it has records that are not collected yet
     profiler.stop()
     found = {a.name: a.stream for a in profiler.collect()[0]}
     assert found == {"work(float*)": 0, "Memcpy HtoD": number, "Memset": 0}, found
     """
-    on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
+    run_on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
 
 
-def test_what_is_wrong_is_told(fake: str, fake_cupti: str) -> None:
+def test_invalid_calls_are_reported(fake: str, fake_cupti: str) -> None:
     code = """
     def refused(call, words):
         try:
@@ -64,16 +64,16 @@ def test_what_is_wrong_is_told(fake: str, fake_cupti: str) -> None:
             raise AssertionError(words)
     profiler = vendor.profiler
     refused(profiler.stop, "is not being recorded; start that first")
-    refused(lambda: profiler._slots.call("start", 0, 3), "flags of a profiler are zero, not 3")
+    refused(lambda: profiler._slots.call("start", 0, 3), "the flags of a profiler must be 0, not 3")
     import os
     os.environ["FAKE_CUPTI_FAIL"] = "cuptiActivityEnable:35"
-    refused(profiler.start, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35) of CUPTI; the administrator")
+    refused(profiler.start, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35) from CUPTI; an administrator")
     os.environ["FAKE_CUPTI_FAIL"] = ""
     profiler.start()
-    refused(profiler.start, "is being recorded already; stop that first")
+    refused(profiler.start, "is already being recorded; stop that first")
     profiler.stop()
     """
-    on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
+    run_on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
 
 
 def test_torchs_profiler_shows_it(simulator: str, fake_cupti: str) -> None:
@@ -90,10 +90,10 @@ def test_torchs_profiler_shows_it(simulator: str, fake_cupti: str) -> None:
     import os
     os._exit(0)
     """
-    said = run(code, DL_CUDA_DRIVER=simulator, DL_CUDA_CUPTI=fake_cupti, DL_VENDORS="cuda")
-    assert "work(float*)" in said and "Memcpy HtoD" in said
+    output = run(code, DL_CUDA_DRIVER=simulator, DL_CUDA_CUPTI=fake_cupti, DL_VENDORS="cuda")
+    assert "work(float*)" in output and "Memcpy HtoD" in output
 
 
 def test_without_cupti_hosts_measure_by_themselves(fake: str) -> None:
-    """A driver that is named is no place for the CUPTI of another one."""
+    """CUPTI is not used with a driver that the user named."""
     assert "profiler" not in doctor(DL_CUDA_DRIVER=fake)["extensions"]

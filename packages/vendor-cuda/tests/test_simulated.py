@@ -1,6 +1,6 @@
-"""Kernels as nvcc made them, on a simulator of drivers, where dl-gpu-sim is installed.
+"""Tests of nvcc's kernels on a driver simulator, if dl-gpu-sim is installed.
 
-The way from a call to a kernel and back, and a share of the conformance suite.
+They cover the path from a call to a kernel and back, and a sample of the conformance suite.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from dl_conformance.commit_seed import commit_seed
-from processes import on_vendor, run
+from processes import run, run_on_vendor
 
 SEED = commit_seed(Path(__file__).parent)
 
@@ -29,11 +29,11 @@ def test_results_are_right(simulator: str) -> None:
     np.testing.assert_allclose(out.numpy(), 3 * x, rtol=1e-6)
     print("right")
     """
-    assert on_vendor(code, DL_CUDA_DRIVER=simulator).endswith("right\n")
+    assert run_on_vendor(code, DL_CUDA_DRIVER=simulator).endswith("right\n")
 
 
 def test_products_on_tensor_cores_are_right(simulator: str) -> None:
-    """Sizes that fill no tile, both directions of either operand, and rows that are not aligned."""
+    """Sizes with partial tiles, both layouts of either operand, and unaligned rows."""
     code = """
     random = np.random.default_rng(0)
     def matrix(rows, columns, layout):
@@ -52,14 +52,14 @@ def test_products_on_tensor_cores_are_right(simulator: str) -> None:
                 np.testing.assert_allclose(out.numpy(), wanted, rtol=1e-3, atol=1e-5 * largest)
     print("right")
     """
-    said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
-    assert said.endswith("right\n")
+    output = run_on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
+    assert output.endswith("right\n")
 
 
 ATTENTION = """
 random = np.random.default_rng(0)
 def reference(q, k, v, g, causal):
-    # In float64, of one head: the result, and the gradients of all three.
+    # Reference of one head in float64: the result, and the gradients of q, k and v.
     scores = q @ k.T * 0.2
     if causal:
         shift = max(0, len(k) - len(q))
@@ -98,7 +98,7 @@ print("right")
 
 
 def test_attention_on_tensor_cores_is_right(simulator: str) -> None:
-    """More than one tile of queries and of keys, and rows that fill none."""
+    """More than one tile of queries and of keys, and partial tiles."""
     cases = [
         ("float32", 130, 70, 64, False),
         ("float32", 35, 70, 72, True),
@@ -106,12 +106,12 @@ def test_attention_on_tensor_cores_is_right(simulator: str) -> None:
         ("float16", 35, 100, 100, False),
     ]
     code = ATTENTION.replace("CASES", repr(cases))
-    said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
-    assert said.endswith("right\n")
+    output = run_on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
+    assert output.endswith("right\n")
 
 
 def test_rows_of_many_widths_are_right_and_without_races(simulator: str) -> None:
-    """What threads share a row, and whether it stays in registers, its width decides."""
+    """A row's width determines how many threads share it and whether it stays in registers."""
     code = """
     random = np.random.default_rng(0)
     for width in (1, 31, 257, 1024, 4100, 20000):
@@ -140,11 +140,11 @@ def test_rows_of_many_widths_are_right_and_without_races(simulator: str) -> None
             np.testing.assert_allclose(total.numpy(), exact.sum(1), rtol=2e-5, atol=1e-3)
     print("right")
     """
-    said = on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
-    assert said.endswith("right\n")
+    output = run_on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
+    assert output.endswith("right\n")
 
 
-def test_operands_begin_anywhere_and_lie_in_any_order(simulator: str) -> None:
+def test_operands_may_have_any_offset_and_layout(simulator: str) -> None:
     code = """
     import torch
     torch.manual_seed(0)
@@ -175,7 +175,7 @@ def test_operands_begin_anywhere_and_lie_in_any_order(simulator: str) -> None:
     assert run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda").endswith("right\n")
 
 
-def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulator: str) -> None:
+def test_an_invalid_index_is_raised_when_the_host_waits(simulator: str) -> None:
     code = """
     import torch
     numbers = torch.arange(3.0, device="dl")
@@ -186,9 +186,9 @@ def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulator: str) -
         print(error)
     print(numbers.sum().item())
     """
-    said = run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda")
-    assert "index 7 is out of bounds for dimension 0 with size 3" in said
-    assert said.endswith("3.0\n")
+    output = run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda")
+    assert "index 7 is out of bounds for dimension 0 with size 3" in output
+    assert output.endswith("3.0\n")
 
 
 def test_a_model_learns_as_on_the_cpu(simulator: str) -> None:
@@ -211,14 +211,14 @@ def test_a_model_learns_as_on_the_cpu(simulator: str) -> None:
     for here, there in zip(trained("cpu"), trained("dl")):
         torch.testing.assert_close(there, here)
     print(torch.dl.fallback_stats().totals["fallback"], flush=True)
-    # torch's autograd threads hold Python objects when the interpreter ends.
+    # torch's autograd threads hold Python objects when the interpreter exits.
     import os
     os._exit(0)
     """
     assert run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda") == "0\n"
 
 
-def test_a_share_of_the_cases_passes(simulator: str, tmp_path: Path) -> None:
+def test_a_sample_of_the_conformance_cases_passes(simulator: str, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     chosen = (
         "--sample",

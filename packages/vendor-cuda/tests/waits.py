@@ -1,9 +1,9 @@
-"""Which operators wait: a call of each on the simulated driver, which counts when the host stops.
+"""Detection of operators that wait: calls each on the simulated driver, which counts waits.
 
     python waits.py [PARTS/SEED]
 
-Prints JSON: for each operator the calls of the driver in which it waited, nothing for most. Run
-with ``DL_CUDA_DRIVER``. A call that waits is none that a graph can capture.
+Prints JSON: the driver calls in which each operator waited, which is empty for most. Run
+it with ``DL_CUDA_DRIVER``. A graph cannot capture a call that waits.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from dl_gpu_sim import waits
 from dl_vendor_cuda.plugin import dl_vendor
 
 MOST_CASES = 4
-"""Of an operator: what it does depends on its arguments."""
+"""Cases per operator, because its behavior depends on its arguments."""
 MOST_ELEMENTS = 4096
-"""Of a tensor: an interpreter runs the kernels."""
+"""Maximum elements of a tensor, because the kernels are interpreted."""
 
 
 SHORT = ("bool", "uint8", "int8", "int16", "float16", "bfloat16")
-"""Elements that are added to by changing the word around them, the end of the memory too, which the
-simulated driver takes for an access behind it."""
+"""Operators that update elements through the word around them, even at the end of an allocation,
+which the simulated driver reports as an out-of-bounds access."""
 
 
 def is_small(case: Case) -> bool:
@@ -41,20 +41,20 @@ def is_small(case: Case) -> bool:
 
 
 def some_cases(operator: str) -> Iterator[Case]:
-    """Cases that are far from each other in the list of all, the first one among them."""
+    """Yield cases spread over the list of all cases, starting with the first."""
     cases = [case for case in cases_of(operator) if case.refusal is None and is_small(case)]
     cases = [case for case in cases if case.dtype not in SHORT] or cases
     step = max(1, len(cases) // MOST_CASES)
     yield from islice(cases[::step], MOST_CASES)
 
 
-def waited(vendor: Vendor, case: Case) -> dict[str, int] | None:
-    """How often a call waited, by the driver's call; None: it was declined."""
+def count_waits(vendor: Vendor, case: Case) -> dict[str, int] | None:
+    """Return how often a call waited, by driver call; None if the operator was declined."""
     inputs = CaseInputs(case)
     call = Call(vendor, inputs, inputs.expected())
     if fault := call.prepare():
         raise AssertionError(f"{case.name}: {fault}")
-    # Tensors of earlier calls go now, not while this one is looked at: setting memory free waits.
+    # Free the tensors of earlier calls before counting: freeing memory waits.
     gc.collect()
     before = waits()
     try:
@@ -75,12 +75,13 @@ def main(parts: int, seed: int) -> None:
     found: dict[str, list[str]] = {}
     gc.disable()
     with load_vendor(dl_vendor().library) as vendor:
-        # The first operator that checks data has the host make the stream's error word, and wait.
-        waited(vendor, next(some_cases("diopiIndexSelect")))
+        # The first operator that checks data makes the host create the stream's error word, and
+        # wait.
+        count_waits(vendor, next(some_cases("diopiIndexSelect")))
         for operator, bound in vendor.operators.items():
             if operator not in load() or not bound or not in_sample(operator, parts, seed):
                 continue
-            results = [waited(vendor, case) for case in some_cases(operator)]
+            results = [count_waits(vendor, case) for case in some_cases(operator)]
             if any(each is not None for each in results):
                 found[operator] = sorted({name for each in results if each for name in each})
     print(json.dumps(found))

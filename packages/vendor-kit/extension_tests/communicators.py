@@ -1,6 +1,6 @@
-"""Collectives between cards, by a fake of NCCL or RCCL, which checks what it is given.
+"""Collectives between devices on a fake NCCL or RCCL, which checks its arguments.
 
-The fixture ``communicating`` of a vendor's conftest.py has three cards, and the fake.
+The fixture ``communicating`` of a vendor's conftest.py has three devices and the fake library.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .played import Played
+from .simulated_vendor import SimulatedVendor
 
 PRELUDE = """
     from concurrent.futures import ThreadPoolExecutor
@@ -40,7 +40,7 @@ PRELUDE = """
 """
 
 
-def test_collectives(communicating: Played) -> None:
+def test_collectives(communicating: SimulatedVendor) -> None:
     code = """
     def body(rank):
         c, n = rank.communicator, rank.number
@@ -71,10 +71,10 @@ def test_collectives(communicating: Played) -> None:
         return c.rank
     assert on_ranks(body) == [0, 1, 2]
     """
-    communicating.on_vendor(PRELUDE + code)
+    communicating.run_on_vendor(PRELUDE + code)
 
 
-def test_gathers_scatters_and_messages(communicating: Played) -> None:
+def test_gathers_scatters_and_messages(communicating: SimulatedVendor) -> None:
     code = """
     def body(rank):
         c, n = rank.communicator, rank.number
@@ -100,10 +100,10 @@ def test_gathers_scatters_and_messages(communicating: Played) -> None:
             assert heard.numpy().tolist() == [10]
     on_ranks(body)
     """
-    communicating.on_vendor(PRELUDE + code)
+    communicating.run_on_vendor(PRELUDE + code)
 
 
-def test_what_is_wrong_is_told(communicating: Played) -> None:
+def test_invalid_calls_are_reported(communicating: SimulatedVendor) -> None:
     code = """
     name = vendor.communicators.unique_id()
     create = vendor.communicators.create
@@ -111,30 +111,34 @@ def test_what_is_wrong_is_told(communicating: Played) -> None:
     refused(lambda: create(name, 2, 0, seconds=0.05), "not all of 2 ranks", UnavailableError)
     def body(rank):
         c, x = rank.communicator, rank.put([1, 2, 3])
-        halves = rank.put([1, 2, 3], "int16")
-        refused(lambda: c.all_reduce(halves, halves), "cast to float32", NotSupportedError)
+        shorts = rank.put([1, 2, 3], "int16")
+        refused(lambda: c.all_reduce(shorts, shorts), "cast to float32", NotSupportedError)
         refused(lambda: c.all_to_all(x, x), "in place", NotSupportedError)
-        refused(lambda: c._slots.call("group_end"), "has begun no group")
+        refused(lambda: c._slots.call("group_end"), "has not begun a group")
         c.abort()
         assert c.aborted
         refused(lambda: c.all_reduce(x, x), "was aborted; create another one")
         refused(c.check, "was aborted")
     on_ranks(body)
     """
-    communicating.on_vendor(PRELUDE + code)
+    communicating.run_on_vendor(PRELUDE + code)
 
 
 @pytest.mark.parametrize(
     ("variable", "value", "words"),
     [
-        ("FAKE_NCCL_FAIL", "ncclAllReduce:1", "unhandled cuda error: told to (NCCL_DEBUG=WARN"),
-        ("FAKE_NCCL_FAIL", "ncclCommInitRankConfig:2", "unhandled system error: told to"),
+        (
+            "FAKE_NCCL_FAIL",
+            "ncclAllReduce:1",
+            "unhandled cuda error: injected failure (NCCL_DEBUG=WARN",
+        ),
+        ("FAKE_NCCL_FAIL", "ncclCommInitRankConfig:2", "unhandled system error: injected failure"),
         ("FAKE_NCCL_FAIL", "ncclGetUniqueId:3", "internal error"),
         ("FAKE_NCCL_ASYNC", "6", "remote process exited or there was a network error"),
     ],
 )
-def test_failures_of_nccl_are_told(
-    communicating: Played, variable: str, value: str, words: str
+def test_failures_of_nccl_are_reported(
+    communicating: SimulatedVendor, variable: str, value: str, words: str
 ) -> None:
     code = """
     def body(rank):
@@ -142,17 +146,17 @@ def test_failures_of_nccl_are_told(
         rank.communicator.all_reduce(x, x)
     refused(lambda: on_ranks(body), WORDS)
     """.replace("WORDS", repr(words))
-    communicating.having(**{variable: value}).on_vendor(PRELUDE + code)
+    communicating.with_variables(**{variable: value}).run_on_vendor(PRELUDE + code)
 
 
-def test_ranks_that_disagree_are_an_error(communicating: Played) -> None:
+def test_ranks_that_disagree_are_an_error(communicating: SimulatedVendor) -> None:
     code = """
     def body(rank):
         x = rank.put([1] * (1 + rank.number))
         rank.communicator.all_reduce(x, x)
-    refused(lambda: on_ranks(body, 2), "calls with other arguments")
+    refused(lambda: on_ranks(body, 2), "calls with different arguments")
     """
-    communicating.on_vendor(PRELUDE + code)
+    communicating.run_on_vendor(PRELUDE + code)
 
 
 TORCH_RANK = """
@@ -171,7 +175,7 @@ os._exit(0)
 """
 
 
-def test_torch_uses_it(communicating: Played, tmp_path: Path) -> None:
+def test_torch_uses_it(communicating: SimulatedVendor, tmp_path: Path) -> None:
     store = str(tmp_path / "store")
     code = f"""
     import subprocess, sys
@@ -185,7 +189,7 @@ def test_torch_uses_it(communicating: Played, tmp_path: Path) -> None:
         out, error = rank.communicate(timeout=90)
         print(out, error)
     """
-    said = communicating.with_cards(1).run(code)
-    assert said.count("[1.0, 3.0, 5.0, 7.0] 32.0") == 2, said
-    # Not over gloo: NCCL's ranks have exchanged.
+    output = communicating.with_devices(1).run(code)
+    assert output.count("[1.0, 3.0, 5.0, 7.0] 32.0") == 2, output
+    # NCCL was used, not gloo: its ranks have exchanged files.
     assert list(tmp_path.glob("*/collective-0.1"))

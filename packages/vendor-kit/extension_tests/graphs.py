@@ -1,11 +1,13 @@
-"""Streams are captured and replayed."""
+"""Tests of stream capture and graph replay."""
 
 from __future__ import annotations
 
-from .played import Played
+from .simulated_vendor import SimulatedVendor
 
 
-def test_captured_work_runs_with_each_launch_and_not_before(played: Played) -> None:
+def test_captured_work_runs_with_each_launch_and_not_before(
+    simulated_vendor: SimulatedVendor,
+) -> None:
     code = """
     stream = vendor.stream()
     total, step = vendor.tensor(np.zeros(4, "float32")), vendor.tensor(np.arange(4.0, dtype="f4"))
@@ -20,10 +22,12 @@ def test_captured_work_runs_with_each_launch_and_not_before(played: Played) -> N
     graph.launch()
     assert total.numpy().tolist() == [0, 4, 36, 144]
     """
-    played.on_vendor(code)
+    simulated_vendor.run_on_vendor(code)
 
 
-def test_what_needs_that_the_stream_runs_is_refused_and_the_capture_goes_on(played: Played) -> None:
+def test_a_wait_during_a_capture_is_refused_and_the_capture_continues(
+    simulated_vendor: SimulatedVendor,
+) -> None:
     code = """
     from diopi_proto import ffi
     def refused(call, words):
@@ -37,25 +41,27 @@ def test_what_needs_that_the_stream_runs_is_refused_and_the_capture_goes_on(play
     queue = stream.pointer_for(vendor._instance, 0)
     slots = vendor.graphs._slots
     with vendor.graphs.capture(stream) as graph:
-        refused(stream.synchronize, "the stream captures, and waiting for it")
-        refused(stream.query, "the stream captures, and asking")
-        refused(vendor.synchronize, "the stream captures, and waiting for its device")
-        refused(lambda: slots.call("capture_begin", 0, queue, 0), "captures already")
+        refused(stream.synchronize, "the stream is capturing, and waiting for it")
+        refused(stream.query, "the stream is capturing, and asking")
+        refused(vendor.synchronize, "the stream is capturing, and waiting for its device")
+        refused(lambda: slots.call("capture_begin", 0, queue, 0), "already capturing")
         vendor.op.MulInp(x, x, stream=stream, synchronize=False)
         vendor.op.AddInp(x, x, 1, stream=stream, synchronize=False)
     graph.launch(stream)
     assert x.numpy().tolist() == [2, 2]
     out = ffi.new("void**")
-    refused(lambda: slots.call("capture_end", 0, queue, out), "does not capture")
+    refused(lambda: slots.call("capture_end", 0, queue, out), "is not capturing")
     refused(lambda: slots.call("capture_begin", 0, ffi.NULL, 0), "default stream")
-    refused(lambda: slots.call("capture_begin", 0, queue, 4), "flags of a capture are zero, not 4")
-    refused(lambda: slots.call("launch", 0, ffi.cast("void*", 12345), queue), "is no graph of dev")
+    refused(lambda: slots.call("capture_begin", 0, queue, 4), "flags of a capture must be 0, not 4")
+    refused(lambda: slots.call("launch", 0, ffi.cast("void*", 1234), queue), "is not a graph of de")
     stream.synchronize()
     """
-    played.on_vendor(code)
+    simulated_vendor.run_on_vendor(code)
 
 
-def test_operator_that_waits_is_named_and_the_capture_goes_on(played: Played) -> None:
+def test_operator_that_waits_is_named_and_the_capture_continues(
+    simulated_vendor: SimulatedVendor,
+) -> None:
     code = """
     import torch
     x = torch.ones(4, device="dl")
@@ -70,13 +76,13 @@ def test_operator_that_waits_is_named_and_the_capture_goes_on(played: Played) ->
         graph.replay()
         print(y.tolist())
     """
-    said = played.run(code)
-    assert said.startswith("[diopiNonzero] ")
-    assert "cannot be captured in a graph: call it before or after the capture" in said
-    assert said.endswith("[2.0, 2.0, 2.0, 2.0]\n")
+    output = simulated_vendor.run(code)
+    assert output.startswith("[diopiNonzero] ")
+    assert "cannot be captured in a graph: call it before or after the capture" in output
+    assert output.endswith("[2.0, 2.0, 2.0, 2.0]\n")
 
 
-def test_a_stream_may_be_destroyed_while_it_captures(played: Played) -> None:
+def test_a_stream_may_be_destroyed_while_it_is_capturing(simulated_vendor: SimulatedVendor) -> None:
     code = """
     stream, x = vendor.stream(), vendor.tensor(np.ones(2, "float32"))
     assert vendor.graphs is not None
@@ -85,10 +91,10 @@ def test_a_stream_may_be_destroyed_while_it_captures(played: Played) -> None:
     vendor.synchronize()
     assert x.numpy().tolist() == [1, 1]
     """
-    played.on_vendor(code)
+    simulated_vendor.run_on_vendor(code)
 
 
-def test_torch_replays_a_graph(played: Played) -> None:
+def test_torch_replays_a_graph(simulated_vendor: SimulatedVendor) -> None:
     code = """
     import torch
     x = torch.ones(4, device="dl")
@@ -106,11 +112,11 @@ def test_torch_replays_a_graph(played: Played) -> None:
     torch.dl.synchronize()
     print(y.cpu().tolist())
     """
-    said = played.run(code)
-    assert said == "[15.0, 15.0, 15.0, 15.0]\n"
+    output = simulated_vendor.run(code)
+    assert output == "[15.0, 15.0, 15.0, 15.0]\n"
 
 
-def test_a_driver_that_fails_leaves_a_stream_that_runs(played: Played) -> None:
+def test_a_failed_capture_leaves_a_usable_stream(simulated_vendor: SimulatedVendor) -> None:
     code = """
     stream, x = vendor.stream(), vendor.tensor(np.ones(2, "float32"))
     try:
@@ -122,5 +128,5 @@ def test_a_driver_that_fails_leaves_a_stream_that_runs(played: Played) -> None:
     vendor.op.AddInp(x, x, 1, stream=stream)
     assert x.numpy().tolist() == [2, 2]
     """
-    said = played.failing("graph_instantiate").on_vendor(code)
-    assert "graph_instantiate" in said
+    output = simulated_vendor.with_failure("graph_instantiate").run_on_vendor(code)
+    assert "graph_instantiate" in output

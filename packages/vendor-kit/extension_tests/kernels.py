@@ -1,8 +1,8 @@
-"""Kernels from source text: compiled and run. Languages differ in what these do not use."""
+"""Tests of kernels compiled from source text, in the common subset of CUDA and HIP."""
 
 from __future__ import annotations
 
-from .played import Played
+from .simulated_vendor import SimulatedVendor
 
 SCALE = '''
     SCALE = """
@@ -20,7 +20,7 @@ SCALE = '''
 '''
 
 
-def test_source_is_compiled_and_runs(compiling: Played) -> None:
+def test_source_is_compiled_and_runs(compiling: SimulatedVendor) -> None:
     code = """
     found = vendor.kernels.properties()
     assert found.compiler.startswith("/") and not found.unavailable
@@ -32,16 +32,16 @@ def test_source_is_compiled_and_runs(compiling: Played) -> None:
     module.function("scale")(x, np.float32(3), 100, grid=4, block=32)
     np.testing.assert_array_equal(x.numpy(), 3 * np.arange(100))
     given, out = vendor.tensor(np.arange(32, dtype="int32")), vendor.empty((32,), "int32")
-    # More shared memory than a kernel gets without being asked for.
+    # More shared memory than a kernel gets by default.
     module.function("turn")(given, out, block=32, shared_bytes=64 << 10)
     np.testing.assert_array_equal(out.numpy(), np.arange(32)[::-1])
     needs = module.function("scale").properties
     assert needs.max_block_threads == 1024 and needs.spill_bytes is None
     """
-    compiling.on_vendor(SCALE + code)
+    compiling.run_on_vendor(SCALE + code)
 
 
-def test_a_header_comes_with_the_source(compiling: Played) -> None:
+def test_a_header_comes_with_the_source(compiling: SimulatedVendor) -> None:
     code = """
     text = '#include "factor.h"\\nextern "C" __global__ void k(int* x) { *x = FACTOR; }'
     code = vendor.kernels.compile(text, headers={"factor.h": "#define FACTOR 7"})
@@ -49,10 +49,10 @@ def test_a_header_comes_with_the_source(compiling: Played) -> None:
     vendor.kernels.load(code).function("k")(x)
     assert x.numpy().tolist() == [7]
     """
-    compiling.on_vendor(code)
+    compiling.run_on_vendor(code)
 
 
-def test_wrong_sizes_and_names_are_told(compiling: Played) -> None:
+def test_wrong_sizes_and_names_are_reported(compiling: SimulatedVendor) -> None:
     code = """
     def refused(call, *words):
         try:
@@ -62,10 +62,10 @@ def test_wrong_sizes_and_names_are_told(compiling: Played) -> None:
         else:
             raise AssertionError(words)
     compile, load = vendor.kernels.compile, vendor.kernels.load
-    refused(lambda: compile("", language="opencl"), "'opencl' is not compiled here")
+    refused(lambda: compile("", language="opencl"), "'opencl' is not supported")
     for option in ("--gpu-architecture=sm_90", "--offload-arch=gfx942", "-fplugin=/tmp/x.so",
                    "-Wl,/tmp/x", "--time=/tmp/x", "--create-pch=/tmp/x", "-o", "-include/x", "x"):
-        refused(lambda: compile("", options=[option]), option, "none of those that say")
+        refused(lambda: compile("", options=[option]), option, "does more than affect")
     refused(lambda: load(b"no code of any kind"), "image_load")
     module = load(compile(SCALE))
     refused(lambda: module.function("missing"), "no kernel 'missing'", 'extern "C"')
@@ -76,4 +76,4 @@ def test_wrong_sizes_and_names_are_told(compiling: Played) -> None:
     refused(lambda: scale(x, np.float32(2), 4, shared_bytes=1 << 20), "1048576 shared bytes")
     assert x.numpy().tolist() == [1, 1, 1, 1]
     """
-    compiling.on_vendor(SCALE + code)
+    compiling.run_on_vendor(SCALE + code)

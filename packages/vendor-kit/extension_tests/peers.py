@@ -1,11 +1,11 @@
-"""Cards that reach each other's memory, and processes that share it."""
+"""Tests of devices that access each other's memory and of memory shared between processes."""
 
 from __future__ import annotations
 
-from .played import Played
+from .simulated_vendor import SimulatedVendor
 
 
-def test_copies_go_in_the_order_of_the_source_stream(played: Played) -> None:
+def test_copies_go_in_the_order_of_the_source_stream(simulated_vendor: SimulatedVendor) -> None:
     code = """
     stream = vendor.stream(0)
     here, there = vendor.tensor(np.arange(6.0, dtype="f4"), device=0), vendor.empty((6,), device=1)
@@ -16,10 +16,10 @@ def test_copies_go_in_the_order_of_the_source_stream(played: Played) -> None:
     vendor.peers.copy(back, there)
     assert back.numpy().tolist() == there.numpy().tolist()
     """
-    played.with_cards(2).on_vendor(code)
+    simulated_vendor.with_devices(2).run_on_vendor(code)
 
 
-def test_access_is_enabled_and_disabled(played: Played) -> None:
+def test_access_is_enabled_and_disabled(simulated_vendor: SimulatedVendor) -> None:
     code = """
     peers = vendor.peers
     assert peers.can_access(0, 1) and peers.can_access(1, 0) and peers.can_access(1, 1)
@@ -33,11 +33,11 @@ def test_access_is_enabled_and_disabled(played: Played) -> None:
     except VendorError as error:
         print(error)
     """
-    said = played.with_cards(2).on_vendor(code)
-    assert "device 7 does not exist; there are 2" in said
+    output = simulated_vendor.with_devices(2).run_on_vendor(code)
+    assert "device 7 does not exist; there are 2" in output
 
 
-def test_a_kernel_works_on_memory_of_a_peer(compiling: Played) -> None:
+def test_a_kernel_works_on_memory_of_a_peer(compiling: SimulatedVendor) -> None:
     code = """
     text = 'extern "C" __global__ void k(int* x) { x[threadIdx.x] += 5; }'
     function = vendor.kernels.load(vendor.kernels.compile(text, device=0), 0).function("k")
@@ -46,7 +46,7 @@ def test_a_kernel_works_on_memory_of_a_peer(compiling: Played) -> None:
     function(np.uint64(x.address), block=4)
     assert x.numpy().tolist() == [5, 6, 7, 8]
     """
-    compiling.with_cards(2).on_vendor(code)
+    compiling.with_devices(2).run_on_vendor(code)
 
 
 CHILD = """
@@ -59,23 +59,23 @@ vendor.op.AddInp(y, y, 1)
 """
 
 
-def test_memory_is_opened_in_another_process_alone(played: Played) -> None:
+def test_memory_is_opened_only_in_another_process(simulated_vendor: SimulatedVendor) -> None:
     code = f"""
     import subprocess, sys
     x = vendor.tensor(np.arange(4, dtype="float32"))
     name = vendor.peers.export_memory(x)
-    for handle, words in ((name, "this process's own"), (bytes(128), "names no memory of this")):
+    for handle, words in ((name, "belongs to this process"), (bytes(128), "not exported by this")):
         try:
             vendor.peers.open_memory(handle, (4,))
         except VendorError as error:
             assert words in str(error), str(error)
         else:
             raise AssertionError(words)
-    child = [sys.executable, "-c", {CHILD!r}, {played.library!r}, name.hex()]
+    child = [sys.executable, "-c", {CHILD!r}, {simulated_vendor.library!r}, name.hex()]
     subprocess.run(child, check=True)
     assert x.numpy().tolist() == [0, 2, 4, 6]
     """
-    played.on_vendor(code)
+    simulated_vendor.run_on_vendor(code)
 
 
 TORCH_CHILD = """
@@ -88,7 +88,7 @@ print(x.device.type)
 """
 
 
-def test_torch_shares_a_tensor_with_another_process(played: Played) -> None:
+def test_torch_shares_a_tensor_with_another_process(simulated_vendor: SimulatedVendor) -> None:
     code = f"""
     import subprocess, sys
     import torch, torch.multiprocessing
@@ -99,5 +99,5 @@ def test_torch_shares_a_tensor_with_another_process(played: Played) -> None:
     done = subprocess.run(child, input=bytes(ForkingPickler.dumps(x)), capture_output=True)
     print(done.stdout, done.stderr.decode(), x.cpu().tolist())
     """
-    said = played.run(code)
-    assert said == "b'dl\\n'  [0.0, 2.0, 4.0, 6.0]\n"
+    output = simulated_vendor.run(code)
+    assert output == "b'dl\\n'  [0.0, 2.0, 4.0, 6.0]\n"

@@ -1,6 +1,6 @@
-"""C++ that does not compile where the kit's declarations of a library differ from its header.
+"""C++ that compiles only if the kit's declarations of a library match its header.
 
-It stands behind an ``#include`` of that header, and a ``CHECK(member, symbol, type)``.
+It follows an ``#include`` of that header and a definition of ``CHECK(member, symbol, type)``.
 """
 
 from __future__ import annotations
@@ -36,4 +36,4 @@ SAME(kMaximum, ncclMax);
 SAME(kMinimum, ncclMin);
 SAME(kAverage, ncclAvg);
 """
-"""Of NCCL, and of RCCL."""
+"""Checks of NCCL and RCCL."""

@@ -1,1 +1,1 @@
-"""What tests of vendors that compute by libraries have in common."""
+"""Shared tests of vendors that use matrix and convolution libraries."""

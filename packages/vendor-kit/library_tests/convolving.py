@@ -1,11 +1,11 @@
-"""Convolutions in code that runs on a vendor."""
+"""Convolutions as code to run on a vendor."""
 
 from __future__ import annotations
 
 PRELUDE = """
     rng = np.random.default_rng(0)
     def numbers(*shape, layout="dense"):
-        # Small integers: every order of adding them up gives the same.
+        # Small integers: sums do not depend on the order of the terms.
         x = rng.integers(-3, 4, shape).astype("float32")
         if layout == "channels last":
             return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
@@ -13,7 +13,7 @@ PRELUDE = """
     def there(x, dtype="float32"):
         return vendor.tensor(x, dtype)
     def like(x, dtype="float32"):
-        # Not what an operator writes.
+        # A value that no operator writes.
         return vendor.tensor(np.full_like(x, 99), dtype)
     def convolve(x, w, bias=None, stride=1, padding=0, dilation=1, groups=1, **passed):
         axes = x.ndim - 2
@@ -27,7 +27,7 @@ PRELUDE = """
         return out
 """
 
-# Of the input and the weight, then how windows lie.
+# Sizes of the input and the weight, then the window parameters.
 SHAPES = [
     ((2, 3, 6, 7), (4, 3, 3, 3), {"stride": 1, "padding": 1}),
     ((2, 3, 1, 11), (4, 3, 1, 3), {"stride": [1, 2], "padding": [0, 1]}),
@@ -73,7 +73,7 @@ EACH_WAY = """
         op[forward](found["with bias"], x, w, bias, *lists, groups)
         grads = [found[key] for key in ("grad x", "grad w", "grad bias")]
         op[forward + "Backward"](*grads, y, x, w, [w_shape[0]], *lists, groups)
-        # More of the result than the windows reach is what its padding asks for.
+        # Rows of the result that no window reaches are its output padding.
         more = [
             size - ((o - 1) * s - 2 * p + d * (k - 1) + 1)
             for size, o, k, s, p, d in zip(x_shape[2:], sizes, w_shape[2:], *lists)

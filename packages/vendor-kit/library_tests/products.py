@@ -1,4 +1,4 @@
-"""Products in code that runs on a vendor, and what a fake library is asked in it."""
+"""Matrix products as code to run on a vendor, and the calls of a fake library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PRELUDE = """
         return out.numpy()
 """
 
-# Factors as cores for matrices take them, and what a sum of their products in float32 may be off.
+# Factors rounded to TF32, and the error bound of a sum of products in float32.
 ROUNDED = """
     from diopi_proto.host.hosttable import default_host
     host = default_host()
@@ -37,10 +37,10 @@ ROUNDED = """
 
 
 class Calls(dict[str, str]):
-    """Variables of a run, and what a library was asked in it, which a fake writes down.
+    """Variables of a run, and the library calls in it, which a fake library logs.
 
-    :param calls: the variable that names the file.
-    :param runs: the functions whose calls are what the library does.
+    :param calls: variable with the path of the log file.
+    :param runs: functions that compute.
     """
 
     def __init__(self, calls: str, *runs: str, **variables: str) -> None:
@@ -54,6 +54,6 @@ class Calls(dict[str, str]):
 
     @property
     def done(self) -> list[str]:
-        """What was done, without the names of functions."""
+        """The logged arguments of the functions that compute."""
         named = (call.partition(" ") for call in self.calls)
-        return [said for name, _, said in named if name in self._runs]
+        return [output for name, _, output in named if name in self._runs]

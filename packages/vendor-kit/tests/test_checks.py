@@ -1,4 +1,4 @@
-"""Each header of the kit does what it says: programs in ``checks/``, which print what fails."""
+"""Tests of the kit's headers: programs in ``checks/``, which print failed checks."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from dl_vendor_kit import include_dir
 
 HERE = Path(__file__).parent
 CHECKS = sorted(path.stem for path in (HERE / "checks").glob("*.cpp"))
-CARD = HERE.parent / "card"
-FAKES = {
-    "FAKE_CUDA": ("libcuda.so.1", HERE.parent / "fake_cuda"),
-    "FAKE_HIP": ("libamdhip64.so", HERE.parent / "fake_hip"),
+FAKES = HERE / "fakes"
+RUNTIME = FAKES / "runtime"
+DRIVERS = {
+    "FAKE_CUDA": ("libcuda.so.1", FAKES / "cuda"),
+    "FAKE_HIP": ("libamdhip64.so", FAKES / "hip"),
 }
-"""Drivers for tests, as checks find each: its library's name and its sources."""
+"""Fake drivers, by the variable that tells checks their path: library name and sources."""
 COMPILER = shlex.split(os.environ.get("CXX", "g++"))
 FLAGS = ("-std=c++17", "-O1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-pthread")
 
@@ -29,16 +30,16 @@ Compile = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    """``program("lru", "-DX")`` -> a check, compiled once."""
+    """Return a function that compiles a check once: ``program("lru", "-DX")``."""
     folder = tmp_path_factory.mktemp("checks")
-    folders = [f"-I{path}" for path in (include_dir(), contract_dir(), HERE / "checks", CARD)]
+    folders = [f"-I{path}" for path in (include_dir(), contract_dir(), HERE / "checks", RUNTIME)]
 
-    def compiled(name: str, *flags: str) -> Path:
+    def compile_check(name: str, *flags: str) -> Path:
         target = folder / "".join((name, *flags))
         if not target.exists():
             sources = [HERE / "checks" / f"{name}.cpp"]
             if name == "runtime":
-                sources += sorted(CARD.glob("*.cpp"))
+                sources += sorted(RUNTIME.glob("*.cpp"))
             command = [
                 *COMPILER,
                 *FLAGS,
@@ -53,7 +54,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Compile:
             assert done.returncode == 0, done.stderr
         return target
 
-    return compiled
+    return compile_check
 
 
 def start(program: Path, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -70,10 +71,10 @@ def run(program: Path, folder: Path, **variables: str) -> None:
 
 @pytest.fixture(scope="session")
 def fakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Drivers that fail on demand, as the shared libraries that vendors open."""
+    """Build the fake drivers as the shared libraries that vendors open."""
     folder = tmp_path_factory.mktemp("fakes")
     found = {}
-    for variable, (name, sources) in FAKES.items():
+    for variable, (name, sources) in DRIVERS.items():
         folders = [f"-I{path}" for path in (include_dir(), contract_dir())]
         command = [
             *COMPILER,
@@ -108,7 +109,7 @@ def test_a_launch_without_a_driver_is_an_error(
 
 
 def test_no_device_is_no_error(program: Compile, tmp_path: Path) -> None:
-    run(program("runtime"), tmp_path, CARD_DEVICES="0")
+    run(program("runtime"), tmp_path, SIM_DEVICES="0")
 
 
 def test_a_vendor_that_forgets_the_current_device_is_noticed(

@@ -1,4 +1,4 @@
-"""The headers compile by themselves, are listed in the README, and name what a vendor lacks."""
+"""Tests that headers compile alone, are listed in the README, and name missing members."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WAITS = """
 """
 
 
-def compiled(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def compile_text(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
     source = folder / "unit.cpp"
     source.write_text(text, encoding="utf-8")
     folders = [f"-I{path}" for path in (include_dir(), contract_dir())]
@@ -52,7 +52,7 @@ def compiled(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_header_compiles_alone(tmp_path: Path, name: str) -> None:
-    done = compiled(f'#include "dl/kit/{name}"\n', tmp_path)
+    done = compile_text(f'#include "dl/kit/{name}"\n', tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -66,7 +66,7 @@ def test_readme_examples_compile(tmp_path: Path) -> None:
     examples = re.findall(r"```cpp\n(.*?)```", text, re.DOTALL)
     assert examples
     for example in examples:
-        done = compiled(example, tmp_path)
+        done = compile_text(example, tmp_path)
         assert done.returncode == 0, done.stderr
 
 
@@ -75,24 +75,24 @@ def test_changelog_begins_with_this_version() -> None:
     assert re.findall(r"^## (\S+)", text, re.MULTILINE)[0] == __version__
 
 
-def test_what_a_vendor_lacks_is_named(tmp_path: Path) -> None:
+def test_missing_members_of_a_vendor_are_named(tmp_path: Path) -> None:
     synchronous = VENDOR.replace("CAPABILITIES", "DL_CAP_SYNCHRONOUS")
-    assert compiled(synchronous.replace("MORE", COPY), tmp_path).returncode == 0
-    done = compiled(synchronous.replace("MORE", ""), tmp_path)
+    assert compile_text(synchronous.replace("MORE", COPY), tmp_path).returncode == 0
+    done = compile_text(synchronous.replace("MORE", ""), tmp_path)
     assert "a vendor has device_count, memory_allocate, memory_free and memory_copy" in done.stderr
     both = f"{COPY} void make_current(int32_t) {{}} void device_set(int32_t) {{}}"
-    done = compiled(synchronous.replace("MORE", both), tmp_path)
+    done = compile_text(synchronous.replace("MORE", both), tmp_path)
     assert "by the kit (make_current) or the host (device_set)" in done.stderr
     half = f"{COPY} void* stream_create(int32_t, int32_t) {{ return nullptr; }}"
-    done = compiled(synchronous.replace("MORE", half), tmp_path)
+    done = compile_text(synchronous.replace("MORE", half), tmp_path)
     assert "stream_create comes with stream_destroy" in done.stderr
 
 
-def test_work_that_goes_on_needs_ways_to_wait_for_it(tmp_path: Path) -> None:
+def test_asynchronous_work_needs_ways_to_wait_for_it(tmp_path: Path) -> None:
     asynchronous = VENDOR.replace("CAPABILITIES", "0")
-    done = compiled(asynchronous.replace("MORE", COPY), tmp_path)
+    done = compile_text(asynchronous.replace("MORE", COPY), tmp_path)
     assert "device_synchronize, stream_query and all six methods of events" in done.stderr
-    assert compiled(asynchronous.replace("MORE", COPY + WAITS), tmp_path).returncode == 0
+    assert compile_text(asynchronous.replace("MORE", COPY + WAITS), tmp_path).returncode == 0
     for missing in WAITS.strip().splitlines():
         less = COPY + WAITS.replace(missing, "")
-        assert compiled(asynchronous.replace("MORE", less), tmp_path).returncode != 0, missing
+        assert compile_text(asynchronous.replace("MORE", less), tmp_path).returncode != 0, missing

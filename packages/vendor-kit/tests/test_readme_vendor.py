@@ -1,4 +1,4 @@
-"""The vendor that the README shows becomes a wheel, and runs."""
+"""Tests that the README's vendor builds as a wheel and runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ with load_vendor(dl_vendor().library, probe=True) as vendor:
 """
 
 
-def shown(language: str, mark: str) -> str:
-    """The one block of the README in a language that holds a word."""
+def code_block(language: str, mark: str) -> str:
+    """Return the README's only code block in a language that contains a mark."""
     blocks = re.findall(rf"```{language}\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     (found,) = [block for block in blocks if mark in block]
     return str(found)
@@ -47,10 +47,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("board")
     package = folder / "src" / "dl_vendor_board"
     for place, text in (
-        (folder / "csrc" / "vendor.cpp", shown("cpp", "struct Board")),
-        (folder / "pyproject.toml", shown("toml", "dl-vendor-board")),
-        (folder / "setup.py", shown("python", "VendorLibrary(")),
-        (package / "plugin.py", shown("python", "@hookimpl")),
+        (folder / "csrc" / "vendor.cpp", code_block("cpp", "struct Board")),
+        (folder / "pyproject.toml", code_block("toml", "dl-vendor-board")),
+        (folder / "setup.py", code_block("python", "VendorLibrary(")),
+        (package / "plugin.py", code_block("python", "@hookimpl")),
         (package / "__init__.py", ""),
     ):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "target"
 
 
-def test_it_computes_and_says_what_it_does_not(installed: Path) -> None:
+def test_it_computes_and_reports_unsupported_calls(installed: Path) -> None:
     assert run("-c", USE, installed).splitlines() == [
         "board 0.1.0 0.1.0 [0.0, 2.0, 3.0]",
         "only contiguous float32",

@@ -1,4 +1,4 @@
-// HIP's runtime, as far as the code that hipcc makes calls it, over the driver.
+// The parts of the HIP runtime that hipcc's host code calls, implemented on the module API.
 #include "dl/kit/hip_loader.h"
 
 #include "runtime/driver.h"

@@ -1,6 +1,6 @@
-"""What tests run on: the wheel that is installed, and kernels of ordinary code on a fake driver.
+"""Builds for tests: the installed wheel, and kernels of host code on a fake driver.
 
-The wheel takes hipcc. Where it is not installed, all tests are of the build for simulated cards.
+The wheel needs hipcc. If it is not installed, all tests use the build for simulated devices.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 
-from extension_tests.played import Played
+from extension_tests.simulated_vendor import SimulatedVendor
 from simulated import GIVEN, build
 
 FAMILIES = (
     *("activation_piecewise", "arithmetic", "complex", "convolution", "copy", "fill", "matmul"),
     *("reduction", "softmax"),
 )
-"""What a build for these tests has; tools/simulated.py has all of them tested."""
+"""Families in a build for these tests; tools/simulated.py tests all families."""
 
 
 long = pytest.mark.skipif(
-    not os.environ.get(GIVEN), reason="takes long: packages/vendor-rocm/tools/simulated.py runs it"
+    not os.environ.get(GIVEN), reason="slow: packages/vendor-rocm/tools/simulated.py runs it"
 )
 
 
 def simulated_site(folder: Path) -> Path:
-    """A folder with the vendor for simulated cards: what DL_TEST_ROCM_SIMULATED names, or new."""
+    """Return a folder with a build for simulated devices: DL_TEST_ROCM_SIMULATED, or a new one."""
     given = os.environ.get(GIVEN)
     return Path(given) if given else build(folder, FAMILIES)
 
 
 all_families = pytest.mark.skipif(
-    not os.environ.get(GIVEN), reason="takes all families: packages/vendor-rocm/tools/simulated.py"
+    not os.environ.get(GIVEN), reason="needs all families: packages/vendor-rocm/tools/simulated.py"
 )
 SITE = pytest.StashKey[Path]()
-"""Where all tests are of the build for simulated cards, its folder."""
+"""Folder of the build for simulated devices, if all tests use it."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of a driver for DL_ROCM_DRIVER."""
+    """Build the fake driver and return its path for DL_ROCM_DRIVER."""
     from processes import compile_fake
 
     return str(compile_fake(tmp_path_factory.mktemp("fake")))
@@ -64,7 +64,7 @@ def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def old_fake(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """That of a driver which lacks a function."""
+    """Build a fake driver that lacks a function."""
     from processes import compile_fake
 
     return str(compile_fake(tmp_path_factory.mktemp("old"), "-DOLD"))
@@ -72,7 +72,7 @@ def old_fake(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def fake_of_rocm5(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """That of ROCm 5, whose properties of cards are laid out otherwise."""
+    """Build a fake driver with the layout of device properties of ROCm 5."""
     from processes import compile_fake
 
     return str(compile_fake(tmp_path_factory.mktemp("rocm5"), "-DROCM5"))
@@ -82,7 +82,7 @@ def fake_of_rocm5(tmp_path_factory: pytest.TempPathFactory) -> str:
 def simulated(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> dict[str, str]:
-    """Variables of a process whose dl-vendor-rocm has kernels that run, and their driver."""
+    """Return the variables that select a build with emulated kernels, and their driver."""
     site = pytestconfig.stash.get(SITE, None)
     if site is None:
         site = simulated_site(tmp_path_factory.mktemp("simulated"))
@@ -92,17 +92,17 @@ def simulated(
 
 
 @pytest.fixture
-def played(simulated: dict[str, str]) -> Played:
-    """This vendor, as the tests of extensions want it that other vendors have too."""
-    from processes import on_vendor, run
+def simulated_vendor(simulated: dict[str, str]) -> SimulatedVendor:
+    """Return this vendor for the shared tests of extensions."""
+    from processes import run, run_on_vendor
 
     driver = Path(simulated["DL_ROCM_DRIVER"])
-    return Played(
+    return SimulatedVendor(
         vendor="rocm",
         library=str(driver.with_name("libdl_vendor_rocm.so")),
-        run_python=run,
-        run_on_vendor=on_vendor,
-        cards=lambda count: {"FAKE_HIP_CARDS": ",".join(["gfx90a"] * count)},
+        python_runner=run,
+        vendor_runner=run_on_vendor,
+        devices=lambda count: {"FAKE_HIP_DEVICES": ",".join(["gfx90a"] * count)},
         fails={"graph_instantiate": {"FAKE_HIP_FAIL": "hipGraphInstantiateWithFlags:1"}},
         variables=simulated,
     )
@@ -110,13 +110,13 @@ def played(simulated: dict[str, str]) -> Played:
 
 @pytest.fixture(scope="session")
 def hiprtc(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of a compiler in a library."""
+    """Build the fake hipRTC and return its path."""
     from processes import compile_library
 
     return str(compile_library("hiprtc", tmp_path_factory.mktemp("hiprtc")))
 
 
 @pytest.fixture
-def compiling(played: Played, hiprtc: str) -> Played:
-    """The same, with a compiler of kernels."""
-    return played.having(DL_ROCM_HIPRTC=hiprtc)
+def compiling(simulated_vendor: SimulatedVendor, hiprtc: str) -> SimulatedVendor:
+    """Return the same vendor with a compiler of kernels."""
+    return simulated_vendor.with_variables(DL_ROCM_HIPRTC=hiprtc)

@@ -1,4 +1,4 @@
-"""Checks in processes of their own: which driver there is, a library settles for good."""
+"""Checks in child processes, because a library selects its driver once per process."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from diopi_proto import include_dir
 from dl_vendor_rocm.plugin import dl_vendor
 
 KIT = Path(__file__).parents[2] / "vendor-kit"
+FAKES = KIT / "tests" / "fakes"
 SOURCES = Path(__file__).parents[1]
-FAKE = KIT / "fake_hip"
-"""A driver whose cards are threads, and that fails on demand; fake_hip.cpp has its variables."""
+FAKE = FAKES / "hip"
+"""Sources of a fake driver with failure injection; fake_hip.cpp documents its variables."""
 
 
 def compile_fake(folder: Path, *flags: str) -> Path:
-    """The fake as a library that DL_ROCM_DRIVER can name."""
+    """Build the fake driver as a library for DL_ROCM_DRIVER."""
     target = folder / "libamdhip64.so"
     sources = sorted(map(str, FAKE.glob("*.cpp")))
     command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", *flags, *sources]
@@ -30,11 +31,11 @@ def compile_fake(folder: Path, *flags: str) -> Path:
 
 
 def compile_library(name: str, folder: Path) -> Path:
-    """A library of ``fakes/``, which says at its top what it plays: ``"hipblaslt"``, …"""
+    """Build a fake library of ``fakes/``, such as ``"hipblaslt"``."""
     target = folder / f"lib{name}.so"
-    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", KIT, SOURCES / "csrc")]
+    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", FAKES, SOURCES / "csrc")]
     flags = ["-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread", *folders]
-    # By which a fake compiler finds its own headers.
+    # With these options, the fake compiler finds its own headers.
     flags.append(f'-DFAKE_HIP_FOLDERS="-I{FAKE}"')
     source = Path(__file__).parent / "fakes" / f"{name}.cpp"
     subprocess.run(["g++", *flags, str(source), "-o", str(target), "-ldl"], check=True)
@@ -42,9 +43,9 @@ def compile_library(name: str, folder: Path) -> Path:
 
 
 def run(code: str, **variables: str) -> str:
-    """What Python code prints that runs with these variables, and without others of the tests.
+    """Run Python code with these variables, without others of the tests, and return its output.
 
-    :raises AssertionError: it ends otherwise than with 0; the message is what it said.
+    :raises AssertionError: the exit status is not 0; the message is the output.
     """
     names = ("DL_ROCM_", "DL_VENDORS", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
     env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
@@ -60,10 +61,10 @@ def run(code: str, **variables: str) -> str:
     return done.stdout + done.stderr
 
 
-def on_vendor(code: str, **variables: str) -> str:
-    """As :func:`run`, for code that uses ``vendor``, the vendor under dl-diopi-proto's host.
+def run_on_vendor(code: str, **variables: str) -> str:
+    """Like :func:`run`, for code that uses ``vendor``, this vendor in dl-diopi-proto's host.
 
-    The library is that of the tests, or of the folder that PYTHONPATH names first.
+    The library is the installed one, or that of the first folder in PYTHONPATH.
     """
     start = """
     import numpy as np
@@ -75,7 +76,7 @@ def on_vendor(code: str, **variables: str) -> str:
 
 
 def doctor(**variables: str) -> dict[str, Any]:
-    """What ``dl doctor --json`` says of this vendor."""
+    """Return the entry of this vendor in ``dl doctor --json``."""
     code = "import sys; from dl_core.cli import main; main(['doctor', '--json'])"
     report = json.loads(run(f"try:\n    {code}\nexcept SystemExit:\n    pass", **variables))
     (found,) = [vendor for vendor in report["vendors"] if vendor["name"] == "rocm"]
@@ -84,5 +85,5 @@ def doctor(**variables: str) -> dict[str, Any]:
 
 
 def library() -> Path:
-    """That of the tests."""
+    """Return the path of the library under test."""
     return dl_vendor().library

@@ -1,4 +1,4 @@
-"""Which cards a library's device code is for, and which compiler makes what."""
+"""Tests of the GPUs that a library's device code supports, and of the compiler's targets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ int main() {
 """
 
 
-def test_code_and_cards(tmp_path: Path) -> None:
+def test_code_and_devices(tmp_path: Path) -> None:
     source, program = tmp_path / "checks.cpp", tmp_path / "checks"
     source.write_text(CHECKS, encoding="utf-8")
     sources = Path(__file__).parents[1] / "csrc"
@@ -51,7 +51,7 @@ def test_code_and_cards(tmp_path: Path) -> None:
 
 @pytest.fixture
 def compiler(tmp_path: Path) -> Hipcc:
-    """A compiler that knows gfx90a and gfx1030, as far as the flags go that ask it."""
+    """Return a fake compiler that reports support for gfx90a and gfx1030."""
     program = tmp_path / "hipcc"
     program.write_text(
         "#!/bin/sh\n"
@@ -66,7 +66,7 @@ def compiler(tmp_path: Path) -> Hipcc:
     return find_hipcc({"HIPCC": str(program)})
 
 
-def test_a_compiler_is_found_and_asked_for_its_version(compiler: Hipcc, tmp_path: Path) -> None:
+def test_a_compiler_is_found_and_reports_its_version(compiler: Hipcc, tmp_path: Path) -> None:
     assert compiler.version == 60342131
     assert compiler.command[:2] == ("env", "HIP_PLATFORM=amd")
     (tmp_path / "bin").mkdir()
@@ -76,14 +76,14 @@ def test_a_compiler_is_found_and_asked_for_its_version(compiler: Hipcc, tmp_path
     assert in_path.command[2:] == of_rocm.command[2:] == (str(tmp_path / "bin" / "hipcc"),)
 
 
-def test_what_no_compiler_is(tmp_path: Path) -> None:
+def test_a_missing_or_invalid_compiler_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(HipccError, match="hipcc, AMD's compiler, is not installed"):
         find_hipcc({"PATH": str(tmp_path), "ROCM_PATH": str(tmp_path)})
     with pytest.raises(HipccError, match="prints no version"):
         find_hipcc({"HIPCC": "true"})
 
 
-def test_processors_are_those_that_the_compiler_knows(compiler: Hipcc) -> None:
+def test_processors_must_be_supported_by_the_compiler(compiler: Hipcc) -> None:
     assert processors("gfx90a", compiler) == ("gfx90a",)
     assert processors("gfx1030, gfx90a,gfx1030", compiler) == ("gfx1030", "gfx90a")
     assert processors("all", compiler) == ("gfx90a", "gfx1030")

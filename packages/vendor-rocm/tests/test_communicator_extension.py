@@ -1,4 +1,4 @@
-"""Collectives between cards: a fake RCCL, which checks what it is given, on the fake driver."""
+"""Tests of collectives between devices: a fake RCCL, which checks its arguments."""
 
 from __future__ import annotations
 
@@ -7,33 +7,37 @@ from pathlib import Path
 import pytest
 from extension_tests import communicators
 from extension_tests.communicators import *  # noqa: F403 - pytest collects them here
-from extension_tests.played import Played
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import long
 from processes import compile_library, doctor
 
 test_torch_uses_it = long(communicators.test_torch_uses_it)
-test_failures_of_nccl_are_told = long(communicators.test_failures_of_nccl_are_told)
+test_failures_of_nccl_are_reported = long(communicators.test_failures_of_nccl_are_reported)
 
 
 @pytest.fixture(scope="module")
 def fake_rccl(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The path of a librccl.so.1 that exchanges through files."""
+    """Build a librccl.so.1 that exchanges data through files, and return its path."""
     return str(compile_library("rccl", tmp_path_factory.mktemp("rccl")))
 
 
 @pytest.fixture
-def communicating(played: Played, fake_rccl: str, tmp_path: Path) -> Played:
-    return played.with_cards(3).having(DL_ROCM_RCCL=fake_rccl, FAKE_NCCL_FOLDER=str(tmp_path))
+def communicating(
+    simulated_vendor: SimulatedVendor, fake_rccl: str, tmp_path: Path
+) -> SimulatedVendor:
+    return simulated_vendor.with_devices(3).with_variables(
+        DL_ROCM_RCCL=fake_rccl, FAKE_NCCL_FOLDER=str(tmp_path)
+    )
 
 
-def test_without_rccl_there_is_no_communicator(played: Played) -> None:
-    found = doctor(**played.having(DL_ROCM_RCCL="off").variables)
+def test_without_rccl_there_is_no_communicator(simulated_vendor: SimulatedVendor) -> None:
+    found = doctor(**simulated_vendor.with_variables(DL_ROCM_RCCL="off").variables)
     assert "communicator" not in found["extensions"]
     assert found["libraries"]["RCCL"] == "off (DL_ROCM_RCCL)"
 
 
-def test_the_doctor_shows_it(communicating: Played) -> None:
+def test_the_doctor_shows_it(communicating: SimulatedVendor) -> None:
     found = doctor(**communicating.variables)
     assert "communicator" in found["extensions"]
     assert found["libraries"]["RCCL"] == communicating.variables["DL_ROCM_RCCL"]

@@ -1,4 +1,4 @@
-"""Convolutions by a library: a fake MIOpen, which judges every descriptor, on simulated cards."""
+"""Tests of convolutions by a library: a fake MIOpen, which checks every descriptor."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from library_tests.convolving import EACH_WAY, KINDS, PRELUDE, RUNS, SHAPES
 from library_tests.products import Calls
 
 from conftest import long
-from processes import compile_library, on_vendor, run
+from processes import compile_library, run, run_on_vendor
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +35,14 @@ def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -
     found = []
     for by, variables in ("library", {}), ("kernels", {"DL_ROCM_LIBRARIES": "off"}):
         path = tmp_path / f"{by}.npz"
-        on_vendor(PRELUDE + code.replace("PATH", repr(str(path))), **settings, **variables)
+        run_on_vendor(PRELUDE + code.replace("PATH", repr(str(path))), **settings, **variables)
         found.append(np.load(path))
     assert found[0].files == found[1].files
     for name in found[0].files:
         np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
 
-    # All of them were the library's, by a solution that is precise, but sums of half types that a
-    # bias is added to: five for each shape and kind.
+    # The library ran every convolution on a precise solution, five for each shape and kind, except
+    # half precision results with a bias.
     halves = sum(dtype.endswith("float16") for dtype, _ in KINDS) * 3
     forward = sum(line.startswith("forward") for line in settings.done)
     assert (forward, len(settings.done)) == (2 * RUNS - halves, 5 * RUNS - halves)
@@ -50,9 +50,11 @@ def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -
     assert all(line.endswith("solution 40") for line in settings.done)
 
 
-def test_layouts_are_told_as_they_are(settings: Calls) -> None:
-    """What a dimension of size 1 has for a stride says nothing; the other tensors do. Those that
-    lie otherwise than the result are copied."""
+def test_layouts_are_inferred_from_all_tensors(settings: Calls) -> None:
+    """The stride of a dimension of size 1 does not determine the layout; the other tensors do.
+
+    Tensors with another layout than the result are copied.
+    """
     code = """
     for layouts in ("dense",) * 2, ("channels last",) * 2, ("channels last", "dense"):
         x, w = numbers(1, 2, 3, 3, layout=layouts[0]), numbers(2, 2, 3, 3, layout=layouts[1])
@@ -61,13 +63,13 @@ def test_layouts_are_told_as_they_are(settings: Calls) -> None:
         wanted = np.einsum("ncyx,fcyx->nf", x, w)[..., None, None]
         np.testing.assert_array_equal(out.numpy(), wanted)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     strides = [line.split(" strides ")[1].split()[0] for line in settings.done]
     assert strides == ["2x1x1x1", "2x1x2x2", "2x1x2x2"]
 
 
-def test_windows_that_no_padding_says_are_our_own_kernels(settings: Calls) -> None:
-    """A transposed convolution may have fewer windows than there is room for."""
+def test_windows_without_a_matching_padding_use_our_own_kernels(settings: Calls) -> None:
+    """A transposed convolution may have fewer windows than fit."""
     code = """
     y, w = numbers(1, 2, 3, 3), numbers(2, 1, 2, 2)
     for stride, dilation, more in (2, 1, 0), (2, 1, 1), (1, 2, 1):
@@ -81,12 +83,12 @@ def test_windows_that_no_padding_says_are_our_own_kernels(settings: Calls) -> No
             wanted[0, 0][at] += y[0, :, i, j] @ w[:, 0, a, b]
         np.testing.assert_array_equal(out.numpy(), wanted)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     assert [line.split(" 32f ")[0] for line in settings.done] == ["input gradient"] * 2
 
 
 @long
-def test_solutions_are_asked_for_once_for_each_card_and_thread(settings: Calls) -> None:
+def test_solutions_are_queried_once_per_device_and_thread(settings: Calls) -> None:
     code = """
     import os, threading
     x, w = numbers(1, 2, 4, 4), numbers(2, 2, 3, 3)
@@ -100,7 +102,7 @@ def test_solutions_are_asked_for_once_for_each_card_and_thread(settings: Calls) 
         first = on(0)
     on(0, padding=1)
     bias = numbers(2)
-    # The bias is added afterwards, by a kernel of our own.
+    # A kernel of our own adds the bias afterwards.
     np.testing.assert_array_equal(on(0, bias), first + bias[:, None, None])
     np.testing.assert_array_equal(on(1), first)
     for _ in range(2):
@@ -108,12 +110,12 @@ def test_solutions_are_asked_for_once_for_each_card_and_thread(settings: Calls) 
         before = len(os.listdir("/proc/self/task"))
         thread.start()
         thread.join()
-        # What Python calls the end of a thread is not yet that of the system.
+        # When Python's thread has ended, the system's may still exist.
         while len(os.listdir("/proc/self/task")) > before:
             pass
     """
-    on_vendor(PRELUDE + code, **settings, FAKE_HIP_CARDS="gfx90a,gfx1030")
-    # The second thread has what the first one leaves.
+    run_on_vendor(PRELUDE + code, **settings, FAKE_HIP_DEVICES="gfx90a,gfx1030")
+    # The second thread reuses the entry that the first one left.
     assert settings.calls.count("miopenCreate") == 3
     assert settings.calls.count("count forward") == settings.calls.count("compile 40") == 4
     assert len(settings.done) == 8
@@ -141,7 +143,7 @@ ASKED = ["miopenCreate", "count forward"]
             ["miopenCreate"],
             marks=long,
         ),
-        # Nobody knows which solutions are deterministic.
+        # It is unknown which solutions are deterministic.
         ({"FAKE_MIOPEN_FAIL": "attribute 1:3"}, ["miopenCreate"]),
         pytest.param({"FAKE_MIOPEN_FAIL": "count:6"}, ASKED, marks=long),
         pytest.param({"FAKE_MIOPEN_FAIL": "solutions:5"}, ASKED, marks=long),
@@ -151,33 +153,31 @@ ASKED = ["miopenCreate", "count forward"]
             marks=long,
         ),
         ({"FAKE_MIOPEN_FAIL": "run 40:8"}, [*ASKED, "compile 40", "failed"]),
-        # Out of memory now is not out of memory for good.
+        # A lack of memory may be temporary.
         pytest.param(
             {"FAKE_MIOPEN_FAIL": "run 40:4"}, [*ASKED, "compile 40", "failed", "failed"], marks=long
         ),
     ],
 )
-def test_our_own_kernels_do_what_the_library_declines(
+def test_our_own_kernels_run_declined_convolutions(
     settings: Calls, variables: dict[str, str], asked: list[str]
 ) -> None:
-    """And it is asked once, though the convolution comes twice."""
-    on_vendor(PRELUDE + TWICE, **{**settings, **variables})
+    """The library is queried once, although the convolution runs twice."""
+    run_on_vendor(PRELUDE + TWICE, **{**settings, **variables})
     assert settings.calls == asked
 
 
 @long
 @pytest.mark.parametrize("failing", ["compile 40:5", "attribute 3:3,compile 40:5"])
-def test_the_next_solution_is_taken_where_one_does_not_compile(
-    settings: Calls, failing: str
-) -> None:
-    """A release that knows nothing of TF32 computes as precisely."""
-    on_vendor(PRELUDE + TWICE, **settings, FAKE_MIOPEN_FAIL=failing)
+def test_a_solution_that_does_not_compile_is_skipped(settings: Calls, failing: str) -> None:
+    """A release without math modes computes as precisely."""
+    run_on_vendor(PRELUDE + TWICE, **settings, FAKE_MIOPEN_FAIL=failing)
     assert [line[-11:] for line in settings.done] == ["solution 50"] * 2
 
 
 @long
-def test_nothing_is_waited_for(settings: Calls) -> None:
-    """But by the fake, which reads three tensors and writes one."""
+def test_convolutions_do_not_wait(settings: Calls) -> None:
+    """Only the fake waits: it reads three tensors and writes one."""
     code = f"""
     import cffi, gc
     ffi = cffi.FFI()
@@ -188,7 +188,7 @@ def test_nothing_is_waited_for(settings: Calls) -> None:
     outs = [vendor.empty((1, 2, 2, 2)), vendor.empty((1, 2, 4, 4)), vendor.empty((2, 2, 3, 3))]
     lists = [1, 1], [0, 0], [1, 1], 1
     before = fake.fake_hip_waits()
-    # Scratch memory is given back with what a call keeps.
+    # Scratch memory is freed with the state that a call keeps.
     kept = [
         vendor.op.Convolution2d(outs[0], x, w, bias, *lists, synchronize=False),
         vendor.op.Convolution2dBackward(
@@ -197,12 +197,12 @@ def test_nothing_is_waited_for(settings: Calls) -> None:
     ]
     print(fake.fake_hip_waits() - before)
     """
-    assert on_vendor(PRELUDE + code, **settings) == "12\n"
+    assert run_on_vendor(PRELUDE + code, **settings) == "12\n"
     assert len(settings.done) == 3
 
 
 @long
-def test_a_failure_says_what_failed(settings: Calls) -> None:
+def test_a_failure_names_its_cause(settings: Calls) -> None:
     code = """
     x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
     try:
@@ -210,14 +210,14 @@ def test_a_failure_says_what_failed(settings: Calls) -> None:
     except OperatorError as error:
         print(error)
     """
-    said = on_vendor(PRELUDE + code, **settings, FAKE_MIOPEN_FAIL="run 40:7")
-    assert "[diopiConvolution2d]" in said
-    assert "miopenStatusOfTheFake (7)" in said
-    assert "DL_ROCM_LIBRARIES=off" in said
+    output = run_on_vendor(PRELUDE + code, **settings, FAKE_MIOPEN_FAIL="run 40:7")
+    assert "[diopiConvolution2d]" in output
+    assert "miopenStatusOfTheFake (7)" in output
+    assert "DL_ROCM_LIBRARIES=off" in output
 
 
 @long
-def test_torch_trains_by_it(settings: Calls) -> None:
+def test_torch_trains_with_the_library(settings: Calls) -> None:
     code = """
     import torch
     torch.manual_seed(0)
@@ -240,17 +240,17 @@ def test_torch_trains_by_it(settings: Calls) -> None:
     import os
     os._exit(0)
     """
-    said = run(code, **settings, DL_VENDORS="rocm")
-    assert said.endswith("right\n"), said
-    # Three layers forward and as many gradients of weights; the first layer needs none of its
-    # input. What is transposed has a gradient forward.
+    output = run(code, **settings, DL_VENDORS="rocm")
+    assert output.endswith("right\n"), output
+    # Three layers forward and three weight gradients; the first layer does not need an input
+    # gradient. The forward pass of a transposed convolution is an input gradient.
     of = [line.split(" 32f ")[0] for line in settings.done]
     counts = [of.count(name) for name in ("forward", "weight gradient", "input gradient")]
     assert counts == [3, 3, 2]
 
 
 @long
-def test_a_wrong_argument_is_noticed(settings: Calls, tmp_path: Path) -> None:
+def test_the_fake_detects_wrong_arguments(settings: Calls, tmp_path: Path) -> None:
     code = """
     import os, cffi
     ffi = cffi.FFI()
@@ -287,13 +287,13 @@ def test_a_wrong_argument_is_noticed(settings: Calls, tmp_path: Path) -> None:
     status = mi.miopenConvolutionForwardGetSolutionCount(handle, w, x, convolution, y, count)
     print(status, count[0])
     """
-    # One solution more than those that are deterministic, and two that there only may be.
-    assert on_vendor(code, **settings, WRONG="") == "0 8\n"
+    # One solution more than the deterministic ones, and two because the count is an upper bound.
+    assert run_on_vendor(code, **settings, WRONG="") == "0 8\n"
     for wrong, words in {
-        "order": "tensors that do not lie alike",
-        "windows": "not as many windows as there is room for",
-        "mode": "a mode that it does not know",
-        "swapped": "sizes that do not fit",
+        "order": "tensors with different layouts",
+        "windows": "a wrong number of windows",
+        "mode": "an unknown mode",
+        "swapped": "sizes that do not match",
     }.items():
         with pytest.raises(AssertionError, match=words):
-            on_vendor(code, **settings, WRONG=wrong)
+            run_on_vendor(code, **settings, WRONG=wrong)

@@ -1,4 +1,4 @@
-"""Products by a library: a fake hipBLASLt, which judges every argument, on simulated cards."""
+"""Tests of products by a library: a fake hipBLASLt, which checks every argument."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from library_tests.products import PRELUDE, ROUNDED, Calls
 
 from conftest import long
-from processes import compile_library, on_vendor, run
+from processes import compile_library, run, run_on_vendor
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_layouts_dtypes_scales_and_bias(settings: Calls) -> None:
     vendor.op.Addmm(c, vendor.tensor(row), vendor.tensor(a), vendor.tensor(b), 1.0, 1.0)
     np.testing.assert_array_equal(c.numpy(), row + a @ b)
     """
-    on_vendor(PRELUDE + code, **settings)
+    run_on_vendor(PRELUDE + code, **settings)
     products = settings.done
     assert products[:4] == [f"32f 3x5x7 batch 1 {layout}" for layout in ("NN", "TN", "NT", "TT")]
     assert products[4].startswith("64f") and products[8].startswith("16f")
@@ -54,7 +54,7 @@ def test_layouts_dtypes_scales_and_bias(settings: Calls) -> None:
 
 @long
 def test_results_of_both_are_equal(settings: Calls) -> None:
-    """And products of halves that are summed up stay float32."""
+    """Results are the same from both, and accumulated half precision products stay float32."""
     code = """
     left, right, grad = (numbers(*s, dtype="float16") for s in ((1, 4, 5), (3, 5, 6), (3, 4, 6)))
     to_left, to_right = vendor.empty((1, 4, 5), "float16"), vendor.empty((3, 5, 6), "float16")
@@ -64,14 +64,14 @@ def test_results_of_both_are_equal(settings: Calls) -> None:
     a, b = numbers(33, 40), numbers(40, 17)
     print(to_right.numpy().tolist(), mm(a, b).tolist())
     """
-    said = on_vendor(PRELUDE + code, **settings)
+    output = run_on_vendor(PRELUDE + code, **settings)
     assert settings.done[:2] == ["16f 5x4x6 batch 3 TN to 32f", "16f 6x5x4 batch 3 NT"]
-    assert said == on_vendor(PRELUDE + code, **settings, DL_ROCM_LIBRARIES="off")
+    assert output == run_on_vendor(PRELUDE + code, **settings, DL_ROCM_LIBRARIES="off")
     assert len(settings.done) == 3
 
 
 @long
-def test_a_card_that_rounds_factors_does_so_while_users_put_up_with_it(settings: Calls) -> None:
+def test_tf32_is_used_while_users_allow_it(settings: Calls) -> None:
     code = """
     a, b = draw(5, 64), draw(64, 3)
     for tf32 in (False, True, False):
@@ -80,26 +80,26 @@ def test_a_card_that_rounds_factors_does_so_while_users_put_up_with_it(settings:
     mm(a.astype("float64"), b.astype("float64"), "float64")
     mm(a.astype("float16"), b.astype("float16"), "float16")
     """
-    on_vendor(PRELUDE + ROUNDED + code, **settings)
+    run_on_vendor(PRELUDE + ROUNDED + code, **settings)
     exact, wide, half = "32f 3x5x64 batch 1 NN", "64f 3x5x64 batch 1 NN", "16f 3x5x64 batch 1 NN"
     assert settings.done == [exact, exact + " tf32", exact, wide, half]
 
 
 @long
-def test_another_card_multiplies_them_as_they_are(settings: Calls) -> None:
+def test_a_device_without_tf32_multiplies_in_full_precision(settings: Calls) -> None:
     code = """
     host.tf32_products = True
     a, b = draw(5, 64), draw(64, 3)
     for _ in range(2):
         np.testing.assert_allclose(mm(a, b), a @ b, rtol=1e-5, atol=1e-5)
     """
-    on_vendor(PRELUDE + ROUNDED + code, **settings, FAKE_HIPBLASLT_TF32="off")
+    run_on_vendor(PRELUDE + ROUNDED + code, **settings, FAKE_HIPBLASLT_TF32="off")
     assert settings.done == ["32f 3x5x64 batch 1 NN"] * 2
     assert settings.calls.count("hipblasLtMatmulAlgoGetHeuristic") == 2
 
 
 @long
-def test_torch_multiplies_by_it_and_says_how_exactly(settings: Calls) -> None:
+def test_torch_multiplies_with_the_library_and_controls_its_precision(settings: Calls) -> None:
     code = """
     import torch
     torch.manual_seed(0)
@@ -115,14 +115,14 @@ def test_torch_multiplies_by_it_and_says_how_exactly(settings: Calls) -> None:
     import os
     os._exit(0)
     """
-    said = run(code, **{**settings, "DL_VENDORS": "rocm"})
-    assert said.endswith("right\n"), said
+    output = run(code, **{**settings, "DL_VENDORS": "rocm"})
+    assert output.endswith("right\n"), output
     exact = "32f 3x4x8 batch 1 NN"
     assert settings.done == [exact, "16bf 3x6x8 batch 1 NN", exact + " tf32"]
 
 
 @long
-def test_algorithms_are_asked_for_once_and_each_card_and_thread_has_a_handle(
+def test_algorithms_are_queried_once_and_each_device_and_thread_has_a_handle(
     settings: Calls,
 ) -> None:
     code = """
@@ -138,7 +138,7 @@ def test_algorithms_are_asked_for_once_and_each_card_and_thread_has_a_handle(
     thread.start()
     thread.join()
     """
-    on_vendor(PRELUDE + code, **settings, FAKE_HIP_CARDS="gfx90a,gfx1030")
+    run_on_vendor(PRELUDE + code, **settings, FAKE_HIP_DEVICES="gfx90a,gfx1030")
     assert settings.calls.count("hipblasLtCreate") == 3
     assert settings.calls.count("hipblasLtMatmulAlgoGetHeuristic") == 2
     assert len(settings.done) == 4
@@ -156,20 +156,20 @@ def test_algorithms_are_asked_for_once_and_each_card_and_thread_has_a_handle(
         pytest.param({"FAKE_HIPBLASLT_FAIL": "hipblasLtMatmul:7"}, marks=long),
     ],
 )
-def test_our_own_kernels_do_what_the_library_does_not(
+def test_our_own_kernels_run_unsupported_products(
     settings: Calls, variables: dict[str, str]
 ) -> None:
     code = """
     a, b = numbers(5, 7), numbers(7, 3)
     np.testing.assert_array_equal(mm(a, b), a @ b)
     """
-    on_vendor(PRELUDE + code, **{**settings, **variables})
+    run_on_vendor(PRELUDE + code, **{**settings, **variables})
     assert settings.done == []
 
 
 @long
-def test_a_wrong_argument_is_noticed(settings: Calls, tmp_path: Path) -> None:
-    """What a caller that takes another library's numbers would say."""
+def test_the_fake_detects_wrong_arguments(settings: Calls, tmp_path: Path) -> None:
+    """A caller with another library's constants is detected."""
     source = tmp_path / "caller.py"
     source.write_text(
         """
@@ -200,13 +200,13 @@ print(lt.hipblasLtMatmulAlgoGetHeuristic(ffi.NULL, product, a, b, c, c, preferen
     )
     code = f"import runpy; runpy.run_path({str(source)!r})"
     right = {"COMPUTE": "2", "TURNED": "111", "SIZE": "4"}
-    # No workspace was allowed, which is not wrong.
+    # No workspace was allowed, which is valid.
     assert run(code, **settings, **right) == "0\n7\n"
     assert run(code, **settings, **{**right, "SIZE": "8"}) == "3\n7\n"
     for wrong, words in (
-        ({"COMPUTE": "68"}, "another compute type"),
-        ({"TURNED": "1"}, "an operation on a matrix that it does not know"),
-        ({"TURNED": "112"}, "sizes that do not fit"),
+        ({"COMPUTE": "68"}, "an unsupported compute type"),
+        ({"TURNED": "1"}, "an unknown matrix operation"),
+        ({"TURNED": "112"}, "sizes that do not match"),
     ):
         with pytest.raises(AssertionError, match=words):
             run(code, **settings, **{**right, **wrong})

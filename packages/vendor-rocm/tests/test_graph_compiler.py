@@ -1,6 +1,6 @@
-"""Kernels that dl-dicp writes in HIP: compiled by the fake hipRTC and held against the executor.
+"""Tests of dl-dicp's HIP kernels: compiled by the fake hipRTC and compared with the executor.
 
-Cards have waves of 64 threads, and of 32 where all families are tested.
+Devices have waves of 64 threads, and of 32 if all families are tested.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from extension_tests.played import Played
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import long
 
@@ -22,7 +22,7 @@ import torch
 from dl_dicp import statistics
 from dl_dicp.engines.codegen import graph_engine, hip, opening, racing
 
-# What hipRTC's compiler has, and g++ has not.
+# Features of hipRTC's compiler that g++ lacks.
 WORDS = '''
 #include <cmath>
 #include <immintrin.h>
@@ -71,7 +71,7 @@ print("agreed")
 """
 
 WRONG = """
-prelude = prelude.replace("step > 0", "step > 1")  # a sum without the last of its halves
+prelude = prelude.replace("step > 0", "step > 1")  # omits the last step of a reduction
 import warnings
 warnings.simplefilter("ignore")
 assert kernels_of(lambda x: torch.softmax(x * 2, -1), torch.randn(4, 90).to("dl")) == 0
@@ -80,10 +80,10 @@ print(*statistics.dropped)
 
 
 @pytest.mark.parametrize("processor", ["gfx90a", pytest.param("gfx1030", marks=long)])
-def test_kernels_give_what_the_executor_gives(compiling: Played, processor: str) -> None:
-    said = compiling.having(FAKE_HIP_CARDS=processor).run(START + FUNCTIONS)
-    assert said == "agreed\n"
+def test_kernels_agree_with_the_executor(compiling: SimulatedVendor, processor: str) -> None:
+    output = compiling.with_variables(FAKE_HIP_DEVICES=processor).run(START + FUNCTIONS)
+    assert output == "agreed\n"
 
 
-def test_a_wrong_kernel_is_dropped(compiling: Played) -> None:
+def test_a_wrong_kernel_is_dropped(compiling: SimulatedVendor) -> None:
     assert "differ" in compiling.run(START + WRONG)

@@ -1,4 +1,4 @@
-"""Graphs, on the fake driver: the tests that all such vendors have, and what the fake notices."""
+"""Shared tests of graphs, on the fake driver, and tests of the fake's own checks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import textwrap
 
 from extension_tests import graphs
 from extension_tests.graphs import *  # noqa: F403 - pytest collects them here
-from extension_tests.played import Played
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import all_families, long
 
-test_operator_that_waits_is_named_and_the_capture_goes_on = all_families(
-    graphs.test_operator_that_waits_is_named_and_the_capture_goes_on
+test_operator_that_waits_is_named_and_the_capture_continues = all_families(
+    graphs.test_operator_that_waits_is_named_and_the_capture_continues
 )
 
 test_torch_replays_a_graph = long(graphs.test_torch_replays_a_graph)
@@ -42,7 +42,7 @@ memory, event = made(hip.hipMalloc, 64), made(hip.hipEventCreateWithFlags, 2)
 """
 
 
-def test_the_fake_notices_waits_in_a_capture(played: Played) -> None:
+def test_the_fake_detects_waits_in_a_capture(simulated_vendor: SimulatedVendor) -> None:
     code = """
     for wait in (lambda: hip.hipStreamSynchronize(first), hip.hipDeviceSynchronize):
         assert hip.hipStreamBeginCapture(first, 2) == 0
@@ -55,10 +55,10 @@ def test_the_fake_notices_waits_in_a_capture(played: Played) -> None:
     assert hip.hipStreamBeginCapture(ffi.NULL, 2) == 900
     assert hip.hipStreamBeginCapture(first, 0) == 1
     """
-    played.on_vendor(DRIVER + textwrap.dedent(code))
+    simulated_vendor.run_on_vendor(DRIVER + textwrap.dedent(code))
 
 
-def test_the_fake_notices_streams_that_do_not_join_again(played: Played) -> None:
+def test_the_fake_detects_streams_that_do_not_join_again(simulated_vendor: SimulatedVendor) -> None:
     code = """
     def fork():
         assert hip.hipStreamBeginCapture(first, 2) == 0
@@ -76,4 +76,4 @@ def test_the_fake_notices_streams_that_do_not_join_again(played: Played) -> None
     out = ffi.new("void**")
     assert hip.hipGraphInstantiateWithFlags(out, graph, 0) == 1
     """
-    played.on_vendor(DRIVER + textwrap.dedent(code))
+    simulated_vendor.run_on_vendor(DRIVER + textwrap.dedent(code))

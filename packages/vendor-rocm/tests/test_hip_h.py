@@ -1,4 +1,4 @@
-"""Our declarations of AMD's driver and libraries are those of their own headers, where they are."""
+"""Tests that our declarations of AMD's libraries match their headers, if these are installed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALIKE = """
 #include <cstddef>
 #include <type_traits>
 
-// Of one size and kind: a pointer for a pointer, an integer for an enumeration.
+// Types of the same size and kind: pointers match pointers, and integers match enumerations.
 template <class A, class B>
 constexpr bool alike_v = sizeof(A) == sizeof(B) &&
     std::is_pointer_v<A> == std::is_pointer_v<B> &&
@@ -123,7 +123,7 @@ HIPBLASLT = (
     + """
 #include <hipblaslt/hipblaslt.h>
 #include "library/hipblaslt_api.h"
-using ours = dl::rocm::blaslt::Numbers;
+using ours = dl::rocm::blaslt::Constants;
 DL_KIT_BLASLT_FUNCTIONS(CHECK, hipblasLt, ours::kAlgorithmBytes)
 using Algorithm = dl::kit::blaslt::Algorithm<ours::kAlgorithmBytes>;
 using Heuristic = dl::kit::blaslt::Heuristic<ours::kAlgorithmBytes>;
@@ -141,7 +141,7 @@ SAME(kBfloat16, HIP_R_16BF);
 SAME(kComputeFloat32, HIPBLAS_COMPUTE_32F);
 SAME(kComputeFloat64, HIPBLAS_COMPUTE_64F);
 SAME(kComputeTf32, HIPBLAS_COMPUTE_32F_FAST_TF32);
-SAME(kAsItIs, HIPBLAS_OP_N);
+SAME(kNotTransposed, HIPBLAS_OP_N);
 SAME(kTransposed, HIPBLAS_OP_T);
 SAME(kEpilogueBias, HIPBLASLT_EPILOGUE_BIAS);
 SAME(kTransposeA, HIPBLASLT_MATMUL_DESC_TRANSA);
@@ -180,13 +180,13 @@ SAME(kFloat32, miopenFloat);
 SAME(kBfloat16, miopenBFloat16);
 SAME(kFloat64, miopenDouble);
 SAME(kCrossCorrelation, miopenConvolution);
-SAME(kOtherFloat16, MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL);
+SAME(kFp16Alternative, MIOPEN_CONVOLUTION_ATTRIB_FP16_ALT_IMPL);
 SAME(kDeterministic, MIOPEN_CONVOLUTION_ATTRIB_DETERMINISTIC);
-SAME(kByProduct, miopenConvolutionAlgoGEMM);
+SAME(kGemm, miopenConvolutionAlgoGEMM);
 SAME(kDirect, miopenConvolutionAlgoDirect);
 SAME(kFft, miopenConvolutionAlgoFFT);
 SAME(kWinograd, miopenConvolutionAlgoWinograd);
-SAME(kImplicitProduct, miopenConvolutionAlgoImplicitGEMM);
+SAME(kImplicitGemm, miopenConvolutionAlgoImplicitGEMM);
 """
 )
 
@@ -219,7 +219,7 @@ PLACE(Properties, roctracer_properties_t, completed, buffer_callback_fun);
 PLACE(Properties, roctracer_properties_t, completed_argument, buffer_callback_arg);
 #define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
 SAME(kSuccess, ROCTRACER_STATUS_SUCCESS);
-SAME(kCards, ACTIVITY_DOMAIN_HIP_OPS);
+SAME(kDevices, ACTIVITY_DOMAIN_HIP_OPS);
 SAME(kCalls, ACTIVITY_DOMAIN_HIP_API);
 SAME(kExternal, ACTIVITY_DOMAIN_EXT_API);
 SAME(kKernel, HIP_OP_ID_DISPATCH);
@@ -245,7 +245,7 @@ LOADED = {
 
 
 def folder_of(header: str) -> Path:
-    """The folder of ROCm's headers that has this one."""
+    """Return the folder of ROCm's headers that contains this one."""
     folders = (Path(os.environ.get("ROCM_PATH", "/opt/rocm")) / "include", Path("/usr/include"))
     for folder in folders:
         if (folder / header).is_file():
@@ -255,7 +255,7 @@ def folder_of(header: str) -> Path:
 
 @pytest.fixture(scope="module")
 def headers() -> Path:
-    """The folder of HIP's headers."""
+    """Return the folder of HIP's headers."""
     return folder_of("hip/hip_runtime_api.h")
 
 
@@ -267,12 +267,12 @@ def compiled(text: str, folder: Path, headers: Path) -> subprocess.CompletedProc
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_functions_have_the_shapes_of_hip_runtime_api_h(headers: Path, tmp_path: Path) -> None:
+def test_functions_have_the_signatures_of_hip_runtime_api_h(headers: Path, tmp_path: Path) -> None:
     done = compiled(SHAPES, tmp_path, headers)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_function_of_another_shape_is_noticed(headers: Path, tmp_path: Path) -> None:
+def test_a_function_with_another_signature_is_detected(headers: Path, tmp_path: Path) -> None:
     wrong = "static_assert(Alike<decltype(&::hipInit), int (*)(size_t)>::value);"
     assert "static assertion failed" in compiled(SHAPES + wrong, tmp_path, headers).stderr
 
@@ -286,13 +286,15 @@ def test_a_function_of_another_shape_is_noticed(headers: Path, tmp_path: Path) -
         ("roctracer/roctracer_ext.h", ROCTRACER),
     ],
 )
-def test_libraries_have_the_shapes_of_their_headers(tmp_path: Path, header: str, text: str) -> None:
+def test_libraries_have_the_signatures_of_their_headers(
+    tmp_path: Path, header: str, text: str
+) -> None:
     done = compiled(text, tmp_path, folder_of(header))
     assert done.returncode == 0, done.stderr
 
 
-def test_stubs_call_what_the_loader_has(tmp_path: Path) -> None:
-    """They are no public interface of HIP's, and change with its releases."""
+def test_stubs_call_functions_of_the_loader(tmp_path: Path) -> None:
+    """These functions are not a public interface of HIP and change between releases."""
     try:
         hipcc = find_hipcc()
     except HipccError as error:

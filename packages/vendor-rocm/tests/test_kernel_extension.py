@@ -1,29 +1,29 @@
-"""Kernels from source text: compiled by a fake hipRTC, run by the fake driver."""
+"""Tests of kernels from source text, compiled by a fake hipRTC and run by the fake driver."""
 
 from __future__ import annotations
 
 from extension_tests import kernels
 from extension_tests.kernels import *  # noqa: F403 - pytest collects them here
 from extension_tests.kernels import SCALE
-from extension_tests.played import Played
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import long
 from processes import doctor
 
-test_wrong_sizes_and_names_are_told = long(kernels.test_wrong_sizes_and_names_are_told)
+test_wrong_sizes_and_names_are_reported = long(kernels.test_wrong_sizes_and_names_are_reported)
 test_a_header_comes_with_the_source = long(kernels.test_a_header_comes_with_the_source)
 
 
-def test_the_language_is_hips(compiling: Played) -> None:
+def test_the_language_is_hips(compiling: SimulatedVendor) -> None:
     code = """
     found = vendor.kernels.properties()
     assert found.languages == ("hip",) and found.architecture == "gfx90a"
     vendor.kernels.compile(SCALE, options=["-ffast-math", "-O3"])
     """
-    compiling.on_vendor(SCALE + code)
+    compiling.run_on_vendor(SCALE + code)
 
 
-def test_errors_of_the_compiler_are_told(compiling: Played) -> None:
+def test_compiler_errors_are_reported(compiling: SimulatedVendor) -> None:
     code = """
     try:
         vendor.kernels.compile("__global__ void k() { x = 1; }", name="bad.hip")
@@ -31,20 +31,20 @@ def test_errors_of_the_compiler_are_told(compiling: Played) -> None:
         print(error)
         assert "bad.hip:1:" in error.details, error.details
     """
-    said = compiling.on_vendor(code)
-    assert "bad.hip does not compile (HIPRTC_ERROR_COMPILATION): bad.hip:1:" in said
-    failing = compiling.having(FAKE_HIPRTC_FAIL="hiprtcGetCode:11")
+    output = compiling.run_on_vendor(code)
+    assert "bad.hip does not compile (HIPRTC_ERROR_COMPILATION): bad.hip:1:" in output
+    failing = compiling.with_variables(FAKE_HIPRTC_FAIL="hiprtcGetCode:11")
     code = """
     try:
         vendor.kernels.compile("")
     except VendorError as error:
         print(error)
     """
-    assert "HIPRTC_ERROR_INTERNAL_ERROR" in failing.on_vendor(code)
+    assert "HIPRTC_ERROR_INTERNAL_ERROR" in failing.run_on_vendor(code)
 
 
 @long
-def test_code_is_for_the_processor_of_the_card(compiling: Played) -> None:
+def test_code_is_for_the_architecture_of_the_device(compiling: SimulatedVendor) -> None:
     code = """
     code = vendor.kernels.compile(SCALE, device=0)
     try:
@@ -52,14 +52,14 @@ def test_code_is_for_the_processor_of_the_card(compiling: Played) -> None:
     except VendorError as error:
         print(error)
     """
-    apart = compiling.having(FAKE_HIP_CARDS="gfx90a,gfx1030")
-    said = apart.on_vendor(SCALE + code)
-    assert "(209)" in said and "no code for the device" in said
+    apart = compiling.with_variables(FAKE_HIP_DEVICES="gfx90a,gfx1030")
+    output = apart.run_on_vendor(SCALE + code)
+    assert "(209)" in output and "no code for the device" in output
 
 
 @long
-def test_a_wrong_kernel_gives_a_wrong_answer(compiling: Played) -> None:
-    """The text is what runs: without its barrier, threads read what is not there yet."""
+def test_a_wrong_kernel_gives_a_wrong_result(compiling: SimulatedVendor) -> None:
+    """The text itself runs: without its barrier, threads read elements before they are written."""
     code = """
     wrong = SCALE.replace("__syncthreads();", "")
     given, out = vendor.tensor(np.arange(32, dtype="int32")), vendor.empty((32,), "int32")
@@ -67,11 +67,11 @@ def test_a_wrong_kernel_gives_a_wrong_answer(compiling: Played) -> None:
     function(given, out, block=32, shared_bytes=128)
     assert out.numpy().tolist() != list(range(32))[::-1]
     """
-    compiling.on_vendor(SCALE + code)
+    compiling.run_on_vendor(SCALE + code)
 
 
 @long
-def test_what_was_unloaded_is_not_launched(compiling: Played) -> None:
+def test_a_kernel_of_an_unloaded_module_is_not_launched(compiling: SimulatedVendor) -> None:
     code = """
     from diopi_proto import ffi
     module = vendor.kernels.load(vendor.kernels.compile(SCALE))
@@ -84,11 +84,11 @@ def test_what_was_unloaded_is_not_launched(compiling: Played) -> None:
         print(error)
     assert x.numpy().tolist() == [2, 2, 2, 2]
     """
-    assert "is no kernel of device 0, or was destroyed" in compiling.on_vendor(SCALE + code)
+    assert "is not a kernel of device 0, or was destroyed" in compiling.run_on_vendor(SCALE + code)
 
 
-def test_a_missing_compiler_says_what_to_install(played: Played) -> None:
-    off = played.having(DL_ROCM_HIPRTC="off")
+def test_a_missing_compiler_error_names_its_package(simulated_vendor: SimulatedVendor) -> None:
+    off = simulated_vendor.with_variables(DL_ROCM_HIPRTC="off")
     code = """
     from diopi_proto import UnavailableError
     assert "hip-runtime-amd" in vendor.kernels.properties().unavailable
@@ -97,12 +97,12 @@ def test_a_missing_compiler_says_what_to_install(played: Played) -> None:
     except UnavailableError as error:
         print(error)
     """
-    said = off.on_vendor(code)
-    assert "hip-runtime-amd" in said and "DL_ROCM_HIPRTC" in said
+    output = off.run_on_vendor(code)
+    assert "hip-runtime-amd" in output and "DL_ROCM_HIPRTC" in output
     assert "hip-runtime-amd" in doctor(**off.variables)["kernels"]["unavailable"]
 
 
-def test_the_doctor_names_the_compiler(compiling: Played) -> None:
+def test_the_doctor_names_the_compiler(compiling: SimulatedVendor) -> None:
     found = doctor(**compiling.variables)
     assert found["kernels"]["compiler"] == compiling.variables["DL_ROCM_HIPRTC"]
     assert {"graph", "kernel", "peer"} <= set(found["extensions"])

@@ -1,4 +1,4 @@
-"""What `dl doctor` says of the libraries that are used where they are installed."""
+"""Tests of `dl doctor`'s report of optional libraries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_vendor_rocm.libraries import COMPANIONS, FINDER, libraries
 from processes import KIT, SOURCES, doctor
 
 
-def test_the_doctor_says_where_they_are_or_how_to_have_them(fake: str, tmp_path: Path) -> None:
+def test_the_doctor_reports_locations_or_packages(fake: str, tmp_path: Path) -> None:
     miopen = tmp_path / "libMIOpen.so.1"
     miopen.touch()
     found = doctor(DL_ROCM_DRIVER=fake, DL_ROCM_MIOPEN=str(miopen))["libraries"]
@@ -20,7 +20,7 @@ def test_the_doctor_says_where_they_are_or_how_to_have_them(fake: str, tmp_path:
     assert "unless DL_ROCM_HIPBLASLT names one" in found["hipBLASLt"]
 
 
-def test_they_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
+def test_libraries_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
     for name in ("libhipblaslt.so.0", "libMIOpen.so.1"):
         (tmp_path / name).touch()
     found = libraries({"LD_LIBRARY_PATH": f":{tmp_path}"})
@@ -32,7 +32,7 @@ def test_they_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
     assert libraries({"DL_ROCM_MIOPEN": "off"})["MIOpen"] == "off (DL_ROCM_MIOPEN)"
 
 
-def test_what_is_missing_says_what_to_install(
+def test_the_report_names_the_packages_of_missing_libraries(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("diopi_proto.companions._FOLDERS", ())
@@ -41,7 +41,7 @@ def test_what_is_missing_says_what_to_install(
     assert all(f"not installed; {one.install}" in found[one.name] for one in COMPANIONS)
 
 
-def test_the_library_looks_in_the_same_places() -> None:
+def test_the_library_searches_the_same_paths() -> None:
     text = (SOURCES / "csrc" / "library" / "companions.cpp").read_text(encoding="utf-8")
     text += (KIT / "include" / "dl" / "kit" / "hiprtc.h").read_text(encoding="utf-8")
     for one in COMPANIONS:

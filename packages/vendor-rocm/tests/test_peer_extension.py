@@ -1,10 +1,10 @@
-"""Peers, on the fake driver: the tests that all such vendors have, and what the fake notices."""
+"""Shared tests of peer access, on the fake driver, and tests of the fake's own checks."""
 
 from __future__ import annotations
 
 from extension_tests import peers
 from extension_tests.peers import *  # noqa: F403 - pytest collects them here
-from extension_tests.played import Played
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import long
 
@@ -13,7 +13,7 @@ test_torch_shares_a_tensor_with_another_process = long(
 )
 
 
-def test_cards_that_do_not_reach_each_other_say_so(played: Played) -> None:
+def test_devices_without_peer_access_report_it(simulated_vendor: SimulatedVendor) -> None:
     code = """
     assert not vendor.peers.can_access(0, 1)
     try:
@@ -24,13 +24,15 @@ def test_cards_that_do_not_reach_each_other_say_so(played: Played) -> None:
     vendor.peers.copy(there, here)
     print(there.numpy().tolist())
     """
-    said = played.with_cards(2).having(FAKE_HIP_PEERS="off").on_vendor(code)
-    assert "kernels of device 0 cannot reach memory of device 1; copy it" in said
-    assert said.endswith("[0.0, 1.0, 2.0]\n")
+    output = (
+        simulated_vendor.with_devices(2).with_variables(FAKE_HIP_PEERS="off").run_on_vendor(code)
+    )
+    assert "kernels of device 0 cannot reach memory of device 1; copy the data instead" in output
+    assert output.endswith("[0.0, 1.0, 2.0]\n")
 
 
-def test_no_error_of_access_stays_behind(played: Played) -> None:
-    """HIP keeps what a thread's last call found wrong, and that access is there already is such."""
+def test_errors_of_access_are_cleared(simulated_vendor: SimulatedVendor) -> None:
+    """HIP keeps the thread's last error, and it counts access that is already enabled as one."""
     code = """
     import cffi, os
     ffi = cffi.FFI()
@@ -44,10 +46,10 @@ def test_no_error_of_access_stays_behind(played: Played) -> None:
         vendor.peers.disable_access(0, 1)
     assert hip.hipGetLastError() == 0
     """
-    played.with_cards(2).on_vendor(code)
+    simulated_vendor.with_devices(2).run_on_vendor(code)
 
 
-def test_a_kernel_that_may_not_reach_a_peer_is_noticed(played: Played) -> None:
+def test_peer_memory_is_inaccessible_without_access(simulated_vendor: SimulatedVendor) -> None:
     code = """
     import os
     x = vendor.tensor(np.arange(3.0, dtype="f4"), device=1)
@@ -58,4 +60,4 @@ def test_a_kernel_that_may_not_reach_a_peer_is_noticed(played: Played) -> None:
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.wait()[1]))
     """
-    assert int(played.with_cards(2).on_vendor(code)) < 0
+    assert int(simulated_vendor.with_devices(2).run_on_vendor(code)) < 0

@@ -1,4 +1,4 @@
-"""The plugin: what it says, and that it loads nothing."""
+"""Tests of the plugin: its descriptor, and that it loads nothing."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_changelog_begins_with_this_version() -> None:
     assert re.findall(r"^## (\S+)", text, re.MULTILINE)[0] == plugin.__version__
 
 
-def test_missing_library_says_how_to_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_error_says_how_to_build_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugin, "_LIBRARY", plugin._LIBRARY.with_name("gone.so"))
     with pytest.raises(FileNotFoundError, match="hipcc in PATH"):
         plugin.dl_vendor()
 
 
-def test_a_device_file_or_a_named_driver_is_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_device_file_or_a_named_driver_counts_as_present(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "DEVICE_FILES", ("/nowhere/kfd",))
     assert not presence.present({})
     assert not presence.present({presence.DRIVER: ""})
@@ -51,12 +51,12 @@ def test_a_device_file_or_a_named_driver_is_a_card(monkeypatch: pytest.MonkeyPat
 
 
 def test_device_files_are_those_of_the_library() -> None:
-    """Two lists, because the plugin loads no library."""
+    """The list exists twice, because the plugin does not load the library."""
     code = plugin._LIBRARY.read_bytes()
     assert all(name.encode() in code for name in presence.DEVICE_FILES)
 
 
-def test_a_wheel_for_cards_says_how_to_get_one_for_simulated_cards(
+def test_a_wheel_for_gpus_says_how_to_build_one_for_simulated_devices(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     driver = tmp_path / "libamdhip64.so"
@@ -68,7 +68,7 @@ def test_a_wheel_for_cards_says_how_to_get_one_for_simulated_cards(
 
 
 def test_importing_the_plugin_imports_neither_torch_nor_arrays() -> None:
-    said = run(
+    output = run(
         """
         import sys
         from dl_vendor_rocm.plugin import dl_vendor
@@ -76,4 +76,4 @@ def test_importing_the_plugin_imports_neither_torch_nor_arrays() -> None:
         print(sorted({"torch", "numpy", "cffi", "dl_core"} & set(sys.modules)))
         """
     )
-    assert said == "[]\n"
+    assert output == "[]\n"

@@ -1,9 +1,9 @@
-"""What ran on a card, by a ROCTracer that makes it up."""
+"""Tests of the profiler, on a fake ROCTracer with synthetic records."""
 
 from __future__ import annotations
 
 import pytest
-from extension_tests.played import Played
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import long
 from processes import compile_library, doctor
@@ -15,11 +15,11 @@ def fake_roctracer(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def tracing(played: Played, fake_roctracer: str) -> Played:
-    return played.having(DL_ROCM_ROCTRACER=fake_roctracer)
+def tracing(simulated_vendor: SimulatedVendor, fake_roctracer: str) -> SimulatedVendor:
+    return simulated_vendor.with_variables(DL_ROCM_ROCTRACER=fake_roctracer)
 
 
-def test_records_of_roctracer_become_activities(tracing: Played) -> None:
+def test_records_of_roctracer_become_activities(tracing: SimulatedVendor) -> None:
     code = """
     profiler = vendor.profiler
     before = profiler.clock()
@@ -37,16 +37,16 @@ def test_records_of_roctracer_become_activities(tracing: Played) -> None:
         ("CopyHostToDevice", "copy", 41, 4096, 5),
         ("FillBuffer", "set", 0, 16, 5),
     ], shown
-    # The queues of the hardware are no streams.
+    # Hardware queues are not streams.
     assert {(a.device, a.stream) for a in activities} == {(0, 0)}
     assert profiler.collect() == ([], 0)
     profiler.start()
     profiler.stop()
     """
-    tracing.on_vendor(code)
+    tracing.run_on_vendor(code)
 
 
-def test_what_is_wrong_is_told(tracing: Played) -> None:
+def test_invalid_calls_are_reported(tracing: SimulatedVendor) -> None:
     code = """
     def refused(call, words):
         try:
@@ -58,23 +58,23 @@ def test_what_is_wrong_is_told(tracing: Played) -> None:
     import os
     profiler = vendor.profiler
     refused(profiler.stop, "is not being recorded; start that first")
-    refused(lambda: profiler._slots.call("start", 0, 3), "flags of a profiler are zero, not 3")
+    refused(lambda: profiler._slots.call("start", 0, 3), "the flags of a profiler must be 0, not 3")
     for function in ("roctracer_open_pool_expl", "roctracer_enable_domain_activity_expl"):
         os.environ["FAKE_ROCTRACER_FAIL"] = function + ":-2"
-        refused(profiler.start, "told to fail (-2) of ROCTracer")
+        refused(profiler.start, "injected failure (-2) from ROCTracer")
     os.environ["FAKE_ROCTRACER_FAIL"] = ""
     profiler.start()
-    refused(profiler.start, "is being recorded already; stop that first")
+    refused(profiler.start, "is already being recorded; stop that first")
     os.environ["FAKE_ROCTRACER_FAIL"] = "roctracer_flush_activity_expl:-1"
-    refused(profiler.stop, "told to fail (-1) of ROCTracer")
+    refused(profiler.stop, "injected failure (-1) from ROCTracer")
     os.environ["FAKE_ROCTRACER_FAIL"] = ""
     refused(profiler.stop, "is not being recorded")
     """
-    tracing.on_vendor(code)
+    tracing.run_on_vendor(code)
 
 
 @long
-def test_torchs_profiler_shows_it(tracing: Played) -> None:
+def test_torchs_profiler_shows_it(tracing: SimulatedVendor) -> None:
     code = """
     import torch
     x = torch.ones(4, device="dl")
@@ -88,10 +88,10 @@ def test_torchs_profiler_shows_it(tracing: Played) -> None:
     import os
     os._exit(0)
     """
-    said = tracing.run(code)
-    assert "work(float*)" in said and "CopyHostToDevice" in said
+    output = tracing.run(code)
+    assert "work(float*)" in output and "CopyHostToDevice" in output
 
 
 def test_without_roctracer_hosts_measure_by_themselves(fake: str) -> None:
-    """A driver that is named is no place for the ROCTracer of another one."""
+    """ROCTracer is not used with a driver that the user named."""
     assert "profiler" not in doctor(DL_ROCM_DRIVER=fake)["extensions"]

@@ -1,7 +1,7 @@
-"""Kernels that run: made by g++, on the fake driver, whose cards go on while the host does.
+"""Tests of g++'s kernels on the fake driver, whose devices work asynchronously.
 
-The way from a call to a kernel and back, what cards of both kinds of waves do, and a share of the
-conformance suite. tools/simulated.py runs more of it, on all families.
+They cover the path from a call to a kernel and back, devices with either wave size, and a sample of
+the conformance suite. tools/simulated.py runs more of it, on all families.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 from conftest import all_families
 from dl_conformance.commit_seed import commit_seed
-from processes import on_vendor, run
+from processes import run, run_on_vendor
 
 SEED = commit_seed(Path(__file__).parent)
 both_waves = pytest.mark.parametrize(("processor", "wave"), [("gfx1030", 32), ("gfx90a", 64)])
@@ -36,28 +36,28 @@ def test_results_are_right(simulated: dict[str, str], processor: str, wave: int)
     np.testing.assert_allclose(out.numpy(), 3 * x, rtol=1e-6)
     print(vendor.properties(0).warp_size)
     """
-    said = on_vendor(code, FAKE_HIP_CARDS=processor, **simulated)
-    assert said == f"{wave}\n"
+    output = run_on_vendor(code, FAKE_HIP_DEVICES=processor, **simulated)
+    assert output == f"{wave}\n"
 
 
-def test_cards_with_different_waves_work_side_by_side(simulated: dict[str, str]) -> None:
+def test_devices_with_different_waves_work_side_by_side(simulated: dict[str, str]) -> None:
     code = """
     x = np.random.default_rng(0).standard_normal((7, 500)).astype("float32")
     totals = []
     for _ in range(3):
-        for card in (0, 1):
-            total = vendor.empty((7,), device=card)
-            vendor.op.Sum(total, vendor.tensor(x, device=card), (1,))
+        for device in (0, 1):
+            total = vendor.empty((7,), device=device)
+            vendor.op.Sum(total, vendor.tensor(x, device=device), (1,))
             totals.append(total)
     for total in totals:
         np.testing.assert_allclose(total.numpy(), x.sum(1), rtol=1e-4, atol=1e-4)
     print(vendor.properties(0).warp_size, vendor.properties(1).warp_size)
     """
-    assert on_vendor(code, FAKE_HIP_CARDS="gfx90a,gfx1100", **simulated) == "64 32\n"
+    assert run_on_vendor(code, FAKE_HIP_DEVICES="gfx90a,gfx1100", **simulated) == "64 32\n"
 
 
-def test_launches_return_before_the_card_has_finished(simulated: dict[str, str]) -> None:
-    """Nobody waits before the host asks for something."""
+def test_launches_return_before_the_device_has_finished(simulated: dict[str, str]) -> None:
+    """The host waits only when it reads a result."""
     code = f"""
     import cffi, torch
     ffi = cffi.FFI()
@@ -75,7 +75,7 @@ def test_launches_return_before_the_card_has_finished(simulated: dict[str, str])
     assert run(code, DL_VENDORS="rocm", **simulated) == "0 1 2.0\n"
 
 
-def test_the_host_cannot_read_the_cards_memory(simulated: dict[str, str]) -> None:
+def test_the_host_cannot_read_device_memory(simulated: dict[str, str]) -> None:
     code = """
     import cffi, os, subprocess, sys
     tensor = vendor.tensor(np.ones(3, np.float32))
@@ -85,19 +85,19 @@ def test_the_host_cannot_read_the_cards_memory(simulated: dict[str, str]) -> Non
         os._exit(0)
     print(os.waitstatus_to_exitcode(os.wait()[1]))
     """
-    assert int(on_vendor(code, **simulated)) < 0
+    assert int(run_on_vendor(code, **simulated)) < 0
 
 
 def test_an_emulated_library_takes_no_other_driver() -> None:
     from dl_vendor_rocm.presence import SIMULATOR
 
     if not SIMULATOR.is_file():
-        pytest.skip("this build is for cards")
-    assert on_vendor("print(vendor.device_count)") == "0\n"
+        pytest.skip("this build is for GPUs")
+    assert run_on_vendor("print(vendor.device_count)") == "0\n"
 
 
 @all_families
-def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulated: dict[str, str]) -> None:
+def test_an_invalid_index_is_raised_when_the_host_waits(simulated: dict[str, str]) -> None:
     code = """
     import torch
     numbers = torch.arange(3.0, device="dl")
@@ -108,9 +108,9 @@ def test_an_index_that_is_wrong_is_raised_where_the_host_waits(simulated: dict[s
         print(error)
     print(numbers.sum().item())
     """
-    said = run(code, DL_VENDORS="rocm", **simulated)
-    assert "index 7 is out of bounds for dimension 0 with size 3" in said
-    assert said.endswith("3.0\n")
+    output = run(code, DL_VENDORS="rocm", **simulated)
+    assert "index 7 is out of bounds for dimension 0 with size 3" in output
+    assert output.endswith("3.0\n")
 
 
 @all_families
@@ -135,11 +135,11 @@ def test_a_model_learns_as_on_the_cpu(simulated: dict[str, str], processor: str)
     for here, there in zip(trained("cpu"), trained("dl")):
         torch.testing.assert_close(there, here)
     print(torch.dl.fallback_stats().totals["fallback"], flush=True)
-    # torch's autograd threads hold Python objects when the interpreter ends.
+    # torch's autograd threads hold Python objects when the interpreter exits.
     import os
     os._exit(0)
     """
-    assert run(code, DL_VENDORS="rocm", FAKE_HIP_CARDS=processor, **simulated) == "0\n"
+    assert run(code, DL_VENDORS="rocm", FAKE_HIP_DEVICES=processor, **simulated) == "0\n"
 
 
 @all_families
@@ -154,7 +154,9 @@ def test_two_vendors_compute_in_one_process(simulated: dict[str, str]) -> None:
     assert run(code, DL_VENDORS="rocm,cpu", **simulated) == "Fake 0 2\n"
 
 
-def test_a_share_of_the_cases_passes(simulated: dict[str, str], tmp_path: Path) -> None:
+def test_a_sample_of_the_conformance_cases_passes(
+    simulated: dict[str, str], tmp_path: Path
+) -> None:
     report = tmp_path / "report.json"
     chosen = (
         "--sample",

@@ -1,4 +1,4 @@
-// NCCL, as dl/kit/communicator.h wants it.
+// NCCL, for dl/kit/communicator.h.
 #include "extensions/companions.h"
 #include "runtime/vendor.h"
 

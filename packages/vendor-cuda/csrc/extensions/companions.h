@@ -1,4 +1,4 @@
-// The libraries of other wheels that this one uses where they are installed.
+// Optional libraries of other wheels.
 #ifndef DL_CUDA_EXTENSIONS_COMPANIONS_H_
 #define DL_CUDA_EXTENSIONS_COMPANIONS_H_
 
@@ -6,15 +6,15 @@
 
 namespace dl::cuda {
 
-// What works with a driver that DL_CUDA_DRIVER names is not known: NVIDIA's libraries take it for
-// their own, and fail in ways of their own. With one, only those are used that are named, too.
+// NVIDIA's libraries assume NVIDIA's own driver and fail unpredictably with another one. If
+// DL_CUDA_DRIVER names a driver, only libraries that are named explicitly are used.
 const kit::Companion& nccl_companion();
 const kit::Companion& cupti_companion();
 const kit::Companion& blaslt_companion();
 const kit::Companion& cudnn_companion();
 
-// Whether operators may use the libraries that compute: false for DL_CUDA_LIBRARIES=off.
-bool libraries_wanted();
+// Returns true if operators may use vendor libraries: false for DL_CUDA_LIBRARIES=off.
+bool libraries_enabled();
 
 }  // namespace dl::cuda
 

@@ -1,6 +1,6 @@
-// The functions and records of CUPTI that the profiler uses, with the shapes and numbers of
-// cupti_activity.h, which tests compare. Of records there is what all releases of CUPTI 13 begin
-// them with.
+// The functions and records of CUPTI that the profiler uses, with the signatures and constants of
+// cupti_activity.h, which tests compare. The records contain the members that all releases of CUPTI
+// 13 have in common.
 #ifndef DL_CUDA_EXTENSIONS_CUPTI_API_H_
 #define DL_CUDA_EXTENSIONS_CUPTI_API_H_
 
@@ -13,7 +13,7 @@
 namespace dl::cuda::cupti {
 
 enum : int { kSuccess = 0 };
-// Of CUpti_ActivityKind.
+// Values of CUpti_ActivityKind.
 enum : int { kCopy = 1, kSet = 2, kDriver = 4, kKernel = 10, kExternal = 39 };
 // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, and CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0.
 constexpr uint32_t kFlushForced = 1;
@@ -58,7 +58,7 @@ using Requested = void (*)(uint8_t** buffer, size_t* size, size_t* most_records)
 using Completed = void (*)(kit::cuda::Context, uint32_t stream, uint8_t* buffer, size_t size,
                            size_t valid);
 
-// X(name of the member, symbol, type)
+// X(member name, symbol, type)
 // clang-format off
 #define DL_CUDA_CUPTI_FUNCTIONS(X)                                                                 \
   X(result_string, cuptiGetResultString, int (*)(int, const char**))                               \
@@ -77,7 +77,7 @@ using Completed = void (*)(kit::cuda::Context, uint32_t stream, uint8_t* buffer,
 
 class Library : public kit::Library {
  public:
-  Library() : kit::Library(cupti_companion().names(), "CUPTI", cupti_companion().way_out()) {}
+  Library() : kit::Library(cupti_companion().names(), "CUPTI", cupti_companion().remedy()) {}
 
 #define DL_CUDA_CUPTI_MEMBER(member, symbol, ...) kit::Symbol<__VA_ARGS__> member{*this, #symbol};
   DL_CUDA_CUPTI_FUNCTIONS(DL_CUDA_CUPTI_MEMBER)

@@ -1,4 +1,4 @@
-// The chain of what this vendor offers beyond the table.
+// The chain of this vendor's extensions.
 #include "dl/kit/communicator.h"
 #include "dl/kit/graph.h"
 #include "dl/kit/kernel.h"
@@ -15,8 +15,8 @@ dl_extension_t* Vendor::extensions() {
        {kit::peer_extension<Vendor>, kit::graph_extension<Vendor>, kit::kernel_extension<Vendor>}) {
     chain = link(chain);
   }
-  // Without these libraries hosts do better by themselves, over gloo and with events, than with an
-  // extension that fails.
+  // Without these libraries, hosts use gloo and events, which is better than an extension that
+  // fails.
   if (nccl_companion().present()) chain = kit::communicator_extension<Vendor>(chain);
   if (cupti_companion().present()) chain = kit::profiler_extension<Vendor>(chain);
   return chain;

@@ -1,4 +1,4 @@
-// NVRTC, and what a card can do with kernels, as dl/kit/kernel.h wants them.
+// NVRTC and the device's kernel limits, for dl/kit/kernel.h.
 #include "dl/kernel.h"
 
 #include "runtime/api.h"
@@ -6,11 +6,11 @@
 namespace dl::cuda {
 namespace {
 
-// Of all architectures that CUDA 13 knows, with a driver for it.
+// The limit of all architectures that CUDA 13 supports, with a driver for it.
 constexpr uint64_t kArgumentBytes = 32764;
 constexpr size_t kLogBytes = 16 << 10;
 
-// dl-gpu-sim says what it is by functions that no driver has.
+// dl-gpu-sim identifies itself by functions that no other driver has.
 bool is_simulator(kit::CudaDriver& found) {
   static const bool simulated = found.has("dl_gpu_sim_launch");
   return simulated;
@@ -19,14 +19,14 @@ bool is_simulator(kit::CudaDriver& found) {
 }  // namespace
 
 kit::RuntimeCompiler<kit::Nvrtc>& Api::compiler() {
-  // Of the process, as what it has compiled is.
+  // One per process, like its cache of compiled code.
   static kit::RuntimeCompiler<kit::Nvrtc> found;
   return found;
 }
 
-kit::Nvrtc::Target Api::code_target(int card) {
+kit::Nvrtc::Target Api::code_target(int index) {
   int major = 0, minor = 0;
-  const driver::Device device = Cards::here().device(card);
+  const driver::Device device = Devices::here().device(index);
   kit::CudaDriver& from = the_driver();
   for (const Result result :
        {from.device_attribute(&major, driver::kComputeCapabilityMajor, device),
@@ -37,11 +37,11 @@ kit::Nvrtc::Target Api::code_target(int card) {
   return {10 * major + minor, is_simulator(from)};
 }
 
-Api::Result Api::kernel_limits(int card, dl_kernel_properties_t* all) {
+Api::Result Api::kernel_limits(int index, dl_kernel_properties_t* all) {
   constexpr kit::KernelAttributes kAttributes{driver::kMaxGridX, driver::kMaxBlockX,
                                               driver::kMaxBlockThreads, driver::kWarpSize,
                                               driver::kMaxSharedBytes};
-  const driver::Device device = Cards::here().device(card);
+  const driver::Device device = Devices::here().device(index);
   if (const Result failed = read_limits(device, kAttributes, all)) return failed;
   all->max_argument_bytes = kArgumentBytes;
   int major = 0, minor = 0;
@@ -57,7 +57,7 @@ Api::Result Api::kernel_limits(int card, dl_kernel_properties_t* all) {
 Api::Result Api::image_load(Image* image, const void* code, std::string* log) {
   log->assign(kLogBytes, '\0');
   int options[] = {driver::kJitErrorLog, driver::kJitErrorLogBytes};
-  // The driver takes small values in the place of pointers.
+  // The driver expects small values in place of pointers.
   void* values[] = {log->data(), reinterpret_cast<void*>(kLogBytes)};
   const Result result = the_driver().image_load(image, code, 2, options, values);
   log->resize(log->find('\0') == std::string::npos ? kLogBytes : log->find('\0'));

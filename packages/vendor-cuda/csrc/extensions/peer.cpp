@@ -1,35 +1,35 @@
-// Access between cards, and memory of other processes, as dl/kit/peer.h wants them.
+// Peer access and memory of other processes, for dl/kit/peer.h.
 #include "runtime/api.h"
 
 namespace dl::cuda {
 
-Api::Result Api::can_access(int card, int peer, bool* can) {
+Api::Result Api::can_access(int index, int peer, bool* can) {
   int answer = 0;
   const Result result =
-      the_driver().can_access(&answer, Cards::here().device(card), Cards::here().device(peer));
+      the_driver().can_access(&answer, Devices::here().device(index), Devices::here().device(peer));
   *can = answer != 0;
   return result;
 }
 
 Api::Result Api::enable_access(int peer) {
   driver::Context there = nullptr;
-  if (const Result failed = Cards::here().context(peer, &there)) return failed;
+  if (const Result failed = Devices::here().context(peer, &there)) return failed;
   const Result result = the_driver().enable_access(there, 0);
   return result == driver::kPeerEnabled ? driver::kSuccess : result;
 }
 
 Api::Result Api::disable_access(int peer) {
   driver::Context there = nullptr;
-  if (const Result failed = Cards::here().context(peer, &there)) return failed;
+  if (const Result failed = Devices::here().context(peer, &there)) return failed;
   const Result result = the_driver().disable_access(there);
   return result == driver::kPeerNotEnabled ? driver::kSuccess : result;
 }
 
-Api::Result Api::copy_to_peer(void* to, int to_card, const void* from, int from_card, size_t bytes,
-                              Stream stream) {
+Api::Result Api::copy_to_peer(void* to, int to_device, const void* from, int from_device,
+                              size_t bytes, Stream stream) {
   driver::Context there = nullptr, here = nullptr;
-  if (const Result failed = Cards::here().context(to_card, &there)) return failed;
-  if (const Result failed = Cards::here().context(from_card, &here)) return failed;
+  if (const Result failed = Devices::here().context(to_device, &there)) return failed;
+  if (const Result failed = Devices::here().context(from_device, &here)) return failed;
   return the_driver().copy_to_peer(driver::address_of(to), there, driver::address_of(from), here,
                                    bytes, stream);
 }

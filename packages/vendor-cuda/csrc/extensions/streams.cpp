@@ -8,7 +8,7 @@ namespace {
 
 uint32_t id_of(void* stream, int32_t device) {
   driver::Context context = nullptr;
-  if (Cards::here().context(device, &context) != driver::kSuccess) return 0;
+  if (Devices::here().context(device, &context) != driver::kSuccess) return 0;
   return Recorder::here().tracer().stream_id(context, static_cast<driver::Stream>(stream));
 }
 
@@ -16,7 +16,7 @@ uint32_t id_of(void* stream, int32_t device) {
 
 void Streams::remove(void* stream, int32_t device) {
   static const bool profiles = cupti_companion().present();
-  const bool recorded = profiles && Recorder::here().records(Cards::here().device(device));
+  const bool recorded = profiles && Recorder::here().records(Devices::here().device(device));
   const uint32_t id = recorded ? id_of(stream, device) : 0;
   const std::lock_guard<std::mutex> lock(mutex_);
   live_.erase(stream);

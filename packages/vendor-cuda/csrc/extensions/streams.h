@@ -1,4 +1,4 @@
-// The streams of an instance, which the profiler has to know again: CUPTI numbers them.
+// The streams of an instance by CUPTI's stream numbers, for the profiler.
 #ifndef DL_CUDA_EXTENSIONS_STREAMS_H_
 #define DL_CUDA_EXTENSIONS_STREAMS_H_
 
@@ -14,16 +14,17 @@ class Streams {
     const std::lock_guard<std::mutex> lock(mutex_);
     live_[stream] = device;
   }
-  // Before it is destroyed: it may have records that nobody has collected yet.
+  // Call this before destroying the stream: it may have records that are not collected yet.
   void remove(void* stream, int32_t device);
 
-  // By CUPTI's numbers; the default stream is NULL.
+  // Streams by CUPTI's numbers; the default stream is NULL.
   std::map<uint32_t, void*> by_id(int32_t device);
 
  private:
   std::mutex mutex_;
   std::map<void*, int32_t> live_;
-  std::map<int32_t, std::map<uint32_t, void*>> gone_;  // by device: those that were recorded
+  // destroyed streams that were recorded, by device
+  std::map<int32_t, std::map<uint32_t, void*>> gone_;
 };
 
 }  // namespace dl::cuda

@@ -13,7 +13,8 @@ namespace {
 using namespace cupti;
 
 constexpr size_t kBufferBytes = 1 << 20;
-// External numbers are told of calls of the driver alone, whose own records nobody reads.
+// CUPTI reports external correlations only for driver calls, so these are enabled although their
+// own records are not used.
 constexpr int kKinds[] = {kKernel, kCopy, kSet, kDriver, kExternal};
 
 const char* copy_name(uint8_t kind) {
@@ -37,11 +38,11 @@ void Tracer::check(int result, const char* operation) {
   if (result == kSuccess) return;
   const char* text = nullptr;
   if (cupti_.result_string(result, &text) != kSuccess || text == nullptr) text = "an error";
-  std::string message = std::string(text) + " (" + std::to_string(result) + ") of CUPTI";
+  std::string message = std::string(text) + " (" + std::to_string(result) + ") from CUPTI";
   constexpr int kInsufficientPrivileges = 35;
   if (result == kInsufficientPrivileges)
     message +=
-        "; the administrator has to let users profile "
+        "; an administrator must allow users to profile "
         "(NVreg_RestrictProfilingToAdminUsers=0 of NVIDIA's kernel driver)";
   throw kit::Error(DL_ERROR, message, operation);
 }
@@ -88,7 +89,7 @@ void Tracer::pop() {
 }
 
 void Tracer::requested(uint8_t** buffer, size_t* size, size_t* most_records) {
-  // CUPTI takes NULL for an answer, and drops what it had.
+  // CUPTI accepts NULL and drops its records.
   *buffer = static_cast<uint8_t*>(std::aligned_alloc(8, kBufferBytes));
   *size = *buffer == nullptr ? 0 : kBufferBytes;
   *most_records = 0;
@@ -99,8 +100,8 @@ void Tracer::completed(driver::Context context, uint32_t stream, uint8_t* buffer
   Tracer& own = Recorder::here().tracer();
   size_t dropped = 0;
   Record* record = nullptr;
-  const bool told = own.cupti_.dropped(context, stream, &dropped) == kSuccess;
-  if (told) own.recorder_.dropped(dropped);
+  const bool counted = own.cupti_.dropped(context, stream, &dropped) == kSuccess;
+  if (counted) own.recorder_.dropped(dropped);
   try {
     while (buffer != nullptr && own.cupti_.next(buffer, valid, &record) == kSuccess)
       own.take(*record);

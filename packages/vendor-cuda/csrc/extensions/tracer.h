@@ -1,4 +1,4 @@
-// CUPTI, as dl/kit/recorder.h wants a tracer.
+// CUPTI as a tracer for dl/kit/recorder.h.
 #ifndef DL_CUDA_EXTENSIONS_TRACER_H_
 #define DL_CUDA_EXTENSIONS_TRACER_H_
 
@@ -21,7 +21,7 @@ class Tracer {
   void push(uint64_t correlation);
   void pop();
 
-  // CUPTI's number of a stream of the context; 0: it has none.
+  // CUPTI's number of a stream of the context; 0 if it has none.
   uint32_t stream_id(driver::Context context, driver::Stream stream);
 
  private:
@@ -33,7 +33,8 @@ class Tracer {
 
   kit::Recorder<Tracer>& recorder_;
   cupti::Library cupti_;
-  bool registered_ = false;  // by the first call of `enable`, of which there is one at a time
+  // set by the first call of `enable`, which is never called concurrently
+  bool registered_ = false;
 };
 
 using Recorder = kit::Recorder<Tracer>;

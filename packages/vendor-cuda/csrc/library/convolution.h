@@ -1,4 +1,4 @@
-// Convolutions and their gradients by cuDNN, where it is installed and takes them.
+// Convolutions and their gradients by cuDNN, if it is installed and supports them.
 #ifndef DL_CUDA_LIBRARY_CONVOLUTION_H_
 #define DL_CUDA_LIBRARY_CONVOLUTION_H_
 
@@ -10,10 +10,10 @@ using kit::Convolution;
 using kit::Direction;
 using kit::Images;
 
-// False: the library is not there, is switched off, or does not take it, which is found out once
-// for convolutions that are alike. Throws kit::Error where it takes a convolution and fails to run
-// it.
-bool convolve_by_library(Convolution call);
+// Returns false if the library is missing, disabled, or does not support the call, which is
+// determined once for equal convolutions. Throws kit::Error if it supports the convolution but
+// fails to run it.
+bool convolve_with_library(Convolution call);
 
 }  // namespace dl::cuda
 

@@ -12,10 +12,10 @@ namespace {
 constexpr int64_t kMostWorkspace = int64_t{256} << 20;
 constexpr int64_t kMostConfigs = 64, kMostNotes = 32, kMostKnobs = 16;
 
-// By which tensors of a graph are told from each other.
+// Identifiers of the tensors of a graph.
 enum Id : int64_t { kInputId = 1, kWeightId, kOutputId };
 
-// The attributes of an operation that are its own.
+// The operation's own attributes.
 struct Names {
   int kind, alpha, beta, convolution, weight, input, output;
 };
@@ -36,9 +36,9 @@ Names names_of(Direction direction) {
   }
 }
 
-// Whether results are those of sums of products in the type that our own kernels add up in, the
-// same in each run. Transforms (FFT, Winograd) have errors of another kind: small beside the
-// largest element, not beside each one.
+// Returns true if results are deterministic sums of products in the accumulation type of our own
+// kernels. FFT and Winograd transforms have a different error: it is small relative to the largest
+// element, not relative to each element.
 bool is_precise(const std::vector<int>& notes, int type) {
   for (const int note : notes) {
     switch (note) {
@@ -61,9 +61,9 @@ bool is_precise(const std::vector<int>& notes, int type) {
   return true;
 }
 
-// False: they cannot be known.
-bool read_notes(const Part& config, std::vector<int>* notes) {
-  const Part engine(kEngine);
+// Returns false if the notes are not available.
+bool read_notes(const OwnedDescriptor& config, std::vector<int>* notes) {
+  const OwnedDescriptor engine(kEngine);
   Descriptor object = engine.get();
   int64_t count = 0;
   notes->resize(kMostNotes);
@@ -77,16 +77,16 @@ bool read_notes(const Part& config, std::vector<int>* notes) {
   return true;
 }
 
-using Parts = std::vector<std::unique_ptr<Part>>;
+using Descriptors = std::vector<std::unique_ptr<OwnedDescriptor>>;
 
-// Whether halves are rounded before they are added up, of which engines tell nothing: one whose
-// only choice is how much scratch memory it takes adds parts of a sum in the result's type where it
-// takes some (cuDNN 9 on compute capability 9.0).
-bool rounds_parts(const Part& config) {
-  Parts choices;
+// Returns true if half precision partial sums are rounded before they are accumulated. Engines do
+// not report this: an engine whose only choice is its workspace size accumulates partial sums in
+// the result's type if it uses a workspace (cuDNN 9 on compute capability 9.0).
+bool rounds_parts(const OwnedDescriptor& config) {
+  Descriptors choices;
   std::vector<Descriptor> objects;
   for (int64_t i = 0; i < kMostKnobs; ++i) {
-    choices.push_back(std::make_unique<Part>(kKnobChoice));
+    choices.push_back(std::make_unique<OwnedDescriptor>(kKnobChoice));
     objects.push_back(choices.back()->get());
   }
   int64_t count = 0, value = 0;
@@ -101,12 +101,12 @@ bool rounds_parts(const Part& config) {
          get(objects[0], kChoiceValue, kInt64Type, 1, &count, &value) && value > 0;
 }
 
-Part& add(Parts* parts, int kind) {
-  parts->push_back(std::make_unique<Part>(kind));
+OwnedDescriptor& add(Descriptors* parts, int kind) {
+  parts->push_back(std::make_unique<OwnedDescriptor>(kind));
   return *parts->back();
 }
 
-const Part& add_tensor(Parts* parts, Id id, const Images& images, int dimensions) {
+const OwnedDescriptor& add_tensor(Descriptors* parts, Id id, const Images& images, int dimensions) {
   return add(parts, kTensor)
       .set(kTensorId, int64_t{id})
       .set(kTensorType, kDataTypeType, type_of(images.dtype))
@@ -116,22 +116,23 @@ const Part& add_tensor(Parts* parts, Id id, const Images& images, int dimensions
       .finish();
 }
 
-// The operation, alone in a graph.
-const Part& add_graph(Parts* parts, Handle handle, const Convolution& call) {
+// Adds a graph that contains only the operation.
+const OwnedDescriptor& add_graph(Descriptors* parts, Handle handle, const Convolution& call) {
   const int type = type_of(call.weight.dtype);
   const bool is_wide = type == kFloat64;
-  const Part& input = add_tensor(parts, kInputId, call.input, call.dimensions());
-  const Part& weight = add_tensor(parts, kWeightId, call.weight, call.dimensions());
-  const Part& output = add_tensor(parts, kOutputId, call.output, call.dimensions());
-  const Part& convolution = add(parts, kConvolutionDescriptor)
-                                .set(kSpatialDimensions, int64_t{call.axes})
-                                .set(kComputeType, kDataTypeType, is_wide ? kFloat64 : kFloat32)
-                                .set(kConvolutionMode, kConvolutionModeType, kCrossCorrelation)
-                                .set(kStrides, kInt64Type, call.axes, call.stride)
-                                .set(kDilations, kInt64Type, call.axes, call.dilation)
-                                .set(kPaddingBefore, kInt64Type, call.axes, call.before)
-                                .set(kPaddingAfter, kInt64Type, call.axes, call.after)
-                                .finish();
+  const OwnedDescriptor& input = add_tensor(parts, kInputId, call.input, call.dimensions());
+  const OwnedDescriptor& weight = add_tensor(parts, kWeightId, call.weight, call.dimensions());
+  const OwnedDescriptor& output = add_tensor(parts, kOutputId, call.output, call.dimensions());
+  const OwnedDescriptor& convolution =
+      add(parts, kConvolutionDescriptor)
+          .set(kSpatialDimensions, int64_t{call.axes})
+          .set(kComputeType, kDataTypeType, is_wide ? kFloat64 : kFloat32)
+          .set(kConvolutionMode, kConvolutionModeType, kCrossCorrelation)
+          .set(kStrides, kInt64Type, call.axes, call.stride)
+          .set(kDilations, kInt64Type, call.axes, call.dilation)
+          .set(kPaddingBefore, kInt64Type, call.axes, call.before)
+          .set(kPaddingAfter, kInt64Type, call.axes, call.after)
+          .finish();
   const Names names = names_of(call.direction);
   const double wide[] = {1, call.prepare ? 1.0 : 0.0};
   const float narrow[] = {1, call.prepare ? 1.0F : 0.0F};
@@ -139,28 +140,28 @@ const Part& add_graph(Parts* parts, Handle handle, const Convolution& call) {
     return is_wide ? static_cast<const void*>(&wide[i]) : &narrow[i];
   };
   const int scale_type = is_wide ? kDoubleType : kFloatType;
-  const Part& operation = add(parts, names.kind)
-                              .set(names.convolution, convolution)
-                              .set(names.input, input)
-                              .set(names.weight, weight)
-                              .set(names.output, output)
-                              .set(names.alpha, scale_type, 1, scale(0))
-                              .set(names.beta, scale_type, 1, scale(1))
-                              .finish();
+  const OwnedDescriptor& operation = add(parts, names.kind)
+                                         .set(names.convolution, convolution)
+                                         .set(names.input, input)
+                                         .set(names.weight, weight)
+                                         .set(names.output, output)
+                                         .set(names.alpha, scale_type, 1, scale(0))
+                                         .set(names.beta, scale_type, 1, scale(1))
+                                         .finish();
   return add(parts, kGraph).set(kGraphHandle, handle).set(kGraphOperations, operation).finish();
 }
 
-// The configurations of one mode, the best one first; none where it has none.
-Parts configs_of(const Part& graph, int mode) {
-  Part heuristics(kHeuristics);
+// Returns the configurations of one heuristic mode, the best one first; empty if there are none.
+Descriptors configs_of(const OwnedDescriptor& graph, int mode) {
+  OwnedDescriptor heuristics(kHeuristics);
   heuristics.set(kHeuristicGraph, graph).set(kHeuristicMode, kHeuristicModeType, mode).finish();
   if (!heuristics.good()) return {};
   const auto read = [&](int64_t most, int64_t* count, Descriptor* to) {
     return library()->get(heuristics.get(), kHeuristicResults, kDescriptorType, most, count, to);
   };
-  int64_t count = 0;  // at most so many, says the first answer
+  int64_t count = 0;  // an upper bound until the second query
   if (read(0, &count, nullptr) != kSuccess) return {};
-  Parts configs;
+  Descriptors configs;
   std::vector<Descriptor> objects;
   while (static_cast<int64_t>(configs.size()) < std::min(count, kMostConfigs)) {
     if (!add(&configs, kEngineConfig).good()) return {};
@@ -180,33 +181,33 @@ std::string text_of(int status) {
 
 }  // namespace
 
-Part::Part(int kind) : status_(library()->descriptor(kind, &object_)) {
+OwnedDescriptor::OwnedDescriptor(int kind) : status_(library()->descriptor(kind, &object_)) {
   if (status_ != kSuccess) object_ = nullptr;
 }
 
-Part::~Part() {
-  if (object_ != nullptr) (void)library()->drop(object_);
+OwnedDescriptor::~OwnedDescriptor() {
+  if (object_ != nullptr) (void)library()->destroy(object_);
 }
 
-Part& Part::set(int name, int type, int64_t count, const void* values) {
+OwnedDescriptor& OwnedDescriptor::set(int name, int type, int64_t count, const void* values) {
   if (good()) status_ = library()->set(object_, name, type, count, values);
   return *this;
 }
 
-Part& Part::set(int name, const Part& part) {
+OwnedDescriptor& OwnedDescriptor::set(int name, const OwnedDescriptor& part) {
   if (good()) status_ = part.status_;
   const Descriptor object = part.object_;
   return set(name, kDescriptorType, 1, &object);
 }
 
-Part& Part::finish() {
+OwnedDescriptor& OwnedDescriptor::finish() {
   if (good()) status_ = library()->finalize(object_);
   return *this;
 }
 
 Plan Plan::make(Handle handle, const Convolution& call) {
   Plan made;
-  const Part& graph = add_graph(&made.parts_, handle, call);
+  const OwnedDescriptor& graph = add_graph(&made.parts_, handle, call);
   if (!graph.good()) return {};
   for (const int mode : {kModeA, kFallbackMode}) {
     for (auto& config : configs_of(graph, mode)) {
@@ -216,7 +217,7 @@ Plan Plan::make(Handle handle, const Convolution& call) {
       if (!read_notes(*config, &notes) || !is_precise(notes, type) ||
           (half && rounds_parts(*config)))
         continue;
-      auto plan = std::make_unique<Part>(kPlan);
+      auto plan = std::make_unique<OwnedDescriptor>(kPlan);
       plan->set(kPlanHandle, handle).set(kPlanConfig, *config).finish();
       int64_t count = 0, bytes = 0;
       if (!plan->good() ||
@@ -237,8 +238,8 @@ bool Plan::run(Handle handle, const Convolution& call) const {
   const auto check = [](int status, const char* function) {
     if (status != kSuccess)
       throw kit::Error(DL_ERROR,
-                       "cuDNN took this convolution and failed to run it: " + text_of(status) +
-                           "; with DL_CUDA_LIBRARIES=off our own kernels do it",
+                       "cuDNN accepted this convolution but failed to run it: " + text_of(status) +
+                           "; set DL_CUDA_LIBRARIES=off to use dl's own kernels",
                        function);
   };
   check(library()->set_stream(handle, call.stream), "cudnnSetStream");
@@ -246,7 +247,7 @@ bool Plan::run(Handle handle, const Convolution& call) const {
   if (call.prepare) call.prepare();
   const int64_t ids[] = {kInputId, kWeightId, kOutputId};
   const void* const data[] = {call.input.data, call.weight.data, call.output.data};
-  Part pack(kVariantPack);
+  OwnedDescriptor pack(kVariantPack);
   pack.set(kPackIds, kInt64Type, 3, ids)
       .set(kPackPointers, kPointerType, 3, data)
       .set(kPackWorkspace, kPointerType, 1, &workspace)

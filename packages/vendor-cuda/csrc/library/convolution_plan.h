@@ -1,4 +1,4 @@
-// What cuDNN is told of a convolution, and the plan that it makes of it.
+// A cuDNN plan for a convolution.
 #ifndef DL_CUDA_LIBRARY_CONVOLUTION_PLAN_H_
 #define DL_CUDA_LIBRARY_CONVOLUTION_PLAN_H_
 
@@ -11,51 +11,52 @@
 
 namespace dl::cuda::cudnn {
 
-// A descriptor of the library's until it is dropped. After a failure nothing more is done.
-class Part {
+// Owner of a cuDNN descriptor. After a failure, all later calls do nothing.
+class OwnedDescriptor {
  public:
-  explicit Part(int kind);
-  ~Part();
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
+  explicit OwnedDescriptor(int kind);
+  ~OwnedDescriptor();
+  OwnedDescriptor(const OwnedDescriptor&) = delete;
+  OwnedDescriptor& operator=(const OwnedDescriptor&) = delete;
 
   Descriptor get() const { return object_; }
   bool good() const { return status_ == kSuccess; }
   int status() const { return status_; }
 
-  Part& set(int name, int type, int64_t count, const void* values);
-  // Of cuDNN's enumerations.
-  Part& set(int name, int type, int value) { return set(name, type, 1, &value); }
-  Part& set(int name, int64_t value) { return set(name, kInt64Type, 1, &value); }
-  Part& set(int name, Handle handle) { return set(name, kHandleType, 1, &handle); }
-  Part& set(int name, const Part& part);
-  Part& finish();
+  OwnedDescriptor& set(int name, int type, int64_t count, const void* values);
+  // Sets an attribute to a value of a cuDNN enumeration.
+  OwnedDescriptor& set(int name, int type, int value) { return set(name, type, 1, &value); }
+  OwnedDescriptor& set(int name, int64_t value) { return set(name, kInt64Type, 1, &value); }
+  OwnedDescriptor& set(int name, Handle handle) { return set(name, kHandleType, 1, &handle); }
+  OwnedDescriptor& set(int name, const OwnedDescriptor& part);
+  OwnedDescriptor& finish();
 
  private:
   Descriptor object_ = nullptr;
   int status_;
 };
 
-// Made for one handle, for convolutions that are alike. What a plan was made from lives as long.
+// A plan for one handle and for equal convolutions. Keeps the descriptors that it was made from
+// alive.
 class Plan {
  public:
-  // Of what cuDNN recommends, then of what it falls back to, the first that computes as precisely
-  // as our own kernels and that the library can make a plan of. `possible` is false where there is
-  // none.
+  // Selects the first configuration, of cuDNN's recommended ones and then of its fallbacks, that is
+  // as precise as our own kernels and for which cuDNN can make a plan. `possible` is false if there
+  // is none.
   static Plan make(Handle handle, const Convolution& call);
 
   bool possible() const { return plan_ != nullptr && !declined_; }
-  // False, and never possible again: the library declines to run it after all.
+  // Returns false, and never succeeds again, if the library declines to run the plan after all.
   bool run(Handle handle, const Convolution& call) const;
 
  private:
-  std::vector<std::unique_ptr<Part>> parts_;
-  const Part* plan_ = nullptr;
+  std::vector<std::unique_ptr<OwnedDescriptor>> parts_;
+  const OwnedDescriptor* plan_ = nullptr;
   int64_t workspace_ = 0;
   mutable bool declined_ = false;
 };
 
-// cuDNN's number of a dtype; -1: it is given none of it.
+// cuDNN's constant for a dtype; -1 if we do not use cuDNN for it.
 int type_of(int dtype);
 
 }  // namespace dl::cuda::cudnn

@@ -1,5 +1,5 @@
-// The seam of dl-kernels for libraries that convolve, filled: in a unit of nvcc's, as the kernels
-// are.
+// Installs cuDNN in dl-kernels' table for convolution libraries. Compiled by nvcc, like the
+// kernels.
 #include "dl_kernels/library.h"
 
 #include <utility>
@@ -14,9 +14,10 @@ using kernels::ConvShape;
 using kernels::Launch;
 using kernels::TensorRef;
 using kit::describe_convolution;
-using kit::lies_densely;
+using kit::is_dense;
 
-// Every element becomes the bias of its channel. Elements of a channel lie in runs of `run`.
+// Sets every element to the bias of its channel. The elements of a channel are in runs of `run`
+// elements.
 template <class Bits>
 struct BiasItem {
   Bits* to;
@@ -39,19 +40,19 @@ bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out
   if (!describe_convolution(launch, shape, Direction::kForward, input, weight, out, &call))
     return false;
   if (bias != nullptr) {
-    // cuDNN rounds halves before it adds what is there.
+    // cuDNN rounds half precision results before it adds the existing value.
     if (dl_dtype_bytes(out.dtype) == 2) return false;
-    const bool by_channel = lies_densely(call.output, call.dimensions(), false);
-    if (!by_channel && !lies_densely(call.output, call.dimensions(), true)) return false;
+    const bool by_channel = is_dense(call.output, call.dimensions(), false);
+    if (!by_channel && !is_dense(call.output, call.dimensions(), true)) return false;
     const int64_t run = by_channel ? shape.output_plane() : 1;
-    // The result is added to the bias, and rounded once.
+    // The result is added to the bias and rounded once.
     call.prepare = [=, &launch, &shape, &out] {
       if (dl_dtype_bytes(out.dtype) == 4)
         return fill<uint32_t>(launch, out, bias, run, shape.filters);
       return fill<uint64_t>(launch, out, bias, run, shape.filters);
     };
   }
-  return convolve_by_library(std::move(call));
+  return convolve_with_library(std::move(call));
 }
 
 bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
@@ -59,7 +60,7 @@ bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRe
   Convolution call;
   return describe_convolution(launch, shape, Direction::kInputGradient, grad_input, weight,
                               grad_output, &call) &&
-         convolve_by_library(std::move(call));
+         convolve_with_library(std::move(call));
 }
 
 bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_weight,
@@ -68,10 +69,10 @@ bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorR
   return grad_bias == nullptr &&
          describe_convolution(launch, shape, Direction::kWeightGradient, input, grad_weight,
                               grad_output, &call) &&
-         convolve_by_library(std::move(call));
+         convolve_with_library(std::move(call));
 }
 
-// While this library is loaded; cuDNN is opened by the first convolution.
+// While this library is loaded; the first convolution opens cuDNN.
 const bool installed = [] {
   kernels::library.convolve = convolve;
   kernels::library.input_gradient = input_gradient;

@@ -1,5 +1,5 @@
-// The functions of cuDNN 9 that convolutions call, with the shapes and numbers of cudnn_graph.h,
-// which tests compare. cuDNN 8 has the same functions, and other numbers for its statuses.
+// The functions of cuDNN 9 that convolutions call, with the signatures and constants of
+// cudnn_graph.h, which tests compare. cuDNN 8 has the same functions but other status values.
 #ifndef DL_CUDA_LIBRARY_CUDNN_API_H_
 #define DL_CUDA_LIBRARY_CUDNN_API_H_
 
@@ -15,15 +15,15 @@ using Handle = struct HandleObject*;
 using Descriptor = void*;
 
 constexpr size_t kOldest = 90000;
-constexpr size_t kOldestRuntime = 13000;  // of CUDA
+constexpr size_t kOldestRuntime = 13000;  // CUDA's version number
 
-// Of cudnnStatus_t. Those from kUnsupported on, a thousand of them, decline.
+// Values of cudnnStatus_t. The thousand from kUnsupported on mean that cuDNN declines.
 enum : int { kSuccess = 0, kUnsupported = 3000, kInternalError = 4000 };
-// Of cudnnDataType_t, cudnnConvolutionMode_t and cudnnBackendHeurMode_t.
+// Values of cudnnDataType_t, cudnnConvolutionMode_t and cudnnBackendHeurMode_t.
 enum : int { kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBfloat16 = 9 };
 enum : int { kCrossCorrelation = 1 };
 enum : int { kFallbackMode = 2, kModeA = 3 };
-// Of cudnnBackendNumericalNote_t.
+// Values of cudnnBackendNumericalNote_t.
 enum : int {
   kTensorCore = 0,
   kDownConverted = 1,
@@ -35,9 +35,9 @@ enum : int {
   kWinograd6x6 = 7,
   kWinograd13x13 = 8,
 };
-// Of cudnnBackendKnobType_t.
+// Values of cudnnBackendKnobType_t.
 enum : int { kWorkspaceKnob = 25 };
-// Of cudnnBackendDescriptorType_t.
+// Values of cudnnBackendDescriptorType_t.
 enum : int {
   kConvolutionDescriptor = 1,
   kEngine = 2,
@@ -52,7 +52,7 @@ enum : int {
   kVariantPack = 16,
   kTensor = 17,
 };
-// Of cudnnBackendAttributeType_t.
+// Values of cudnnBackendAttributeType_t.
 enum : int {
   kHandleType = 0,
   kDataTypeType = 1,
@@ -66,7 +66,7 @@ enum : int {
   kNoteType = 11,
   kDescriptorType = 15,
 };
-// Of cudnnBackendAttributeName_t.
+// Values of cudnnBackendAttributeName_t.
 enum : int {
   kComputeType = 100,
   kConvolutionMode = 101,
@@ -116,7 +116,7 @@ enum : int {
   kEngineNotes = 1303,
 };
 
-// X(name of the member, symbol, type)
+// X(member name, symbol, type)
 // clang-format off
 #define DL_CUDA_CUDNN_FUNCTIONS(X)                                                                 \
   X(version, cudnnGetVersion, size_t (*)())                                                        \
@@ -125,7 +125,7 @@ enum : int {
   X(create, cudnnCreate, int (*)(cudnn::Handle*))                                                  \
   X(set_stream, cudnnSetStream, int (*)(cudnn::Handle, void*))                                     \
   X(descriptor, cudnnBackendCreateDescriptor, int (*)(int, cudnn::Descriptor*))                    \
-  X(drop, cudnnBackendDestroyDescriptor, int (*)(cudnn::Descriptor))                               \
+  X(destroy, cudnnBackendDestroyDescriptor, int (*)(cudnn::Descriptor))                               \
   X(finalize, cudnnBackendFinalize, int (*)(cudnn::Descriptor))                                    \
   X(set, cudnnBackendSetAttribute,                                                                 \
     int (*)(cudnn::Descriptor, int, int, int64_t, const void*))                                    \
@@ -137,15 +137,15 @@ enum : int {
 
 class Library : public kit::Library {
  public:
-  Library() : kit::Library(cudnn_companion().names(), "cuDNN", cudnn_companion().way_out()) {}
+  Library() : kit::Library(cudnn_companion().names(), "cuDNN", cudnn_companion().remedy()) {}
 
 #define DL_CUDA_CUDNN_MEMBER(member, symbol, ...) kit::Symbol<__VA_ARGS__> member{*this, #symbol};
   DL_CUDA_CUDNN_FUNCTIONS(DL_CUDA_CUDNN_MEMBER)
 #undef DL_CUDA_CUDNN_MEMBER
 };
 
-// The process's; opened by the first convolution. Null: it is not there, is too old or for an
-// earlier CUDA, there is no cuBLASLt beside it, or DL_CUDA_LIBRARIES is "off".
+// Returns the process's library, opened by the first convolution. Null if cuDNN or cuBLASLt is
+// missing, if cuDNN is too old or for an earlier CUDA, or if DL_CUDA_LIBRARIES is "off".
 Library* library();
 
 }  // namespace dl::cuda::cudnn

@@ -14,9 +14,9 @@ blaslt::Library& library() {
   return found;
 }
 
-bool wanted() {
+bool is_available() {
   static const bool answer = [] {
-    if (!libraries_wanted()) return false;
+    if (!libraries_enabled()) return false;
     try {
       return library().multiply.available();
     } catch (const kit::Error&) {
@@ -28,9 +28,9 @@ bool wanted() {
 
 }  // namespace
 
-bool gemm_by_library(const kit::Gemm& call) {
+bool gemm_with_library(const kit::Gemm& call) {
   driver::Context context = nullptr;
-  return wanted() && the_driver().context_current(&context) == driver::kSuccess &&
+  return is_available() && the_driver().context_current(&context) == driver::kSuccess &&
          kit::BlasltProducts<blaslt::Library>::multiply(library(), call,
                                                         reinterpret_cast<uintptr_t>(context));
 }

@@ -1,4 +1,4 @@
-// The seam of dl-kernels for libraries, filled: in a unit of nvcc's, as the kernels are.
+// Installs cuBLASLt in dl-kernels' table for matrix libraries. Compiled by nvcc, like the kernels.
 #include "dl_kernels/library.h"
 #include "library/gemm.h"
 
@@ -6,11 +6,11 @@ namespace dl::cuda {
 namespace {
 
 bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call) {
-  return gemm_by_library(
+  return gemm_with_library(
       kit::gemm_of(launch, call, call.precision == kernels::MatmulPrecision::kTf32));
 }
 
-// While this library is loaded; cuBLASLt is opened by the first product.
+// While this library is loaded; the first product opens cuBLASLt.
 const bool installed = [] {
   kernels::library.gemm = gemm;
   return true;

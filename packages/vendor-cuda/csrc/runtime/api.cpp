@@ -11,26 +11,26 @@ uint64_t dtype_bit(diopiDtype_t dtype) { return uint64_t(1) << static_cast<unsig
 
 const char* Api::message(Result result) {
   thread_local std::string words;
-  words = the_driver().describe(result) + driver::way_out(result);
-  if (result == driver::kNoDevice) words += "; CUDA_VISIBLE_DEVICES may hide those that there are";
+  words = the_driver().describe(result) + driver::remedy(result);
+  if (result == driver::kNoDevice) words += "; CUDA_VISIBLE_DEVICES may hide the available ones";
   return words.c_str();
 }
 
-Api::Result Api::get_device(int* card) {
+Api::Result Api::get_device(int* index) {
   driver::Context context = nullptr;
   const Result result = the_driver().context_current(&context);
-  if (result == driver::kSuccess) *card = Cards::here().card_of(context);
+  if (result == driver::kSuccess) *index = Devices::here().index_of(context);
   return result;
 }
 
-Api::Result Api::set_device(int card) {
+Api::Result Api::set_device(int index) {
   driver::Context context = nullptr;
-  if (const Result failed = Cards::here().context(card, &context)) return failed;
+  if (const Result failed = Devices::here().context(index, &context)) return failed;
   return the_driver().context_set(context);
 }
 
-Api::Result Api::properties(int card, dl_device_properties_t* all) {
-  const driver::Device device = Cards::here().device(card);
+Api::Result Api::properties(int index, dl_device_properties_t* all) {
+  const driver::Device device = Devices::here().device(index);
   kit::CudaDriver& from = the_driver();
   size_t total = 0;
   if (const Result failed = from.device_name(all->name, sizeof all->name, device)) return failed;
@@ -64,11 +64,11 @@ Api::Result Api::malloc(void** memory, size_t bytes) {
 }
 
 Api::Result Api::malloc_host(void** memory, size_t bytes) {
-  constexpr unsigned kPortable = 1;  // page-locked for all cards
-  // The slot names no device, and a thread may have none yet.
-  int card = -1;
-  if (const Result failed = get_device(&card)) return failed;
-  if (card < 0) {
+  constexpr unsigned kPortable = 1;  // page-locked for all devices
+  // The slot has no device argument, and the thread may not have a current device yet.
+  int index = -1;
+  if (const Result failed = get_device(&index)) return failed;
+  if (index < 0) {
     if (const Result failed = set_device(0)) return failed;
   }
   return the_driver().host_allocate(memory, bytes, kPortable);

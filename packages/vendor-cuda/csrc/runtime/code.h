@@ -1,5 +1,5 @@
-// Which cards the device code of this library runs on. The build says what it has made, as
-// DL_CUDA_CODE: "sm_80 sm_90 compute_90".
+// Compatibility of this library's device code with GPUs and drivers. The build defines
+// DL_CUDA_CODE, such as "sm_80 sm_90 compute_90".
 #ifndef DL_CUDA_RUNTIME_CODE_H_
 #define DL_CUDA_RUNTIME_CODE_H_
 
@@ -9,7 +9,7 @@
 
 namespace dl::cuda {
 
-// As compute capability 8.6 is numbered: 86.
+// Encodes a compute capability: 8.6 is 86.
 inline int number_of(int major, int minor) { return 10 * major + minor; }
 
 class DeviceCode {
@@ -17,7 +17,7 @@ class DeviceCode {
   // `list`: names of architectures, separated by spaces.
   explicit DeviceCode(std::string list) : list_(std::move(list)) {}
 
-  // Machine code serves later cards of the same generation, PTX all later ones.
+  // Machine code runs on later GPUs of the same major version, PTX on all later ones.
   bool runs_on(int capability) const {
     bool runs = false;
     each([&](bool machine_code, int built) {
@@ -27,9 +27,9 @@ class DeviceCode {
     return runs;
   }
 
-  // The least CUDA version, as the driver numbers it (13000 is 13.0), of a driver for code by this
-  // compiler: machine code runs with any of the compiler's generation, PTX is translated by drivers
-  // that are as new as the compiler.
+  // The lowest CUDA version (13000 is 13.0) of a driver that can run the code of this compiler:
+  // machine code needs the compiler's major version; PTX needs a driver at least as new as the
+  // compiler.
   int needed_version(int compiler) const {
     bool only_ptx = true;
     each([&](bool machine_code, int) { only_ptx = only_ptx && !machine_code; });

@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
 
-// Of a driver in the kernel: of a PC or server, of Windows' subsystem, of a Jetson.
+// Device files of the kernel drivers: on PCs and servers, in the Windows Subsystem for Linux, on a
+// Jetson.
 const std::vector<std::string> kDeviceFiles = {"/dev/nvidiactl", "/dev/dxg",
                                                "/dev/nvhost-ctrl-gpu"};
 
@@ -23,28 +24,28 @@ const kit::NamedDriver& named_driver() {
   return named;
 }
 
-// "12.4" of 12040.
+// Formats 12040 as "12.4".
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 [[noreturn]] void refuse(const std::string& reason) { throw kit::Error(DL_UNAVAILABLE, reason); }
 
-// Throws unless the driver can run what this library's compiler has made.
+// Throws unless the driver supports the code of this library's compiler.
 void check_version(kit::CudaDriver& found) {
   int version = 0;
   const int needed = code().needed_version(DL_CUDA_COMPILER);
   if (found.driver_version(&version) == driver::kSuccess && version < needed)
-    refuse("NVIDIA's driver here serves CUDA " + version_text(version) +
-           ", and this library needs one for CUDA " + version_text(needed) +
-           " or later (nvidia-smi shows both numbers): install a later driver");
+    refuse("the installed NVIDIA driver supports CUDA " + version_text(version) +
+           ", but this library needs one for CUDA " + version_text(needed) +
+           " or later (nvidia-smi shows the driver's version): install a later driver");
   if (const char* function = found.missing())
     refuse(found.opened() + " has no function " + function +
-           ": it is no driver of NVIDIA's for CUDA " + version_text(needed) +
+           ": it is not an NVIDIA driver for CUDA " + version_text(needed) +
            " or later; install a later driver");
 }
 
-std::string card_text(int major, int minor, const char* name) {
+std::string describe_device(int major, int minor, const char* name) {
   return std::string(name) + " (compute capability " + std::to_string(major) + "." +
          std::to_string(minor) + ")";
 }
@@ -59,36 +60,35 @@ kit::CudaDriver& the_driver() {
 bool names_driver() { return named_driver().is_given(); }
 
 std::string absence() {
-  // One that was asked for must not be missing in silence: counting its devices says why it is.
+  // If the user named a driver, a failure must not be silent: counting its devices reports it.
   if (named_driver().is_given()) return {};
   std::string reason;
   if (!kit::any_path(kDeviceFiles))
-    reason =
-        "there is no NVIDIA card here, or its kernel driver is not loaded: " + kDeviceFiles[0] +
-        " is not there (containers are given it by --gpus all)";
+    reason = "there is no NVIDIA GPU, or its kernel driver is not loaded: " + kDeviceFiles[0] +
+             " does not exist (containers need --gpus all)";
   if (kit::find_library({kLibrary}).empty())
     reason += std::string(reason.empty() ? "" : "; and ") + "NVIDIA's driver library " + kLibrary +
-              " is not installed: install NVIDIA's driver (containers get it from NVIDIA's "
-              "container toolkit)";
+              " is not installed: install NVIDIA's driver (containers get it from the NVIDIA "
+              "Container Toolkit)";
   return reason;
 }
 
-Cards& Cards::here() {
-  static Cards cards;
-  return cards;
+Devices& Devices::here() {
+  static Devices devices;
+  return devices;
 }
 
-driver::Code Cards::count(int* count) {
+driver::Code Devices::count(int* count) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!started_) {
     if (const driver::Code failed = start()) return failed;
     started_ = true;
   }
-  *count = static_cast<int>(cards_.size());
+  *count = static_cast<int>(devices_.size());
   return driver::kSuccess;
 }
 
-driver::Code Cards::start() {
+driver::Code Devices::start() {
   kit::CudaDriver& found = the_driver();
   check_version(found);
   driver::Code failed = found.init(0);
@@ -96,45 +96,45 @@ driver::Code Cards::start() {
   if (failed == driver::kSuccess) failed = found.device_count(&count);
   if (failed == driver::kNoDevice) return failed;
   if (failed != driver::kSuccess)
-    refuse("NVIDIA's driver does not start: " + found.describe(failed) +
-           "; nvidia-smi has to work here first (after an update of the driver: start the machine "
+    refuse("NVIDIA's driver does not initialize: " + found.describe(failed) +
+           "; nvidia-smi must work first (after an update of the driver: start the machine "
            "again)");
   find_usable(count);
-  return cards_.empty() ? driver::kNoDevice : driver::kSuccess;
+  return devices_.empty() ? driver::kNoDevice : driver::kSuccess;
 }
 
-// Throws where there are cards, and none is of use.
-void Cards::find_usable(int found) {
-  cards_.clear();
+// Throws if there are GPUs but none is usable.
+void Devices::find_usable(int found) {
+  devices_.clear();
   std::string too_old;
   for (int i = 0; i < found; ++i) {
     driver::Device device = 0;
     int major = 0, minor = 0;
-    char name[128] = "a card";
+    char name[128] = "a GPU";
     kit::CudaDriver& all = the_driver();
     if (all.device_get(&device, i) != driver::kSuccess) continue;
     (void)all.device_attribute(&major, driver::kComputeCapabilityMajor, device);
     (void)all.device_attribute(&minor, driver::kComputeCapabilityMinor, device);
     (void)all.device_name(name, sizeof name, device);
     if (code().runs_on(number_of(major, minor))) {
-      cards_.push_back({device});
+      devices_.push_back({device});
     } else {
-      too_old += (too_old.empty() ? "" : ", ") + card_text(major, minor, name);
+      too_old += (too_old.empty() ? "" : ", ") + describe_device(major, minor, name);
     }
   }
-  if (cards_.empty() && !too_old.empty())
-    refuse("this library has device code for " + code().list() + ", and none that runs on " +
-           too_old + ": install a build for it (DL_CUDA_ARCH)");
+  if (devices_.empty() && !too_old.empty())
+    refuse("this library has device code for " + code().list() + ", but none for " + too_old +
+           ": install a build for it (DL_CUDA_ARCH)");
 }
 
-driver::Device Cards::device(int card) {
+driver::Device Devices::device(int index) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return cards_[static_cast<size_t>(card)].device;
+  return devices_[static_cast<size_t>(index)].device;
 }
 
-driver::Code Cards::context(int card, driver::Context* context) {
+driver::Code Devices::context(int index, driver::Context* context) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  Card& one = cards_[static_cast<size_t>(card)];
+  Entry& one = devices_[static_cast<size_t>(index)];
   if (one.context == nullptr) {
     if (const driver::Code failed = the_driver().primary_context_retain(&one.context, one.device))
       return failed;
@@ -143,10 +143,10 @@ driver::Code Cards::context(int card, driver::Context* context) {
   return driver::kSuccess;
 }
 
-int Cards::card_of(driver::Context context) {
+int Devices::index_of(driver::Context context) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (size_t i = 0; context != nullptr && i < cards_.size(); ++i) {
-    if (cards_[i].context == context) return static_cast<int>(i);
+  for (size_t i = 0; context != nullptr && i < devices_.size(); ++i) {
+    if (devices_[i].context == context) return static_cast<int>(i);
   }
   return -1;
 }

@@ -1,5 +1,5 @@
-// The driver of this process and the cards that it has for this library. They are of the process,
-// as the driver's own contexts are: all hosts share them.
+// The driver of this process and the devices that this library supports. They belong to the
+// process, like the driver's contexts, and all hosts share them.
 #ifndef DL_CUDA_RUNTIME_DRIVER_H_
 #define DL_CUDA_RUNTIME_DRIVER_H_
 
@@ -13,35 +13,35 @@ namespace dl::cuda {
 
 namespace driver = kit::cuda;
 
-// libcuda.so.1, or what DL_CUDA_DRIVER names by an absolute path: opened when it is first called.
-// Throws kit::Error where the variable holds anything else.
+// libcuda.so.1, or the library that DL_CUDA_DRIVER names by an absolute path, opened on the first
+// call. Throws kit::Error if the variable has another value.
 kit::CudaDriver& the_driver();
 
-// Whether DL_CUDA_DRIVER names another one.
+// Returns true if DL_CUDA_DRIVER names a driver.
 bool names_driver();
 
-// Why there is no driver, or no card, found out without touching either, with the way out; empty
-// where both seem to be there.
+// Returns why there is no driver or GPU, with the remedy, without touching either; empty if both
+// seem to be present.
 std::string absence();
 
-class Cards {
+class Devices {
  public:
-  static Cards& here();
+  static Devices& here();
 
-  // Starts the driver if need be, and counts the cards that this library has code for. Throws
-  // kit::Error with DL_UNAVAILABLE where the driver is of no use, or all cards are too old.
+  // Initializes the driver if necessary and counts the devices that this library has code for.
+  // Throws kit::Error with DL_UNAVAILABLE if the driver is unusable or all GPUs are too old.
   driver::Code count(int* count);
 
-  // By the number that hosts know a card by, which must be there: the driver's own number, and the
-  // card's primary context, made on first use and kept.
-  driver::Device device(int card);
-  driver::Code context(int card, driver::Context* context);
+  // The driver's number and the primary context, created on first use, of a device that exists,
+  // given by the host's index.
+  driver::Device device(int index);
+  driver::Code context(int index, driver::Context* context);
 
-  // The card whose context it is; -1 for none.
-  int card_of(driver::Context context);
+  // The host's index of the device that a context belongs to; -1 if there is none.
+  int index_of(driver::Context context);
 
  private:
-  struct Card {
+  struct Entry {
     driver::Device device;
     driver::Context context = nullptr;
   };
@@ -51,7 +51,7 @@ class Cards {
 
   std::mutex mutex_;
   bool started_ = false;
-  std::vector<Card> cards_;
+  std::vector<Entry> devices_;
 };
 
 }  // namespace dl::cuda

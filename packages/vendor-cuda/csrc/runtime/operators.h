@@ -1,4 +1,4 @@
-// Around every operator of dl-kernels: the card of its context is made current.
+// Wraps every operator of dl-kernels: makes the device of its context current.
 #ifndef DL_CUDA_RUNTIME_OPERATORS_H_
 #define DL_CUDA_RUNTIME_OPERATORS_H_
 

@@ -1,4 +1,4 @@
-// The vendor's class: all of the table comes from dl::kit::Runtime, and extensions from mixins.
+// The vendor's class: dl::kit::Runtime provides the table, and mixins provide the extensions.
 #ifndef DL_CUDA_RUNTIME_VENDOR_H_
 #define DL_CUDA_RUNTIME_VENDOR_H_
 
@@ -26,7 +26,7 @@ class Vendor : public Base {
   kit::Operators operators();
   static dl_extension_t* extensions();
 
-  // Opened when the first communicator is wanted; of the process.
+  // One per process, opened by the first communicator.
   kit::Nccl& nccl();
 
   void* stream_create(int32_t device, int32_t priority) {
@@ -39,9 +39,9 @@ class Vendor : public Base {
     Base::stream_destroy(device, stream);
   }
 
-  // What dl/kit/profiler.h wants.
+  // Members for dl/kit/profiler.h.
   static Recorder& recorder() { return Recorder::here(); }
-  static int traced_device(int32_t device) { return Cards::here().device(device); }
+  static int traced_device(int32_t device) { return Devices::here().device(device); }
   std::map<uint32_t, void*> traced_streams(int32_t device) { return streams_.by_id(device); }
 
  private:

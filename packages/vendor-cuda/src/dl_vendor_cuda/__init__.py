@@ -1,4 +1,4 @@
-"""NVIDIA's cards as a vendor of dl: operators in a library that needs nothing but the driver."""
+"""NVIDIA GPUs as a vendor of dl: operators in a library that needs only the driver."""
 
 from ._version import __version__
 

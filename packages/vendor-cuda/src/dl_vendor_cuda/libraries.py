@@ -1,4 +1,4 @@
-"""Which of NVIDIA's libraries are here that the vendor uses where they are installed."""
+"""NVIDIA's optional libraries: where each is installed, or how to install it."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ COMPANIONS = (
         "DL_CUDA_NCCL",
         ("nvidia/nccl/lib/libnccl.so.2",),
         "`pip install nvidia-nccl-cu13`",
-        "connects cards",
+        "connects GPUs",
     ),
     Companion(
         "CUPTI",
         "DL_CUDA_CUPTI",
         ("nvidia/cu13/lib/libcupti.so.13",),
         "`pip install nvidia-cuda-cupti`",
-        "records what runs on a card",
+        "records device activity",
     ),
 )
 
 
 def libraries(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """By name, where each library is, or how to have it."""
+    """Return the location of each library by name, or how to install it."""
     return FINDER.states(COMPANIONS, environ)

@@ -1,4 +1,4 @@
-"""The plugin of entry point ``cuda``: says where the wheel's library is. Loads nothing."""
+"""Plugin of entry point ``cuda``, which describes the wheel's library without loading it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LIBRARY = Path(__file__).parent / "lib" / "libdl_vendor_cuda.so"
 
 @hookimpl
 def dl_vendor() -> VendorDescriptor:
-    """The library, which a host opens only where there seems to be a card.
+    """Describe the library, which a host opens only if a GPU seems to be present.
 
     :raises FileNotFoundError: the wheel has no library.
     """

@@ -1,5 +1,6 @@
-"""Whether there is a card, found out without loading anything. Imports next to nothing, because
-``import torch`` asks.
+"""Detection of GPUs without loading a library.
+
+``import torch`` calls this, so the module imports almost nothing.
 """
 
 from __future__ import annotations
@@ -8,28 +9,30 @@ import os
 from collections.abc import Mapping
 
 DRIVER = "DL_CUDA_DRIVER"
-"""The variable that names another library than ``libcuda.so.1``, which the library reads, too."""
+"""Variable that names a driver other than ``libcuda.so.1``; the library reads it too."""
 DEVICE_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu")
-"""Of the driver in the kernel: on PCs and servers, in Windows' subsystem for Linux, on a Jetson.
-``csrc/runtime/driver.cpp`` has the same."""
+"""Device files of the kernel drivers: on PCs and servers, in the Windows Subsystem for Linux, on a
+Jetson. The same list is in ``csrc/runtime/driver.cpp``."""
 
 
 def present(environ: Mapping[str, str] = os.environ) -> bool:
-    """A card seems to be there, or a driver is named that needs none. The library's own `present`
-    says more, and why not."""
+    """Return True if a GPU seems to be present or a driver is named, which may not need a GPU.
+
+    The library's own `present` checks more and reports the reason.
+    """
     return bool(environ.get(DRIVER)) or any(map(os.path.exists, DEVICE_FILES))
 
 
 def simulated() -> dict[str, str]:
-    """What makes dl-gpu-sim the driver: it runs the library's PTX.
+    """Return the variables that select dl-gpu-sim as the driver, which runs the library's PTX.
 
-    :raises RuntimeError: it is not installed.
+    :raises RuntimeError: dl-gpu-sim is not installed.
     """
     try:
         from dl_gpu_sim.paths import library
     except ImportError:
         raise RuntimeError(
-            "dl-gpu-sim is not installed: `pip install dl-gpu-sim`; it takes a library with PTX, "
-            "which is what a plain build makes"
+            "dl-gpu-sim is not installed: `pip install dl-gpu-sim`; it needs a library with PTX, "
+            "which the default build has"
         ) from None
     return {DRIVER: str(library())}

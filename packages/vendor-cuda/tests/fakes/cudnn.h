@@ -1,4 +1,4 @@
-// Descriptors of the fake cuDNN: what each takes, and what has to hold before it is finished.
+// Descriptors of the fake cuDNN: their attributes, and the checks when they are finalized.
 #ifndef DL_CUDA_TESTS_FAKES_CUDNN_H_
 #define DL_CUDA_TESTS_FAKES_CUDNN_H_
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "dl/kit/cuda_driver.h"
-#include "fake_libraries/numbers.h"
+#include "libraries/elements.h"
 #include "library/cudnn_api.h"
 
 struct dl::cuda::cudnn::HandleObject {
@@ -35,7 +35,7 @@ inline void require(bool holds, const std::string& what) {
   if (!holds) refuse(what);
 }
 
-// Kinds, by the names that settings and messages have for them.
+// Names of descriptor kinds in settings and messages.
 inline const char* name_of(int kind) {
   switch (kind) {
     case kConvolutionDescriptor:
@@ -72,7 +72,7 @@ struct Object {
 
   int kind;
   bool finished = false;
-  int engine = -1;  // of a configuration or an engine: which one
+  int engine = -1;  // index of the engine, in a configuration or an engine
   const Object* graph = nullptr;
 
   struct Value {
@@ -96,19 +96,19 @@ struct Object {
     return all<T>(name).at(0);
   }
   const Object& part(int name) const { return *one<const Object*>(name); }
-  // alpha or beta.
+  // Returns alpha or beta.
   double scale(int name) const {
     return values.at(name).type == kDoubleType ? one<double>(name)
                                                : static_cast<double>(one<float>(name));
   }
 };
 
-// What an attribute has to be.
+// Requirements of an attribute.
 struct Rule {
   int kind, name, type;
-  int64_t most;       // elements; at least one
-  int part_kind = 0;  // of a descriptor; 0: an operation
-  size_t bytes = 8;   // of an element
+  int64_t most;       // maximum number of elements; the minimum is one
+  int part_kind = 0;  // kind of a descriptor; 0 for an operation
+  size_t bytes = 8;   // size of an element
 };
 
 inline const Rule* rule_of(int kind, int name, int type) {
@@ -168,11 +168,11 @@ inline const Rule* rule_of(int kind, int name, int type) {
 
 inline size_t bytes_of(int type) {
   require(type == kFloat32 || type == kFloat64 || type == kFloat16 || type == kBfloat16,
-          "a data type that it does not know");
+          "an unknown data type");
   return type == kFloat64 ? 8 : type == kFloat32 ? 4 : 2;
 }
 
-// An operation, whichever of the three.
+// An operation of any of the three kinds.
 struct Operation {
   const Object &self, &convolution, &input, &weight, &output;
   double alpha, beta;
@@ -183,7 +183,8 @@ struct Operation {
 };
 
 inline Operation operation_of(const Object& self) {
-  // Attributes of the three lie in one order, but for weight, input and output of the gradients.
+  // The attributes of the three kinds are in the same order, except for weight, input and output of
+  // the gradients.
   switch (self.kind) {
     case kForward:
       return {self,
@@ -215,13 +216,13 @@ inline Operation operation_of(const Object& self) {
 inline void check_tensor(const Object& tensor) {
   const auto sizes = tensor.all<int64_t>(kTensorSizes);
   const auto strides = tensor.all<int64_t>(kTensorStrides);
-  require(sizes.size() >= 4 && sizes.size() == strides.size(), "a tensor of fewer dimensions");
+  require(sizes.size() >= 4 && sizes.size() == strides.size(), "a tensor of too few dimensions");
   for (size_t d = 0; d < sizes.size(); ++d)
     require(sizes[d] > 0 && strides[d] > 0, "a size or stride of 0");
   const auto alignment = tensor.one<int64_t>(kTensorAlignment);
   require(alignment > 0 && (alignment & (alignment - 1)) == 0 &&
               alignment % static_cast<int64_t>(bytes_of(tensor.one<int>(kTensorType))) == 0,
-          "an alignment below that of elements");
+          "an alignment below that of the elements");
   (void)tensor.one<int64_t>(kTensorId);
 }
 
@@ -229,11 +230,11 @@ inline void check_convolution(const Object& self) {
   const auto axes = static_cast<size_t>(self.one<int64_t>(kSpatialDimensions));
   for (const int name : {kStrides, kDilations, kPaddingBefore, kPaddingAfter}) {
     const auto values = self.all<int64_t>(name);
-    require(values.size() == axes, "a list that has not an element for each axis");
+    require(values.size() == axes, "a list without an element for each axis");
     const int64_t least = name == kStrides || name == kDilations ? 1 : 0;
-    for (const int64_t value : values) require(value >= least, "a window that is no window");
+    for (const int64_t value : values) require(value >= least, "an invalid window");
   }
-  require(self.one<int>(kConvolutionMode) == kCrossCorrelation, "windows that are turned round");
+  require(self.one<int>(kConvolutionMode) == kCrossCorrelation, "flipped windows");
 }
 
 inline void check_operation(const Object& self) {
@@ -244,22 +245,22 @@ inline void check_operation(const Object& self) {
   const Object& convolution = operation.convolution;
   const auto axes = static_cast<size_t>(convolution.one<int64_t>(kSpatialDimensions));
   require(input.size() == axes + 2 && weight.size() == axes + 2 && output.size() == axes + 2,
-          "tensors of other dimensions than the convolution");
+          "tensors with another number of dimensions than the convolution");
   const int64_t groups = input[1] / weight[1];
-  require(groups * weight[1] == input[1] && weight[0] % groups == 0, "groups that do not fit");
-  require(output[0] == input[0] && output[1] == weight[0], "an output of other sizes");
+  require(groups * weight[1] == input[1] && weight[0] % groups == 0, "groups that do not match");
+  require(output[0] == input[0] && output[1] == weight[0], "an output of the wrong size");
   for (size_t i = 0; i < axes; ++i) {
     const auto at = [&](int name) { return convolution.all<int64_t>(name)[i]; };
     const int64_t room = input[i + 2] + at(kPaddingBefore) + at(kPaddingAfter) -
                          at(kDilations) * (weight[i + 2] - 1) - 1;
-    require(room >= 0 && output[i + 2] == room / at(kStrides) + 1, "windows that do not fit");
+    require(room >= 0 && output[i + 2] == room / at(kStrides) + 1, "windows that do not match");
   }
   const bool is_wide = operation.weight.one<int>(kTensorType) == kFloat64;
   require(convolution.one<int>(kComputeType) == (is_wide ? kFloat64 : kFloat32),
-          "another compute type");
+          "an unsupported compute type");
   for (const auto& [name, value] : self.values) {
     if (value.type == kFloatType || value.type == kDoubleType)
-      require((value.type == kDoubleType) == is_wide, "another type of alpha and beta");
+      require((value.type == kDoubleType) == is_wide, "an unsupported type of alpha and beta");
   }
 }
 

@@ -1,23 +1,23 @@
-// Convolutions of the fake cuDNN, as work of a stream: operands are copied to the host, a function
-// of the host computes, the result is copied back. Nothing is waited for, and graphs can capture
-// it.
+// Convolutions of the fake cuDNN as work of a stream: operands are copied to the host, a host
+// function computes, and the result is copied back. The host does not wait, and graphs can capture
+// the work.
 #ifndef DL_CUDA_TESTS_FAKES_CUDNN_JOB_H_
 #define DL_CUDA_TESTS_FAKES_CUDNN_JOB_H_
 
 #include "cudnn.h"
-#include "fake_libraries/convolving.h"
+#include "libraries/convolving.h"
 
 namespace fake {
 
-inline Number number_of(int type) {
-  return type == kFloat32   ? Number::kFloat32
-         : type == kFloat64 ? Number::kFloat64
-         : type == kFloat16 ? Number::kFloat16
-                            : Number::kBfloat16;
+inline DType dtype_of(int type) {
+  return type == kFloat32   ? DType::kFloat32
+         : type == kFloat64 ? DType::kFloat64
+         : type == kFloat16 ? DType::kFloat16
+                            : DType::kBfloat16;
 }
 
 inline Operand operand_of(const Object& tensor) {
-  return {number_of(tensor.one<int>(kTensorType)), tensor.all<int64_t>(kTensorSizes),
+  return {dtype_of(tensor.one<int>(kTensorType)), tensor.all<int64_t>(kTensorSizes),
           tensor.all<int64_t>(kTensorStrides)};
 }
 

@@ -1,9 +1,9 @@
-// A libcupti.so.13 for tests. It sees no work: what it records is made up, for each number that was
-// pushed as an external correlation while kernels were enabled: a kernel on the default stream, and
-// a copy on the stream that was made last, each with that number; a set on the default stream,
-// without one, and a kernel of device 7.
+// A libcupti.so.13 for tests. It does not observe any work, but reports synthetic records: for each
+// number that was pushed as an external correlation while kernels were enabled, a kernel on the
+// default stream and a copy on the newest stream, both with that number; a memset on the default
+// stream without one, and a kernel of device 7.
 //
-//   FAKE_CUPTI_FAIL=cuptiActivityEnable:35   functions that fail, and how
+//   FAKE_CUPTI_FAIL=cuptiActivityEnable:35   functions that fail, with the result
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -20,7 +20,7 @@ using dl::kit::cuda::Stream;
 namespace {
 
 constexpr int kNoMore = 12, kNotEnabled = 1;
-// What real records are longer by than those that are read.
+// Bytes by which real records are longer than the part that is read.
 constexpr size_t kMore = 64;
 
 Requested requested = nullptr;
@@ -31,7 +31,7 @@ std::map<Stream, uint32_t> streams;
 uint32_t next_launch = 1;
 uint64_t next_time = 1000;
 
-int told_to_fail(const char* function) {
+int injected_status(const char* function) {
   const char* given = std::getenv("FAKE_CUPTI_FAIL");
   const std::string list = "," + std::string(given == nullptr ? "" : given);
   const size_t at = list.find("," + std::string(function) + ":");
@@ -39,7 +39,7 @@ int told_to_fail(const char* function) {
                                  : std::atoi(list.c_str() + at + std::strlen(function) + 2);
 }
 
-// Bytes, with a size before each record.
+// Records, each preceded by its size.
 std::vector<char> recorded;
 template <class R>
 void add(R record) {
@@ -81,7 +81,7 @@ void record_all() {
     auto copy = timed<CopyRecord>(kCopy, 0, last, next_launch);
     copy.copy_kind = 1;
     copy.bytes = 4096;
-    // Records of a card do not come in order.
+    // Records of a device are not ordered.
     add(copy);
     add(kernel);
     external(next_launch++, id);
@@ -97,7 +97,7 @@ void record_all() {
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 #define ENTER(function) \
-  if (const int code = told_to_fail(#function)) return code
+  if (const int code = injected_status(#function)) return code
 
 FAKE int cuptiGetResultString(int code, const char** text) {
   *text = code == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" : "CUPTI_ERROR_OF_THE_FAKE";
@@ -153,7 +153,7 @@ FAKE int cuptiActivityGetNumDroppedRecords(Context, uint32_t, size_t* dropped) {
 FAKE int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
   if (kind != kOurCorrelation) return kNotEnabled;
   pushed.push_back(id);
-  // Without calls of the driver there is nothing that a number could stand at.
+  // Without driver calls, there is nothing to attach a number to.
   if (enabled.count(kKernel) != 0 && enabled.count(kDriver) != 0 && enabled.count(kExternal) != 0)
     waiting.push_back(id);
   return kSuccess;

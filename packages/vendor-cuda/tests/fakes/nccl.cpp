@@ -1,2 +1,2 @@
-// A libnccl.so.2 for tests; what it plays stands in the kit.
-#include "fake_nccl/nccl.cpp"
+// A libnccl.so.2 for tests, implemented in the kit.
+#include "nccl/nccl.cpp"

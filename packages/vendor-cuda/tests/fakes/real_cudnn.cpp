@@ -1,14 +1,13 @@
-// A libcudnn.so.9 for tests that asks a real one, on a machine without a card: graphs are planned
-// for an H100 that is described, not there. Nothing is run: every convolution is declined in the
-// end, and the kernels of dl-kernels do it.
+// A libcudnn.so.9 for tests that calls a real one on a machine without a GPU: graphs are planned
+// for an H100 that is described but not present. Nothing runs: every convolution is declined in the
+// end, and the kernels of dl-kernels compute it.
 //
-//   REAL_CUDNN=path           the real one
-//   LD_PRELOAD=path           this library: it has two functions that cuDNN is linked with and
-//                             dl-gpu-sim does not have
-//   FAKE_CUDNN_CALLS=path     a file that gets a line for every plan, "plan", with its scratch
-//   memory
+//   REAL_CUDNN=path           the real library
+//   LD_PRELOAD=path           this library: it has two functions that cuDNN links and dl-gpu-sim
+//                             lacks
+//   FAKE_CUDNN_CALLS=path     log file with one line per plan: "plan" and its workspace size
 //
-// What the real one says of a call that has to succeed ends the process with its message.
+// If a call that must succeed fails, the process aborts with the real library's message.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -21,11 +20,12 @@ using namespace dl::cuda::cudnn;
 
 namespace {
 
-// Of cudnnBackendDescriptorType_t, cudnnBackendAttributeName_t and cudnnBackendAttributeType_t.
+// Values of cudnnBackendDescriptorType_t, cudnnBackendAttributeName_t and
+// cudnnBackendAttributeType_t.
 constexpr int kDevice = 38, kHeuristicDevice = 204, kPlanDevice = 407, kDeviceText = 2702,
               kCharType = 24;
 
-// An H100's, by the names that cuDNN has for them.
+// An H100, by cuDNN's names for its properties.
 constexpr char kDescription[] =
     R"({"deviceName":"H100","cudaDeviceId":0,"deviceVer":900,"driverVer":13000,"isTccDriver":0,)"
     R"("maxCtasPerSM":32,)"
@@ -61,7 +61,7 @@ int must(int status, const char* what) {
   std::abort();
 }
 
-void note(const std::string& line) {
+void log_call(const std::string& line) {
   std::FILE* file = std::fopen(setting("FAKE_CUDNN_CALLS"), "a");
   std::fprintf(file, "%s\n", line.c_str());
   std::fclose(file);
@@ -80,8 +80,9 @@ Descriptor device() {
   static const Descriptor described = [] {
     Descriptor made = nullptr;
     must(make(kDevice, &made), "a device");
-    must(set(made, kDeviceText, kCharType, sizeof kDescription, kDescription), "its description");
-    must(finish(made), "a device that is described");
+    must(set(made, kDeviceText, kCharType, sizeof kDescription, kDescription),
+         "the device's description");
+    must(finish(made), "the described device");
     return made;
   }();
   return described;
@@ -97,7 +98,7 @@ FAKE const char* cudnnGetErrorString(int status) {
   return real<const char* (*)(int)>("cudnnGetErrorString")(status);
 }
 
-// A handle takes a card. What needs one is told of the device instead.
+// Creating a handle needs a GPU, so handles are fake; calls that need one get the described device.
 FAKE int cudnnCreate(Handle* made) {
   static int handle;
   *made = reinterpret_cast<Handle>(&handle);
@@ -122,7 +123,7 @@ FAKE int cudnnBackendSetAttribute(Descriptor one, int name, int type, int64_t co
   if (type == kHandleType) return kSuccess;
   return must(set(one, name, type, count, values), ("attribute " + std::to_string(name)).c_str());
 }
-// Plans may be declined.
+// cuDNN may decline a plan.
 FAKE int cudnnBackendFinalize(Descriptor one) { return finish(one); }
 
 FAKE int cudnnBackendGetAttribute(Descriptor one, int name, int type, int64_t asked, int64_t* count,
@@ -130,7 +131,7 @@ FAKE int cudnnBackendGetAttribute(Descriptor one, int name, int type, int64_t as
   must(real<int (*)(Descriptor, int, int, int64_t, int64_t*, void*)>("cudnnBackendGetAttribute")(
            one, name, type, asked, count, to),
        ("attribute " + std::to_string(name)).c_str());
-  if (name == kPlanWorkspace) note("plan " + std::to_string(*static_cast<int64_t*>(to)));
+  if (name == kPlanWorkspace) log_call("plan " + std::to_string(*static_cast<int64_t*>(to)));
   return kSuccess;
 }
 

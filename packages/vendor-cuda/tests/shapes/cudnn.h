@@ -1,5 +1,5 @@
-// Our declarations of cuDNN beside those of its header, which has to come before. CHECK compares
-// functions.
+// Comparison of our declarations of cuDNN with those of its header, which must be included before.
+// CHECK compares functions.
 #ifndef DL_CUDA_TESTS_SHAPES_CUDNN_H_
 #define DL_CUDA_TESTS_SHAPES_CUDNN_H_
 

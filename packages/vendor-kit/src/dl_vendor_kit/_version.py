@@ -1,3 +1,3 @@
-"""The version of the kit."""
+"""Version of the kit."""
 
 __version__ = "0.1.0"

@@ -1,4 +1,4 @@
-// Tensors, layouts and workspaces, on a host of one buffer.
+// Tensors, layouts and workspaces, on a host with a single buffer.
 #include <cmath>
 #include <vector>
 
@@ -42,8 +42,8 @@ void check_tensors() {
   int64_t strides[4];
   kit::broadcast_strides(x, shape, 4, strides);
   CHECK(strides[0] == 0 && strides[1] == 3 && strides[2] == 0 && strides[3] == 1);
-  const Said said = thrown([&] { kit::broadcast_strides(t, shape, 4, strides); });
-  CHECK(said.code == DL_NOT_SUPPORTED && says(said, "size 3 of dimension 0"));
+  const StatusInfo status = thrown([&] { kit::broadcast_strides(t, shape, 4, strides); });
+  CHECK(status.code == DL_NOT_SUPPORTED && mentions(status, "size 3 of dimension 0"));
   CHECK(thrown([&] { kit::broadcast_strides(x, shape, 2, strides); }).code == DL_NOT_SUPPORTED);
   kit::broadcast_strides(Tensor({1, 1, 3}, {3, 3, 1}), shape + 3, 1, strides);
   CHECK(strides[0] == 1);
@@ -73,7 +73,7 @@ void check_layouts() {
           kit::layout_of(wrong.handle());
         }).code == DL_INVALID_ARGUMENT);
 
-  // Lists do not run into each other, and an absent argument is none of the others.
+  // Lists are not merged with their neighbors, and an absent argument differs from an empty one.
   const Tensor a({2}, {3}), b({}, {});
   kit::Layout first, second, absent;
   first.append(a.handle()).append(b.handle());
@@ -82,7 +82,7 @@ void check_layouts() {
   CHECK(first != second && first != absent && second != absent);
 }
 
-// The host: it counts what it is asked for, and has 1000 bytes.
+// A host that counts requests and has 1000 bytes.
 int asked = 0;
 alignas(64) unsigned char memory[1000];
 Tensor buffer({1000}, {1}, diopi_dtype_uint8);
@@ -108,8 +108,8 @@ void check_workspaces() {
   CHECK(kit::workspace(ctx, 0) == nullptr && asked == 0);
   CHECK(kit::workspace(ctx, 10) == memory && asked == 1);
   for (const uint64_t bytes : {uint64_t{1001}, UINT64_MAX}) {
-    const Said said = thrown([&] { kit::workspace(ctx, bytes); });
-    CHECK(said.code == DL_OUT_OF_MEMORY && says(said, std::to_string(bytes).c_str()));
+    const StatusInfo status = thrown([&] { kit::workspace(ctx, bytes); });
+    CHECK(status.code == DL_OUT_OF_MEMORY && mentions(status, std::to_string(bytes).c_str()));
   }
 
   kit::WorkspaceSizes sizes(2);

@@ -1,4 +1,5 @@
-// CHECK(condition) prints what failed and makes the program, whose main is MAIN's body, fail.
+// CHECK(condition) prints a failed condition and makes the program, whose main is MAIN's body,
+// fail.
 #ifndef DL_KIT_CHECK_H_
 #define DL_KIT_CHECK_H_
 
@@ -25,25 +26,26 @@ inline int failures = 0;
   }                               \
   static void run_checks()
 
-// The code of a status, which is released, and what it said.
-struct Said {
+// Copy of a status, which is released.
+struct StatusInfo {
   int code = DL_OK;
   std::string message;
   std::string operation;
 };
-inline Said take(dl_status_t* status) {
+inline StatusInfo take(dl_status_t* status) {
   if (status == nullptr) return {};
-  Said said{status->code, status->message, status->operation == nullptr ? "" : status->operation};
+  StatusInfo info{status->code, status->message,
+                  status->operation == nullptr ? "" : status->operation};
   status->release(status);
-  return said;
+  return info;
 }
-inline bool says(const Said& said, const char* part) {
-  return said.message.find(part) != std::string::npos;
+inline bool mentions(const StatusInfo& status, const char* part) {
+  return status.message.find(part) != std::string::npos;
 }
 
-// The Error that `body` throws; code DL_OK where it throws none.
+// Returns the Error that `body` throws; code DL_OK if it does not throw.
 template <class Body>
-Said thrown(const Body& body) {
+StatusInfo thrown(const Body& body) {
   return take(dl::kit::guarded(body));
 }
 

@@ -18,17 +18,17 @@ MAIN {
                             {"libm.so.6", "/nowhere/libtoy.so"},
                             "`pip install toy`"};
   unsetenv("TOY_MATH");
-  CHECK((math.names() == std::vector<std::string>{"libm.so.6"}));  // the others are not there
+  CHECK((math.names() == std::vector<std::string>{"libm.so.6"}));  // the other names do not exist
   CHECK(math.present());
 
   setenv("TOY_MATH", "off", 1);
   CHECK(math.names().empty() && !math.present());
-  kit::Library none(math.names(), "toy library", math.way_out());
-  const Said said = thrown([&] { none.find("sqrt"); });
-  CHECK(said.code == DL_UNAVAILABLE && says(said, "no toy library can be opened"));
-  CHECK(says(said, "`pip install toy` brings it, or TOY_MATH names one"));
+  kit::Library none(math.names(), "toy library", math.remedy());
+  const StatusInfo status = thrown([&] { none.find("sqrt"); });
+  CHECK(status.code == DL_UNAVAILABLE && mentions(status, "no toy library can be opened"));
+  CHECK(mentions(status, "`pip install toy` provides it, or set TOY_MATH"));
 
-  setenv("TOY_MATH", "libm.so.6", 1);  // would be searched for
+  setenv("TOY_MATH", "libm.so.6", 1);  // a soname, which would be searched for
   CHECK(math.names().empty());
 
   char place[] = "/tmp/companion-XXXXXX";
@@ -37,7 +37,7 @@ MAIN {
   std::ofstream(own) << "";
   setenv("TOY_MATH", own.c_str(), 1);
   CHECK(math.names() == std::vector<std::string>{own});
-  // Where others can write, anything may be.
+  // In a folder that others can write to, the file is not trusted.
   CHECK(chmod(own.c_str(), 0666) == 0);
   CHECK(math.names().empty());
   unlink(own.c_str());

@@ -1,5 +1,5 @@
-// Host code as nvcc makes it - registrations and stubs, written by hand - over the fake driver that
-// FAKE_CUDA names.
+// Host code as nvcc generates it (registrations and stubs, written by hand) over the fake driver in
+// FAKE_CUDA.
 #include "dl/kit/cuda_loader.h"
 
 #include <cstdlib>
@@ -24,13 +24,13 @@ namespace cuda = dl::kit::cuda;
 
 namespace {
 
-// Its address stands for a kernel in host code.
+// Its address identifies a kernel in host code.
 const char stub = 0;
 const char kNameOfKernel[] = "_Z4reluPf";
 const char kCode[] = "device code";
 cuda::FatBinary binary{cuda::FatBinary::kMagic, 1, kCode, nullptr};
 
-// What `<<<1, 32>>>` and the stub behind it come to.
+// The expansion of `<<<1, 32>>>` and of the stub behind it.
 int launch() {
   if (__cudaPushCallConfiguration({1, 1, 1}, {32, 1, 1}, 0, nullptr) != 0) return -1;
   cuda::Dim3 grid{}, block{};
@@ -68,27 +68,27 @@ void make_current() {
 MAIN {
   setenv("FAKE_CUDA_CALLS", (std::string(std::getenv("CHECK_FOLDER")) + "/calls").c_str(), 1);
 
-  // A kernel that no constructor has reported, and brackets without a launch.
+  // A kernel that no constructor registered, and push and pop without a launch.
   CHECK(launch() == -3 && last_says("__cudaGetKernel"));
   CHECK(cudaGetLastError() == cuda::kSuccess);
   CHECK(__cudaPopCallConfiguration(nullptr, nullptr, nullptr, nullptr) == cuda::kInvalidValue);
   CHECK(last_says("__cudaPopCallConfiguration"));
 
-  // What the constructor of a unit reports touches no driver.
+  // Registration by the constructor of a unit does not touch the driver.
   void** const image = __cudaRegisterFatBinary(&binary);
   __cudaRegisterFunction(image, &stub, nullptr, kNameOfKernel, -1, nullptr, nullptr, nullptr,
                          nullptr, nullptr);
   __cudaRegisterFatBinaryEnd(image);
   CHECK(calls("cuLibraryLoadData") == 0);
 
-  if (!kit::any_path({std::getenv("FAKE_CUDA")})) {  // there is no driver
+  if (!kit::any_path({std::getenv("FAKE_CUDA")})) {  // no driver is installed
     CHECK(launch() == cuda::kNoDevice && last_says("cuLibraryLoadData"));
     CHECK(cudaStreamSynchronize(nullptr) == cuda::kNoDevice && last_says("cudaStreamSynchronize"));
     __cudaUnregisterFatBinary(image);
     return;
   }
 
-  // A failure is noted for the thread, told once, and tried again.
+  // A failure is recorded for the thread, reported once, and tried again.
   make_current();
   fail("cuLibraryLoadData:209");
   CHECK(launch() == cuda::kNoBinaryForGpu);
@@ -98,7 +98,7 @@ MAIN {
   fail("");
   CHECK(launch() == cuda::kSuccess && cudaGetLastError() == cuda::kSuccess);
 
-  // Code is loaded once, whoever comes first.
+  // Code is loaded once, whichever thread is first.
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([] {
@@ -110,7 +110,7 @@ MAIN {
   CHECK(calls("cuLibraryLoadData") == 2 && calls("cuLaunchKernel") == 9);
   CHECK(cudaLaunchKernel(&stub, {1, 1, 1}, {1, 1, 1}, nullptr, 0, nullptr) == cuda::kSuccess);
 
-  // What code a kernel has.
+  // Attributes of a kernel's code.
   cuda::FunctionAttributes found{};
   CHECK(cudaFuncGetAttributes(&found, &stub) == cuda::kSuccess);
   CHECK(found.ptx_version == 75 && found.binary_version == 90);
@@ -120,7 +120,7 @@ MAIN {
   CHECK(cudaFuncGetAttributes(&found, &stub) == 1 && last_says("cuKernelGetAttribute of relu"));
   fail("");
 
-  // Brackets within brackets, and too many of them.
+  // Nested pushes and pops, and too many of them.
   for (int i = 0; i < 8; ++i)
     CHECK(__cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr) == 0);
   CHECK(__cudaPushCallConfiguration({1, 1, 1}, {1, 1, 1}, 0, nullptr) != 0);
@@ -132,7 +132,7 @@ MAIN {
     CHECK(__cudaPopCallConfiguration(&grid, &block, &shared, &stream) == cuda::kSuccess);
   }
 
-  // The memory of a card, and errors of what works on it.
+  // Device memory, and errors of operations on it.
   cuda::Address memory = 0;
   CHECK(kit::cuda_loader_driver().memory_allocate(&memory, 16) == cuda::kSuccess);
   void* const device = reinterpret_cast<void*>(memory);
@@ -141,16 +141,16 @@ MAIN {
   CHECK(cudaMemcpyAsync(back, device, 16, 2, nullptr) == cuda::kSuccess && back[15] == 7);
   CHECK(cudaMemcpyAsync(device, back, 16, 1, nullptr) == cuda::kInvalidValue);
   CHECK(last_says("cudaMemcpyAsync"));
-  // A failure that was put in words without being taken is told too.
+  // A failure that was described without being taken counts as reported, too.
   const int code = cudaMemcpyAsync(device, back, 16, 1, nullptr);
   CHECK(std::strstr(cudaGetErrorString(code), "cudaMemcpyAsync") != nullptr);
   CHECK(cudaGetLastError() == cuda::kSuccess);
   CHECK(cudaStreamSynchronize(nullptr) == cuda::kSuccess);
   CHECK(kit::cuda_loader_driver().memory_free(memory) == cuda::kSuccess);
 
-  // At the end of the library its code is given back; then the card is lost.
+  // Closing the library unloads its code; then the device is lost.
   fail("cuLaunchKernel:700");
-  CHECK(launch() == 700 && last_says("has to be started again"));
+  CHECK(launch() == 700 && last_says("must be restarted"));
   __cudaUnregisterFatBinary(image);
   CHECK(calls("cuLibraryUnload") == 1);
 }

@@ -23,7 +23,7 @@ struct Vendor : kit::Instance, kit::ForkGuard {
 };
 int Vendor::destroyed = 0;
 
-// What a child process finds; its exit status.
+// Runs `body` in a child process and returns its exit status.
 template <class Body>
 int in_child(const Body& body) {
   const pid_t child = fork();
@@ -41,14 +41,14 @@ MAIN {
   const dl_vendor_table_t& table = *vendor->table;
   int32_t number = 0;
 
-  // Asking whether one is present is no use of the driver: a child may begin with it.
+  // Asking whether a device is present does not count as use of the driver: a child may do it.
   CHECK(table.present(vendor, &number) == nullptr);
   CHECK(in_child([&] { return table.device_count(vendor, &number) == nullptr; }) == 0);
 
   CHECK(table.device_count(vendor, &number) == nullptr && number == 1);
   CHECK(in_child([&] {
-          const Said said = take(table.device_count(vendor, &number));
-          const bool told = said.code == DL_UNAVAILABLE && says(said, "'spawn'");
+          const StatusInfo status = take(table.device_count(vendor, &number));
+          const bool told = status.code == DL_UNAVAILABLE && mentions(status, "'spawn'");
           table.destroy(vendor);
           return told && Vendor::destroyed == 0 && table.present(vendor, &number) == nullptr;
         }) == 0);

@@ -1,5 +1,5 @@
-// Host code as hipcc makes it - registrations and stubs, written by hand - over the fake driver
-// that FAKE_HIP names, which runs the kernel.
+// Host code as hipcc generates it (registrations and stubs, written by hand) over the fake driver
+// in FAKE_HIP, which runs the kernel.
 #include "dl/kit/hip_loader.h"
 
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../fake_hip/emulated_image.h"
+#include "../fakes/hip/emulated_image.h"
 #include "check.h"
 
 DL_KIT_BEGIN
@@ -26,7 +26,7 @@ namespace hip = dl::kit::hip;
 
 namespace {
 
-// Its address stands for a kernel in host code.
+// Its address identifies a kernel in host code.
 const char stub = 0;
 const char kNameOfKernel[] = "_Z4reluPf";
 
@@ -44,7 +44,7 @@ const emulated::Image image{{'E', 'M', 'U', 'L', 'A', 'T', 'E', 'D'}, 64, 2, kSi
 const hip::FatBinary binary{hip::FatBinary::kMagic, 1, &image, nullptr};
 const hip::FatBinary broken{1, 1, &image, nullptr};
 
-// What `<<<2, threads>>>(to, value)` and the stub behind it come to.
+// The expansion of `<<<2, threads>>>(to, value)` and of the stub behind it.
 int launch(float* to = nullptr, int value = 0, unsigned threads = 64) {
   if (__hipPushCallConfiguration({2, 1, 1}, {threads, 1, 1}, 0, nullptr) != 0) return -1;
   kit::Dim3 grid{}, block{};
@@ -56,7 +56,7 @@ int launch(float* to = nullptr, int value = 0, unsigned threads = 64) {
   return hipLaunchKernel(&stub, grid, block, arguments, shared, stream);
 }
 
-// Of one function, or of all for null.
+// Counts the logged calls of one function, or of all for null.
 int calls(const char* function) {
   std::ifstream file(std::getenv("FAKE_HIP_CALLS"));
   int count = 0;
@@ -83,29 +83,29 @@ float* memory_of(int device) {
 
 MAIN {
   setenv("FAKE_HIP_CALLS", (std::string(std::getenv("CHECK_FOLDER")) + "/hip_calls").c_str(), 1);
-  setenv("FAKE_HIP_CARDS", "gfx90a,gfx1030", 1);
+  setenv("FAKE_HIP_DEVICES", "gfx90a,gfx1030", 1);
 
-  // A kernel that no constructor has reported, and brackets without a launch.
+  // A kernel that no constructor registered, and push and pop without a launch.
   CHECK(launch() == hip::kInvalidDeviceFunction && last_says("hipLaunchKernel"));
   CHECK(hipGetLastError() == hip::kSuccess);
   CHECK(__hipPopCallConfiguration(nullptr, nullptr, nullptr, nullptr) ==
         hip::kInvalidConfiguration);
   CHECK(last_says("__hipPopCallConfiguration"));
 
-  // What the constructor of a unit reports touches no driver.
+  // Registration by the constructor of a unit does not touch the driver.
   void** const handle = __hipRegisterFatBinary(&binary);
   __hipRegisterFunction(handle, &stub, nullptr, kNameOfKernel, 0, nullptr, nullptr, nullptr,
                         nullptr, nullptr);
   CHECK(calls("hipModuleLoadData") == 0);
 
-  if (!kit::any_path({std::getenv("FAKE_HIP")})) {  // there is no driver
+  if (!kit::any_path({std::getenv("FAKE_HIP")})) {  // no driver is installed
     CHECK(launch() == hip::kNoDevice && last_says("hipGetDevice of relu(float*)"));
     CHECK(hipStreamSynchronize(nullptr) == hip::kNoDevice && last_says("hipStreamSynchronize"));
     __hipUnregisterFatBinary(handle);
     return;
   }
 
-  // A failure is noted for the thread, told once, and tried again.
+  // A failure is recorded for the thread, reported once, and tried again.
   float* const first = memory_of(0);
   fail("hipModuleLoadData:209");
   CHECK(launch(first) == hip::kNoBinaryForGpu);
@@ -116,14 +116,14 @@ MAIN {
   CHECK(runs == 0);
   CHECK(launch(first, 1) == hip::kSuccess && hipGetLastError() == hip::kSuccess);
 
-  // Arguments are those of the launch, however late it runs, and are the kernel's.
+  // A launch copies its arguments, and runs with them however late.
   CHECK(hipStreamSynchronize(nullptr) == hip::kSuccess && runs == 2 && waves == 64);
   float back = 0;
   CHECK(hipMemcpyAsync(&back, first, sizeof back, hip::kDeviceToHost, nullptr) == hip::kSuccess);
   CHECK(hipStreamSynchronize(nullptr) == hip::kSuccess && back == 1);
   CHECK(launch(first, 1, 32) == hip::kInvalidConfiguration && last_says("hipModuleLaunchKernel"));
 
-  // Code is loaded once for each device, whoever comes first: all come at once.
+  // Code is loaded once for each device, whichever thread is first: all start together.
   std::vector<std::thread> threads;
   std::atomic<int> missing{8};
   for (int i = 0; i < 8; ++i) {
@@ -140,22 +140,22 @@ MAIN {
   CHECK(calls("hipModuleLoadData") == 3 && calls("hipModuleGetFunction") == 3);
   CHECK(runs == 18);
 
-  // Memory of another device, and of the host, is no memory of this one.
+  // Memory of another device, or of the host, is not valid on this one.
   CHECK(hipMemsetAsync(first, 7, 16, nullptr) == hip::kSuccess);
   CHECK(kit::hip_loader_driver().device_set(1) == hip::kSuccess);
   CHECK(hipMemsetAsync(first, 7, 16, nullptr) == hip::kInvalidValue && last_says("hipMemsetAsync"));
   CHECK(hipMemcpyAsync(&back, first, sizeof back, hip::kDeviceToHost, nullptr) != hip::kSuccess);
   CHECK(last_says("hipMemcpyAsync"));
 
-  // Code that is none.
+  // An image that is not device code.
   static const char other = 0;
   __hipRegisterFunction(__hipRegisterFatBinary(&broken), &other, nullptr, "broken", 0, nullptr,
                         nullptr, nullptr, nullptr, nullptr);
   CHECK(hipLaunchKernel(&other, {1, 1, 1}, {64, 1, 1}, nullptr, 0, nullptr) == hip::kInvalidImage);
 
-  // The card is lost; then the library is closed, which calls no driver.
+  // The device is lost; then the library is closed, without a call of the driver.
   fail("hipModuleLaunchKernel:700");
-  CHECK(launch(first) == 700 && last_says("has to be started again"));
+  CHECK(launch(first) == 700 && last_says("must be restarted"));
   const int before = calls(nullptr);
   __hipUnregisterFatBinary(handle);
   CHECK(calls(nullptr) == before);

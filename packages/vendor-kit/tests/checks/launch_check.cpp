@@ -8,7 +8,7 @@ namespace kit = dl::kit;
 
 namespace {
 
-// A kernel of a pointer and an int, on a device like NVIDIA's.
+// A kernel with a pointer and an int, on a device like NVIDIA's.
 struct Case {
   struct alignas(16) {
     uint64_t memory = 64;
@@ -32,7 +32,7 @@ struct Case {
     launch.layout = layout;
     launch.argument_count = 2;
   }
-  Said said(bool counted = true) {
+  StatusInfo status(bool counted = true) {
     return thrown(
         [&] { kit::launch_arguments("k", &launch, limits, counted ? &parameters : nullptr); });
   }
@@ -42,8 +42,9 @@ template <class Change>
 bool refused(const char* part, const Change& change, bool counted = true) {
   Case one;
   change(one);
-  const Said said = one.said(counted);
-  return said.code == DL_INVALID_ARGUMENT && says(said, "kernel 'k': ") && says(said, part);
+  const StatusInfo status = one.status(counted);
+  return status.code == DL_INVALID_ARGUMENT && mentions(status, "kernel 'k': ") &&
+         mentions(status, part);
 }
 
 }  // namespace
@@ -56,21 +57,22 @@ MAIN {
 
   CHECK(refused("grid 1x0x1 is empty", [](Case& c) { c.launch.grid[1] = 0; }));
   CHECK(refused("larger than 65535x65535x65535", [](Case& c) { c.launch.grid[2] = 65536; }));
-  CHECK(refused("2048 threads of a block", [](Case& c) {
+  CHECK(refused("2048 threads per block", [](Case& c) {
     c.launch.block[0] = 1024;
     c.launch.block[1] = 2;
   }));
   CHECK(refused("1001 shared bytes", [](Case& c) { c.launch.shared_bytes = 1001; }));
   CHECK(refused("5000 bytes of arguments", [](Case& c) { c.launch.argument_bytes = 5000; }));
-  CHECK(refused("1 arguments for its 2 parameters", [](Case& c) { c.launch.argument_count = 1; }));
+  CHECK(refused("1 arguments for the kernel's 2 parameters",
+                [](Case& c) { c.launch.argument_count = 1; }));
   CHECK(refused("argument 1 has 4 bytes, its parameter 8", [](Case& c) { c.parameters[1] = 8; }));
-  CHECK(refused("argument 0 does not lie", [](Case& c) { c.layout[0].offset = 9; }));
+  CHECK(refused("argument 0 is outside", [](Case& c) { c.layout[0].offset = 9; }));
   CHECK(refused("are NULL", [](Case& c) { c.launch.layout = nullptr; }));
-  CHECK(refused("flags of a launch", [](Case& c) { c.launch.flags = 1; }));
+  CHECK(refused("the flags of a launch", [](Case& c) { c.launch.flags = 1; }));
   CHECK(refused("too short", [](Case& c) { c.launch.struct_size = 16; }));
-  // Nobody knows the parameters.
+  // The parameters are unknown.
   Case fewer;
   fewer.launch.argument_count = 1;
-  CHECK(fewer.said(false).code == DL_OK);
+  CHECK(fewer.status(false).code == DL_OK);
   CHECK(refused("unknown kind", [](Case& c) { c.layout[1].kind = 7; }, false));
 }

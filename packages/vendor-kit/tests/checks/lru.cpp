@@ -32,22 +32,22 @@ MAIN {
     });
   };
   CHECK(get(1)->value == 1 && get(2)->value == 2 && get(1)->value == 1 && made == 2);
-  // 2 was not used for longest.
+  // 2 is the least recently used key.
   get(3);
   CHECK(cache.size() == 2 && cache.find(2) == nullptr && cache.find(1) != nullptr);
   CHECK(made == 3 && cache.made() == 3 && Counted::live == 2);
 
-  // What is in use outlives its place.
+  // A value in use outlives its eviction.
   auto held = cache.find(1);
   get(4), get(5);
   CHECK(cache.find(1) == nullptr && held->value == 1 && Counted::live == 3);
   held.reset();
   CHECK(Counted::live == 2);
 
-  // A failure leaves nothing behind.
-  const Said said = thrown(
+  // A failure leaves nothing in the cache.
+  const StatusInfo status = thrown(
       [&] { cache.get(9, []() -> Counted { throw kit::Error(DL_ERROR, "no such descriptor"); }); });
-  CHECK(said.message == "no such descriptor" && cache.find(9) == nullptr && cache.size() == 2);
+  CHECK(status.message == "no such descriptor" && cache.find(9) == nullptr && cache.size() == 2);
   cache.clear();
   CHECK(cache.size() == 0 && Counted::live == 0);
   CHECK((kit::Lru<int, int>(0).capacity() == 1));

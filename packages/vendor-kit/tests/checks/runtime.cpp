@@ -1,4 +1,5 @@
-// Runtime<Api> over the card's driver, which fails where a device that it needs is not current.
+// Runtime<Api> over the simulated device's driver, which fails if the device of a call is not
+// current.
 #include "dl/kit/runtime.h"
 
 #include <atomic>
@@ -8,26 +9,26 @@
 #include <utility>
 #include <vector>
 
-#include "card.h"
 #include "check.h"
 #include "dl/kit/cuda_shaped.h"
+#include "sim.h"
 
 namespace kit = dl::kit;
 
 namespace {
 
-struct Card {
-  DL_KIT_CUDA_SHAPED(DL_KIT_LINKED_AS, card)
+struct Sim {
+  DL_KIT_CUDA_SHAPED(DL_KIT_LINKED_AS, sim)
   static bool present() { return true; }
-  static cardError_t properties(int device, dl_device_properties_t* all) {
-    return cardGetName(all->name, sizeof all->name, device);
+  static simError_t properties(int device, dl_device_properties_t* all) {
+    return simGetName(all->name, sizeof all->name, device);
   }
 };
 
-struct Vendor : kit::Runtime<Card> {
-  static constexpr const char* kName = "card";
+struct Vendor : kit::Runtime<Sim> {
+  static constexpr const char* kName = "sim";
   static constexpr const char* kVersion = "1";
-#ifdef FORGETS  // a mistake, which has to show
+#ifdef FORGETS  // a mistake that must be detected
   void make_current(int32_t) {}
 #endif
 };
@@ -35,9 +36,9 @@ struct Vendor : kit::Runtime<Card> {
 const dl_vendor_table_t& table = *kit::table_of<Vendor>();
 
 bool ok(dl_status_t* status) {
-  const Said said = take(status);
-  if (said.code != DL_OK) std::fprintf(stderr, "%s\n", said.message.c_str());
-  return said.code == DL_OK;
+  const StatusInfo info = take(status);
+  if (info.code != DL_OK) std::fprintf(stderr, "%s\n", info.message.c_str());
+  return info.code == DL_OK;
 }
 
 void* allocate(dl_vendor_t* vendor, int32_t device, uint64_t bytes) {
@@ -46,10 +47,10 @@ void* allocate(dl_vendor_t* vendor, int32_t device, uint64_t bytes) {
   return memory;
 }
 
-// Everything that a table has, for one device, from a thread where another one is current.
+// Uses all slots for one device, from a thread where another one is current.
 void use_all(dl_vendor_t* vendor, int32_t device) {
   const int32_t other = 1 - device;
-  const auto elsewhere = [&] { CHECK(cardSetDevice(other) == cardSuccess); };
+  const auto elsewhere = [&] { CHECK(simSetDevice(other) == simSuccess); };
   elsewhere();
   void *memory = allocate(vendor, device, 64), *stream = nullptr, *start = nullptr, *end = nullptr;
   elsewhere();
@@ -104,26 +105,27 @@ void check_devices(dl_vendor_t* vendor) {
   dl_device_properties_t properties{};
   properties.struct_size = sizeof properties;
   CHECK(ok(table.device_properties(vendor, 1, &properties)));
-  CHECK(std::string(properties.name) == "test card 1");
+  CHECK(std::string(properties.name) == "simulated device 1");
   use_all(vendor, 0);
   use_all(vendor, 1);
   std::vector<std::thread> threads;
   for (int i = 0; i < 6; ++i) threads.emplace_back([=] { use_all(vendor, i % 2); });
   for (std::thread& thread : threads) thread.join();
   size_t live = 1;
-  CHECK(cardLiveAllocations(0, &live) == cardSuccess && live == 0);
+  CHECK(simLiveAllocations(0, &live) == simSuccess && live == 0);
 
-  // Handles of the other device are told, not used.
+  // Handles of the other device are reported, not used.
   void *stream = nullptr, *memory = allocate(vendor, 1, 8);
   CHECK(ok(table.stream_create(vendor, 1, 0, &stream)));
-  const Said said = take(table.memory_set(vendor, 0, memory, 0, 8, stream));
-  CHECK(said.code == DL_ERROR && says(said, "none of the current card") && said.operation == "set");
+  const StatusInfo status = take(table.memory_set(vendor, 0, memory, 0, 8, stream));
+  CHECK(status.code == DL_ERROR && mentions(status, "not memory of the current device") &&
+        status.operation == "set");
   CHECK(take(table.memory_set(vendor, 0, memory, 0, 8, nullptr)).code == DL_ERROR);
   CHECK(take(table.device_synchronize(vendor, 2)).code == DL_INVALID_ARGUMENT);
   CHECK(ok(table.stream_destroy(vendor, 1, stream)) && ok(table.memory_free(vendor, 1, memory)));
 }
 
-// Pageable memory may change as soon as a copy returns; page-locked memory is not waited for.
+// Pageable memory may change as soon as a copy returns; copies of page-locked memory do not wait.
 void check_copies(dl_vendor_t* vendor) {
   void *device = allocate(vendor, 0, 1 << 16), *locked = nullptr;
   std::vector<unsigned char> pageable(1 << 16, 1), back(1 << 16);
@@ -138,7 +140,7 @@ void check_copies(dl_vendor_t* vendor) {
   }
   CHECK(ok(table.host_allocate(vendor, 64, &locked)));
   std::memset(locked, 7, 64);
-  CHECK(cardHold(0, 1) == cardSuccess);
+  CHECK(simHold(0, 1) == simSuccess);
   CHECK(ok(table.memory_copy(vendor, 0, device, locked, 64, DL_COPY_HOST_TO_DEVICE, nullptr)));
   int32_t finished = 1;
   CHECK(ok(table.stream_query(vendor, 0, nullptr, &finished)) && finished == 0);
@@ -147,25 +149,25 @@ void check_copies(dl_vendor_t* vendor) {
   CHECK(ok(table.event_query(vendor, 0, event, &finished)) && finished == 1);  // never recorded
   CHECK(ok(table.event_record(vendor, 0, event, nullptr)));
   CHECK(ok(table.event_query(vendor, 0, event, &finished)) && finished == 0);
-  CHECK(cardHold(0, 0) == cardSuccess);
+  CHECK(simHold(0, 0) == simSuccess);
   CHECK(ok(table.event_synchronize(vendor, 0, event)) && ok(table.event_destroy(vendor, 0, event)));
   CHECK(ok(table.memory_copy(vendor, 0, back.data(), device, 64, DL_COPY_DEVICE_TO_HOST, nullptr)));
   CHECK(back[0] == 7 && back[63] == 7);
   CHECK(ok(table.host_free(vendor, locked)));
-  const Said said = take(table.memory_copy(vendor, 0, device, locked, 8, 9, nullptr));
-  CHECK(said.code == DL_INVALID_ARGUMENT && says(said, "copy kind 9"));
+  const StatusInfo status = take(table.memory_copy(vendor, 0, device, locked, 8, 9, nullptr));
+  CHECK(status.code == DL_INVALID_ARGUMENT && mentions(status, "copy kind 9"));
   CHECK(ok(table.memory_free(vendor, 0, device)));
 }
 
-// Cards that are not there, and a driver that is of no use: what the host's log gets.
-struct Absent : Card {
+// Missing devices and an unusable driver: messages in the host's log.
+struct Absent : Sim {
   std::string absence() { return reason; }
   static std::string reason;
 };
 std::string Absent::reason;
 
-struct Useless : Card {
-  static cardError_t device_count(int*) { throw kit::Error(DL_UNAVAILABLE, "it is too old"); }
+struct Useless : Sim {
+  static simError_t device_count(int*) { throw kit::Error(DL_UNAVAILABLE, "it is too old"); }
 };
 
 std::vector<std::pair<int, std::string>> logged;
@@ -198,38 +200,38 @@ void check_absence() {
   useless.destroy(two);
 }
 
-void nothing(const void*, cardMemory_t) {}
-void stray(const void* address, cardMemory_t memory) {
+void nothing(const void*, simMemory_t) {}
+void stray(const void* address, simMemory_t memory) {
   memory(*static_cast<void* const*>(address), 1);
 }
 
-// A failure is reported once, by its own call or the next one that waits, and by none after it.
+// A failure is reported once, by its own call or by the next one that waits, and not again.
 void check_failures(dl_vendor_t* vendor) {
   void* memory = nullptr;
-  const Said full = take(table.memory_allocate(vendor, 0, uint64_t{1} << 40, &memory));
+  const StatusInfo full = take(table.memory_allocate(vendor, 0, uint64_t{1} << 40, &memory));
   CHECK(full.code == DL_OUT_OF_MEMORY && full.message == "out of memory");
-  CHECK(cardLaunch(nothing, &memory, sizeof memory, nullptr) == cardSuccess);
+  CHECK(simLaunch(nothing, &memory, sizeof memory, nullptr) == simSuccess);
 
   memory = allocate(vendor, 1, 16);
-  CHECK(cardSetDevice(0) == cardSuccess);
-  CHECK(cardLaunch(stray, &memory, sizeof memory, nullptr) == cardSuccess);
-  CHECK(says(take(table.stream_synchronize(vendor, 0, nullptr)), "a kernel used memory"));
+  CHECK(simSetDevice(0) == simSuccess);
+  CHECK(simLaunch(stray, &memory, sizeof memory, nullptr) == simSuccess);
+  CHECK(mentions(take(table.stream_synchronize(vendor, 0, nullptr)), "a kernel accessed memory"));
   CHECK(ok(table.stream_synchronize(vendor, 0, nullptr)));
   CHECK(ok(table.memory_free(vendor, 1, memory)));
 }
 
-void read_second_word(const void* address, cardMemory_t memory) {
+void read_second_word(const void* address, simMemory_t memory) {
   memory(*static_cast<char* const*>(address) + 4, 4);
 }
 
-// What lies beside the last byte in its word is there, and no more than that.
+// The other bytes of the last element's word are accessible, but nothing behind them.
 void check_whole_words(dl_vendor_t* vendor) {
   void *odd = allocate(vendor, 0, 5), *even = allocate(vendor, 0, 4);
-  CHECK(cardSetDevice(0) == cardSuccess);
-  CHECK(cardLaunch(read_second_word, &odd, sizeof odd, nullptr) == cardSuccess);
+  CHECK(simSetDevice(0) == simSuccess);
+  CHECK(simLaunch(read_second_word, &odd, sizeof odd, nullptr) == simSuccess);
   CHECK(ok(table.stream_synchronize(vendor, 0, nullptr)));
-  CHECK(cardLaunch(read_second_word, &even, sizeof even, nullptr) == cardSuccess);
-  CHECK(says(take(table.stream_synchronize(vendor, 0, nullptr)), "a kernel used memory"));
+  CHECK(simLaunch(read_second_word, &even, sizeof even, nullptr) == simSuccess);
+  CHECK(mentions(take(table.stream_synchronize(vendor, 0, nullptr)), "a kernel accessed memory"));
   CHECK(ok(table.memory_free(vendor, 0, odd)));
   CHECK(ok(table.memory_free(vendor, 0, even)));
 }
@@ -239,7 +241,7 @@ void check_whole_words(dl_vendor_t* vendor) {
 MAIN {
   dl_vendor_t* vendor = nullptr;
   CHECK(kit::open<Vendor>(nullptr, &vendor) == nullptr);
-  if (std::getenv("CARD_DEVICES") != nullptr) {
+  if (std::getenv("SIM_DEVICES") != nullptr) {
     int32_t count = -1;
     CHECK(ok(table.device_count(vendor, &count)) && count == 0);
     CHECK(take(table.device_synchronize(vendor, 0)).code == DL_INVALID_ARGUMENT);

@@ -7,16 +7,17 @@ namespace kit = dl::kit;
 MAIN {
   CHECK(kit::guarded([] {}) == nullptr);
 
-  const Said error = thrown([] { throw kit::Error(DL_UNAVAILABLE, "the cable is out", "plug"); });
+  const StatusInfo error =
+      thrown([] { throw kit::Error(DL_UNAVAILABLE, "the cable is out", "plug"); });
   CHECK(error.code == DL_UNAVAILABLE && error.message == "the cable is out");
   CHECK(error.operation == "plug");
 
   CHECK(thrown([] { throw std::bad_alloc(); }).code == DL_OUT_OF_MEMORY);
-  const Said other = thrown([] { throw std::runtime_error("words"); });
+  const StatusInfo other = thrown([] { throw std::runtime_error("words"); });
   CHECK(other.code == DL_ERROR && other.message == "words" && other.operation.empty());
-  CHECK(says(thrown([] { throw 7; }), "not a std::exception"));
+  CHECK(mentions(thrown([] { throw 7; }), "not a std::exception"));
 
-  // The text is a copy.
+  // The message is a copy.
   char text[] = "gone soon";
   dl_status_t* status = kit::make_status(DL_ERROR, text);
   text[0] = '\0';

@@ -33,16 +33,17 @@ void check_symbols() {
   CHECK(math.present() && math.opened().empty());
   CHECK(math.root(9.0) == 3.0 && math.opened() == "libm.so.6");
   CHECK(math.root.available() && !math.no_such_function.available());
-  const Said said = thrown([&] { math.no_such_function(1); });
-  CHECK(said.code == DL_UNAVAILABLE && says(said, "libm.so.6 has no function no_such_function"));
+  const StatusInfo status = thrown([&] { math.no_such_function(1); });
+  CHECK(status.code == DL_UNAVAILABLE &&
+        mentions(status, "libm.so.6 has no function no_such_function"));
 
   Nothing nothing;
   CHECK(!nothing.present());
   for (int i = 0; i < 2; ++i) {
-    const Said missing = thrown([&] { nothing.root(1.0); });
+    const StatusInfo missing = thrown([&] { nothing.root(1.0); });
     CHECK(missing.code == DL_UNAVAILABLE && missing.operation == "dlopen");
-    CHECK(says(missing, "libnothing.so.9") && says(missing, "/nowhere/libnothing.so"));
-    CHECK(says(missing, "LD_LIBRARY_PATH"));
+    CHECK(mentions(missing, "libnothing.so.9") && mentions(missing, "/nowhere/libnothing.so"));
+    CHECK(mentions(missing, "LD_LIBRARY_PATH"));
   }
   CHECK(thrown([] { kit::Library({"build/libm.so.6"}); }).code == DL_INVALID_ARGUMENT);
 
@@ -65,7 +66,8 @@ void check_presence() {
   CHECK(kit::find_library({"libdriver.so.3"}).empty());
   CHECK(kit::find_library({"libdriver.so.3"}, "/nowhere").empty());
 
-  // As the loader's cache: texts between NULs, some of them stale, some that only end alike.
+  // A file like the loader's cache: NUL-separated strings, some stale and some that only have the
+  // same ending.
   std::ofstream text(cache, std::ios::binary);
   for (const std::string& entry :
        {std::string("libdriver.so.3"), std::string("/gone/libdriver.so.3"),

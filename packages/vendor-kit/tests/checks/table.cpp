@@ -9,7 +9,7 @@ namespace kit = dl::kit;
 
 namespace {
 
-// Notes what was called, in order.
+// Records the calls in order.
 struct Vendor : kit::Instance {
   static constexpr const char* kName = "toy";
   static constexpr const char* kVersion = "1.2";
@@ -71,13 +71,14 @@ void check_slots(dl_vendor_t* vendor, Vendor& self) {
   const dl_vendor_table_t& table = *vendor->table;
   CHECK(table.struct_size == sizeof table && table.capabilities == DL_CAP_SYNCHRONOUS);
   CHECK(std::string(table.name) == "toy" && std::string(table.version) == "1.2");
-  // What the class does not have is not supported; what the kit does itself is not asked of a host.
+  // Slots that the class lacks are not supported; slots that the kit handles itself are not left to
+  // the host.
   CHECK(table.stream_create == nullptr && table.host_allocate == nullptr);
   CHECK(table.device_set == nullptr && table.extensions == nullptr);
 
   int32_t number = 0;
   CHECK(table.present(vendor, &number) == nullptr && number == 1);
-  CHECK(self.calls.empty());  // which touches no driver
+  CHECK(self.calls.empty());  // no call touched the driver
   CHECK(table.device_count(vendor, &number) == nullptr && number == 2);
   CHECK(self.calls == Calls{"enter"});
 
@@ -88,13 +89,13 @@ void check_slots(dl_vendor_t* vendor, Vendor& self) {
 
   self.calls.clear();
   for (int32_t device : {-1, 2}) {
-    const Said said = take(table.memory_allocate(vendor, device, 10, &memory));
-    CHECK(said.code == DL_INVALID_ARGUMENT && says(said, "does not exist; there are 2"));
-    CHECK(says(said, std::to_string(device).c_str()) && says(said, "TOY_DEVICES"));
+    const StatusInfo status = take(table.memory_allocate(vendor, device, 10, &memory));
+    CHECK(status.code == DL_INVALID_ARGUMENT && mentions(status, "does not exist; there are 2"));
+    CHECK(mentions(status, std::to_string(device).c_str()) && mentions(status, "TOY_DEVICES"));
   }
   CHECK((self.calls == Calls{"enter", "enter"}));
 
-  const Said full = take(table.memory_allocate(vendor, 0, 101, &memory));
+  const StatusInfo full = take(table.memory_allocate(vendor, 0, 101, &memory));
   CHECK(full.code == DL_OUT_OF_MEMORY && full.operation == "toy_alloc");
   CHECK(take(table.memory_copy(vendor, 0, nullptr, nullptr, 0, 0, nullptr)).code == DL_ERROR);
 
@@ -107,7 +108,7 @@ void check_slots(dl_vendor_t* vendor, Vendor& self) {
   CHECK(table.event_query(vendor, 0, nullptr, &number) == nullptr && number == 1);
 }
 
-// A host that was compiled against a shorter struct gets no byte more.
+// Nothing is written beyond the struct of a host compiled against a shorter one.
 void check_properties(dl_vendor_t* vendor) {
   struct {
     dl_device_properties_t given;
@@ -143,8 +144,8 @@ void check_operators(dl_vendor_t* vendor, Vendor& self) {
     return function(reinterpret_cast<diopiContextHandle_t>(&context), nullptr, nullptr);
   };
   const auto reason = [&] {
-    const char* said = vendor->table->last_error(vendor);
-    return std::string(said == nullptr ? "" : said);
+    const char* status = vendor->table->last_error(vendor);
+    return std::string(status == nullptr ? "" : status);
   };
   CHECK(call(0, 1, vendor) == diopiSuccess);
   CHECK((self.calls == Calls{"current 1", "relu"}));
@@ -154,7 +155,7 @@ void check_operators(dl_vendor_t* vendor, Vendor& self) {
   CHECK(call(0, 5, vendor) == diopiErrorOccurred);
   CHECK(reason().find("device 5 does not exist") != std::string::npos);
   CHECK(call(0, 0, nullptr) == diopiErrorOccurred);
-  CHECK(reason().find("names no vendor") != std::string::npos);
+  CHECK(reason().find("has no vendor") != std::string::npos);
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ DL_KIT_VENDOR(Vendor)
 
 MAIN {
   dl_vendor_t* vendor = nullptr;
-  const Said refused = take(dl_vendor_v1(nullptr, &vendor));
+  const StatusInfo refused = take(dl_vendor_v1(nullptr, &vendor));
   CHECK(refused.code == DL_ABI_MISMATCH && vendor == nullptr);
   dl_host_t host{};
   CHECK(dl_vendor_v1(&host, &vendor) == nullptr && vendor != nullptr);

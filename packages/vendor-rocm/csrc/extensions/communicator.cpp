@@ -1,4 +1,4 @@
-// RCCL, as dl/kit/communicator.h wants it.
+// RCCL, for dl/kit/communicator.h.
 #include "library/companions.h"
 #include "runtime/vendor.h"
 

@@ -1,5 +1,5 @@
-// The functions and records of ROCTracer that the profiler uses, with the shapes and numbers of
-// roctracer.h and ext/prof_protocol.h in ROCm 5 to 7, which tests compare where they are.
+// The functions and records of ROCTracer that the profiler uses, with the signatures and constants
+// of roctracer.h and ext/prof_protocol.h in ROCm 5 to 7, which tests compare if they are installed.
 #ifndef DL_ROCM_EXTENSIONS_ROCTRACER_API_H_
 #define DL_ROCM_EXTENSIONS_ROCTRACER_API_H_
 
@@ -12,9 +12,9 @@
 namespace dl::rocm::roctracer {
 
 enum : int { kSuccess = 0 };
-// Of activity_domain_t: what cards do, calls of HIP, and the numbers that a thread gave to them.
-enum : uint32_t { kCards = 2, kCalls = 3, kExternal = 5 };
-// Of hip_op_id_t, and of activity_ext_op_t.
+// Values of activity_domain_t: device activity, HIP API calls, and external correlations.
+enum : uint32_t { kDevices = 2, kCalls = 3, kExternal = 5 };
+// Values of hip_op_id_t and activity_ext_op_t.
 enum : uint32_t { kKernel = 0, kCopy = 1 };
 enum : uint32_t { kExternalId = 1 };
 
@@ -24,7 +24,7 @@ struct Record {
   uint64_t start, end;  // nanoseconds
   union {
     struct {
-      int device;  // as HIP numbers it
+      int device;  // HIP's device number
       uint64_t queue;
     };
     uint64_t external;
@@ -41,13 +41,13 @@ using Completed = void (*)(const char* begin, const char* end, void* argument);
 struct Properties {
   uint32_t mode;
   size_t buffer_bytes;
-  Allocate allocate;  // null: its own
+  Allocate allocate;  // null for ROCTracer's own allocator
   void* allocate_argument;
   Completed completed;
   void* completed_argument;
 };
 
-// X(name of the member, symbol, type)
+// X(member name, symbol, type)
 // clang-format off
 #define DL_ROCM_ROCTRACER_FUNCTIONS(X)                                                             \
   X(error_string, roctracer_error_string, const char* (*)())                                       \
@@ -66,7 +66,7 @@ struct Properties {
 class Library : public kit::Library {
  public:
   Library()
-      : kit::Library(roctracer_companion().names(), "ROCTracer", roctracer_companion().way_out()) {}
+      : kit::Library(roctracer_companion().names(), "ROCTracer", roctracer_companion().remedy()) {}
 
 #define DL_ROCM_ROCTRACER_MEMBER(member, symbol, ...) \
   kit::Symbol<__VA_ARGS__> member{*this, #symbol};

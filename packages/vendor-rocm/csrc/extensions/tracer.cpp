@@ -12,8 +12,9 @@ namespace {
 using namespace roctracer;
 
 constexpr size_t kBufferBytes = 1 << 20;
-// External numbers are told of calls of HIP alone, whose own records nobody reads.
-constexpr uint32_t kDomains[] = {kCards, kCalls};
+// ROCTracer reports external correlations only for HIP calls, so these are enabled although their
+// own records are not used.
+constexpr uint32_t kDomains[] = {kDevices, kCalls};
 
 int64_t time_of(uint64_t nanoseconds) { return static_cast<int64_t>(nanoseconds); }
 
@@ -24,7 +25,7 @@ void Tracer::check(int result, const char* operation) {
   const char* const text = roctracer_.error_string();
   throw kit::Error(DL_ERROR,
                    std::string(text == nullptr || *text == '\0' ? "an error" : text) + " (" +
-                       std::to_string(result) + ") of ROCTracer",
+                       std::to_string(result) + ") from ROCTracer",
                    operation);
 }
 
@@ -37,7 +38,7 @@ void Tracer::enable() {
   for (const uint32_t domain : kDomains) {
     const int result = roctracer_.enable(domain, pool_);
     if (result == kSuccess) continue;
-    // What it says of this failure the next call would replace.
+    // The next call would replace the message of this failure.
     try {
       check(result, "roctracer_enable_domain_activity");
     } catch (const kit::Error&) {
@@ -52,7 +53,7 @@ void Tracer::disable() {
 }
 
 void Tracer::flush(bool) {
-  // Nothing was recorded yet.
+  // Nothing has been recorded yet.
   if (pool_ != nullptr) check(roctracer_.flush(pool_), "roctracer_flush_activity");
 }
 
@@ -84,7 +85,7 @@ void Tracer::completed(const char* begin, const char* end, void* self) {
   }
 }
 
-// Of queues it tells those of the hardware, of which several streams may share one.
+// ROCTracer reports hardware queues, which several streams may share, so the stream is unknown.
 void Tracer::take(const Record& record) {
   constexpr uint32_t kNoStream = 0;
   const auto keep = [&](std::string name, uint32_t kind, uint64_t bytes) {
@@ -93,11 +94,11 @@ void Tracer::take(const Record& record) {
   };
   if (record.domain == kExternal && record.op == kExternalId) {
     recorder_.correlated(record.correlation, record.external);
-  } else if (record.domain == kCards && record.op == kKernel) {
+  } else if (record.domain == kDevices && record.op == kKernel) {
     keep(kit::plain_name(record.kernel), DL_ACTIVITY_KERNEL, 0);
-  } else if (record.domain == kCards && record.op == kCopy) {
-    const char* const told = roctracer_.op_string(record.domain, record.op, record.kind);
-    const std::string name = told == nullptr ? "Copy" : told;
+  } else if (record.domain == kDevices && record.op == kCopy) {
+    const char* const text = roctracer_.op_string(record.domain, record.op, record.kind);
+    const std::string name = text == nullptr ? "Copy" : text;
     const bool sets = name.rfind("Fill", 0) == 0;
     keep(name, sets ? DL_ACTIVITY_SET : DL_ACTIVITY_COPY, record.bytes);
   }

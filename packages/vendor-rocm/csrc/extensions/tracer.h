@@ -1,4 +1,4 @@
-// ROCTracer, as dl/kit/recorder.h wants a tracer.
+// ROCTracer as a tracer for dl/kit/recorder.h.
 #ifndef DL_ROCM_EXTENSIONS_TRACER_H_
 #define DL_ROCM_EXTENSIONS_TRACER_H_
 
@@ -15,7 +15,7 @@ class Tracer {
 
   void enable();
   void disable();
-  // ROCTracer knows one way.
+  // ROCTracer always flushes everything.
   void flush(bool whole);
   int64_t now();
   void push(uint64_t correlation);
@@ -29,7 +29,8 @@ class Tracer {
 
   kit::Recorder<Tracer>& recorder_;
   roctracer::Library roctracer_;
-  void* pool_ = nullptr;  // opened by the first call of `enable`, of which there is one at a time
+  // opened by the first call of `enable`, which is never called concurrently
+  void* pool_ = nullptr;
 };
 
 using Recorder = kit::Recorder<Tracer>;

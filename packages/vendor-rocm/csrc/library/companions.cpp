@@ -5,7 +5,7 @@
 namespace dl::rocm {
 namespace {
 
-kit::Companion of_the_driver(const kit::Companion& one) {
+kit::Companion restrict_to_named(const kit::Companion& one) {
   return names_driver() ? one.only_named() : one;
 }
 
@@ -13,38 +13,38 @@ kit::Companion of_the_driver(const kit::Companion& one) {
 
 const kit::Companion& blaslt_companion() {
   static const kit::Companion where =
-      of_the_driver({"DL_ROCM_HIPBLASLT",
-                     {},
-                     {"libhipblaslt.so.1", "libhipblaslt.so.0", "/opt/rocm/lib/libhipblaslt.so.1",
-                      "/opt/rocm/lib/libhipblaslt.so.0"},
-                     "ROCm's package hipblaslt"});
+      restrict_to_named({"DL_ROCM_HIPBLASLT",
+                         {},
+                         {"libhipblaslt.so.1", "libhipblaslt.so.0",
+                          "/opt/rocm/lib/libhipblaslt.so.1", "/opt/rocm/lib/libhipblaslt.so.0"},
+                         "ROCm's package hipblaslt"});
   return where;
 }
 
 const kit::Companion& miopen_companion() {
   static const kit::Companion where =
-      of_the_driver({"DL_ROCM_MIOPEN",
-                     {},
-                     {"libMIOpen.so.1", "/opt/rocm/lib/libMIOpen.so.1"},
-                     "ROCm's package miopen-hip"});
+      restrict_to_named({"DL_ROCM_MIOPEN",
+                         {},
+                         {"libMIOpen.so.1", "/opt/rocm/lib/libMIOpen.so.1"},
+                         "ROCm's package miopen-hip"});
   return where;
 }
 
 const kit::Companion& rccl_companion() {
-  static const kit::Companion where = of_the_driver(
+  static const kit::Companion where = restrict_to_named(
       {"DL_ROCM_RCCL", {}, {"librccl.so.1", "/opt/rocm/lib/librccl.so.1"}, "ROCm's package rccl"});
   return where;
 }
 
 const kit::Companion& roctracer_companion() {
   static const kit::Companion where =
-      of_the_driver({"DL_ROCM_ROCTRACER",
-                     {},
-                     {"libroctracer64.so.4", "/opt/rocm/lib/libroctracer64.so.4"},
-                     "ROCm's package roctracer"});
+      restrict_to_named({"DL_ROCM_ROCTRACER",
+                         {},
+                         {"libroctracer64.so.4", "/opt/rocm/lib/libroctracer64.so.4"},
+                         "ROCm's package roctracer"});
   return where;
 }
 
-bool libraries_wanted() { return kit::libraries_wanted("DL_ROCM_LIBRARIES"); }
+bool libraries_enabled() { return kit::libraries_enabled("DL_ROCM_LIBRARIES"); }
 
 }  // namespace dl::rocm

@@ -1,4 +1,4 @@
-// ROCm's libraries that this one uses where they are installed.
+// ROCm's optional libraries.
 #ifndef DL_ROCM_LIBRARY_COMPANIONS_H_
 #define DL_ROCM_LIBRARY_COMPANIONS_H_
 
@@ -6,14 +6,14 @@
 
 namespace dl::rocm {
 
-// With a driver that DL_ROCM_DRIVER names, only those that variables name, too.
+// If DL_ROCM_DRIVER names a driver, only libraries that are named explicitly are used.
 const kit::Companion& blaslt_companion();
 const kit::Companion& miopen_companion();
 const kit::Companion& rccl_companion();
 const kit::Companion& roctracer_companion();
 
-// Whether operators may use the libraries that compute: false for DL_ROCM_LIBRARIES=off.
-bool libraries_wanted();
+// Returns true if operators may use vendor libraries: false for DL_ROCM_LIBRARIES=off.
+bool libraries_enabled();
 
 }  // namespace dl::rocm
 

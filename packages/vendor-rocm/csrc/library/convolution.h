@@ -1,4 +1,4 @@
-// Convolutions and their gradients by MIOpen, where it is installed and takes them.
+// Convolutions and their gradients by MIOpen, if it is installed and supports them.
 #ifndef DL_ROCM_LIBRARY_CONVOLUTION_H_
 #define DL_ROCM_LIBRARY_CONVOLUTION_H_
 
@@ -6,13 +6,13 @@
 
 namespace dl::rocm {
 
-// Whether the library is there, and not switched off.
-bool convolves_by_library();
+// Returns true if the library is installed and not disabled.
+bool has_convolution_library();
 
-// The result replaces what is there. False: the library is not there, or does not take it, which is
-// found out once for convolutions that are alike: all tensors have to lie densely in one order.
-// Throws kit::Error where it takes a convolution and fails to run it.
-bool convolve_by_library(kit::Convolution call);
+// Overwrites the result. Returns false if the library is missing or does not support the call,
+// which is determined once for equal convolutions: all tensors must be dense and have the same
+// layout. Throws kit::Error if it supports the convolution but fails to run it.
+bool convolve_with_library(kit::Convolution call);
 
 }  // namespace dl::rocm
 

@@ -17,11 +17,11 @@ using kit::Images;
 constexpr size_t kMostWorkspace = size_t{256} << 20;
 constexpr size_t kMostSolutions = 64;
 
-// Whether results are those of sums of products in the type that our own kernels add up in.
-// Transforms (FFT, Winograd) have errors of another kind: small beside the largest element, not
-// beside each one.
+// Returns true if results are sums of products in the accumulation type of our own kernels. FFT and
+// Winograd transforms have a different error: it is small relative to the largest element, not
+// relative to each element.
 bool is_precise(int algorithm) {
-  return algorithm == kByProduct || algorithm == kDirect || algorithm == kImplicitProduct;
+  return algorithm == kGemm || algorithm == kDirect || algorithm == kImplicitGemm;
 }
 
 // The functions of one direction.
@@ -45,7 +45,7 @@ Functions functions_of(Direction direction) {
   }
 }
 
-// The tensors in the order of a direction's functions: what is read, then what is written.
+// The tensors in the argument order of a direction's functions: the inputs, then the result.
 struct Order {
   const Images *first, *second, *result;
 };
@@ -60,7 +60,7 @@ Order order_of(const Convolution& call) {
   }
 }
 
-// MIOpen pads both sides alike, and has as many windows as there is room for.
+// MIOpen pads both sides equally and computes as many windows as fit.
 bool has_all_windows(const Convolution& call) {
   for (int axis = 0; axis < call.axes; ++axis) {
     const int64_t padded = call.input.sizes[2 + axis] + 2 * call.before[axis];
@@ -71,7 +71,7 @@ bool has_all_windows(const Convolution& call) {
   return true;
 }
 
-// Its numbers are of type int.
+// MIOpen uses int for sizes.
 bool narrow(const int64_t* from, int count, int (&to)[5]) {
   for (int i = 0; i < count; ++i) {
     if (from[i] > INT32_MAX) return false;
@@ -80,21 +80,21 @@ bool narrow(const int64_t* from, int count, int (&to)[5]) {
   return true;
 }
 
-// A tensor's descriptor until it is dropped.
-class TensorPart {
+// Owner of a tensor descriptor.
+class TensorDescriptor {
  public:
-  TensorPart() = default;
-  ~TensorPart() {
-    if (object_ != nullptr) (void)library()->tensor_drop(object_);
+  TensorDescriptor() = default;
+  ~TensorDescriptor() {
+    if (object_ != nullptr) (void)library()->tensor_destroy(object_);
   }
-  TensorPart(const TensorPart&) = delete;
-  TensorPart& operator=(const TensorPart&) = delete;
+  TensorDescriptor(const TensorDescriptor&) = delete;
+  TensorDescriptor& operator=(const TensorDescriptor&) = delete;
 
   Tensor get() const { return object_; }
   bool describe(const Images& images, int dimensions) {
     int sizes[5], strides[5];
     return narrow(images.sizes, dimensions, sizes) && narrow(images.strides, dimensions, strides) &&
-           library()->tensor(&object_) == kSuccess &&
+           library()->tensor_create(&object_) == kSuccess &&
            library()->tensor_set(object_, type_of(images.dtype), dimensions, sizes, strides) ==
                kSuccess;
   }
@@ -103,15 +103,15 @@ class TensorPart {
   Tensor object_ = nullptr;
 };
 
-// A convolution's descriptor, likewise.
-class DescriptionPart {
+// Owner of a convolution descriptor.
+class ConvolutionDescriptor {
  public:
-  DescriptionPart() = default;
-  ~DescriptionPart() {
-    if (object_ != nullptr) (void)library()->description_drop(object_);
+  ConvolutionDescriptor() = default;
+  ~ConvolutionDescriptor() {
+    if (object_ != nullptr) (void)library()->description_destroy(object_);
   }
-  DescriptionPart(const DescriptionPart&) = delete;
-  DescriptionPart& operator=(const DescriptionPart&) = delete;
+  ConvolutionDescriptor(const ConvolutionDescriptor&) = delete;
+  ConvolutionDescriptor& operator=(const ConvolutionDescriptor&) = delete;
 
   Description get() const { return object_; }
   bool describe(const Convolution& call) {
@@ -119,20 +119,21 @@ class DescriptionPart {
     const auto groups = static_cast<int>(call.input.sizes[1] / call.weight.sizes[1]);
     int padding[5], strides[5], dilations[5];
     if (!narrow(call.before, call.axes, padding) || !narrow(call.stride, call.axes, strides) ||
-        !narrow(call.dilation, call.axes, dilations) || all.describe(&object_) != kSuccess)
+        !narrow(call.dilation, call.axes, dilations) ||
+        all.description_create(&object_) != kSuccess)
       return false;
     if (all.description_set(object_, call.axes, padding, strides, dilations, kCrossCorrelation) !=
             kSuccess ||
         all.set_groups(object_, groups) != kSuccess ||
-        // Without it nothing says which solutions give other results in each run.
+        // Required: otherwise we cannot know which solutions are nondeterministic.
         all.set_attribute(object_, kDeterministic, 1) != kSuccess)
       return false;
     // Otherwise MI200 multiplies float16 as bfloat16 in gradients.
     if (call.weight.dtype == diopi_dtype_float16 &&
-        all.set_attribute(object_, kOtherFloat16, 0) != kSuccess)
+        all.set_attribute(object_, kFp16Alternative, 0) != kSuccess)
       return false;
-    // A release that does not know it has nothing less exact.
-    (void)all.set_attribute(object_, kMathematics, kPedantic);
+    // A release without this attribute has no less exact mode.
+    (void)all.set_attribute(object_, kMathMode, kPedantic);
     return true;
   }
 
@@ -148,8 +149,8 @@ std::string text_of(int status) {
 }  // namespace
 
 struct Plan::Problem {
-  TensorPart first, second, result;
-  DescriptionPart convolution;
+  TensorDescriptor first, second, result;
+  ConvolutionDescriptor convolution;
 
   bool describe(const Convolution& call) {
     const Order order = order_of(call);
@@ -167,7 +168,7 @@ Plan Plan::make(Handle handle, const Convolution& call) {
   const Tensor first = problem->first.get(), second = problem->second.get();
   const Tensor result = problem->result.get();
   const Description convolution = problem->convolution.get();
-  size_t count = 0;  // at most so many, says the first answer
+  size_t count = 0;  // an upper bound until the second query
   if (ask.count(handle, first, second, convolution, result, &count) != kSuccess || count == 0)
     return {};
   std::vector<Solution> solutions(std::min(count, kMostSolutions));
@@ -193,8 +194,8 @@ bool Plan::run(Handle handle, const Convolution& call) const {
   const auto check = [](int status, const char* function) {
     if (status != kSuccess)
       throw kit::Error(DL_ERROR,
-                       "MIOpen took this convolution and failed to run it: " + text_of(status) +
-                           "; with DL_ROCM_LIBRARIES=off our own kernels do it",
+                       "MIOpen accepted this convolution but failed to run it: " + text_of(status) +
+                           "; set DL_ROCM_LIBRARIES=off to use dl's own kernels",
                        function);
   };
   check(library()->set_stream(handle, call.stream), "miopenSetStream");
@@ -207,7 +208,7 @@ bool Plan::run(Handle handle, const Convolution& call) const {
           .run(handle, problem_->first.get(), order.first->data, problem_->second.get(),
                order.second->data, problem_->convolution.get(), problem_->result.get(),
                const_cast<void*>(order.result->data), workspace, workspace_, solution_);
-  // The next call may find memory.
+  // The next call may succeed in allocating memory.
   if (status == kAllocationFailed) return false;
   declined_ = status == kNotImplemented || status == kUnsupported;
   if (!declined_) check(status, "miopenConvolution…Immediate");

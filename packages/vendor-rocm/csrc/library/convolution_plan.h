@@ -1,4 +1,4 @@
-// What MIOpen is told of a convolution, and the solution that is taken of those that it knows.
+// The selected MIOpen solution for a convolution.
 #ifndef DL_ROCM_LIBRARY_CONVOLUTION_PLAN_H_
 #define DL_ROCM_LIBRARY_CONVOLUTION_PLAN_H_
 
@@ -11,15 +11,15 @@
 
 namespace dl::rocm::miopen {
 
-// Made for one handle, for convolutions that are alike.
+// A plan for one handle and for equal convolutions.
 class Plan {
  public:
-  // Of the solutions, which the library sorts by how long they should take, the first that computes
-  // as precisely as our own kernels and that compiles. `possible` is false where there is none.
+  // Selects the first solution, in MIOpen's order of estimated time, that is as precise as our own
+  // kernels and that compiles. `possible` is false if there is none.
   static Plan make(Handle handle, const kit::Convolution& call);
 
   bool possible() const { return problem_ != nullptr && !declined_; }
-  // False: the library declines to run it after all, for good or for want of memory.
+  // Returns false if the library declines to run it after all, permanently or for lack of memory.
   bool run(Handle handle, const kit::Convolution& call) const;
 
  private:
@@ -31,7 +31,7 @@ class Plan {
   mutable bool declined_ = false;
 };
 
-// MIOpen's number of a dtype; -1: it is given none of it.
+// MIOpen's constant for a dtype; -1 if we do not use MIOpen for it.
 int type_of(int dtype);
 
 }  // namespace dl::rocm::miopen

@@ -1,5 +1,5 @@
-// The seam of dl-kernels for libraries that convolve, filled: in a unit of hipcc's, as the kernels
-// are.
+// Installs MIOpen in dl-kernels' table for convolution libraries. Compiled by hipcc, like the
+// kernels.
 #include <functional>
 #include <utility>
 #include <vector>
@@ -19,7 +19,7 @@ using kit::describe_convolution;
 using kit::Direction;
 using kit::Images;
 
-// An element of a dense copy, whose dimensions are those of `order` from the innermost one.
+// One element of a dense copy; `order` lists its dimensions, innermost first.
 template <class Bits>
 struct PackItem {
   Bits* to;
@@ -53,24 +53,25 @@ void pack(const Launch& launch, const Images& from, int dimensions, bool channel
   kernels::each(launch, count, 1, item);
 }
 
-// What is read becomes dense in the order of the result, where it is not: in scratch memory, once
-// the library takes the call. False: the result is dense in no order that the library knows.
-bool lie_alike(const Launch& launch, Convolution* call) {
-  if (!convolves_by_library()) return false;
+// Makes the inputs dense in the layout of the result if necessary: copies them to scratch memory
+// once the library has accepted the call. Returns false if the result does not have a dense layout
+// that the library supports.
+bool match_layouts(const Launch& launch, Convolution* call) {
+  if (!has_convolution_library()) return false;
   const int dimensions = call->dimensions();
   Images* const tensors[] = {&call->input, &call->weight, &call->output};
   const Images* const result = &call->result();
-  const bool by_channel = kit::lies_densely(*result, dimensions, false);
-  bool channels_last = kit::lies_densely(*result, dimensions, true);
+  const bool by_channel = kit::is_dense(*result, dimensions, false);
+  bool channels_last = kit::is_dense(*result, dimensions, true);
   if (!by_channel && !channels_last) return false;
-  if (by_channel && channels_last) {  // as the others
+  if (by_channel && channels_last) {  // follows the other tensors
     channels_last = false;
     for (const Images* images : tensors)
-      channels_last = channels_last || !kit::lies_densely(*images, dimensions, false);
+      channels_last = channels_last || !kit::is_dense(*images, dimensions, false);
   }
   std::vector<std::function<void()>> packs;
   for (Images* images : tensors) {
-    if (kit::lies_densely(*images, dimensions, channels_last)) continue;
+    if (kit::is_dense(*images, dimensions, channels_last)) continue;
     int64_t count = 1;
     for (int d = 0; d < dimensions; ++d) count *= images->sizes[d];
     const int64_t bytes = dl_dtype_bytes(static_cast<diopiDtype_t>(images->dtype));
@@ -80,7 +81,7 @@ bool lie_alike(const Launch& launch, Convolution* call) {
       by(launch, from, dimensions, channels_last, to, count);
     });
     images->data = to;
-    kit::lay_densely(images, dimensions, channels_last);
+    kit::set_dense_strides(images, dimensions, channels_last);
   }
   if (packs.empty()) return true;
   call->prepare = [packs = std::move(packs)] {
@@ -89,7 +90,8 @@ bool lie_alike(const Launch& launch, Convolution* call) {
   return true;
 }
 
-// Every element gets the bias of its channel added. Elements of a channel lie in runs of `run`.
+// Adds the bias of its channel to every element. The elements of a channel are in runs of `run`
+// elements.
 template <class T>
 struct BiasItem {
   T* to;
@@ -108,15 +110,16 @@ void add_bias(const Launch& launch, const TensorRef& out, const void* bias, int6
 
 bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out,
               const TensorRef& input, const TensorRef& weight, const void* bias) {
-  // MIOpen adds to nothing: a half type's sum would be rounded before its bias is added, and again.
+  // MIOpen does not add a bias, and a half precision result would be rounded before and after
+  // adding it.
   if (bias != nullptr && dl_dtype_bytes(out.dtype) == 2) return false;
   Convolution call;
   if (!describe_convolution(launch, shape, Direction::kForward, input, weight, out, &call) ||
-      !lie_alike(launch, &call))
+      !match_layouts(launch, &call))
     return false;
-  const bool by_channel = kit::lies_densely(call.output, call.dimensions(), false);
+  const bool by_channel = kit::is_dense(call.output, call.dimensions(), false);
   const int64_t run = by_channel ? shape.output_plane() : 1;
-  if (!convolve_by_library(std::move(call))) return false;
+  if (!convolve_with_library(std::move(call))) return false;
   if (bias != nullptr) {
     const auto add = out.dtype == diopi_dtype_float32 ? &add_bias<float> : &add_bias<double>;
     add(launch, out, bias, run, shape.filters);
@@ -129,7 +132,7 @@ bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRe
   Convolution call;
   return describe_convolution(launch, shape, Direction::kInputGradient, grad_input, weight,
                               grad_output, &call) &&
-         lie_alike(launch, &call) && convolve_by_library(std::move(call));
+         match_layouts(launch, &call) && convolve_with_library(std::move(call));
 }
 
 bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_weight,
@@ -138,10 +141,10 @@ bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorR
   return grad_bias == nullptr &&
          describe_convolution(launch, shape, Direction::kWeightGradient, input, grad_weight,
                               grad_output, &call) &&
-         lie_alike(launch, &call) && convolve_by_library(std::move(call));
+         match_layouts(launch, &call) && convolve_with_library(std::move(call));
 }
 
-// While this library is loaded; MIOpen is opened by the first convolution.
+// While this library is loaded; the first convolution opens MIOpen.
 const bool installed = [] {
   kernels::library.convolve = convolve;
   kernels::library.input_gradient = input_gradient;

@@ -14,10 +14,10 @@ blaslt::Library& library() {
   return found;
 }
 
-bool wanted() {
+bool is_available() {
   static const bool answer = [] {
     int version = 0;
-    if (!libraries_wanted() || the_driver().driver_version(&version) != driver::kSuccess ||
+    if (!libraries_enabled() || the_driver().driver_version(&version) != driver::kSuccess ||
         version < blaslt::kOldestDriver)
       return false;
     try {
@@ -31,9 +31,9 @@ bool wanted() {
 
 }  // namespace
 
-bool gemm_by_library(const kit::Gemm& call) {
+bool gemm_with_library(const kit::Gemm& call) {
   int device = 0;
-  return wanted() && the_driver().device_current(&device) == driver::kSuccess &&
+  return is_available() && the_driver().device_current(&device) == driver::kSuccess &&
          kit::BlasltProducts<blaslt::Library>::multiply(library(), call,
                                                         static_cast<uintptr_t>(device));
 }

@@ -1,4 +1,4 @@
-// Products of matrices by hipBLASLt, where it is installed and takes them.
+// Matrix products by hipBLASLt, if it is installed and supports them.
 #ifndef DL_ROCM_LIBRARY_GEMM_H_
 #define DL_ROCM_LIBRARY_GEMM_H_
 
@@ -6,8 +6,9 @@
 
 namespace dl::rocm {
 
-// False, and nothing was written: the library is not there, is switched off, or does not take it.
-bool gemm_by_library(const kit::Gemm& call);
+// Returns false, without writing anything, if the library is missing, disabled, or does not support
+// the call.
+bool gemm_with_library(const kit::Gemm& call);
 
 }  // namespace dl::rocm
 

@@ -1,6 +1,6 @@
-// The functions of MIOpen that convolutions call, with the shapes and numbers of miopen.h. They are
-// those of its immediate mode: which solutions there are for a convolution is looked up and
-// estimated, nothing is tried out on the card.
+// The functions of MIOpen that convolutions call, with the signatures and constants of miopen.h.
+// They are those of its immediate mode, which looks up the solutions of a convolution and estimates
+// their time without running them on the device.
 #ifndef DL_ROCM_LIBRARY_MIOPEN_API_H_
 #define DL_ROCM_LIBRARY_MIOPEN_API_H_
 
@@ -23,19 +23,19 @@ struct Solution {
   int algorithm;
 };
 
-// Of miopenStatus_t.
+// Values of miopenStatus_t.
 enum : int { kSuccess = 0, kAllocationFailed = 4, kNotImplemented = 6, kUnsupported = 8 };
-// Of miopenDataType_t and miopenConvolutionMode_t.
+// Values of miopenDataType_t and miopenConvolutionMode_t.
 enum : int { kFloat16 = 0, kFloat32 = 1, kBfloat16 = 5, kFloat64 = 6 };
 enum : int { kCrossCorrelation = 0 };
-// Of miopenConvolutionAttrib_t and miopenMathType_t. Releases before ROCm 7 know no kinds of
-// mathematics, and compute as the strictest one has it.
-enum : int { kOtherFloat16 = 0, kDeterministic = 1, kMathematics = 3 };
+// Values of miopenConvolutionAttrib_t and miopenMathType_t. Releases before ROCm 7 have no math
+// modes and compute as in the strictest one.
+enum : int { kFp16Alternative = 0, kDeterministic = 1, kMathMode = 3 };
 enum : int { kPedantic = 1 };
-// Of miopenConvAlgorithm_t.
-enum : int { kByProduct = 0, kDirect = 1, kFft = 2, kWinograd = 3, kImplicitProduct = 5 };
+// Values of miopenConvAlgorithm_t.
+enum : int { kGemm = 0, kDirect = 1, kFft = 2, kWinograd = 3, kImplicitGemm = 5 };
 
-// X(name of the member, symbol, type)
+// X(member name, symbol, type)
 // clang-format off
 #define DL_ROCM_MIOPEN_DIRECTION(X, member, prefix)                                                \
   X(member##_count, prefix##GetSolutionCount,                                                      \
@@ -54,11 +54,11 @@ enum : int { kByProduct = 0, kDirect = 1, kFft = 2, kWinograd = 3, kImplicitProd
   X(error_string, miopenGetErrorString, const char* (*)(int))                                      \
   X(create, miopenCreate, int (*)(miopen::Handle*))                                                \
   X(set_stream, miopenSetStream, int (*)(miopen::Handle, void*))                                   \
-  X(tensor, miopenCreateTensorDescriptor, int (*)(miopen::Tensor*))                                \
-  X(tensor_drop, miopenDestroyTensorDescriptor, int (*)(miopen::Tensor))                           \
+  X(tensor_create, miopenCreateTensorDescriptor, int (*)(miopen::Tensor*))                                \
+  X(tensor_destroy, miopenDestroyTensorDescriptor, int (*)(miopen::Tensor))                           \
   X(tensor_set, miopenSetTensorDescriptor, int (*)(miopen::Tensor, int, int, int*, int*))          \
-  X(describe, miopenCreateConvolutionDescriptor, int (*)(miopen::Description*))                    \
-  X(description_drop, miopenDestroyConvolutionDescriptor, int (*)(miopen::Description))            \
+  X(description_create, miopenCreateConvolutionDescriptor, int (*)(miopen::Description*))                    \
+  X(description_destroy, miopenDestroyConvolutionDescriptor, int (*)(miopen::Description))            \
   X(description_set, miopenInitConvolutionNdDescriptor,                                            \
     int (*)(miopen::Description, int, int*, int*, int*, int))                                      \
   X(set_groups, miopenSetConvolutionGroupCount, int (*)(miopen::Description, int))                 \
@@ -70,15 +70,15 @@ enum : int { kByProduct = 0, kDirect = 1, kFft = 2, kWinograd = 3, kImplicitProd
 
 class Library : public kit::Library {
  public:
-  Library() : kit::Library(miopen_companion().names(), "MIOpen", miopen_companion().way_out()) {}
+  Library() : kit::Library(miopen_companion().names(), "MIOpen", miopen_companion().remedy()) {}
 
 #define DL_ROCM_MIOPEN_MEMBER(member, symbol, ...) kit::Symbol<__VA_ARGS__> member{*this, #symbol};
   DL_ROCM_MIOPEN_FUNCTIONS(DL_ROCM_MIOPEN_MEMBER)
 #undef DL_ROCM_MIOPEN_MEMBER
 };
 
-// The process's; opened by the first convolution. Null: it is not there, or DL_ROCM_LIBRARIES is
-// "off".
+// Returns the process's library, opened by the first convolution. Null if MIOpen is missing or
+// DL_ROCM_LIBRARIES is "off".
 Library* library();
 
 }  // namespace dl::rocm::miopen

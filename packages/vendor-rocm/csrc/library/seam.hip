@@ -1,4 +1,5 @@
-// The seam of dl-kernels for libraries, filled: in a unit of hipcc's, as the kernels are.
+// Installs hipBLASLt in dl-kernels' table for matrix libraries. Compiled by hipcc, like the
+// kernels.
 #include "dl_kernels/library.h"
 #include "library/gemm.h"
 
@@ -6,11 +7,11 @@ namespace dl::rocm {
 namespace {
 
 bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call) {
-  return gemm_by_library(
+  return gemm_with_library(
       kit::gemm_of(launch, call, call.precision == kernels::MatmulPrecision::kTf32));
 }
 
-// While this library is loaded; hipBLASLt is opened by the first product.
+// While this library is loaded; the first product opens hipBLASLt.
 const bool installed = [] {
   kernels::library.gemm = gemm;
   return true;

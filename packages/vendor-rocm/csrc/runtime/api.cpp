@@ -13,23 +13,23 @@ uint64_t dtype_bit(diopiDtype_t dtype) { return uint64_t(1) << static_cast<unsig
 
 const char* Api::message(Result result) {
   thread_local std::string words;
-  words = the_driver().describe(result) + driver::way_out(result);
+  words = the_driver().describe(result) + driver::remedy(result);
   if (result == driver::kNoDevice)
     words +=
-        "; HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES may hide those that there are, and the user "
+        "; HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES may hide the available ones, or the user "
         "may lack the groups of /dev/kfd and /dev/dri/renderD*";
   return words.c_str();
 }
 
-Api::Result Api::get_device(int* card) {
+Api::Result Api::get_device(int* index) {
   int device = 0;
   const Result result = the_driver().device_current(&device);
-  if (result == driver::kSuccess) *card = Cards::here().card_of(device);
+  if (result == driver::kSuccess) *index = Devices::here().index_of(device);
   return result;
 }
 
-Api::Result Api::properties(int card, dl_device_properties_t* all) {
-  const int device = Cards::here().device(card);
+Api::Result Api::properties(int index, dl_device_properties_t* all) {
+  const int device = Devices::here().device(index);
   kit::HipDriver& from = the_driver();
   size_t total = 0;
   if (const Result failed = from.device_name(all->name, sizeof all->name, device)) return failed;

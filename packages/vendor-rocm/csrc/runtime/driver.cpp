@@ -11,7 +11,7 @@ namespace {
 
 const std::vector<std::string> kLibraries = {"libamdhip64.so.7", "libamdhip64.so.6",
                                              "libamdhip64.so.5"};
-// Of a driver in the kernel: amdgpu's, of Windows' subsystem for Linux.
+// Device files of the kernel drivers: amdgpu's, and that of the Windows Subsystem for Linux.
 const std::vector<std::string> kDeviceFiles = {"/dev/kfd", "/dev/dxg"};
 
 const kit::NamedDriver& named_driver() {
@@ -26,17 +26,17 @@ const DeviceCode& code() {
 
 [[noreturn]] void refuse(const std::string& reason) { throw kit::Error(DL_UNAVAILABLE, reason); }
 
-// Throws unless the driver can run what this library's compiler has made: AMD promises it for
-// drivers of the compiler's ROCm or later ones.
+// Throws unless the driver supports the code of this library's compiler. AMD guarantees this for
+// drivers of the compiler's ROCm release or later ones.
 void check_version(kit::HipDriver& found) {
   int version = 0;
   if (const char* function = found.missing())
     refuse(found.opened() + " has no function " + function +
-           ": it is no HIP runtime of ROCm 5 or later; install a later ROCm");
+           ": it is not a HIP runtime of ROCm 5 or later; install a later ROCm");
   if (found.driver_version(&version) == driver::kSuccess &&
       major_of(version) < major_of(DL_ROCM_COMPILER))
-    refuse("the HIP runtime here (" + found.opened() + ") is that of ROCm " +
-           version_text(version) + ", and this library was built for ROCm " +
+    refuse("the installed HIP runtime (" + found.opened() + ") is that of ROCm " +
+           version_text(version) + ", but this library was built for ROCm " +
            version_text(DL_ROCM_COMPILER) + ": install a later ROCm, or build with an earlier one");
 }
 
@@ -50,16 +50,15 @@ kit::HipDriver& the_driver() {
 bool names_driver() { return named_driver().is_given(); }
 
 std::string absence() {
-  // One that was asked for must not be missing in silence: counting its devices says why it is.
+  // If the user named a driver, a failure must not be silent: counting its devices reports it.
   if (named_driver().is_given()) return {};
   if (code().is_emulated())
-    return "the kernels of this build run on simulated cards alone: DL_ROCM_DRIVER names the "
-           "library of such cards";
+    return "the kernels of this build run only on simulated devices: set DL_ROCM_DRIVER to the "
+           "library of such devices";
   std::string reason;
   if (!kit::any_path(kDeviceFiles)) {
-    reason =
-        "there is no AMD card here, or its kernel driver amdgpu is not loaded: " + kDeviceFiles[0] +
-        " is not there (containers are given it by --device=/dev/kfd --device=/dev/dri)";
+    reason = "there is no AMD GPU, or its kernel driver amdgpu is not loaded: " + kDeviceFiles[0] +
+             " does not exist (containers need --device=/dev/kfd --device=/dev/dri)";
   } else if (kit::any_path({kDeviceFiles[0]}) &&
              access(kDeviceFiles[0].c_str(), R_OK | W_OK) != 0) {
     reason = "this user may not open " + kDeviceFiles[0] +
@@ -73,12 +72,12 @@ std::string absence() {
   return reason;
 }
 
-Cards& Cards::here() {
-  static Cards cards;
-  return cards;
+Devices& Devices::here() {
+  static Devices devices;
+  return devices;
 }
 
-driver::Code Cards::count(int* count) {
+driver::Code Devices::count(int* count) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!started_) {
     if (const driver::Code failed = start()) return failed;
@@ -88,49 +87,49 @@ driver::Code Cards::count(int* count) {
   return driver::kSuccess;
 }
 
-driver::Code Cards::start() {
+driver::Code Devices::start() {
   kit::HipDriver& found = the_driver();
   check_version(found);
   driver::Code failed = found.init(0);
-  // What ROCm 5 says where there is no card.
+  // ROCm 5 reports this error if there is no GPU.
   if (failed == driver::kInvalidDevice) failed = driver::kNoDevice;
   int count = 0;
   if (failed == driver::kSuccess) failed = found.device_count(&count);
   if (failed == driver::kNoDevice) return failed;
   if (failed != driver::kSuccess)
-    refuse("AMD's HIP runtime does not start: " + found.describe(failed) +
-           "; rocminfo has to work here first (after an update of the driver: start the machine "
+    refuse("AMD's HIP runtime does not initialize: " + found.describe(failed) +
+           "; rocminfo must work first (after an update of the driver: start the machine "
            "again)");
   find_usable(count);
   return devices_.empty() ? driver::kNoDevice : driver::kSuccess;
 }
 
-// Throws where there are cards, and none is of use.
-void Cards::find_usable(int found) {
+// Throws if there are GPUs but none is usable.
+void Devices::find_usable(int found) {
   devices_.clear();
   std::string others;
   for (int i = 0; i < found; ++i) {
-    char name[128] = "a card";
+    char name[128] = "a GPU";
     const std::string processor = processor_of(the_driver().architecture(i));
     if (code().runs_on(processor)) {
       devices_.push_back(i);
     } else {
       (void)the_driver().device_name(name, sizeof name, i);
       others += (others.empty() ? "" : ", ") + std::string(name) + " (" +
-                (processor.empty() ? "of a kind that the driver does not tell" : processor) + ")";
+                (processor.empty() ? "of unknown architecture" : processor) + ")";
     }
   }
   if (devices_.empty() && !others.empty())
-    refuse("this library has device code for " + code().list() + ", and none that runs on " +
-           others + ": install a build for it (DL_ROCM_ARCH)");
+    refuse("this library has device code for " + code().list() + ", but none for " + others +
+           ": install a build for it (DL_ROCM_ARCH)");
 }
 
-int Cards::device(int card) {
+int Devices::device(int index) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return devices_[static_cast<size_t>(card)];
+  return devices_[static_cast<size_t>(index)];
 }
 
-int Cards::card_of(int device) {
+int Devices::index_of(int device) {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (size_t i = 0; i < devices_.size(); ++i) {
     if (devices_[i] == device) return static_cast<int>(i);

@@ -1,5 +1,5 @@
-// The driver of this process and the cards that it has for this library. They are of the process,
-// as HIP's devices are: all hosts share them.
+// The driver of this process and the devices that this library supports. They belong to the
+// process, like HIP's devices, and all hosts share them.
 #ifndef DL_ROCM_RUNTIME_DRIVER_H_
 #define DL_ROCM_RUNTIME_DRIVER_H_
 
@@ -13,29 +13,29 @@ namespace dl::rocm {
 
 namespace driver = kit::hip;
 
-// libamdhip64.so of ROCm 7, 6 or 5, or what DL_ROCM_DRIVER names by an absolute path: opened when
-// it is first called. Throws kit::Error where the variable holds anything else.
+// libamdhip64.so of ROCm 7, 6 or 5, or the library that DL_ROCM_DRIVER names by an absolute path,
+// opened on the first call. Throws kit::Error if the variable has another value.
 kit::HipDriver& the_driver();
 
-// Whether DL_ROCM_DRIVER names another one.
+// Returns true if DL_ROCM_DRIVER names a driver.
 bool names_driver();
 
-// Why there is no driver, or no card, found out without touching either, with the way out; empty
-// where both seem to be there.
+// Returns why there is no driver or GPU, with the remedy, without touching either; empty if both
+// seem to be present.
 std::string absence();
 
-class Cards {
+class Devices {
  public:
-  static Cards& here();
+  static Devices& here();
 
-  // Starts the driver if need be, and counts the cards that this library has code for. Throws
-  // kit::Error with DL_UNAVAILABLE where the driver is of no use, or has only other cards.
+  // Initializes the driver if necessary and counts the devices that this library has code for.
+  // Throws kit::Error with DL_UNAVAILABLE if the driver is unusable or supports none of the GPUs.
   driver::Code count(int* count);
 
-  // Of the number that hosts know a card by, which must be there: HIP's own number.
-  int device(int card);
-  // The card of HIP's number; -1 for none.
-  int card_of(int device);
+  // HIP's number of a device that exists, given by the host's index.
+  int device(int index);
+  // The host's index of HIP's device; -1 if there is none.
+  int index_of(int device);
 
  private:
   driver::Code start();

@@ -1,4 +1,4 @@
-// Around every operator of dl-kernels: the card of its context is made current.
+// Wraps every operator of dl-kernels: makes the device of its context current.
 #ifndef DL_ROCM_RUNTIME_OPERATORS_H_
 #define DL_ROCM_RUNTIME_OPERATORS_H_
 

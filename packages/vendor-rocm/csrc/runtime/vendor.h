@@ -1,4 +1,4 @@
-// The vendor's class: all of the table comes from dl::kit::Runtime, and extensions from mixins.
+// The vendor's class: dl::kit::Runtime provides the table, and mixins provide the extensions.
 #ifndef DL_ROCM_RUNTIME_VENDOR_H_
 #define DL_ROCM_RUNTIME_VENDOR_H_
 
@@ -25,12 +25,12 @@ class Vendor : public Base {
   kit::Operators operators();
   static dl_extension_t* extensions();
 
-  // Opened when the first communicator is wanted; of the process.
+  // One per process, opened by the first communicator.
   kit::Nccl& nccl();
 
-  // What dl/kit/profiler.h wants. Of streams the tracer tells nothing.
+  // Members for dl/kit/profiler.h. The tracer does not identify streams.
   static Recorder& recorder() { return Recorder::here(); }
-  static int traced_device(int32_t device) { return Cards::here().device(device); }
+  static int traced_device(int32_t device) { return Devices::here().device(device); }
   static std::map<uint32_t, void*> traced_streams(int32_t) { return {}; }
 };
 

@@ -1,4 +1,4 @@
-"""Which of ROCm's libraries are here that the vendor uses where they are installed."""
+"""ROCm's optional libraries: where each is installed, or how to install it."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ COMPANIONS = (
         "DL_ROCM_RCCL",
         ("librccl.so.1",),
         "ROCm's package rccl",
-        "connects cards",
+        "connects GPUs",
     ),
     Companion(
         "ROCTracer",
         "DL_ROCM_ROCTRACER",
         ("libroctracer64.so.4",),
         "ROCm's package roctracer",
-        "records what runs on a card",
+        "records device activity",
     ),
 )
 
 
 def libraries(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """By name, where each library is, or how to have it."""
+    """Return the location of each library by name, or how to install it."""
     return FINDER.states(COMPANIONS, environ)

@@ -1,4 +1,4 @@
-"""The plugin of entry point ``rocm``: says where the wheel's library is. Loads nothing."""
+"""Plugin of entry point ``rocm``, which describes the wheel's library without loading it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LIBRARY = FOLDER / "libdl_vendor_rocm.so"
 
 @hookimpl
 def dl_vendor() -> VendorDescriptor:
-    """The library, which a host opens only where there seems to be a card.
+    """Describe the library, which a host opens only if a GPU seems to be present.
 
     :raises FileNotFoundError: the wheel has no library.
     """

@@ -1,5 +1,6 @@
-"""Whether there is a card, found out without loading anything. Imports next to nothing, because
-``import torch`` asks.
+"""Detection of GPUs without loading a library.
+
+``import torch`` calls this, so the module imports almost nothing.
 """
 
 from __future__ import annotations
@@ -9,31 +10,34 @@ from collections.abc import Mapping
 from pathlib import Path
 
 DRIVER = "DL_ROCM_DRIVER"
-"""The variable that names another library than ROCm's own, which the library reads, too."""
+"""Variable that names a driver other than ROCm's; the library reads it too."""
 DEVICE_FILES = ("/dev/kfd", "/dev/dxg")
-"""Of the driver in the kernel: amdgpu's, and that of Windows' subsystem for Linux.
-``csrc/runtime/driver.cpp`` has the same."""
+"""Device files of the kernel drivers: amdgpu's, and that of the Windows Subsystem for Linux.
+
+The same list is in ``csrc/runtime/driver.cpp``."""
 FOLDER = Path(__file__).parent / "lib"
-"""Of the wheel's libraries."""
+"""Folder of the wheel's libraries."""
 SIMULATOR = FOLDER / "libamdhip64.so"
-"""The driver of simulated cards, in wheels that are built for them alone."""
+"""Driver of simulated devices, in wheels built for them."""
 
 
 def present(environ: Mapping[str, str] = os.environ) -> bool:
-    """A card seems to be there, or a driver is named that needs none. The library's own `present`
-    says more, and why not."""
+    """Return True if a GPU seems to be present or a driver is named, which may not need a GPU.
+
+    The library's own `present` checks more and reports the reason.
+    """
     return bool(environ.get(DRIVER)) or any(map(os.path.exists, DEVICE_FILES))
 
 
 def simulated() -> dict[str, str]:
-    """What makes the fake driver in the wheel the driver: it runs kernels that g++ made.
+    """Return the variables that select the wheel's fake driver, which runs g++'s kernels.
 
-    :raises RuntimeError: the wheel's kernels are for cards.
+    :raises RuntimeError: the wheel's kernels are for GPUs.
     """
     if not SIMULATOR.is_file():
         raise RuntimeError(
-            "the kernels of this dl-vendor-rocm are machine code of AMD's cards, which nothing "
-            "else runs; build one for simulated cards, in a checkout of the repository: "
+            "the kernels of this dl-vendor-rocm are machine code for AMD GPUs, which nothing "
+            "else runs; build one for simulated devices in a checkout of the repository: "
             "`DL_ROCM_ARCH=emulated pip wheel --no-deps packages/vendor-rocm`"
         )
     return {DRIVER: str(SIMULATOR)}

@@ -1,2 +1,2 @@
-// A libhiprtc.so for tests; what it plays stands beside the fake driver, which runs its code.
-#include "fake_hip/rtc/hiprtc.cpp"
+// A libhiprtc.so for tests, implemented next to the fake driver, which runs its code.
+#include "hip/rtc/hiprtc.cpp"

@@ -1,4 +1,4 @@
-// The memory and the devices of the driver that DL_ROCM_DRIVER names, for fakes of libraries.
+// Access to the memory and devices of the driver in DL_ROCM_DRIVER, for fakes of libraries.
 #ifndef DL_ROCM_TESTS_FAKES_MACHINE_H_
 #define DL_ROCM_TESTS_FAKES_MACHINE_H_
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dl/kit/hip_driver.h"
-#include "fake_libraries/numbers.h"
+#include "libraries/elements.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -14,7 +14,7 @@ namespace fake {
 
 namespace hip = dl::kit::hip;
 
-extern const Fake judge;
+extern const Fake checker;
 
 struct Machine {
   static dl::kit::HipDriver& driver() {
@@ -22,11 +22,11 @@ struct Machine {
     return found;
   }
   static void check(int code, const std::string& what) {
-    judge.require(code == 0, what + ": " + driver().describe(code));
+    checker.require(code == 0, what + ": " + driver().describe(code));
   }
   static hip::Stream stream_of(void* stream) { return static_cast<hip::Stream>(stream); }
 
-  // No pointer of anything; never null.
+  // Identifies the current device; never null and never dereferenced.
   static const void* current() {
     static const char devices[64] = {};
     int device = 0;
@@ -36,18 +36,18 @@ struct Machine {
   static std::vector<char> read(const void* from, size_t bytes, void* stream) {
     std::vector<char> data(bytes);
     check(driver().copy(data.data(), from, bytes, hip::kDeviceToHost, stream_of(stream)),
-          "an operand reaches beyond its memory");
+          "an operand exceeds its allocation");
     check(driver().stream_synchronize(stream_of(stream)), "the stream");
     return data;
   }
   static void write(void* to, const std::vector<char>& data, void* stream) {
     check(driver().copy(to, data.data(), data.size(), hip::kHostToDevice, stream_of(stream)),
-          "the result reaches beyond its memory");
+          "the result exceeds its allocation");
     check(driver().stream_synchronize(stream_of(stream)), "the stream");
   }
   static void fill(void* memory, size_t bytes, void* stream) {
     check(driver().set_bytes(memory, 0x5a, bytes, stream_of(stream)),
-          "the workspace is shorter than was said");
+          "the workspace is smaller than its stated size");
   }
 };
 

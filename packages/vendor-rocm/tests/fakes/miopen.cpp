@@ -1,20 +1,20 @@
-// A libMIOpen.so.1 for tests: it judges every argument as MIOpen's documentation has it, and
-// convolves on the host with memory that the driver of DL_ROCM_DRIVER holds.
+// A libMIOpen.so.1 for tests: it checks every argument against MIOpen's documentation, and
+// convolves on the host with memory of the driver in DL_ROCM_DRIVER.
 //
-//   FAKE_MIOPEN_FAIL=NAME:3,…   what fails, and how: a function, "attribute 1", or
-//                               "compile 40"/"run 40", with the number of a solution
-//   FAKE_MIOPEN_CALLS=path      a file that gets a line for every call of some functions; of a
-//                               convolution: "run forward 32f 2x3x5x5 * 4x3x3x3 = 2x4x3x3
-//                               strides 36x9x3x1 solution 40"
+//   FAKE_MIOPEN_FAIL=NAME:3,…   what fails, with the status: a function, "attribute 1", or
+//                               "compile 40"/"run 40" with the number of a solution
+//   FAKE_MIOPEN_CALLS=path      log file with one line per call of some functions; a convolution is
+//                               logged as "run forward 32f 2x3x5x5 * 4x3x3x3 = 2x4x3x3 strides
+//                               36x9x3x1 solution 40"
 //
-// It has six solutions, the most careless first; one of them is not deterministic, and known only
-// where nothing forbids it. What must not be said to MIOpen ends the process with a message.
+// It has six solutions, the least precise first; one is not deterministic and is offered only if
+// determinism is not requested. Invalid calls abort the process with a message.
 #include <algorithm>
 #include <mutex>
 #include <set>
 #include <vector>
 
-#include "fake_libraries/convolving.h"
+#include "libraries/convolving.h"
 #include "library/miopen_api.h"
 #include "machine.h"
 
@@ -46,7 +46,7 @@ using mi::Solution;
 using mi::Tensor;
 
 constexpr int kBadParameter = 3;
-const Fake judge("MIOpen", "MIOPEN");
+const Fake checker("MIOpen", "MIOPEN");
 
 struct Known {
   uint64_t id;
@@ -55,15 +55,12 @@ struct Known {
   bool is_deterministic;
 };
 const Known kSolutions[] = {
-    {10, mi::kWinograd, 0, true},
-    {20, mi::kFft, 4096, true},
-    {30, mi::kDirect, 0, false},
-    {35, mi::kImplicitProduct, size_t{1} << 40, true},
-    {40, mi::kImplicitProduct, 4096, true},
-    {50, mi::kByProduct, 0, true},
+    {10, mi::kWinograd, 0, true},        {20, mi::kFft, 4096, true},
+    {30, mi::kDirect, 0, false},         {35, mi::kImplicitGemm, size_t{1} << 40, true},
+    {40, mi::kImplicitGemm, 4096, true}, {50, mi::kGemm, 0, true},
 };
 
-// What was made and not dropped.
+// Live objects.
 class Live {
  public:
   template <class Object>
@@ -74,7 +71,8 @@ class Live {
   }
   void remove(const void* one) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    judge.require(objects_.erase(one) == 1, "what is dropped was not made, or is dropped already");
+    checker.require(objects_.erase(one) == 1,
+                    "an object that does not exist, or was already destroyed");
   }
   bool has(const void* one) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -92,18 +90,18 @@ Live& live() {
 
 template <class Object>
 Object& here(Object* one, const char* what) {
-  judge.require(live().has(one), std::string(what) + " that is not there");
+  checker.require(live().has(one), std::string(what) + " that does not exist");
   return *one;
 }
 
-Number number_of(int type) {
-  judge.require(
+DType dtype_of(int type) {
+  checker.require(
       type == mi::kFloat32 || type == mi::kFloat64 || type == mi::kFloat16 || type == mi::kBfloat16,
-      "a data type that it does not know");
-  return type == mi::kFloat32   ? Number::kFloat32
-         : type == mi::kFloat64 ? Number::kFloat64
-         : type == mi::kFloat16 ? Number::kFloat16
-                                : Number::kBfloat16;
+      "an unknown data type");
+  return type == mi::kFloat32   ? DType::kFloat32
+         : type == mi::kFloat64 ? DType::kFloat64
+         : type == mi::kFloat16 ? DType::kFloat16
+                                : DType::kBfloat16;
 }
 
 std::string text_of(const std::vector<int>& values) {
@@ -112,8 +110,8 @@ std::string text_of(const std::vector<int>& values) {
   return text;
 }
 
-// Dense with channels around positions, or inside them.
-bool lies_densely(const mi::TensorObject& tensor, bool channels_last) {
+// Returns true if the tensor is dense, with channels outside or inside the spatial axes.
+bool is_dense(const mi::TensorObject& tensor, bool channels_last) {
   const auto dimensions = static_cast<int>(tensor.sizes.size());
   std::vector<int> order;
   if (channels_last) order.push_back(1);
@@ -157,7 +155,7 @@ struct Problem {
     return hash;
   }
 
-  // In the order of the functions: what is read, then what is written.
+  // In the argument order of the functions: the inputs, then the result.
   static Problem of(Written written, Tensor first, Tensor second, Description convolution,
                     Tensor result) {
     const mi::TensorObject &a = here(first, "a tensor"), &b = here(second, "a tensor");
@@ -172,26 +170,24 @@ struct Problem {
 
   void check() const {
     const auto axes = static_cast<size_t>(convolution.axes);
-    judge.require(axes == 2 || axes == 3, "a convolution that was not described");
+    checker.require(axes == 2 || axes == 3, "a convolution without attributes");
     for (const mi::TensorObject* tensor : {&input, &weight, &output}) {
-      judge.require(tensor->sizes.size() == axes + 2, "so many dimensions");
-      judge.require(tensor->type == input.type, "dtypes that differ");
+      checker.require(tensor->sizes.size() == axes + 2, "an invalid number of dimensions");
+      checker.require(tensor->type == input.type, "different dtypes");
     }
-    const bool first =
-        lies_densely(input, false) && lies_densely(weight, false) && lies_densely(output, false);
-    const bool last =
-        lies_densely(input, true) && lies_densely(weight, true) && lies_densely(output, true);
-    judge.require(first || last, "tensors that do not lie alike");
-    judge.require(input.sizes[0] == output.sizes[0] && weight.sizes[0] == output.sizes[1],
-                  "sizes that do not fit");
-    judge.require(weight.sizes[1] * convolution.groups == input.sizes[1] &&
-                      weight.sizes[0] % convolution.groups == 0,
-                  "groups that do not fit");
+    const bool first = is_dense(input, false) && is_dense(weight, false) && is_dense(output, false);
+    const bool last = is_dense(input, true) && is_dense(weight, true) && is_dense(output, true);
+    checker.require(first || last, "tensors with different layouts");
+    checker.require(input.sizes[0] == output.sizes[0] && weight.sizes[0] == output.sizes[1],
+                    "sizes that do not match");
+    checker.require(weight.sizes[1] * convolution.groups == input.sizes[1] &&
+                        weight.sizes[0] % convolution.groups == 0,
+                    "groups that do not match");
     for (size_t i = 0; i < axes; ++i) {
       const int window = convolution.dilations[i] * (weight.sizes[i + 2] - 1) + 1;
       const int room = input.sizes[i + 2] + 2 * convolution.padding[i] - window;
-      judge.require(room >= 0 && output.sizes[i + 2] == room / convolution.strides[i] + 1,
-                    "not as many windows as there is room for");
+      checker.require(room >= 0 && output.sizes[i + 2] == room / convolution.strides[i] + 1,
+                      "a wrong number of windows");
     }
   }
 };
@@ -207,21 +203,21 @@ std::vector<Known> solutions_of(const Problem& problem) {
 
 Handle handle_here(Handle handle) {
   (void)here(handle, "a handle");
-  judge.require(handle->device == Machine::current(), "the handle is another device's");
+  checker.require(handle->device == Machine::current(), "the handle belongs to another device");
   return handle;
 }
 
 int count(Handle handle, const Problem& problem, size_t* to) {
   handle_here(handle);
-  judge.note(std::string("count ") + problem.name());
-  if (const int status = judge.told_to_fail("count")) return status;
-  *to = solutions_of(problem).size() + 2;  // at most
+  checker.log_call(std::string("count ") + problem.name());
+  if (const int status = checker.injected_status("count")) return status;
+  *to = solutions_of(problem).size() + 2;  // an upper bound
   return mi::kSuccess;
 }
 
 int solutions(Handle handle, const Problem& problem, size_t room, size_t* count, Solution* to) {
   handle_here(handle);
-  if (const int status = judge.told_to_fail("solutions")) return status;
+  if (const int status = checker.injected_status("solutions")) return status;
   *count = 0;
   for (const Known& one : solutions_of(problem)) {
     if (*count == room) break;
@@ -234,8 +230,8 @@ int solutions(Handle handle, const Problem& problem, size_t room, size_t* count,
 int compile(Handle handle, const Problem& problem, uint64_t id) {
   handle_here(handle);
   const std::string name = "compile " + std::to_string(id);
-  judge.note(name);
-  if (const int status = judge.told_to_fail(name)) return status;
+  checker.log_call(name);
+  if (const int status = checker.injected_status(name)) return status;
   handle->compiled.insert(problem.digest() ^ id);
   return mi::kSuccess;
 }
@@ -243,38 +239,38 @@ int compile(Handle handle, const Problem& problem, uint64_t id) {
 int run(Handle given, const Problem& problem, const void* x, const void* w, const void* y,
         void* workspace, size_t workspace_bytes, uint64_t id) {
   const Handle handle = handle_here(given);
-  judge.require(handle->has_stream, "a handle without a stream");
+  checker.require(handle->has_stream, "a handle without a stream");
   const std::string name = "run " + std::to_string(id);
-  if (const int status = judge.told_to_fail(name)) {
-    judge.note("failed");
+  if (const int status = checker.injected_status(name)) {
+    checker.log_call("failed");
     return status;
   }
-  judge.require(handle->compiled.count(problem.digest() ^ id) == 1,
-                "a solution that is not compiled for this convolution");
+  checker.require(handle->compiled.count(problem.digest() ^ id) == 1,
+                  "a solution that is not compiled for this convolution");
   const auto* const known = std::find_if(std::begin(kSolutions), std::end(kSolutions),
                                          [&](const Known& one) { return one.id == id; });
-  judge.require(known != std::end(kSolutions), "a solution that it does not know");
-  judge.require(workspace_bytes >= known->workspace, "too little workspace");
+  checker.require(known != std::end(kSolutions), "an unknown solution");
+  checker.require(workspace_bytes >= known->workspace, "too little workspace");
   if (known->workspace > 0) {
-    judge.require(workspace != nullptr && reinterpret_cast<uintptr_t>(workspace) % 16 == 0,
-                  "no workspace");
+    checker.require(workspace != nullptr && reinterpret_cast<uintptr_t>(workspace) % 16 == 0,
+                    "no workspace");
     Machine::fill(workspace, known->workspace, handle->stream);
   }
   const auto operand = [&](const mi::TensorObject& tensor) {
-    return Operand(number_of(tensor.type), tensor.sizes, tensor.strides);
+    return Operand(dtype_of(tensor.type), tensor.sizes, tensor.strides);
   };
   Convolving work{problem.written, operand(problem.input), operand(problem.weight),
                   operand(problem.output)};
   Convolving::set(work.stride, problem.convolution.strides);
   Convolving::set(work.dilation, problem.convolution.dilations);
   Convolving::set(work.before, problem.convolution.padding);
-  // Where one that is not exact is run after all, its results show it.
+  // If an imprecise solution is run after all, the result shows it.
   work.rounds = known->algorithm == mi::kWinograd || known->algorithm == mi::kFft;
   std::vector<char> memory[3];
   Operand* const operands[] = {&work.input, &work.weight, &work.output};
   const void* const places[] = {x, w, y};
   for (int i = 0; i < 3; ++i) {
-    judge.require(places[i] != nullptr, "a tensor that is NULL");
+    checker.require(places[i] != nullptr, "a tensor that is NULL");
     memory[i] = Machine::read(places[i], operands[i]->bytes, handle->stream);
     operands[i]->host = memory[i].data();
   }
@@ -283,10 +279,10 @@ int run(Handle given, const Problem& problem, const void* x, const void* w, cons
     if (operands[i] == &work.result())
       Machine::write(const_cast<void*>(places[i]), memory[i], handle->stream);
   }
-  judge.note("run " + (problem.name() + (" " + std::string(name_of(work.input.type)))) + " " +
-             text_of(problem.input.sizes) + " * " + text_of(problem.weight.sizes) + " = " +
-             text_of(problem.output.sizes) + " strides " + text_of(problem.result().strides) +
-             " solution " + std::to_string(id));
+  checker.log_call("run " + (problem.name() + (" " + std::string(name_of(work.input.type)))) + " " +
+                   text_of(problem.input.sizes) + " * " + text_of(problem.weight.sizes) + " = " +
+                   text_of(problem.output.sizes) + " strides " + text_of(problem.result().strides) +
+                   " solution " + std::to_string(id));
   return mi::kSuccess;
 }
 
@@ -296,7 +292,7 @@ int run(Handle given, const Problem& problem, const void* x, const void* w, cons
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 #define ENTER(function) \
-  if (const int status = fake::judge.told_to_fail(#function)) return status
+  if (const int status = fake::checker.injected_status(#function)) return status
 
 FAKE const char* miopenGetErrorString(int status) {
   return status == mi::kSuccess       ? "miopenStatusSuccess"
@@ -305,7 +301,7 @@ FAKE const char* miopenGetErrorString(int status) {
 }
 
 FAKE int miopenCreate(fake::Handle* made) {
-  fake::judge.note("miopenCreate");
+  fake::checker.log_call("miopenCreate");
   ENTER(miopenCreate);
   *made = fake::live().add(new mi::HandleObject{fake::Machine::current(), nullptr, false, {}});
   return mi::kSuccess;
@@ -328,11 +324,11 @@ FAKE int miopenDestroyTensorDescriptor(fake::Tensor one) {
 FAKE int miopenSetTensorDescriptor(fake::Tensor one, int type, int dimensions, int* sizes,
                                    int* strides) {
   mi::TensorObject& self = fake::here(one, "a tensor");
-  (void)fake::number_of(type);
-  fake::judge.require(dimensions == 4 || dimensions == 5, "so many dimensions");
+  (void)fake::dtype_of(type);
+  fake::checker.require(dimensions == 4 || dimensions == 5, "an invalid number of dimensions");
   self = {type, {sizes, sizes + dimensions}, {strides, strides + dimensions}};
   for (int d = 0; d < dimensions; ++d)
-    fake::judge.require(sizes[d] > 0 && strides[d] > 0, "an empty tensor, or one that is expanded");
+    fake::checker.require(sizes[d] > 0 && strides[d] > 0, "an empty or expanded tensor");
   return mi::kSuccess;
 }
 
@@ -349,11 +345,11 @@ FAKE int miopenDestroyConvolutionDescriptor(fake::Description one) {
 FAKE int miopenInitConvolutionNdDescriptor(fake::Description one, int axes, int* padding,
                                            int* strides, int* dilations, int mode) {
   mi::DescriptionObject& self = fake::here(one, "a convolution");
-  fake::judge.require(axes == 2 || axes == 3, "so many axes");
-  fake::judge.require(mode == mi::kCrossCorrelation, "a mode that it does not know");
+  fake::checker.require(axes == 2 || axes == 3, "an invalid number of axes");
+  fake::checker.require(mode == mi::kCrossCorrelation, "an unknown mode");
   for (int i = 0; i < axes; ++i)
-    fake::judge.require(padding[i] >= 0 && strides[i] > 0 && dilations[i] > 0,
-                        "a padding, stride or dilation below what there can be");
+    fake::checker.require(padding[i] >= 0 && strides[i] > 0 && dilations[i] > 0,
+                          "an invalid padding, stride or dilation");
   self.axes = axes;
   self.padding.assign(padding, padding + axes);
   self.strides.assign(strides, strides + axes);
@@ -361,19 +357,19 @@ FAKE int miopenInitConvolutionNdDescriptor(fake::Description one, int axes, int*
   return mi::kSuccess;
 }
 FAKE int miopenSetConvolutionGroupCount(fake::Description one, int groups) {
-  fake::judge.require(groups > 0, "no groups");
+  fake::checker.require(groups > 0, "no groups");
   fake::here(one, "a convolution").groups = groups;
   return mi::kSuccess;
 }
 FAKE int miopenSetConvolutionAttribute(fake::Description one, int attribute, int value) {
-  if (const int status = fake::judge.told_to_fail("attribute " + std::to_string(attribute)))
+  if (const int status = fake::checker.injected_status("attribute " + std::to_string(attribute)))
     return status;
   if (attribute < 0 || attribute > 3 || attribute == 2) return fake::kBadParameter;
   fake::here(one, "a convolution").attributes[attribute] = value;
   return mi::kSuccess;
 }
 
-// A direction's functions; its data are named x, w and y in the order that it has them.
+// The functions of a direction; the data arguments x, w and y are named in its order.
 #define DIRECTION(name, written, first_data, second_data, result_data)                            \
   FAKE int name##GetSolutionCount(fake::Handle handle, fake::Tensor first, fake::Tensor second,   \
                                   fake::Description convolution, fake::Tensor result,             \

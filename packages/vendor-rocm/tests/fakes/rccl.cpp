@@ -1,3 +1,3 @@
-// A librccl.so.1 for tests; what it plays stands in the kit.
+// A librccl.so.1 for tests, implemented in the kit.
 #define FAKE_NCCL_HIP 1
-#include "fake_nccl/nccl.cpp"
+#include "nccl/nccl.cpp"

@@ -1,8 +1,9 @@
-// A libroctracer64.so.4 for tests. It sees no work: what it records is made up, for each number
-// that was pushed as an external correlation while cards and calls were enabled: a kernel and a
-// copy, both with that number, a set without one, a barrier, and a kernel of device 7.
+// A libroctracer64.so.4 for tests. It does not observe any work, but reports synthetic records: for
+// each number that was pushed as an external correlation while device activity and calls were
+// enabled, a kernel and a copy, both with that number, a memset without one, a barrier, and a
+// kernel of device 7.
 //
-//   FAKE_ROCTRACER_FAIL=roctracer_open_pool_expl:-2   functions that fail, and how
+//   FAKE_ROCTRACER_FAIL=roctracer_open_pool_expl:-2   functions that fail, with the status
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -22,20 +23,20 @@ std::vector<uint64_t> pushed, waiting;
 Properties pool{};
 bool is_open = false;
 uint64_t next_launch = 1, next_time = 1000;
-const char* said = "";
+const char* last_error = "";
 
-int told_to_fail(const char* function) {
+int injected_status(const char* function) {
   const char* given = std::getenv("FAKE_ROCTRACER_FAIL");
   const std::string list = "," + std::string(given == nullptr ? "" : given);
   const size_t at = list.find("," + std::string(function) + ":");
   if (at == std::string::npos) return kSuccess;
-  said = "told to fail";
+  last_error = "injected failure";
   return std::atoi(list.c_str() + at + std::strlen(function) + 2);
 }
 
 Record timed(uint32_t op, uint32_t kind, int device, uint64_t launch) {
   Record record{};
-  record.domain = kCards;
+  record.domain = kDevices;
   record.op = op;
   record.kind = kind;
   record.device = device;
@@ -54,7 +55,7 @@ Record external(uint64_t launch, uint64_t id) {
   return record;
 }
 
-// Kinds of commands, as roctracer_op_string knows them.
+// Command kinds, as numbered by roctracer_op_string.
 constexpr uint32_t kKernelKind = 1, kToDevice = 2, kFill = 3, kMarker = 4;
 constexpr uint32_t kBarrier = 2;
 
@@ -62,11 +63,11 @@ constexpr uint32_t kBarrier = 2;
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 #define ENTER(function) \
-  if (const int code = told_to_fail(#function)) return code
+  if (const int code = injected_status(#function)) return code
 
-FAKE const char* roctracer_error_string() { return said; }
+FAKE const char* roctracer_error_string() { return last_error; }
 FAKE const char* roctracer_op_string(uint32_t domain, uint32_t op, uint32_t kind) {
-  if (domain != kCards || op != kCopy) return nullptr;
+  if (domain != kDevices || op != kCopy) return nullptr;
   return kind == kToDevice ? "CopyHostToDevice" : kind == kFill ? "FillBuffer" : nullptr;
 }
 FAKE int roctracer_set_properties(uint32_t domain, void* properties) {
@@ -102,7 +103,7 @@ FAKE int roctracer_flush_activity_expl(void* of) {
     all.push_back(external(next_launch++, id));
     Record copy = timed(kCopy, kToDevice, 0, next_launch);
     copy.bytes = 4096;
-    // Records of a card do not come in order.
+    // Records of a device are not ordered.
     all.push_back(copy);
     all.push_back(kernel);
     all.push_back(external(next_launch++, id));
@@ -130,8 +131,8 @@ FAKE int roctracer_get_timestamp(uint64_t* moment) {
 }
 FAKE int roctracer_activity_push_external_correlation_id(uint64_t id) {
   pushed.push_back(id);
-  // Without calls of HIP there is nothing that a number could stand at.
-  if (enabled.count(kCards) != 0 && enabled.count(kCalls) != 0) waiting.push_back(id);
+  // Without HIP calls, there is nothing to attach a number to.
+  if (enabled.count(kDevices) != 0 && enabled.count(kCalls) != 0) waiting.push_back(id);
   return kSuccess;
 }
 FAKE int roctracer_activity_pop_external_correlation_id(uint64_t* last) {

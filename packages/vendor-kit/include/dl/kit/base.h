@@ -1,5 +1,5 @@
-// What every header of the kit stands in: a namespace that carries the kit's version and is hidden,
-// so that two libraries of one process, built with different releases of it, share nothing.
+// Hidden, versioned namespace of the kit: two libraries in one process, built with different
+// releases of the kit, share nothing.
 #ifndef DL_KIT_BASE_H_
 #define DL_KIT_BASE_H_
 

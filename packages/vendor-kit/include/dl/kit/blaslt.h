@@ -1,12 +1,13 @@
-// The functions of cuBLASLt that products call, which hipBLASLt has too, behind a prefix of its
-// own. A vendor says what differs as `Numbers`: the enumerators, and how large an algorithm is.
+// The cuBLASLt functions that matrix products call. hipBLASLt has the same functions under its own
+// prefix. A vendor describes the differences in `Constants`: the enumerators and the size of an
+// algorithm.
 //
-//   struct Numbers {
+//   struct Constants {
 //     enum : int { kSuccess = 0, kFloat32 = 0, … };  // all that dl/kit/blaslt_products.h names
 //     static constexpr size_t kAlgorithmBytes = 64;
 //   };
 //   class Library : public dl::kit::Library {
-//     DL_KIT_BLASLT_MEMBERS(cublasLt, Numbers)
+//     DL_KIT_BLASLT_MEMBERS(cublasLt, Constants)
 //   };
 #ifndef DL_KIT_BLASLT_H_
 #define DL_KIT_BLASLT_H_
@@ -43,22 +44,22 @@ struct Heuristic {
 
 DL_KIT_END
 
-// X(name of the member, symbol, type)
+// X(member name, symbol, type)
 // clang-format off
 #define DL_KIT_BLASLT_FUNCTIONS(X, prefix, bytes)                                                  \
   X(create, prefix##Create, int (*)(::dl::kit::blaslt::Handle*))                                   \
   X(destroy, prefix##Destroy, int (*)(::dl::kit::blaslt::Handle))                                  \
-  X(describe, prefix##MatmulDescCreate, int (*)(::dl::kit::blaslt::Description*, int, int))        \
-  X(description_drop, prefix##MatmulDescDestroy, int (*)(::dl::kit::blaslt::Description))          \
+  X(description_create, prefix##MatmulDescCreate, int (*)(::dl::kit::blaslt::Description*, int, int))        \
+  X(description_destroy, prefix##MatmulDescDestroy, int (*)(::dl::kit::blaslt::Description))          \
   X(description_set, prefix##MatmulDescSetAttribute,                                               \
     int (*)(::dl::kit::blaslt::Description, int, const void*, size_t))                             \
-  X(lay_out, prefix##MatrixLayoutCreate,                                                           \
+  X(layout_create, prefix##MatrixLayoutCreate,                                                           \
     int (*)(::dl::kit::blaslt::Layout*, int, uint64_t, uint64_t, int64_t))                         \
-  X(layout_drop, prefix##MatrixLayoutDestroy, int (*)(::dl::kit::blaslt::Layout))                  \
+  X(layout_destroy, prefix##MatrixLayoutDestroy, int (*)(::dl::kit::blaslt::Layout))                  \
   X(layout_set, prefix##MatrixLayoutSetAttribute,                                                  \
     int (*)(::dl::kit::blaslt::Layout, int, const void*, size_t))                                  \
-  X(prefer, prefix##MatmulPreferenceCreate, int (*)(::dl::kit::blaslt::Preference*))               \
-  X(preference_drop, prefix##MatmulPreferenceDestroy, int (*)(::dl::kit::blaslt::Preference))      \
+  X(preference_create, prefix##MatmulPreferenceCreate, int (*)(::dl::kit::blaslt::Preference*))               \
+  X(preference_destroy, prefix##MatmulPreferenceDestroy, int (*)(::dl::kit::blaslt::Preference))      \
   X(preference_set, prefix##MatmulPreferenceSetAttribute,                                          \
     int (*)(::dl::kit::blaslt::Preference, int, const void*, size_t))                              \
   X(heuristic, prefix##MatmulAlgoGetHeuristic,                                                     \
@@ -72,10 +73,10 @@ DL_KIT_END
             const ::dl::kit::blaslt::Algorithm<bytes>*, void*, size_t, void*))
 // clang-format on
 
-// What makes a class that derives from kit::Library such a library.
+// Members of a class that derives from kit::Library and wraps a library like cuBLASLt.
 #define DL_KIT_BLASLT_MEMBERS(prefix, numbers) \
-  using Numbers = numbers;                     \
-  DL_KIT_BLASLT_FUNCTIONS(DL_KIT_BLASLT_MEMBER, prefix, Numbers::kAlgorithmBytes)
+  using Constants = numbers;                   \
+  DL_KIT_BLASLT_FUNCTIONS(DL_KIT_BLASLT_MEMBER, prefix, Constants::kAlgorithmBytes)
 #define DL_KIT_BLASLT_MEMBER(member, symbol, ...) \
   ::dl::kit::Symbol<__VA_ARGS__> member{*this, #symbol};
 

@@ -1,4 +1,4 @@
-// What CUDA's driver and HIP number alike of captures: how they begin, and what they do not allow.
+// Constants for stream captures that CUDA's driver and HIP share.
 #ifndef DL_KIT_CAPTURES_H_
 #define DL_KIT_CAPTURES_H_
 
@@ -6,19 +6,21 @@
 
 DL_KIT_BEGIN
 
-// The mode that restricts no other call.
+// Capture mode that restricts no other call.
 constexpr int kCaptureRelaxed = 2;
 
-// Of CUresult and hipError_t.
+// Values of CUresult and hipError_t.
 enum : int { kCaptureUnsupported = 900, kCaptureWrongThread = 908 };
 
-// Whether it is about what a stream that captures, or an event of one, cannot do.
+// Returns true if the error reports a call that a capturing stream, or one of its events, does not
+// allow.
 constexpr bool is_capture_error(int code) {
   return code >= kCaptureUnsupported && code <= kCaptureWrongThread;
 }
 
-// Whether a stream does. Drivers end a capture whose stream is waited for, so that who waits asks
-// first, and fails with kCaptureUnsupported. The default stream never does.
+// Returns true if the stream is capturing. Drivers invalidate a capture when the host waits for its
+// stream, so callers check first and fail with kCaptureUnsupported. The default stream never
+// captures.
 template <class Driver>
 bool captures(Driver& driver, typename Driver::Stream stream) {
   int status = 0;
@@ -26,12 +28,12 @@ bool captures(Driver& driver, typename Driver::Stream stream) {
          driver.capture_status(stream, &status) == 0 && status != 0;
 }
 
-// What can be done about it, as the end of a sentence; empty where nobody knows.
-constexpr const char* capture_way_out(int code) {
-  return code == kCaptureUnsupported
-             ? "; what waits for the device cannot be captured in a graph: call it before or after "
-               "the capture"
-             : "";
+// The remedy for a capture error, as the end of a sentence; empty for other errors.
+constexpr const char* capture_remedy(int code) {
+  return code == kCaptureUnsupported ? "; an operation that waits for the device cannot be "
+                                       "captured in a graph: call it before or after "
+                                       "the capture"
+                                     : "";
 }
 
 DL_KIT_END

@@ -1,4 +1,4 @@
-// One call of a communicator, and the names that NCCL has for what the contract says; part of
+// One call of a communicator, and the mapping from the contract's constants to NCCL's; part of
 // communicator.h.
 #ifndef DL_KIT_COLLECTIVE_CALL_H_
 #define DL_KIT_COLLECTIVE_CALL_H_
@@ -16,7 +16,7 @@ DL_KIT_BEGIN
 
 namespace detail {
 
-// NCCL's number of a dtype that is combined. Throws Error for one that it does not combine.
+// Returns NCCL's constant for the dtype of a reduction. Throws Error for an unsupported dtype.
 inline int reduced_type(int32_t dtype) {
   switch (dtype) {
     case diopi_dtype_int8:
@@ -41,7 +41,7 @@ inline int reduced_type(int32_t dtype) {
       return nccl::kBfloat16;
     default:
       throw Error(DL_NOT_SUPPORTED, "dtype " + std::to_string(dtype) +
-                                        " is not reduced; cast to float32 or int64 first");
+                                        " cannot be reduced; cast to float32 or int64 first");
   }
 }
 
@@ -59,11 +59,11 @@ inline int reduction(int32_t reduce) {
       return nccl::kAverage;
     default:
       throw Error(DL_NOT_SUPPORTED, "operation " + std::to_string(reduce) +
-                                        " is none of dl_reduce_t that this vendor knows");
+                                        " is not a dl_reduce_t that this vendor supports");
   }
 }
 
-// One call of a communicator. What moves and does not compute moves as bytes, whatever its dtype.
+// One call of a communicator. Calls that only move data treat it as bytes, whatever its dtype.
 template <class V>
 struct CollectiveCall {
   V& vendor;
@@ -76,24 +76,23 @@ struct CollectiveCall {
         nccl(v.nccl()),
         communicator(v.communicators().find(handle)),
         stream(its_stream) {
-    // The slots name no device.
+    // The arguments of these slots do not include a device.
     vendor.make_current(communicator->device);
   }
 
   void check_rank(const char* what, int32_t rank) const {
     if (rank < 0 || rank >= communicator->ranks)
       throw Error(DL_INVALID_ARGUMENT, std::string(what) + " " + std::to_string(rank) +
-                                           " is none of " + std::to_string(communicator->ranks) +
-                                           " ranks");
+                                           " is not one of the " +
+                                           std::to_string(communicator->ranks) + " ranks");
   }
   bool is(int32_t rank) const { return communicator->rank == rank; }
 
-  // Of one rank's part.
+  // Bytes of one rank's part.
   uint64_t bytes(uint64_t count, int32_t dtype) const {
     const auto each = static_cast<uint64_t>(dl_dtype_bytes(dtype));
     if (each == 0)
-      throw Error(DL_INVALID_ARGUMENT,
-                  "dtype " + std::to_string(dtype) + " is none of diopiDtype_t");
+      throw Error(DL_INVALID_ARGUMENT, "dtype " + std::to_string(dtype) + " is not a diopiDtype_t");
     uint64_t all = 0;
     if (__builtin_mul_overflow(count, each * static_cast<uint64_t>(communicator->ranks), &all))
       throw Error(DL_INVALID_ARGUMENT, std::to_string(count) + " elements are too many");
@@ -105,7 +104,7 @@ struct CollectiveCall {
     communicator->call(operation, enqueue);
   }
 
-  // Messages that wait for nothing but each other.
+  // Enqueues a group of messages that wait only for each other.
   template <class Enqueue>
   void together(const Enqueue& enqueue) const {
     NcclCommunicator::group_begin(nccl);
@@ -115,7 +114,7 @@ struct CollectiveCall {
       try {
         NcclCommunicator::group_end(nccl);
       } catch (const Error&) {
-        // What failed first says more.
+        // The first failure is more informative.
       }
       throw;
     }

@@ -1,4 +1,4 @@
-// The communicator extension over NCCL, or RCCL, for a vendor that derives from Runtime, and has
+// The communicator extension over NCCL or RCCL, for a vendor that derives from Runtime and has
 //
 //   Nccl& nccl()
 #ifndef DL_KIT_COMMUNICATOR_H_
@@ -17,7 +17,7 @@
 
 DL_KIT_BEGIN
 
-// A mixin: the communicators of an instance.
+// Mixin that holds the communicators of an instance.
 template <class Base>
 class Communicating : public Base {
  public:
@@ -55,8 +55,8 @@ struct CommunicatorSlots {
                                              std::to_string(ranks) +
                                              " ranks; they are numbered from 0");
       if (!(seconds >= 0))
-        throw Error(DL_INVALID_ARGUMENT,
-                    std::to_string(seconds) + " seconds cannot be waited; 0 is for ever");
+        throw Error(DL_INVALID_ARGUMENT, std::to_string(seconds) +
+                                             " seconds is not a valid timeout; 0 means no timeout");
       *communicator = v.communicators().add(
           std::make_shared<NcclCommunicator>(v.nccl(), *id, device, ranks, rank, seconds));
     });
@@ -152,10 +152,10 @@ struct CommunicatorSlots {
     return call(vendor, handle, stream, [&](const Call& c) {
       const uint64_t size = c.bytes(count, dtype);
       if (size == 0) return;
-      // Parts would be overwritten before they are sent.
+      // Parts of the buffer would be overwritten before they are sent.
       if (send == receive)
         throw Error(DL_NOT_SUPPORTED,
-                    "an exchange of all with all in place; give it another buffer to receive");
+                    "all_to_all cannot run in place; pass a separate receive buffer");
       c.together([&] {
         for (int32_t other = 0; other < c.communicator->ranks; ++other) {
           c.send(part(send, size, other), size, other);
@@ -212,7 +212,7 @@ struct CommunicatorSlots {
 
 }  // namespace detail
 
-// The extension of a vendor that derives from Communicating.
+// Returns the extension of a vendor that derives from Communicating.
 template <class V>
 dl_extension_t* communicator_extension(dl_extension_t* next) {
   using Slots = detail::CommunicatorSlots<V>;

@@ -1,9 +1,9 @@
-// Libraries that other wheels bring: compilers, collectives, products of matrices. They are not
-// needed, so that their absence is an answer, and says what to install.
+// Optional libraries that other wheels provide: compilers, collectives, matrix products. If one is
+// missing, the error says what to install.
 //
 //   const dl::kit::Companion kNvrtc{"DL_CUDA_NVRTC", {"nvidia/cu13/lib/libnvrtc.so.13"},
 //                                   {"libnvrtc.so.13"}, "pip install nvidia-cuda-nvrtc"};
-//   dl::kit::Library library(kNvrtc.names(), "NVRTC", kNvrtc.way_out());
+//   dl::kit::Library library(kNvrtc.names(), "NVRTC", kNvrtc.remedy());
 #ifndef DL_KIT_COMPANION_H_
 #define DL_KIT_COMPANION_H_
 
@@ -19,13 +19,13 @@
 DL_KIT_BEGIN
 
 struct Companion {
-  const char* variable;             // names another one by an absolute path; "off" is none
-  std::vector<std::string> beside;  // where wheels put it, from the folder of packages
-  std::vector<std::string> others;  // sonames, and absolute paths
-  const char* install;              // "pip install nvidia-nccl-cu13"
+  const char* variable;  // selects another library by absolute path; "off" disables it
+  std::vector<std::string> wheel_paths;   // paths in wheels, relative to site-packages
+  std::vector<std::string> system_names;  // sonames and absolute paths of the system
+  const char* install;                    // "pip install nvidia-nccl-cu13"
 
-  // What to open, the best one first: only what nobody else could have put there. Empty: the user
-  // wants none, or names what is not to be loaded.
+  // Names to open, the preferred one first: only files that other users cannot have planted. Empty
+  // if the user disabled the library or named one that must not be loaded.
   std::vector<std::string> names() const {
     const char* chosen = std::getenv(variable);
     const std::string named = chosen == nullptr ? "" : chosen;
@@ -36,26 +36,27 @@ struct Companion {
       return named[0] == '/' && installation.trusts(named) ? std::vector<std::string>{named}
                                                            : std::vector<std::string>{};
     std::vector<std::string> found;
-    // Ours is <packages>/dl_vendor_x/lib/libdl_vendor_x.so.
+    // This library is <packages>/dl_vendor_x/lib/libdl_vendor_x.so.
     const std::string packages = parent(parent(own));
-    for (const std::string& place : beside) {
-      const std::string path = packages + "/" + place;
+    for (const std::string& relative : wheel_paths) {
+      const std::string path = packages + "/" + relative;
       if (installation.trusts(path)) found.push_back(path);
     }
-    for (const std::string& other : others) {
+    for (const std::string& other : system_names) {
       if (other[0] != '/' || installation.trusts(other)) found.push_back(other);
     }
     return found;
   }
-  // The same where only the variable says which one: what works with a driver that somebody names
-  // is not known, and the makers' libraries take it for their own.
+  // The same companion, but only the library that the variable names. Used with a driver that the
+  // user selected: we do not know which libraries work with it, and vendor libraries would assume
+  // that it is their own driver.
   Companion only_named() const { return {variable, {}, {}, install}; }
-  // Whether one of them seems to be there. Opens nothing.
+  // Returns true if one of the names seems to be installed. Opens nothing.
   bool present() const { return !find_library(names()).empty(); }
-  // The end of a sentence that begins with what is missing.
-  std::string way_out() const {
-    return std::string(install) + " brings it, or " + variable +
-           " names one by an absolute path, in a folder that only you can write to";
+  // The end of a sentence that begins with the missing library.
+  std::string remedy() const {
+    return std::string(install) + " provides it, or set " + variable +
+           " to an absolute path, in a folder that only you can write to";
   }
 
  private:
@@ -65,11 +66,11 @@ struct Companion {
   }
 };
 
-// Whether operators may use the libraries that compute: not where the variable (DL_CUDA_LIBRARIES)
-// is "off".
-inline bool libraries_wanted(const char* variable) {
-  const char* const said = std::getenv(variable);
-  return said == nullptr || std::strcmp(said, "off") != 0;
+// Returns true if operators may use vendor libraries: false if the variable (DL_CUDA_LIBRARIES) is
+// "off".
+inline bool libraries_enabled(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value == nullptr || std::strcmp(value, "off") != 0;
 }
 
 DL_KIT_END

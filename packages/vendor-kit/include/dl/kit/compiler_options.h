@@ -1,4 +1,4 @@
-// Options of compilers that are let through: those that say what code is made, and nothing else.
+// Compiler options that may be passed on: those that only affect the generated code.
 #ifndef DL_KIT_COMPILER_OPTIONS_H_
 #define DL_KIT_COMPILER_OPTIONS_H_
 
@@ -11,8 +11,8 @@
 
 DL_KIT_BEGIN
 
-// Whether it defines a macro, or is among those that are allowed, with one dash or two: "lineinfo"
-// is that word, with or without "=…"; "fmad=" and "diag-" are whatever begins so.
+// Returns true if the option defines a macro or matches an allowed one, with one dash or two:
+// "lineinfo" matches that word with or without "=…"; "fmad=" and "diag-" match as prefixes.
 inline bool allows_option(const std::vector<const char*>& allowed, const std::string& option) {
   if (option.size() > 2 && option[0] == '-' && (option[1] == 'D' || option[1] == 'U')) return true;
   const size_t begin = option.find_first_not_of('-');

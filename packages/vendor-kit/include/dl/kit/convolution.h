@@ -1,6 +1,6 @@
-// A convolution or one of its gradients as libraries are asked for it, and how its tensors lie.
-// Dimensions of size 1 may have any stride; libraries take it at its word, and tell from it which
-// layout a tensor has.
+// A convolution, or one of its gradients, as vendor libraries expect it, with the memory layout of
+// its tensors. PyTorch allows any stride for dimensions of size 1, but libraries use the strides as
+// given and derive the layout from them.
 #ifndef DL_KIT_CONVOLUTION_H_
 #define DL_KIT_CONVOLUTION_H_
 
@@ -14,7 +14,7 @@
 
 DL_KIT_BEGIN
 
-// A tensor of a convolution: samples × channels × positions, or filters × channels × taps.
+// A tensor of a convolution: samples × channels × spatial axes, or filters × channels × taps.
 struct Images {
   int dtype;  // diopiDtype_t
   const void* data;
@@ -24,14 +24,14 @@ struct Images {
 enum class Direction { kForward, kInputGradient, kWeightGradient };
 
 struct Convolution {
-  Direction direction;  // which of the three is written
+  Direction direction;  // which of the three tensors is written
   int axes;             // 2 or 3
   Images input, weight, output;
-  int64_t stride[3], dilation[3], before[3], after[3];  // `before` and `after`: what is padded
+  int64_t stride[3], dilation[3], before[3], after[3];  // `before` and `after`: padding
   void* stream;
-  std::function<void*(int64_t bytes)> workspace;  // on the device, for the length of the call
-  // Writes what the library needs in memory besides, once it is known that it takes the call: what
-  // the result is added to, or copies of what is read.
+  std::function<void*(int64_t bytes)> workspace;  // device memory, valid during the call
+  // Initializes the memory that the call needs, once the library has accepted it: the initial value
+  // of an accumulated result, or copies of inputs.
   std::function<void()> prepare;
 
   int dimensions() const { return axes + 2; }
@@ -42,7 +42,7 @@ struct Convolution {
   }
 };
 
-// The dimensions from the innermost one, of a tensor that lies densely.
+// Dimensions of a dense tensor, innermost first.
 inline std::array<int, 5> dense_order(int dimensions, bool channels_last) {
   std::array<int, 5> order{};
   int at = 0;
@@ -53,8 +53,8 @@ inline std::array<int, 5> dense_order(int dimensions, bool channels_last) {
   return order;
 }
 
-// Gives a tensor the strides of one that lies densely.
-inline void lay_densely(Images* images, int dimensions, bool channels_last) {
+// Gives a tensor dense strides.
+inline void set_dense_strides(Images* images, int dimensions, bool channels_last) {
   int64_t step = 1;
   const auto order = dense_order(dimensions, channels_last);
   for (int i = 0; i < dimensions; ++i) {
@@ -65,13 +65,14 @@ inline void lay_densely(Images* images, int dimensions, bool channels_last) {
 
 namespace detail {
 
-// False: two elements may share a place. What has size 1 lies beyond all else.
-inline bool set_apart(Images* images, int dimensions) {
+// Sets the strides of dimensions of size 1 to the extent of the others. Returns false if elements
+// of the tensor may overlap.
+inline bool resolve_unit_strides(Images* images, int dimensions) {
   const int64_t *sizes = images->sizes, *strides = images->strides;
   int64_t end = 1;
   for (int d = 0; d < dimensions; ++d) {
     if (sizes[d] == 1) continue;
-    int64_t within = 0;  // how far all that is nearer together reaches
+    int64_t within = 0;  // extent of all inner dimensions
     for (int e = 0; e < dimensions; ++e) {
       if (strides[e] < strides[d] || (strides[e] == strides[d] && e > d))
         within += (sizes[e] - 1) * strides[e];
@@ -87,8 +88,8 @@ inline bool set_apart(Images* images, int dimensions) {
 
 }  // namespace detail
 
-// Whether dimensions lie in the order of such a tensor, as those of a part of one do.
-inline bool lies_in_order(const Images& images, int dimensions, bool channels_last) {
+// Returns true if the dimensions have the order of a dense tensor, as those of a slice of one do.
+inline bool has_dense_order(const Images& images, int dimensions, bool channels_last) {
   int64_t step = 0;
   const auto order = dense_order(dimensions, channels_last);
   for (int i = 0; i < dimensions; ++i) {
@@ -100,42 +101,42 @@ inline bool lies_in_order(const Images& images, int dimensions, bool channels_la
   return true;
 }
 
-// Whether positions lie densely one after the other, and channels around them, or, where
-// `channels_last`, the other way round.
-inline bool lies_densely(const Images& images, int dimensions, bool channels_last) {
+// Returns true if the spatial axes are contiguous and inside the channels or, for `channels_last`,
+// outside them.
+inline bool is_dense(const Images& images, int dimensions, bool channels_last) {
   Images dense = images;
-  lay_densely(&dense, dimensions, channels_last);
+  set_dense_strides(&dense, dimensions, channels_last);
   for (int d = 0; d < dimensions; ++d) {
     if (images.sizes[d] != 1 && images.strides[d] != dense.strides[d]) return false;
   }
   return true;
 }
 
-// Gives dimensions of size 1 the strides of the layout that the tensors have. False: elements of a
-// tensor share a place, as those of an expanded one do, or its dimensions lie in another order,
-// which libraries accept and read wrongly (cuDNN 9 does, in gradients).
-inline bool settle_strides(Convolution* call) {
+// Gives dimensions of size 1 the strides of the layout that the tensors share. Returns false if
+// elements of a tensor overlap, as in an expanded one, or if its dimensions have another order,
+// which libraries accept but read incorrectly (cuDNN 9 does, in gradients).
+inline bool normalize_strides(Convolution* call) {
   Images* const tensors[] = {&call->input, &call->weight, &call->output};
   const int dimensions = call->dimensions();
-  // What could be either goes with the others.
+  // A tensor that fits both layouts follows the others.
   const bool last = std::any_of(std::begin(tensors), std::end(tensors), [&](const Images* images) {
-    return lies_densely(*images, dimensions, true) && !lies_densely(*images, dimensions, false);
+    return is_dense(*images, dimensions, true) && !is_dense(*images, dimensions, false);
   });
   for (Images* images : tensors) {
-    if (lies_densely(*images, dimensions, last)) {
-      lay_densely(images, dimensions, last);
-    } else if (lies_densely(*images, dimensions, !last)) {
-      lay_densely(images, dimensions, !last);
-    } else if (!(lies_in_order(*images, dimensions, last) ||
-                 lies_in_order(*images, dimensions, !last)) ||
-               !detail::set_apart(images, dimensions)) {
+    if (is_dense(*images, dimensions, last)) {
+      set_dense_strides(images, dimensions, last);
+    } else if (is_dense(*images, dimensions, !last)) {
+      set_dense_strides(images, dimensions, !last);
+    } else if (!(has_dense_order(*images, dimensions, last) ||
+                 has_dense_order(*images, dimensions, !last)) ||
+               !detail::resolve_unit_strides(images, dimensions)) {
       return false;
     }
   }
   return true;
 }
 
-// The largest power of two, of 16 at most, that the address is a multiple of.
+// The largest power of two, up to 16, that divides the address.
 inline int64_t alignment_of(const void* data) {
   const uint64_t bits = reinterpret_cast<uint64_t>(data) | 16;
   return static_cast<int64_t>(bits & (~bits + 1));

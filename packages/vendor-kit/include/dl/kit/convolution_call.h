@@ -1,5 +1,6 @@
-// What dl-kernels' seam says of a convolution, in the terms of dl/kit/convolution.h. Types of
-// dl-kernels are parameters, because units that know them are compiled for a device.
+// Conversion of dl-kernels' convolution call to the terms of dl/kit/convolution.h. The types of
+// dl-kernels are template parameters, because only units that are compiled for a device include
+// them.
 #ifndef DL_KIT_CONVOLUTION_CALL_H_
 #define DL_KIT_CONVOLUTION_CALL_H_
 
@@ -10,7 +11,7 @@
 
 DL_KIT_BEGIN
 
-// The sample dimension is always there.
+// The sample dimension is always present.
 template <class Tensor>
 Images images_of(const Tensor& tensor, int axes) {
   Images images{static_cast<int>(tensor.dtype), tensor.data, {1}, {1}};
@@ -22,8 +23,8 @@ Images images_of(const Tensor& tensor, int axes) {
   return images;
 }
 
-// Of kernels::Launch, ConvShape and TensorRef. False: windows end before the image does, which no
-// padding says.
+// Converts kernels::Launch, ConvShape and TensorRef. Returns false if the windows end before the
+// image does, which padding cannot express.
 template <class Launch, class Shape, class Tensor>
 bool describe_convolution(const Launch& launch, const Shape& shape, Direction direction,
                           const Tensor& input, const Tensor& weight, const Tensor& output,
@@ -35,8 +36,8 @@ bool describe_convolution(const Launch& launch, const Shape& shape, Direction di
   call->output = images_of(output, shape.dims);
   for (int i = 0; i < shape.dims; ++i) {
     const auto& axis = shape.axes[3 - shape.dims + i];
-    // The most behind the image with which there are no more windows than there should be: a
-    // transposed convolution may have fewer than its padding has room for.
+    // The largest padding at the end that adds no extra windows: a transposed convolution may have
+    // fewer windows than its padding allows.
     const int64_t reached = axis.start(axis.output - 1) + axis.dilation * (axis.kernel - 1) + 1;
     const int64_t after = reached - axis.input + axis.stride - 1;
     call->stride[i] = axis.stride;

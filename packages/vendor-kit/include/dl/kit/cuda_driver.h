@@ -1,6 +1,6 @@
-// The functions of NVIDIA's driver, libcuda.so.1, that a vendor without CUDA's runtime needs, each
-// with the shape that cuda.h gives it (tests compare the two). Nothing of CUDA's toolkit is needed
-// to compile against them.
+// The functions of NVIDIA's driver, libcuda.so.1, that a vendor without the CUDA runtime needs,
+// with the signatures of cuda.h (tests compare the two). Compiling against them does not need the
+// CUDA toolkit.
 //
 //   dl::kit::CudaDriver driver({"libcuda.so.1"});
 //   driver.init(0);
@@ -29,7 +29,7 @@ using Context = struct ContextObject*;
 using Stream = struct StreamObject*;
 using Event = struct EventObject*;
 using Module = struct ModuleObject*;  // CUlibrary
-using Kernel = struct KernelObject*;  // CUkernel, or CUfunction
+using Kernel = struct KernelObject*;  // CUkernel or CUfunction
 using Image = struct ImageObject*;    // CUmodule
 using Graph = struct GraphObject*;
 using GraphNode = struct GraphNodeObject*;
@@ -40,7 +40,7 @@ struct IpcHandle {
   char bytes[64];
 };
 
-// Of CUresult, as cuda.h numbers them.
+// Values of CUresult.
 enum : Code {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -57,19 +57,19 @@ enum : Code {
   kPeerNotEnabled = 705,
 };
 
-// Of CUdevice_attribute.
+// Values of CUdevice_attribute.
 enum : Attribute {
   kWarpSize = 10,
   kMaxBlockThreads = 1,
   kMaxBlockX = 2,  // Y and Z follow
   kMaxGridX = 5,
   kMultiprocessorCount = 16,
-  kMaxSharedBytes = 97,  // of a block, for a kernel that asks for it
+  kMaxSharedBytes = 97,  // per block, if the kernel opts in
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
 };
 
-// Of CUfunction_attribute.
+// Values of CUfunction_attribute.
 enum : int {
   kFunctionBlockThreads = 0,
   kFunctionSharedBytes = 1,
@@ -81,13 +81,13 @@ enum : int {
   kFunctionMaxDynamicShared = 8,
 };
 
-// How cudaFuncAttributes of CUDA's runtime begins.
+// The first members of the CUDA runtime's cudaFuncAttributes.
 struct FunctionAttributes {
   size_t shared, constant, local;
   int threads, registers, ptx_version, binary_version;
 };
 
-// Of CUjit_option.
+// Values of CUjit_option.
 enum : int { kJitErrorLog = 5, kJitErrorLogBytes = 6 };
 
 // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.
@@ -97,7 +97,7 @@ using ::dl::kit::kCaptureRelaxed;
 using ::dl::kit::kCaptureUnsupported;
 using ::dl::kit::kCaptureWrongThread;
 
-// The device is lost to this process: every later call fails alike.
+// Returns true if the process has lost the device: every later call fails with the same error.
 constexpr bool is_sticky(Code code) {
   constexpr Code kIllegalAddress = 700, kLaunchTimeout = 702, kAssert = 710, kStackError = 714,
                  kLaunchFailed = 719;
@@ -105,24 +105,24 @@ constexpr bool is_sticky(Code code) {
          (code >= kStackError && code <= kLaunchFailed);
 }
 
-// What can be done about an error, as the end of a sentence; empty where nobody knows.
-inline const char* way_out(Code code) {
+// The remedy for an error, as the end of a sentence; empty if unknown.
+inline const char* remedy(Code code) {
   if (is_sticky(code))
-    return "; this kernel or an earlier one failed, and the process has to be started again "
-           "(CUDA_LAUNCH_BLOCKING=1 shows which one it is)";
+    return "; this kernel or an earlier one failed, and the process must be restarted "
+           "(CUDA_LAUNCH_BLOCKING=1 shows which one)";
   if (code == kNoBinaryForGpu)
-    return "; this library has no code for the device: install a build that has";
+    return "; this library has no code for the device: install a build that does";
   if (code == kUnsupportedPtxVersion)
     return "; the driver is older than the compiler of this library: install a later driver, or a "
            "build with machine code for the device";
-  return capture_way_out(code);
+  return capture_remedy(code);
 }
 
 inline Address address_of(const void* memory) { return reinterpret_cast<Address>(memory); }
 
 }  // namespace cuda
 
-// X(name of the member, symbol, type)
+// X(member name, symbol, type)
 // clang-format off
 #define DL_KIT_CUDA_DRIVER_FUNCTIONS(X)                                                            \
   X(init, cuInit, Code (*)(unsigned))                                                              \
@@ -168,7 +168,8 @@ inline Address address_of(const void* memory) { return reinterpret_cast<Address>
     Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
              void**, void**))
 
-// What extensions of the contract call: a driver that lacks one serves all else.
+// Functions that extensions of the contract call: a driver without one still supports everything
+// else.
 #define DL_KIT_CUDA_EXTENSION_FUNCTIONS(X)                                                         \
   X(capture_begin, cuStreamBeginCapture_v2, Code (*)(Stream, int))                                 \
   X(capture_end, cuStreamEndCapture, Code (*)(Stream, Graph*))                                     \
@@ -219,8 +220,8 @@ class CudaDriver : public Library {
   DL_KIT_CUDA_EXTENSION_FUNCTIONS(DL_KIT_CUDA_DRIVER_MEMBER)
 #undef DL_KIT_CUDA_DRIVER_MEMBER
 
-  // The first function that it lacks, null for none: a driver that is older than any that can be
-  // used lacks some. Opens it.
+  // Returns the name of the first missing function, or null. A driver older than any supported one
+  // lacks some. Opens the driver.
   const char* missing() {
 #define DL_KIT_CUDA_DRIVER_CHECK(member, symbol, ...) \
   if (!member.available()) return member.name();
@@ -236,15 +237,15 @@ class CudaDriver : public Library {
       (void)error_name(code, &name);
       (void)error_string(code, &text);
     } catch (const Error&) {
-      // There is no driver that would know.
+      // No driver is available to ask for the name.
     }
-    std::string said = name == nullptr ? "error" : name;
-    said += " (" + std::to_string(code) + ")";
-    return text == nullptr ? said : said + ": " + text;
+    std::string message = name == nullptr ? "error" : name;
+    message += " (" + std::to_string(code) + ")";
+    return text == nullptr ? message : message + ": " + text;
   }
 };
 
-// What an error means to a host.
+// Maps a driver error to a code of the contract.
 inline dl_code_t cuda_driver_code(cuda::Code code) {
   if (is_capture_error(code)) return DL_INVALID_ARGUMENT;
   switch (code) {
@@ -255,7 +256,7 @@ inline dl_code_t cuda_driver_code(cuda::Code code) {
     case cuda::kNotReady:
       return DL_NOT_READY;
     case cuda::kNoDevice:
-    case cuda::kStubLibrary:  // the toolkit's stand-in for the driver, which can only be linked
+    case cuda::kStubLibrary:  // the toolkit's stub library, which can only be linked
       return DL_UNAVAILABLE;
     default:
       return DL_ERROR;

@@ -1,16 +1,17 @@
-// What nvcc's host code calls, without CUDA's runtime: the few functions behind `kernel<<<…>>>` and
-// those that dl-kernels calls, over the driver. A vendor includes this in one of its sources, and
-// compiles kernels with nvcc, but links them with g++ and without cudart:
+// Replacement for the CUDA runtime functions that nvcc's host code calls: those behind
+// `kernel<<<…>>>` and those that dl-kernels calls, implemented on the driver API. A vendor includes
+// this in one of its sources, compiles kernels with nvcc, and links them with g++ and without
+// cudart:
 //
 //   dl::kit::CudaDriver& dl::kit::cuda_loader_driver();   // which the vendor defines
 //   #include "dl/kit/cuda_loader.h"
 //
-// Loading the library costs nothing and touches no driver: device code is handed to the driver when
-// a kernel of its unit runs for the first time. The symbols are hidden, and must stay so beside a
-// real cudart: link with a version script, as diopi_proto.build does.
+// Loading the library is cheap and does not touch the driver: device code is passed to the driver
+// when a kernel of its unit first runs. The symbols are hidden and must stay hidden next to a real
+// cudart: link with a version script, as diopi_proto.build does.
 //
-// Not there: relocatable device code (-rdc), managed variables, the per-thread default stream,
-// copies to variables of device code.
+// Not supported: relocatable device code (-rdc), managed variables, the per-thread default stream,
+// copies to device variables.
 #ifndef DL_KIT_CUDA_LOADER_H_
 #define DL_KIT_CUDA_LOADER_H_
 
@@ -25,7 +26,7 @@
 
 DL_KIT_BEGIN
 
-// The driver of this process, whether it is installed or not.
+// The driver of this process, installed or not.
 CudaDriver& cuda_loader_driver();
 
 namespace cuda {
@@ -33,7 +34,7 @@ namespace cuda {
 using kit::Dim3;
 using Configurations = LaunchConfigurations<Stream>;
 
-// What __cudaRegisterFatBinary is given.
+// The argument of __cudaRegisterFatBinary.
 struct FatBinary {
   static constexpr int kMagic = 0x466243b1;
   int magic;
@@ -45,12 +46,12 @@ struct FatBinary {
 struct Machine {
   static constexpr Code kNoDevice = cuda::kNoDevice;
   static CudaDriver& driver() { return cuda_loader_driver(); }
-  static const char* way_out(Code code) { return cuda::way_out(code); }
+  static const char* remedy(Code code) { return cuda::remedy(code); }
 };
 using Errors = LaunchErrors<Machine>;
 
-inline Code noted(Code code, const char* operation) {
-  return Errors::here().noted(code, operation);
+inline Code record(Code code, const char* operation) {
+  return Errors::here().record(code, operation);
 }
 template <class Call>
 Code with_driver(const char* operation, const EmbeddedKernel* kernel, const Call& call) {
@@ -71,7 +72,8 @@ inline Code load_image(CudaDriver& driver, CodeImage& image) {
   return kSuccess;
 }
 
-// Null after a failure, which is noted. It is not kept: the next launch tries again.
+// Returns null after a failure, which is recorded. Failures are not cached: the next launch tries
+// again.
 inline Kernel find_kernel(EmbeddedKernel& known) {
   if (void* loaded = known.loaded.load(std::memory_order_acquire))
     return static_cast<Kernel>(loaded);
@@ -88,7 +90,7 @@ inline Kernel find_kernel(EmbeddedKernel& known) {
 
 inline Code launch(EmbeddedKernel* known, Dim3 grid, Dim3 block, void** arguments, size_t shared,
                    Stream stream) {
-  if (known == nullptr) return noted(kNotFound, "cudaLaunchKernel");
+  if (known == nullptr) return record(kNotFound, "cudaLaunchKernel");
   const Kernel kernel = find_kernel(*known);
   if (kernel == nullptr) return Errors::here().last();
   return with_driver("cuLaunchKernel", known, [&](CudaDriver& driver) {
@@ -97,10 +99,10 @@ inline Code launch(EmbeddedKernel* known, Dim3 grid, Dim3 block, void** argument
   });
 }
 
-// The compute capability that a kernel's code was written for, and that of its machine code.
-// dl-kernels asks for nothing else.
+// Reads the compute capabilities of a kernel's PTX and machine code, the only attributes that
+// dl-kernels queries.
 inline Code read_versions(EmbeddedKernel* known, FunctionAttributes& to) {
-  if (known == nullptr) return noted(kNotFound, "cudaFuncGetAttributes");
+  if (known == nullptr) return record(kNotFound, "cudaFuncGetAttributes");
   const Kernel kernel = find_kernel(*known);
   if (kernel == nullptr) return Errors::here().last();
   return with_driver("cuKernelGetAttribute", known, [&](CudaDriver& driver) {
@@ -118,19 +120,20 @@ inline Code read_versions(EmbeddedKernel* known, FunctionAttributes& to) {
 
 DL_KIT_END
 
-// Names and arguments are those of CUDA's headers.
+// Names and arguments follow CUDA's headers.
 // clang-format off
 #define DL_KIT_LOADED extern "C" [[gnu::visibility("hidden")]]
 // clang-format on
 
-// What constructors call, and destructors when the library is closed.
+// Called by constructors, and by destructors when the library is closed.
 DL_KIT_LOADED void** __cudaRegisterFatBinary(void* wrapper) {
   return reinterpret_cast<void**>(::dl::kit::EmbeddedCode::here().add_image(wrapper));
 }
 DL_KIT_LOADED void __cudaRegisterFatBinaryEnd(void**) {}
 DL_KIT_LOADED void __cudaUnregisterFatBinary(void** handle) {
   auto& image = *reinterpret_cast<::dl::kit::CodeImage*>(handle);
-  // What a parent has loaded is its own. At the end of a process the driver may have ended before.
+  // Code that a parent process loaded belongs to the parent. When the process exits, the driver may
+  // already have shut down.
   if (image.loaded == nullptr || image.loader != getpid()) return;
   const auto module = static_cast<::dl::kit::cuda::Module>(image.loaded);
   (void)::dl::kit::cuda_loader_driver().module_unload(module);
@@ -141,17 +144,17 @@ DL_KIT_LOADED void __cudaRegisterFunction(void** handle, const char* stub, char*
   auto* image = reinterpret_cast<::dl::kit::CodeImage*>(handle);
   ::dl::kit::EmbeddedCode::here().add_kernel(image, stub, name);
 }
-// Host code reaches no variable of device code, and none is managed.
+// Host code does not access device variables, and none is managed.
 DL_KIT_LOADED void __cudaRegisterVar(void**, char*, char*, const char*, int, size_t, int, int) {}
 DL_KIT_LOADED char __cudaInitModule(void**) { return 1; }
 
-// What `<<<...>>>` and the stubs behind it call.
+// Called by `<<<...>>>` and the stubs behind it.
 DL_KIT_LOADED unsigned __cudaPushCallConfiguration(::dl::kit::cuda::Dim3 grid,
                                                    ::dl::kit::cuda::Dim3 block, size_t shared,
                                                    ::dl::kit::cuda::Stream stream) {
   using namespace ::dl::kit::cuda;
   if (Configurations::here().push({grid, block, shared, stream})) return 0;
-  noted(kInvalidValue, "__cudaPushCallConfiguration");
+  record(kInvalidValue, "__cudaPushCallConfiguration");
   return 1;
 }
 DL_KIT_LOADED int __cudaPopCallConfiguration(::dl::kit::cuda::Dim3* grid,
@@ -159,25 +162,26 @@ DL_KIT_LOADED int __cudaPopCallConfiguration(::dl::kit::cuda::Dim3* grid,
                                              ::dl::kit::cuda::Stream* stream) {
   using namespace ::dl::kit::cuda;
   const auto* one = Configurations::here().pop();
-  if (one == nullptr) return noted(kInvalidValue, "__cudaPopCallConfiguration");
+  if (one == nullptr) return record(kInvalidValue, "__cudaPopCallConfiguration");
   *grid = one->grid;
   *block = one->block;
   *shared = one->shared;
   *stream = one->stream;
   return kSuccess;
 }
-// A stub keeps the answer for good, so that it is our record, which no failing driver can spoil.
+// A stub caches the result forever, so it gets our record, which a failing driver cannot
+// invalidate.
 DL_KIT_LOADED int __cudaGetKernel(::dl::kit::EmbeddedKernel** out, const void* stub) {
   using namespace ::dl::kit;
   *out = EmbeddedCode::here().kernel(stub);
-  return *out != nullptr ? cuda::kSuccess : cuda::noted(cuda::kNotFound, "__cudaGetKernel");
+  return *out != nullptr ? cuda::kSuccess : cuda::record(cuda::kNotFound, "__cudaGetKernel");
 }
 DL_KIT_LOADED int __cudaLaunchKernel(::dl::kit::EmbeddedKernel* kernel, ::dl::kit::cuda::Dim3 grid,
                                      ::dl::kit::cuda::Dim3 block, void** arguments, size_t shared,
                                      ::dl::kit::cuda::Stream stream) {
   return ::dl::kit::cuda::launch(kernel, grid, block, arguments, shared, stream);
 }
-// Toolkits before 13 launch by the stub.
+// Toolkits before 13 launch by stub.
 DL_KIT_LOADED int cudaLaunchKernel(const void* stub, ::dl::kit::cuda::Dim3 grid,
                                    ::dl::kit::cuda::Dim3 block, void** arguments, size_t shared,
                                    ::dl::kit::cuda::Stream stream) {
@@ -185,7 +189,7 @@ DL_KIT_LOADED int cudaLaunchKernel(const void* stub, ::dl::kit::cuda::Dim3 grid,
   return cuda::launch(EmbeddedCode::here().kernel(stub), grid, block, arguments, shared, stream);
 }
 
-// What dl-kernels calls by name.
+// Called by dl-kernels.
 DL_KIT_LOADED int cudaFuncGetAttributes(::dl::kit::cuda::FunctionAttributes* to, const void* stub) {
   using namespace ::dl::kit;
   return cuda::read_versions(EmbeddedCode::here().kernel(stub), *to);
@@ -199,7 +203,7 @@ DL_KIT_LOADED int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int 
   using namespace ::dl::kit::cuda;
   constexpr int kToHost = 2, kOnDevice = 3;
   return with_driver("cudaMemcpyAsync", nullptr, [&](::dl::kit::CudaDriver& driver) -> Code {
-    // The host's memory is pageable, and what is copied there is waited for.
+    // Host memory is pageable, and copies to it are synchronous.
     if (kind == kToHost && captures(driver, stream)) return kCaptureUnsupported;
     if (kind == kToHost) return driver.copy_to_host(to, address_of(from), bytes, stream);
     if (kind == kOnDevice)

@@ -1,5 +1,5 @@
-// The members of a Runtime's Api (runtime.h) for a driver that has CUDA's names behind a prefix of
-// its own, as HIP has: cudaMalloc, hipMalloc.
+// The members of a Runtime's Api (runtime.h) for a driver that has CUDA's function names with a
+// prefix of its own, as in HIP: cudaMalloc, hipMalloc.
 //
 //   struct Hip : dl::kit::Library {
 //     Hip() : Library({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}) {}
@@ -7,8 +7,8 @@
 //     hipError_t properties(int device, dl_device_properties_t* all);
 //   };
 //
-// With DL_KIT_LINKED_AS the functions are those that the library was linked with: a static cudart.
-// Then Api needs a `present` of its own, and no Library.
+// With DL_KIT_LINKED_AS, the functions are those that the library was linked with, such as a static
+// cudart. Then Api needs its own `present` and no Library.
 #ifndef DL_KIT_CUDA_SHAPED_H_
 #define DL_KIT_CUDA_SHAPED_H_
 
@@ -18,7 +18,7 @@
 
 DL_KIT_BEGIN
 
-// The errors that mean something to a host have the same numbers in all such drivers.
+// These errors have the same numbers in all such drivers.
 inline dl_code_t cuda_shaped_code(int error) {
   switch (error) {
     case 0:
@@ -27,8 +27,8 @@ inline dl_code_t cuda_shaped_code(int error) {
       return DL_OUT_OF_MEMORY;
     case 600:
       return DL_NOT_READY;
-    case 35:   // there is no driver, or one that is too old
-    case 100:  // there is no device
+    case 35:   // no driver, or one that is too old
+    case 100:  // no device
       return DL_UNAVAILABLE;
     default:
       return DL_ERROR;
@@ -39,7 +39,7 @@ DL_KIT_END
 
 #define DL_KIT_LINKED_AS(member, function) decltype(&::function) member = &::function
 
-// Streams do not wait for the default one, nor it for them: flag 1 of their creation.
+// Streams do not synchronize with the default stream: flag 1 of their creation.
 #define DL_KIT_CUDA_SHAPED(AS, prefix)                                    \
   using Result = prefix##Error_t;                                         \
   using Stream = prefix##Stream_t;                                        \

@@ -1,5 +1,5 @@
-// Members of a Runtime's Api (runtime.h) that are alike for NVIDIA's driver and HIP's, and those of
-// their extensions (graph.h, kernel.h): calls of functions that take what the members take.
+// Members of a Runtime's Api (runtime.h) and of its extensions (graph.h, kernel.h) that NVIDIA's
+// driver and HIP share: the driver's functions take the same arguments as the members.
 //
 //   CudaDriver& the_driver();
 //   class Api : public dl::kit::DriverCalls<CudaDriver, the_driver> { … };
@@ -14,7 +14,7 @@
 
 DL_KIT_BEGIN
 
-// The driver's numbers of what dl_kernel_properties_t holds; Y and Z follow X.
+// The driver's attribute numbers for the fields of dl_kernel_properties_t; Y and Z follow X.
 struct KernelAttributes {
   int grid_x, block_x, block_threads, warp_size, shared_bytes;
 };
@@ -27,7 +27,7 @@ class DriverCalls {
   using Event = typename Driver::Event;
 
   Result stream_create(Stream* stream, int priority) {
-    constexpr unsigned kNonBlocking = 1;  // neither waits for the default stream nor is waited for
+    constexpr unsigned kNonBlocking = 1;  // no synchronization with the default stream
     return kDriver().stream_create(stream, kNonBlocking, priority);
   }
   Result stream_destroy(Stream stream) { return kDriver().stream_destroy(stream); }
@@ -49,7 +49,7 @@ class DriverCalls {
     return kDriver().event_elapsed(milliseconds, start, end);
   }
 
-  // What graph.h wants.
+  // Members for graph.h.
   using Graph = typename Driver::Graph;
   using Executable = typename Driver::Executable;
   Result capture_begin(Stream stream) { return kDriver().capture_begin(stream, kCaptureRelaxed); }
@@ -57,7 +57,7 @@ class DriverCalls {
   Result capture_status(Stream stream, bool* capturing) {
     int status = 0;
     const Result result = kDriver().capture_status(stream, &status);
-    // A capture that was made invalid goes on until its end.
+    // An invalidated capture is active until it is ended.
     *capturing = status != 0;
     return result;
   }
@@ -73,10 +73,10 @@ class DriverCalls {
   Result graph_destroy(Graph graph) { return kDriver().graph_destroy(graph); }
   Result executable_destroy(Executable graph) { return kDriver().executable_destroy(graph); }
 
-  // Of what peer.h wants.
+  // Members for peer.h.
   using IpcHandle = typename Driver::IpcHandle;
 
-  // Of what kernel.h wants.
+  // Members for kernel.h.
   using Image = typename Driver::Image;
   using Kernel = typename Driver::Kernel;
   Result image_unload(Image image) { return kDriver().image_unload(image); }
@@ -93,7 +93,7 @@ class DriverCalls {
   }
 
  protected:
-  // All of dl_kernel_properties_t that drivers know as attributes of a device, by their number.
+  // Reads the fields of dl_kernel_properties_t that are device attributes of the driver.
   static Result read_limits(int device, const KernelAttributes& attributes,
                             dl_kernel_properties_t* all) {
     Result failed = 0;

@@ -1,6 +1,6 @@
-// Device code that a library carries: what the compiler's constructors report while the library is
-// loaded, long before anybody asks for a device. Nothing here knows CUDA or HIP; a loader
-// (cuda_loader.h) makes of it what its driver wants.
+// Registry of the device code embedded in a library. The compiler's constructors register it while
+// the library is loaded, long before a device is used. Nothing here depends on CUDA or HIP; a
+// loader (cuda_loader.h) passes the code to its driver.
 #ifndef DL_KIT_EMBEDDED_CODE_H_
 #define DL_KIT_EMBEDDED_CODE_H_
 
@@ -16,14 +16,14 @@
 
 DL_KIT_BEGIN
 
-// The device code of one unit. `loaded` is the driver's handle, null until a kernel of it runs.
+// The device code of one unit. `loaded` is the driver's handle, null until one of its kernels runs.
 struct CodeImage {
   const void* data;
   void* loaded = nullptr;
-  pid_t loader = 0;  // the process that loaded it: a child that was forked may not unload it
+  pid_t loader = 0;  // the process that loaded it: a forked child must not unload it
 };
 
-// A kernel, by the stub that host code calls in its place.
+// A kernel, identified by its host stub.
 struct EmbeddedKernel {
   EmbeddedKernel(CodeImage* its_image, const char* its_name) : image(its_image), name(its_name) {}
 
@@ -32,11 +32,11 @@ struct EmbeddedKernel {
   std::atomic<void*> loaded{nullptr};
 };
 
-// All of this library. Hidden, as all of the kit, so that two libraries have one each.
+// The code of this library. Hidden, like the whole kit, so that each library has its own.
 class EmbeddedCode {
  public:
-  // Made by the first constructor that reports something, so that it is there before any other, and
-  // outlives all of their counterparts.
+  // Created by the first constructor that registers code, so it is initialized before use and
+  // outlives all destructors that unregister code.
   static EmbeddedCode& here() {
     static EmbeddedCode code;
     return code;
@@ -51,14 +51,15 @@ class EmbeddedCode {
     kernels_.try_emplace(stub, image, name);
   }
 
-  // Null for what no constructor has reported. Addresses stay as long as the library.
+  // Returns null for a stub that no constructor registered. Addresses are valid as long as the
+  // library is loaded.
   EmbeddedKernel* kernel(const void* stub) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = kernels_.find(stub);
     return found == kernels_.end() ? nullptr : &found->second;
   }
 
-  // Held while an image is being loaded, which may take seconds: it happens once.
+  // Locked while an image is loaded, which may take seconds but happens once.
   std::mutex& loading() { return loading_; }
 
  private:

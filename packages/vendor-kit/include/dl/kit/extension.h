@@ -1,5 +1,5 @@
-// What the extensions of a vendor (dl/extension.h) have in common: structs that a slot fills, text
-// in them, and handles that are looked up before they are used.
+// Shared code of a vendor's extensions (dl/extension.h): structs that a slot fills, their strings,
+// and handles that are validated before use.
 #ifndef DL_KIT_EXTENSION_H_
 #define DL_KIT_EXTENSION_H_
 
@@ -19,7 +19,7 @@
 
 DL_KIT_BEGIN
 
-// Copies what the caller's struct has room for. Throws Error where it says no size.
+// Copies as much as the caller's struct can hold. Throws Error if its size is not set.
 template <class T>
 void fill(T* to, T from) {
   if (!DL_HAS_FIELD(to, T, struct_size))
@@ -30,21 +30,21 @@ void fill(T* to, T from) {
   std::memcpy(static_cast<void*>(to), &from, std::min<uint64_t>(size, sizeof from));
 }
 
-// Text in an array of a struct, cut where it is too long.
+// Copies text into an array of a struct and truncates it if necessary.
 template <size_t kSize>
 void put(char (&to)[kSize], const std::string& text) {
   std::snprintf(to, kSize, "%s", text.c_str());
 }
 
-// Objects that a vendor hands out as handles. What is no handle of the device is an error, not a
-// crash. An object that is being used lives on when its handle is dropped.
+// Objects that a vendor returns as handles. An invalid handle, or one of another device, is an
+// error, not a crash. An object in use stays alive when its handle is dropped.
 template <class T>
 class Handles {
  public:
-  // `what` names one in messages: "graph".
+  // `what` names the object in messages: "graph".
   explicit Handles(const char* what) : what_(what) {}
 
-  // What belongs to no device is found under kNoDevice.
+  // Device of objects that do not belong to a device.
   static constexpr int32_t kNoDevice = -1;
 
   void* add(std::shared_ptr<T> made, int32_t device = kNoDevice) {
@@ -78,7 +78,7 @@ class Handles {
       std::snprintf(text, sizeof text, "%p", handle);
       const std::string whose = device == kNoDevice ? "" : " of device " + std::to_string(device);
       throw Error(DL_INVALID_ARGUMENT,
-                  std::string(text) + " is no " + what_ + whose + ", or was destroyed");
+                  std::string(text) + " is not a " + what_ + whose + ", or was destroyed");
     }
     return found;
   }

@@ -1,5 +1,5 @@
-// A product of matrices as libraries are asked for it: what dl-kernels' seam says, in the terms of
-// plain C++, so that units without kernels can read it.
+// A matrix product as vendor libraries expect it: the call of dl-kernels in plain C++ types, so
+// that units without kernels can include it.
 #ifndef DL_KIT_GEMM_H_
 #define DL_KIT_GEMM_H_
 
@@ -10,7 +10,7 @@
 
 DL_KIT_BEGIN
 
-// Element (i, j) of matrix b is data[b * step + i * row + j * column].
+// Element (i, j) of matrix b of the batch is data[b * step + i * row + j * column].
 struct Matrices {
   const void* data;
   int64_t step, row, column;
@@ -20,17 +20,18 @@ struct Matrices {
 
 // c = alpha · a · b + beta · c; c is not read if beta is 0.
 struct Gemm {
-  int dtype, out_dtype;  // diopiDtype_t; that of c and the bias is `dtype`, or for halves float32
+  // diopiDtype_t; c and the bias have dtype `out_dtype`: `dtype`, or float32 for half precision
+  int dtype, out_dtype;
   int64_t batch, m, n, k;
   double alpha, beta;
   Matrices a, b, c;
-  const void* bias;  // n elements for every row of c, or null
-  bool tf32;         // factors of float32 may be rounded to TF32
+  const void* bias;  // n elements, added to every row of c, or null
+  bool tf32;         // float32 factors may be rounded to TF32
   void* stream;
-  std::function<void*(int64_t bytes)> workspace;  // on the device, for the length of the call
+  std::function<void*(int64_t bytes)> workspace;  // device memory, valid during the call
 };
 
-// Of the seam's call (dl_kernels/library.h), which has the same members.
+// Converts the call of dl-kernels (dl_kernels/library.h), which has the same members.
 template <class Launch, class Call>
 Gemm gemm_of(const Launch& launch, const Call& call, bool tf32) {
   const auto matrices = [](const auto& of) {

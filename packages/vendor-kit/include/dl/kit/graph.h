@@ -1,10 +1,10 @@
-// The graph extension for a driver in the shape of CUDA's: a mixin around Runtime, and the table.
+// The graph extension for a driver like CUDA's: a mixin for Runtime, and the extension's table.
 //
 //   struct Vendor : dl::kit::Capturing<dl::kit::Runtime<Api>> {
 //     static dl_extension_t* extensions() { return dl::kit::graph_extension<Vendor>(nullptr); }
 //   };
 //
-// Beyond what Runtime wants, `Api` has
+// In addition to the members that Runtime needs, `Api` has
 //
 //   using Graph, Executable                          pointers
 //   capture_begin(Stream)                            in the mode that restricts no other call
@@ -12,9 +12,9 @@
 //   graph_nodes(Graph, size_t*), graph_instantiate(Executable*, Graph), graph_destroy(Graph)
 //   graph_launch(Executable, Stream), executable_destroy(Executable)
 //
-// Drivers end a capture when its stream is waited for; the contract wants that refused, and the
-// capture to go on. So calls that wait ask first whether their stream captures, which costs them
-// one load while nothing does.
+// Drivers invalidate a capture when the host waits for its stream. The contract requires that such
+// a wait is refused and that the capture continues. So calls that wait first check whether their
+// stream is capturing; without a capture the check costs one load.
 #ifndef DL_KIT_GRAPH_H_
 #define DL_KIT_GRAPH_H_
 
@@ -61,7 +61,7 @@ class Capturing : public Base {
   void memory_copy(int32_t device, void* to, const void* from, uint64_t bytes, int32_t kind,
                    void* stream) {
     const void* host_side = kind == DL_COPY_HOST_TO_DEVICE ? from : to;
-    // What a graph copied when it runs would not be what the host has there now.
+    // A graph would copy the host memory's contents at replay, not the present ones.
     if (kind != DL_COPY_DEVICE_TO_DEVICE && bytes != 0 && !Base::is_pinned(host_side, bytes))
       refuse_capturing(stream, "a copy of pageable host memory");
     Base::memory_copy(device, to, from, bytes, kind, stream);
@@ -69,13 +69,14 @@ class Capturing : public Base {
 
   void graph_capture_begin(int32_t device, void* stream, uint64_t flags) {
     if (flags != 0)
-      throw Error(DL_INVALID_ARGUMENT, "flags of a capture are zero, not " + std::to_string(flags));
+      throw Error(DL_INVALID_ARGUMENT,
+                  "the flags of a capture must be 0, not " + std::to_string(flags));
     if (stream == nullptr)
       throw Error(DL_INVALID_ARGUMENT,
-                  "the default stream cannot be captured; capture on another one, which "
+                  "the default stream cannot be captured; capture on another stream, which "
                   "`with torch.Stream(device=\"dl\"):` makes current");
     if (is_capturing(stream))
-      throw Error(DL_INVALID_ARGUMENT, "the stream captures already; end that first");
+      throw Error(DL_INVALID_ARGUMENT, "the stream is already capturing; end that capture first");
     this->check(this->api().capture_begin(static_cast<Stream>(stream)), "capture_begin");
     const std::lock_guard<std::mutex> lock(mutex_);
     capturing_[stream] = device;
@@ -83,7 +84,7 @@ class Capturing : public Base {
   }
   void* graph_capture_end(int32_t device, void* stream) {
     if (!is_capturing(stream))
-      throw Error(DL_INVALID_ARGUMENT, "the stream does not capture; call capture_begin first");
+      throw Error(DL_INVALID_ARGUMENT, "the stream is not capturing; call capture_begin first");
     Graph graph{};
     const auto ended = this->api().capture_end(static_cast<Stream>(stream), &graph);
     forget(stream);
@@ -108,7 +109,7 @@ class Capturing : public Base {
   using Graph = typename std::decay_t<decltype(std::declval<Base>().api())>::Graph;
   using Executable = typename std::decay_t<decltype(std::declval<Base>().api())>::Executable;
 
-  // What is left of a capture: the recording itself is of no use once it can be launched.
+  // An instantiated capture. The recorded graph itself is destroyed once it can be launched.
   struct Captured {
     Captured(Capturing& owner, Graph graph) : api(owner.api()) {
       const auto counted = api.graph_nodes(graph, &nodes);
@@ -137,11 +138,12 @@ class Capturing : public Base {
       refuse(what);
   }
   [[noreturn]] static void refuse(const char* what) {
-    throw Error(DL_INVALID_ARGUMENT,
-                std::string("the stream captures, and ") + what + " needs that it runs");
+    throw Error(DL_INVALID_ARGUMENT, std::string("the stream is capturing, and ") + what +
+                                         " is not allowed during a capture");
   }
 
-  // What began a capture; streams that joined one are not among them, and are asked of the driver.
+  // Removes a stream that began a capture. Streams that joined one are not recorded here; the
+  // driver knows their state.
   void forget(void* stream) {
     const std::lock_guard<std::mutex> lock(mutex_);
     capturing_.erase(stream);
@@ -149,12 +151,12 @@ class Capturing : public Base {
   }
 
   std::mutex mutex_;
-  std::map<void*, int32_t> capturing_;  // the device of each
+  std::map<void*, int32_t> capturing_;  // maps each stream to its device
   std::atomic<size_t> captures_{0};
   Handles<Captured> graphs_{"graph"};
 };
 
-// The extension of a vendor that derives from Capturing, as the first link before `next`.
+// Returns the extension of a vendor that derives from Capturing, linked before `next`.
 template <class V>
 dl_extension_t* graph_extension(dl_extension_t* next) {
   static dl_graph_extension_t table{};

@@ -1,6 +1,6 @@
-// The functions of AMD's HIP runtime, libamdhip64.so, that a vendor needs which does not link it,
-// each with the shape that hip_runtime_api.h gives it in ROCm 5 to 7 (tests compare the two).
-// Nothing of ROCm is needed to compile against them.
+// The functions of AMD's HIP runtime, libamdhip64.so, for a vendor that does not link it, with the
+// signatures of hip_runtime_api.h in ROCm 5 to 7 (tests compare the two). Compiling against them
+// does not need ROCm.
 //
 //   dl::kit::HipDriver driver({"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"});
 //   driver.init(0);
@@ -37,7 +37,7 @@ struct IpcHandle {
   char bytes[64];
 };
 
-// Of hipError_t.
+// Values of hipError_t.
 enum : Code {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -62,7 +62,7 @@ enum : Code {
   kCapturedEvent = 907,
 };
 
-// Of hipDeviceAttribute_t.
+// Values of hipDeviceAttribute_t.
 enum : Attribute {
   kComputeCapabilityMajor = 23,
   kMaxBlockX = 26,  // Y and Z follow
@@ -74,10 +74,10 @@ enum : Attribute {
   kWarpSize = 87,
 };
 
-// Of hipMemcpyKind.
+// Values of hipMemcpyKind.
 enum : CopyKind { kHostToDevice = 1, kDeviceToHost = 2, kDeviceToDevice = 3 };
 
-// Of hipFunction_attribute.
+// Values of hipFunction_attribute.
 enum : int {
   kFunctionBlockThreads = 0,
   kFunctionSharedBytes = 1,
@@ -86,33 +86,34 @@ enum : int {
   kFunctionRegisters = 4,
 };
 
-// hipIpcMemLazyEnablePeerAccess: ROCm 6 renumbered it, and releases take their own number alone.
+// hipIpcMemLazyEnablePeerAccess: ROCm 6 renumbered it, and each release accepts only its own
+// number.
 constexpr unsigned kIpcLazyPeerAccess5 = 0, kIpcLazyPeerAccess6 = 1;
 
 using ::dl::kit::kCaptureRelaxed;
 using ::dl::kit::kCaptureUnsupported;
 using ::dl::kit::kCaptureWrongThread;
 
-// The device is lost to this process: every later call fails alike.
+// Returns true if the process has lost the device: every later call fails with the same error.
 constexpr bool is_sticky(Code code) {
   constexpr Code kIllegalAddress = 700, kLaunchTimeout = 702, kAssert = 710, kLaunchFailed = 719;
   return code == kIllegalAddress || code == kLaunchTimeout || code == kAssert ||
          code == kLaunchFailed;
 }
 
-// What can be done about an error, as the end of a sentence; empty where nobody knows.
-inline const char* way_out(Code code) {
+// The remedy for an error, as the end of a sentence; empty if unknown.
+inline const char* remedy(Code code) {
   if (is_sticky(code))
-    return "; this kernel or an earlier one failed, and the process has to be started again "
-           "(AMD_SERIALIZE_KERNEL=3 shows which one it is)";
+    return "; this kernel or an earlier one failed, and the process must be restarted "
+           "(AMD_SERIALIZE_KERNEL=3 shows which one)";
   if (code == kNoBinaryForGpu || code == kInvalidImage)
-    return "; this library has no code for the device, or code that its driver is too old for: "
-           "install a build for it, or a later ROCm";
-  return capture_way_out(code);
+    return "; this library has no code for the device, or its code is too new for the driver: "
+           "install a build for the device, or a later ROCm";
+  return capture_remedy(code);
 }
 
-// Where the name of a card's processor stands in the structure of its properties, which changed
-// its layout in ROCm 6, and with it the name of the function.
+// Offset of the GPU architecture's name in hipDeviceProp_t. ROCm 6 changed the struct's layout and
+// renamed the function that fills it.
 struct PropertiesLayout {
   size_t bytes, architecture;
 };
@@ -120,7 +121,7 @@ inline constexpr PropertiesLayout kProperties5{792, 396}, kProperties6{1472, 116
 
 }  // namespace hip
 
-// X(name of the member, symbol, type)
+// X(member name, symbol, type)
 // clang-format off
 #define DL_KIT_HIP_DRIVER_FUNCTIONS(X)                                                             \
   X(init, hipInit, Code (*)(unsigned))                                                             \
@@ -159,7 +160,8 @@ inline constexpr PropertiesLayout kProperties5{792, 396}, kProperties6{1472, 116
     Code (*)(Kernel, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, \
              void**, void**))
 
-// What extensions of the contract call: a driver that lacks one serves all else.
+// Functions that extensions of the contract call: a driver without one still supports everything
+// else.
 #define DL_KIT_HIP_EXTENSION_FUNCTIONS(X)                                                          \
   X(capture_begin, hipStreamBeginCapture, Code (*)(Stream, int))                                   \
   X(capture_end, hipStreamEndCapture, Code (*)(Stream, Graph*))                                    \
@@ -205,7 +207,7 @@ class HipDriver : public Library {
   DL_KIT_HIP_EXTENSION_FUNCTIONS(DL_KIT_HIP_DRIVER_MEMBER)
 #undef DL_KIT_HIP_DRIVER_MEMBER
 
-  // The first function that it lacks, null for none. Opens it.
+  // Returns the name of the first missing function, or null. Opens the driver.
   const char* missing() {
 #define DL_KIT_HIP_DRIVER_CHECK(member, symbol, ...) \
   if (!member.available()) return member.name();
@@ -215,10 +217,10 @@ class HipDriver : public Library {
     return nullptr;
   }
 
-  // "gfx90a:sramecc+:xnack-": the processor of a card, and which of its features are on. Empty
-  // after a failure.
+  // The GPU's architecture and its enabled features, such as "gfx90a:sramecc+:xnack-". Empty after
+  // a failure.
   std::string architecture(int device) {
-    // Longer than the structure of any release.
+    // Larger than the struct of any release.
     std::vector<char> properties(8192);
     const bool is_later = properties6_.available();
     const hip::PropertiesLayout& layout = is_later ? hip::kProperties6 : hip::kProperties5;
@@ -235,11 +237,11 @@ class HipDriver : public Library {
       name = error_name(code);
       text = error_string(code);
     } catch (const Error&) {
-      // There is no driver that would know.
+      // No driver is available to ask for the name.
     }
-    std::string said = name == nullptr ? "error" : name;
-    said += " (" + std::to_string(code) + ")";
-    return text == nullptr ? said : said + ": " + text;
+    std::string message = name == nullptr ? "error" : name;
+    message += " (" + std::to_string(code) + ")";
+    return text == nullptr ? message : message + ": " + text;
   }
 
  private:
@@ -247,7 +249,7 @@ class HipDriver : public Library {
   Symbol<Code (*)(void*, int)> properties6_{*this, "hipGetDevicePropertiesR0600"};
 };
 
-// What an error means to a host.
+// Maps a driver error to a code of the contract.
 inline dl_code_t hip_driver_code(hip::Code code) {
   if (is_capture_error(code)) return DL_INVALID_ARGUMENT;
   switch (code) {

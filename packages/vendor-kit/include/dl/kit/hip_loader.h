@@ -1,16 +1,17 @@
-// What hipcc's host code calls, without HIP's runtime: the few functions behind `kernel<<<...>>>`
-// and those that dl-kernels calls, over the driver's modules. A vendor includes this in one of its
-// sources, and compiles kernels with hipcc, but links them with g++ and without libamdhip64:
+// Replacement for the HIP runtime functions that hipcc's host code calls: those behind
+// `kernel<<<...>>>` and those that dl-kernels calls, implemented on the module API. A vendor
+// includes this in one of its sources, compiles kernels with hipcc, and links them with g++ and
+// without libamdhip64:
 //
 //   dl::kit::HipDriver& dl::kit::hip_loader_driver();   // which the vendor defines
 //   #include "dl/kit/hip_loader.h"
 //
-// Loading the library costs nothing and touches no driver: device code is handed to the driver when
-// a kernel of its unit first runs on a device. The symbols are hidden, and must stay so beside a
-// real libamdhip64: link with a version script, as diopi_proto.build does.
+// Loading the library is cheap and does not touch the driver: device code is passed to the driver
+// when a kernel of its unit first runs on a device. The symbols are hidden and must stay hidden
+// next to a real libamdhip64: link with a version script, as diopi_proto.build does.
 //
-// Not there: relocatable device code (-fgpu-rdc), managed variables, the per-thread default stream,
-// copies to variables of device code.
+// Not supported: relocatable device code (-fgpu-rdc), managed variables, the per-thread default
+// stream, copies to device variables.
 #ifndef DL_KIT_HIP_LOADER_H_
 #define DL_KIT_HIP_LOADER_H_
 
@@ -24,7 +25,7 @@
 
 DL_KIT_BEGIN
 
-// The driver of this process, whether it is installed or not.
+// The driver of this process, installed or not.
 HipDriver& hip_loader_driver();
 
 namespace hip {
@@ -32,8 +33,8 @@ namespace hip {
 using kit::Dim3;
 using Configurations = LaunchConfigurations<Stream>;
 
-// What __hipRegisterFatBinary is given: `data` is a bundle of code objects for several processors,
-// of which the driver takes the one that fits.
+// The argument of __hipRegisterFatBinary: `data` is a bundle of code objects for several
+// architectures, from which the driver selects the matching one.
 struct FatBinary {
   static constexpr unsigned kMagic = 0x48495046;  // "HIPF"
   unsigned magic;
@@ -45,20 +46,20 @@ struct FatBinary {
 struct Machine {
   static constexpr Code kNoDevice = hip::kNoDevice;
   static HipDriver& driver() { return hip_loader_driver(); }
-  static const char* way_out(Code code) { return hip::way_out(code); }
+  static const char* remedy(Code code) { return hip::remedy(code); }
 };
 using Errors = LaunchErrors<Machine>;
 
-inline Code noted(Code code, const char* operation) {
-  return Errors::here().noted(code, operation);
+inline Code record(Code code, const char* operation) {
+  return Errors::here().record(code, operation);
 }
 template <class Call>
 Code with_driver(const char* operation, const EmbeddedKernel* kernel, const Call& call) {
   return Errors::here().with_driver(operation, kernel, call);
 }
 
-// A module belongs to the device that was current when it was loaded. There is one of these behind
-// `loaded` of an image, and of a kernel.
+// A module belongs to the device that was current when it was loaded. `loaded` of an image, and of
+// a kernel, points to such a struct.
 constexpr int kMostDevices = 64;
 struct Modules {
   Module of[kMostDevices] = {};
@@ -67,7 +68,8 @@ struct Kernels {
   std::atomic<Kernel> of[kMostDevices] = {};
 };
 
-// The module of an image on the current device, which is `device`. Under the lock of loading.
+// Returns the module of an image on the current device, which is `device`. Called with the loading
+// mutex locked.
 inline Code load_image(HipDriver& driver, CodeImage& image, int device, Module* out) {
   const auto& wrapper = *static_cast<const FatBinary*>(image.data);
   if (wrapper.magic != FatBinary::kMagic) return kInvalidImage;
@@ -82,7 +84,8 @@ inline Code load_image(HipDriver& driver, CodeImage& image, int device, Module* 
   return kSuccess;
 }
 
-// The kernels of a stub, one for each device. They stay for good, as what the stub is known by.
+// Returns the kernels of a stub, one for each device. They are never freed, because stubs cache
+// them.
 inline Kernels& kernels_of(EmbeddedKernel& known) {
   void* found = known.loaded.load(std::memory_order_acquire);
   if (found == nullptr) {
@@ -93,7 +96,8 @@ inline Kernels& kernels_of(EmbeddedKernel& known) {
   return *static_cast<Kernels*>(found);
 }
 
-// Null after a failure, which is noted. It is not kept: the next launch tries again.
+// Returns null after a failure, which is recorded. Failures are not cached: the next launch tries
+// again.
 inline Kernel find_kernel(EmbeddedKernel& known) {
   int device = 0;
   const auto ask = [&](HipDriver& driver) {
@@ -123,7 +127,7 @@ inline Kernel find_kernel(EmbeddedKernel& known) {
 inline Code launch(const void* stub, Dim3 grid, Dim3 block, void** arguments, size_t shared,
                    Stream stream) {
   EmbeddedKernel* const known = EmbeddedCode::here().kernel(stub);
-  if (known == nullptr) return noted(kInvalidDeviceFunction, "hipLaunchKernel");
+  if (known == nullptr) return record(kInvalidDeviceFunction, "hipLaunchKernel");
   const Kernel kernel = find_kernel(*known);
   if (kernel == nullptr) return Errors::here().last();
   return with_driver("hipModuleLaunchKernel", known, [&](HipDriver& driver) {
@@ -136,14 +140,14 @@ inline Code launch(const void* stub, Dim3 grid, Dim3 block, void** arguments, si
 
 DL_KIT_END
 
-// Names and arguments are those of HIP's headers.
+// Names and arguments follow HIP's headers.
 // clang-format off
 #define DL_KIT_LOADED extern "C" [[gnu::visibility("hidden")]]
 // clang-format on
 
-// What constructors call, and destructors when the library is closed. Modules stay with the driver:
-// at the end of a process, when most libraries are closed, it has ended before, since it was opened
-// later, and HIP's does not bear to be called then.
+// Called by constructors, and by destructors when the library is closed. Modules are not unloaded:
+// most libraries are closed when the process exits, and HIP's driver, which was opened later, has
+// then already shut down and must not be called.
 DL_KIT_LOADED void** __hipRegisterFatBinary(const void* wrapper) {
   return reinterpret_cast<void**>(::dl::kit::EmbeddedCode::here().add_image(wrapper));
 }
@@ -157,21 +161,21 @@ DL_KIT_LOADED void __hipRegisterFunction(void** handle, const void* stub, char*,
   auto* image = reinterpret_cast<::dl::kit::CodeImage*>(handle);
   ::dl::kit::EmbeddedCode::here().add_kernel(image, stub, name);
 }
-// Host code reaches no variable of device code, and none is managed.
+// Host code does not access device variables, and none is managed.
 DL_KIT_LOADED void __hipRegisterVar(void**, void*, char*, char*, int, size_t, int, int) {}
 
-// What `<<<...>>>` and the stubs behind it call.
+// Called by `<<<...>>>` and the stubs behind it.
 DL_KIT_LOADED int __hipPushCallConfiguration(::dl::kit::Dim3 grid, ::dl::kit::Dim3 block,
                                              size_t shared, ::dl::kit::hip::Stream stream) {
   using namespace ::dl::kit::hip;
   if (Configurations::here().push({grid, block, shared, stream})) return kSuccess;
-  return noted(kInvalidConfiguration, "__hipPushCallConfiguration");
+  return record(kInvalidConfiguration, "__hipPushCallConfiguration");
 }
 DL_KIT_LOADED int __hipPopCallConfiguration(::dl::kit::Dim3* grid, ::dl::kit::Dim3* block,
                                             size_t* shared, ::dl::kit::hip::Stream* stream) {
   using namespace ::dl::kit::hip;
   const auto* one = Configurations::here().pop();
-  if (one == nullptr) return noted(kInvalidConfiguration, "__hipPopCallConfiguration");
+  if (one == nullptr) return record(kInvalidConfiguration, "__hipPopCallConfiguration");
   *grid = one->grid;
   *block = one->block;
   *shared = one->shared;
@@ -183,7 +187,7 @@ DL_KIT_LOADED int hipLaunchKernel(const void* stub, ::dl::kit::Dim3 grid, ::dl::
   return ::dl::kit::hip::launch(stub, grid, block, arguments, shared, stream);
 }
 
-// What dl-kernels calls by name.
+// Called by dl-kernels.
 DL_KIT_LOADED int hipGetLastError() { return ::dl::kit::hip::Errors::here().take(); }
 DL_KIT_LOADED const char* hipGetErrorString(int code) {
   return ::dl::kit::hip::Errors::here().describe(code);
@@ -192,7 +196,7 @@ DL_KIT_LOADED int hipMemcpyAsync(void* to, const void* from, size_t bytes, int k
                                  ::dl::kit::hip::Stream stream) {
   using namespace ::dl::kit::hip;
   return with_driver("hipMemcpyAsync", nullptr, [&](::dl::kit::HipDriver& driver) -> Code {
-    // What reads a result waits for it next.
+    // The caller reads the result next and waits for it.
     if (kind == kDeviceToHost && ::dl::kit::captures(driver, stream)) return kCaptureUnsupported;
     return driver.copy(to, from, bytes, kind, stream);
   });

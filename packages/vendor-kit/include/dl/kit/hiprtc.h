@@ -1,5 +1,5 @@
-// HIP's compiler in a library, hipRTC, as runtime_compiler.h wants one. Declared here with the
-// shapes of hiprtc.h, which tests compare.
+// HIP's runtime compiler, hipRTC, as runtime_compiler.h expects one. Its functions are declared
+// with the signatures of hiprtc.h, which tests compare.
 #ifndef DL_KIT_HIPRTC_H_
 #define DL_KIT_HIPRTC_H_
 
@@ -38,11 +38,11 @@ class Hiprtc : public Library {
   using Program = hip::RtcProgram;
 
   struct Target {
-    std::string processor;  // "gfx90a"; code for it runs whatever features of a card are on
+    std::string processor;  // "gfx90a"; its code runs with any features of the GPU enabled
     std::string key() const { return processor; }
   };
 
-  Hiprtc() : Library(companion().names(), kName, companion().way_out()) {}
+  Hiprtc() : Library(companion().names(), kName, companion().remedy()) {}
 
   static const Companion& companion() {
     static const Companion where{
@@ -58,7 +58,7 @@ class Hiprtc : public Library {
   DL_KIT_HIPRTC_FUNCTIONS(DL_KIT_HIPRTC_MEMBER)
 #undef DL_KIT_HIPRTC_MEMBER
 
-  // No release can be stopped: they run as long as they run.
+  // No hipRTC release can cancel a compilation, so there is no timeout.
   int limit(Program, int (*)(void*, void*), void*) { return 0; }
 
   std::vector<std::string> target_options(const Target& target) {

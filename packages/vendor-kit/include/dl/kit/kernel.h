@@ -1,5 +1,5 @@
-// The kernel extension for a driver in the shape of CUDA's, and a compiler in the shape of NVRTC
-// (runtime_compiler.h), over Runtime. Beyond what that wants, `Api` has
+// The kernel extension for a driver like CUDA's, with a compiler like NVRTC (runtime_compiler.h),
+// as a mixin for Runtime. In addition to the members that Runtime needs, `Api` has
 //
 //   using Image, Kernel                               pointers: loaded code, and a function of it
 //   static constexpr Result kNotFound                of image_function
@@ -34,7 +34,7 @@
 
 DL_KIT_BEGIN
 
-// A mixin around Runtime, or Capturing: code that was loaded, and how it is launched.
+// Mixin for Runtime or Capturing that loads code and launches its kernels.
 template <class Base>
 class LaunchingKernels : public Base {
   using Api = std::decay_t<decltype(std::declval<Base>().api())>;
@@ -52,8 +52,8 @@ class LaunchingKernels : public Base {
 
   void* kernel_load(int32_t device, const void* bytes, uint64_t size) {
     if (bytes == nullptr || size == 0)
-      throw Error(DL_INVALID_ARGUMENT, "the code is NULL, or has no bytes");
-    // Text has to end with a NUL, which its size does not count.
+      throw Error(DL_INVALID_ARGUMENT, "the code is NULL or empty");
+    // The driver expects text to end with a NUL, which `size` does not count.
     const std::string code(static_cast<const char*>(bytes), size);
     std::string log;
     auto made = std::make_shared<Module>(this->api());
@@ -101,7 +101,7 @@ class LaunchingKernels : public Base {
     all.constant_bytes = read(kConstantBytes);
     all.local_bytes = read(kLocalBytes);
     all.registers = read(kRegisters);
-    // Spilled registers are part of local memory, and nobody says which.
+    // Spilled registers are part of local memory; drivers do not report them separately.
     all.spill_bytes = all.code_bytes = -1;
     return all;
   }
@@ -118,9 +118,9 @@ class LaunchingKernels : public Base {
   }
 
  private:
-  // As CUfunction_attribute and hipFunction_attribute number them.
+  // Constants of CUfunction_attribute and hipFunction_attribute.
   enum { kBlockThreads, kSharedBytes, kConstantBytes, kLocalBytes, kRegisters };
-  // What every kernel may add without being asked.
+  // Dynamic shared memory that a kernel may use without opting in.
   static constexpr uint64_t kSharedForAll = 48 << 10;
 
   struct Function {
@@ -128,7 +128,7 @@ class LaunchingKernels : public Base {
     std::string name;
     dl_kernel_properties_t limits{};
     bool counted = false;
-    std::vector<size_t> parameters;  // bytes of each
+    std::vector<size_t> parameters;  // size of each in bytes
   };
   struct Module {
     explicit Module(Api& owner) : api(owner) {}
@@ -138,7 +138,7 @@ class LaunchingKernels : public Base {
     Api& api;
     typename Api::Image image{};
     std::mutex mutex;
-    std::map<std::string, std::shared_ptr<Function>> functions;  // that were asked for
+    std::map<std::string, std::shared_ptr<Function>> functions;  // functions looked up so far
   };
 
   std::shared_ptr<Function> described(const Module& owner, int32_t device, const char* name) {
@@ -147,7 +147,7 @@ class LaunchingKernels : public Base {
     if (found == Api::kNotFound)
       throw Error(DL_INVALID_ARGUMENT,
                   "the module has no kernel '" + std::string(name) +
-                      "'; declare it extern \"C\" __global__, so that it keeps its name");
+                      "'; declare it extern \"C\" __global__ to keep its name unmangled");
     this->check(found, "image_function");
     made->name = name;
     made->counted = this->api().parameter_sizes(made->kernel, &made->parameters);
@@ -167,14 +167,14 @@ class LaunchingKernels : public Base {
   Handles<Function> functions_{"kernel"};
 };
 
-// The extension of a vendor that derives from LaunchingKernels.
+// Returns the extension of a vendor that derives from LaunchingKernels.
 template <class V>
 dl_extension_t* kernel_extension(dl_extension_t* next) {
   static dl_kernel_extension_t table{};
   table.struct_size = sizeof table;
   table.type = DL_EXT_KERNEL;
   table.next = next;
-  // No device is made current: that would start it, and `dl doctor` asks.
+  // No device is made current, because that would initialize it, and `dl doctor` calls this.
   table.properties = [](dl_vendor_t* vendor, int32_t device, dl_kernel_properties_t* properties) {
     return slot<V>(vendor, [&](V& v) {
       detail::check_device(v, device);

@@ -1,4 +1,4 @@
-// Source text of the kernel extension, copied and checked.
+// Validated copy of the kernel extension's source text.
 #ifndef DL_KIT_KERNEL_SOURCE_H_
 #define DL_KIT_KERNEL_SOURCE_H_
 
@@ -13,17 +13,17 @@
 DL_KIT_BEGIN
 
 struct KernelSource {
-  // Throws Error for what misses something, or is in another language.
+  // Throws Error if a field is missing or the language is not supported.
   KernelSource(const dl_kernel_source_t* given, const std::string& language) {
     if (!DL_HAS_FIELD(given, dl_kernel_source_t, text))
-      throw Error(DL_INVALID_ARGUMENT, "the source's struct is too short; set its struct_size");
+      throw Error(DL_INVALID_ARGUMENT, "the source struct is too short; set its struct_size");
     const std::string asked = text_of(given->language, "the language");
     if (asked != language)
       throw Error(DL_INVALID_ARGUMENT,
-                  "language '" + asked + "' is not compiled here; write it in " + language);
+                  "language '" + asked + "' is not supported; write the kernel in " + language);
     name = text_of(given->name, "the name");
     if (name.empty() || name.find('/') != std::string::npos)
-      throw Error(DL_INVALID_ARGUMENT, "the name '" + name + "' is empty, or a path");
+      throw Error(DL_INVALID_ARGUMENT, "the name '" + name + "' is empty or a path");
     text = text_of(given->text, "the text");
     if (DL_HAS_FIELD(given, dl_kernel_source_t, option_count)) {
       check_list(given->options, given->option_count, "options");
@@ -39,10 +39,10 @@ struct KernelSource {
     if (DL_HAS_FIELD(given, dl_kernel_source_t, seconds)) seconds = given->seconds;
     if (!(seconds >= 0))
       throw Error(DL_INVALID_ARGUMENT,
-                  std::to_string(seconds) + " seconds cannot be waited; 0 is no limit");
+                  std::to_string(seconds) + " seconds is not a valid timeout; 0 means no timeout");
   }
 
-  // Differs where the code may differ.
+  // Cache key of the compiled code.
   std::string key() const {
     std::string all;
     const auto add = [&](const std::string& part) {

@@ -1,5 +1,5 @@
-// What loaders of device code have in common (cuda_loader.h, hip_loader.h): what stands between
-// `kernel<<<...>>>` and the driver's call, and failures, which the stubs in host code drop.
+// Shared code of the loaders of device code (cuda_loader.h, hip_loader.h): the launch configuration
+// between `kernel<<<...>>>` and the driver's call, and launch failures, which host stubs ignore.
 #ifndef DL_KIT_LAUNCH_LOADER_H_
 #define DL_KIT_LAUNCH_LOADER_H_
 
@@ -15,13 +15,13 @@
 
 DL_KIT_BEGIN
 
-// As the headers of both have it: the size of a grid, or a block.
+// Size of a grid or block, as in CUDA's and HIP's headers.
 struct Dim3 {
   unsigned x, y, z;
 };
 
-// What the brackets of a launch leave for the stub that follows. Arguments are evaluated between
-// the two and may launch kernels themselves.
+// Launch configurations for the stubs that follow. Arguments are evaluated between push and pop,
+// and may launch kernels themselves.
 template <class Stream>
 struct LaunchConfiguration {
   Dim3 grid, block;
@@ -31,7 +31,7 @@ struct LaunchConfiguration {
 template <class Stream>
 class LaunchConfigurations {
  public:
-  // Those of the thread.
+  // The configurations of the calling thread.
   static LaunchConfigurations& here() {
     thread_local LaunchConfigurations stack;
     return stack;
@@ -50,8 +50,8 @@ class LaunchConfigurations {
   int depth_ = 0;
 };
 
-// The demangled name of a kernel, as much of it as one reads.
-inline std::string shown_kernel(const char* mangled) {
+// The demangled name of a kernel, shortened for messages.
+inline std::string readable_name(const char* mangled) {
   constexpr size_t kMost = 160;
   int status = 0;
   char* const plain = abi::__cxa_demangle(mangled, nullptr, nullptr, &status);
@@ -60,8 +60,8 @@ inline std::string shown_kernel(const char* mangled) {
   return name.size() > kMost ? name.substr(0, kMost) + "..." : name;
 }
 
-// The last failure of a thread, until somebody takes it. `Machine` has the driver: driver(), which
-// has describe(int), way_out(int), and kNoDevice. Errors are numbers, 0 for none.
+// The last failure of a thread, until it is taken. `Machine` has the driver: driver(), with
+// describe(int) and remedy(int), and kNoDevice. Errors are integers, 0 for success.
 template <class Machine>
 class LaunchErrors {
  public:
@@ -70,8 +70,9 @@ class LaunchErrors {
     return errors;
   }
 
-  // The result of a driver's call, noted if it is a failure. `operation` is a literal.
-  int noted(int code, const char* operation, const EmbeddedKernel* kernel = nullptr) {
+  // Records the result of a driver call if it is a failure, and returns it. `operation` is a
+  // literal.
+  int record(int code, const char* operation, const EmbeddedKernel* kernel = nullptr) {
     if (code == 0) return code;
     code_ = code;
     operation_ = operation;
@@ -79,13 +80,13 @@ class LaunchErrors {
     return code;
   }
 
-  // Runs `call(driver)`. Where there is no driver, there is no device.
+  // Runs `call(driver)`. A missing driver counts as a missing device.
   template <class Call>
   int with_driver(const char* operation, const EmbeddedKernel* kernel, const Call& call) {
     try {
-      return noted(call(Machine::driver()), operation, kernel);
+      return record(call(Machine::driver()), operation, kernel);
     } catch (const Error&) {
-      return noted(Machine::kNoDevice, operation, kernel);
+      return record(Machine::kNoDevice, operation, kernel);
     }
   }
 
@@ -96,14 +97,15 @@ class LaunchErrors {
     return code;
   }
 
-  // "CUDA_ERROR_ILLEGAL_ADDRESS (700): ..., in cuLaunchKernel of <kernel>", kept for the thread.
-  // A failure that was put in words is told, and the next launch is not blamed for it.
+  // Returns "CUDA_ERROR_ILLEGAL_ADDRESS (700): ..., in cuLaunchKernel of <kernel>", valid until the
+  // thread's next call. A described failure counts as reported: the next launch does not report it
+  // again.
   const char* describe(int code) {
     if (code == code_) code_ = 0;
     words_ = Machine::driver().describe(code);
     if (operation_ != nullptr) words_ += std::string(", in ") + operation_;
-    if (kernel_ != nullptr) words_ += " of " + shown_kernel(kernel_);
-    words_ += Machine::way_out(code);
+    if (kernel_ != nullptr) words_ += " of " + readable_name(kernel_);
+    words_ += Machine::remedy(code);
     return words_.c_str();
   }
 

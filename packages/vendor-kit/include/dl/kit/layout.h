@@ -1,10 +1,11 @@
-// What a library's descriptor of a tensor depends on, as a key of caches: dtype, sizes, strides and
-// format, but not the address.
+// Cache key of a library's tensor descriptor: dtype, sizes, strides and format, but not the
+// address.
 //
 //   dl::kit::Lru<dl::kit::Layout, Descriptor, dl::kit::LayoutHash> descriptors{1024};
 //   auto descriptor = descriptors.get(dl::kit::layout_of(x), [&] { return Descriptor(x); });
 //
-// The key of a plan for a whole call is several of them and the attributes: `append` in order.
+// The key of a plan for a whole call consists of several tensors and the attributes: `append` them
+// in order.
 #ifndef DL_KIT_LAYOUT_H_
 #define DL_KIT_LAYOUT_H_
 
@@ -21,8 +22,9 @@ class Layout {
  public:
   Layout() = default;
 
-  // Of a tensor. `format` is the library's own number of how elements lie where strides do not say
-  // it. NULL, for an argument that is absent, is a layout too. Throws Error for a bad handle.
+  // Appends a tensor. `format` is the library's own constant for a memory format that strides do
+  // not determine. NULL, for an absent argument, is a layout too. Throws Error for an invalid
+  // handle.
   Layout& append(diopiConstTensorHandle_t tensor, int64_t format = 0) {
     if (tensor == nullptr) return append(kAbsent);
     diopiDtype_t dtype;
@@ -37,7 +39,7 @@ class Layout {
     return *this;
   }
 
-  // Of an attribute.
+  // Appends an attribute.
   Layout& append(int64_t value) {
     values_.push_back(value);
     return *this;
@@ -46,7 +48,8 @@ class Layout {
   bool operator==(const Layout& other) const { return values_ == other.values_; }
   bool operator!=(const Layout& other) const { return values_ != other.values_; }
 
-  // Of little use but as a key: lengths stand before lists, so that equal values are equal layouts.
+  // Only useful as a key: each list is preceded by its length, so that equal values mean equal
+  // layouts.
   const std::vector<int64_t>& values() const { return values_; }
 
  private:

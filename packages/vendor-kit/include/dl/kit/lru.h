@@ -1,5 +1,5 @@
-// A bounded cache that forgets what was not used for longest. Thread-safe; what is being used stays
-// alive when it is forgotten.
+// A bounded cache that evicts the least recently used entry. Thread-safe; an entry in use stays
+// alive after its eviction.
 #ifndef DL_KIT_LRU_H_
 #define DL_KIT_LRU_H_
 
@@ -20,13 +20,13 @@ class Lru {
  public:
   explicit Lru(size_t capacity) : capacity_(capacity == 0 ? 1 : capacity) {}
 
-  // The value of `key`; `make()` makes it where there is none. That runs without the lock, for it
-  // may be slow: two threads may both make one, and the first to finish wins.
+  // Returns the value of `key`, created by `make()` if missing. `make()` runs without the lock,
+  // because it may be slow: two threads may both create a value, and the first to finish wins.
   template <class Make>
   std::shared_ptr<const Value> get(const Key& key, const Make& make) {
     if (auto found = find(key)) return found;
     auto made = std::make_shared<const Value>(make());
-    std::shared_ptr<const Value> forgotten;  // freed after the lock
+    std::shared_ptr<const Value> forgotten;  // freed after unlocking
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = places_.find(key);
     if (found != places_.end()) return use(found->second);
@@ -41,7 +41,7 @@ class Lru {
     return made;
   }
 
-  // NULL where there is none.
+  // Returns NULL if the key is missing.
   std::shared_ptr<const Value> find(const Key& key) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = places_.find(key);
@@ -60,7 +60,7 @@ class Lru {
     return entries_.size();
   }
   size_t capacity() const { return capacity_; }
-  // How many values were made and kept since the beginning: a measure of misses.
+  // Number of values created and inserted so far, which measures cache misses.
   uint64_t made() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return made_;
@@ -76,7 +76,7 @@ class Lru {
 
   const size_t capacity_;
   mutable std::mutex mutex_;
-  Entries entries_;  // the latest used first
+  Entries entries_;  // most recently used first
   std::unordered_map<Key, typename Entries::iterator, Hash> places_;
   uint64_t made_ = 0;
 };

@@ -1,5 +1,5 @@
-// A driver library that the user names in place of the system's, by a variable of the environment:
-// a simulator, or one of several that are installed.
+// A driver library that the user selects instead of the system's, through an environment variable:
+// a simulator, or one of several installed drivers.
 //
 //   static const dl::kit::NamedDriver named("DL_ROCM_DRIVER");
 //   dl::kit::HipDriver driver(named.or_else({"libamdhip64.so.7"}));
@@ -27,20 +27,20 @@ class NamedDriver {
 
   bool is_given() const { return !path_.empty(); }
 
-  // Why it cannot be loaded, with the way out; empty where it can, or none is given.
+  // Why the library cannot be loaded, with the remedy; empty if it can be, or if none is named.
   std::string why_not() const {
     if (!is_given()) return {};
     const std::string shown = variable_ + "='" + path_.substr(0, 200) + "' ";
-    if (path_[0] != '/') return shown + "is no absolute path; give one, or unset it";
-    if (!any_path({path_})) return shown + "is not there; name another driver, or unset it";
+    if (path_[0] != '/') return shown + "is not an absolute path; set one or unset it";
+    if (!any_path({path_})) return shown + "does not exist; set another driver or unset it";
     if (!Installation(own_folder()).trusts(path_))
       return shown +
-             "is not loaded, because others could have put it there; use one in a folder "
+             "is not loaded, because other users could have put it there; use a driver in a folder "
              "that only you can write to";
     return {};
   }
 
-  // What a Library is made from. Throws Error(DL_UNAVAILABLE) with `why_not`.
+  // Names for a Library. Throws Error(DL_UNAVAILABLE) with `why_not`.
   std::vector<std::string> or_else(std::vector<std::string> names) const {
     if (!is_given()) return names;
     const std::string reason = why_not();

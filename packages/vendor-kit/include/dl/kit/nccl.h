@@ -1,5 +1,5 @@
-// NCCL, and RCCL, which has its names: the functions that a communicator calls, with the shapes of
-// nccl.h, which tests compare.
+// The functions of NCCL, and of RCCL under the same names, that a communicator calls, with the
+// signatures of nccl.h, which tests compare.
 #ifndef DL_KIT_NCCL_H_
 #define DL_KIT_NCCL_H_
 
@@ -20,16 +20,16 @@ struct UniqueId {
   char bytes[128];
 };
 
-// ncclConfig_t as release 2.14 has it. Later ones take the rest for what they choose themselves.
+// ncclConfig_t of release 2.14. Later releases use their defaults for the missing fields.
 struct Config {
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
   unsigned version = 21400;
-  // Calls return at once, and say so: only then can ranks that never come be given up.
+  // Calls return immediately with "in progress": only then can we stop waiting for missing ranks.
   int blocking = 0;
 };
 
-// Of ncclResult_t, ncclDataType_t and ncclRedOp_t.
+// Values of ncclResult_t, ncclDataType_t and ncclRedOp_t.
 enum : int { kSuccess = 0, kInvalidArgument = 4, kInvalidUsage = 5, kInProgress = 7 };
 enum : int {
   kInt8 = 0,
@@ -47,7 +47,7 @@ enum : int { kSum = 0, kProduct = 1, kMaximum = 2, kMinimum = 3, kAverage = 4 };
 
 }  // namespace nccl
 
-// Streams are pointers of the driver. X(name of the member, symbol, type)
+// Streams are pointers of the driver. X(member name, symbol, type)
 // clang-format off
 #define DL_KIT_NCCL_FUNCTIONS(X)                                                                   \
   X(unique_id, ncclGetUniqueId, int (*)(nccl::UniqueId*))                                          \
@@ -77,9 +77,9 @@ enum : int { kSum = 0, kProduct = 1, kMaximum = 2, kMinimum = 3, kAverage = 4 };
 
 class Nccl : public Library {
  public:
-  // `name` is what messages call it: NCCL, or RCCL.
+  // `name` is used in messages: NCCL or RCCL.
   explicit Nccl(const Companion& companion, const char* name = "NCCL")
-      : Library(companion.names(), name, companion.way_out()) {}
+      : Library(companion.names(), name, companion.remedy()) {}
 
 #define DL_KIT_NCCL_MEMBER(member, symbol, ...) Symbol<__VA_ARGS__> member{*this, #symbol};
   DL_KIT_NCCL_FUNCTIONS(DL_KIT_NCCL_MEMBER)

@@ -1,5 +1,5 @@
-// One communicator of NCCL's. Its calls do not block: what takes NCCL long, such as connecting to
-// other ranks, is waited for here, where an abort ends the waiting.
+// One NCCL communicator. Its calls are non-blocking: slow operations, such as connecting to other
+// ranks, are waited for here, where an abort ends the wait.
 #ifndef DL_KIT_NCCL_COMMUNICATOR_H_
 #define DL_KIT_NCCL_COMMUNICATOR_H_
 
@@ -23,12 +23,12 @@ class NcclCommunicator {
  public:
   const int32_t device, ranks, rank;
 
-  // Waits for all ranks, for `seconds` if that is more than 0. Throws Error.
+  // Waits for all ranks, for at most `seconds` if that is positive. Throws Error.
   NcclCommunicator(Nccl& library, const dl_communicator_id_t& id, int32_t its_device,
                    int32_t its_ranks, int32_t its_rank, double seconds)
       : device(its_device), ranks(its_ranks), rank(its_rank), nccl_(library) {
     nccl::UniqueId name;
-    static_assert(sizeof name == sizeof id, "the contract's ids are of NCCL's size");
+    static_assert(sizeof name == sizeof id, "the contract's ids must have the size of NCCL's");
     std::memcpy(&name, &id, sizeof name);
     nccl::Config config;
     std::unique_lock<std::mutex> lock(mutex_);
@@ -69,7 +69,7 @@ class NcclCommunicator {
     return aborted_;
   }
 
-  // Throws the first error of what was enqueued.
+  // Throws the first error of the enqueued work.
   void check() {
     const std::lock_guard<std::mutex> lock(mutex_);
     usable();
@@ -79,8 +79,7 @@ class NcclCommunicator {
     if (state != nccl::kSuccess && state != nccl::kInProgress) fail(state, "a collective");
   }
 
-  // Runs `enqueue(handle)` as a group of its own, or as part of the group that the thread has
-  // begun.
+  // Runs `enqueue(handle)` as a group of its own, or as part of the thread's open group.
   template <class Enqueue>
   void call(const char* operation, const Enqueue& enqueue) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -102,14 +101,14 @@ class NcclCommunicator {
   static void group_end(Nccl& library) {
     Group& own = group();
     if (own.depth == 0)
-      throw Error(DL_INVALID_ARGUMENT, "this thread has begun no group; call group_begin first");
+      throw Error(DL_INVALID_ARGUMENT, "this thread has not begun a group; call group_begin first");
     if (--own.depth > 0) {
       const int result = library.group_end();
       if (result != nccl::kSuccess && result != nccl::kInProgress)
         throw error_of(library, nullptr, result, "ncclGroupEnd");
       return;
     }
-    // In one order on all threads, so that none waits for another.
+    // In the same order on all threads, to avoid deadlocks.
     std::vector<NcclCommunicator*> members = std::move(own.members);
     own.members.clear();
     std::sort(members.begin(), members.end());
@@ -125,7 +124,7 @@ class NcclCommunicator {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // What the thread has begun.
+  // The thread's open group.
   struct Group {
     int depth = 0;
     std::vector<NcclCommunicator*> members;
@@ -145,7 +144,7 @@ class NcclCommunicator {
     if (more != nullptr && *more != '\0') text += std::string(": ") + more;
     const bool callers = result == nccl::kInvalidArgument || result == nccl::kInvalidUsage;
     return {callers ? DL_INVALID_ARGUMENT : DL_ERROR,
-            text + " (NCCL_DEBUG=WARN makes NCCL say more)", operation};
+            text + " (NCCL_DEBUG=WARN makes NCCL print details)", operation};
   }
   [[noreturn]] void fail(int result, const char* operation) {
     throw error_of(nccl_, handle_, result, operation);
@@ -156,7 +155,8 @@ class NcclCommunicator {
       throw Error(DL_INVALID_ARGUMENT, "the communicator was aborted; create another one");
   }
 
-  // Waits, with the lock released in between, until what returned `result` has been done.
+  // Waits until the operation that returned `result` is complete, and releases the lock between
+  // polls.
   void settle(std::unique_lock<std::mutex>& lock, int result, const char* operation,
               Clock::time_point end) {
     constexpr std::chrono::microseconds kFirst{10}, kLongest{2000};
@@ -171,17 +171,16 @@ class NcclCommunicator {
       const int asked = nccl_.async_error(handle_, &state);
       if (asked != nccl::kSuccess) fail(asked, "ncclCommGetAsyncError");
       if (state == nccl::kInProgress && Clock::now() > end)
-        throw Error(
-            DL_UNAVAILABLE,
-            "not all of " + std::to_string(ranks) + " ranks have come in the time that was given",
-            operation);
+        throw Error(DL_UNAVAILABLE,
+                    "not all of " + std::to_string(ranks) + " ranks connected before the timeout",
+                    operation);
     }
     if (state != nccl::kSuccess) fail(state, operation);
   }
 
   Nccl& nccl_;
   std::mutex mutex_;
-  nccl::Communicator handle_ = nullptr;  // null once it was aborted
+  nccl::Communicator handle_ = nullptr;  // null after an abort
   bool aborted_ = false;
 };
 

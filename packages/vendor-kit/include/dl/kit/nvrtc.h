@@ -1,5 +1,5 @@
-// NVIDIA's compiler in a library, NVRTC, as runtime_compiler.h wants one. Declared here with the
-// shapes of nvrtc.h, which tests compare.
+// NVIDIA's runtime compiler, NVRTC, as runtime_compiler.h expects one. Its functions are declared
+// with the signatures of nvrtc.h, which tests compare.
 #ifndef DL_KIT_NVRTC_H_
 #define DL_KIT_NVRTC_H_
 
@@ -44,14 +44,14 @@ class Nvrtc : public Library {
   static constexpr const char* kLanguage = "cuda";
   using Program = cuda::RtcProgram;
 
-  // A compute capability: 86 is 8.6.
+  // compute capability: 86 means 8.6
   struct Target {
     int capability;
-    bool only_ptx;  // a simulator of drivers reads nothing else
+    bool only_ptx;  // for driver simulators, which read only PTX
     std::string key() const { return std::to_string(capability) + (only_ptx ? "p" : "m"); }
   };
 
-  Nvrtc() : Library(companion().names(), kName, companion().way_out()) {}
+  Nvrtc() : Library(companion().names(), kName, companion().remedy()) {}
 
   static const Companion& companion() {
     static const Companion where{
@@ -67,13 +67,13 @@ class Nvrtc : public Library {
   DL_KIT_NVRTC_FUNCTIONS(DL_KIT_NVRTC_MEMBER)
 #undef DL_KIT_NVRTC_MEMBER
 
-  // Releases before 12.9 cannot be stopped: they run as long as they run.
+  // Releases before 12.9 cannot cancel a compilation, so there is no timeout.
   int limit(Program program, cuda::RtcCancelled cancelled, void* payload) {
     return flow_callback.available() ? flow_callback(program, cancelled, payload) : 0;
   }
 
-  // Machine code where the compiler knows the device: it runs with any driver of its generation,
-  // PTX only with one as new as the compiler.
+  // Machine code if the compiler supports the device, because it runs with any driver of its major
+  // version; PTX needs a driver at least as new as the compiler.
   std::vector<std::string> target_options(const Target& target) {
     return {std::string("--gpu-architecture=") + (machine_code(target) ? "sm_" : "compute_") +
             std::to_string(nearest(target))};
@@ -128,7 +128,7 @@ class Nvrtc : public Library {
   bool machine_code(const Target& target) {
     return !target.only_ptx && nearest(target) == target.capability;
   }
-  // The latest architecture that the compiler knows and the device can run.
+  // The latest architecture that the compiler supports and the device can run.
   int nearest(const Target& target) {
     int count = 0, found = 0;
     if (target_count(&count) != 0 || count <= 0) return target.capability;
@@ -138,10 +138,10 @@ class Nvrtc : public Library {
       if (one <= target.capability) found = std::max(found, one);
     }
     if (found == 0)
-      throw Error(DL_UNAVAILABLE, opened() + " makes no code for compute capability " +
+      throw Error(DL_UNAVAILABLE, opened() + " does not support compute capability " +
                                       std::to_string(target.capability / 10) + "." +
                                       std::to_string(target.capability % 10) +
-                                      "; another release does");
+                                      "; install another release");
     return found;
   }
 };

@@ -1,11 +1,11 @@
-// Functions become operators, bound by name and by the fingerprint of the contract's signature:
+// Operator registration, by name and by the fingerprint of the contract's signature:
 //
 //   const dl_operator_t kOperators[] = {DL_KIT_OPERATOR(Vendor, ops, diopiAdd), …};
 //
 // ops::diopiAdd has the type of ::diopiAdd. When it runs, the device of its context exists and is
-// the thread's current one, so that a NULL stream is that device's; what it throws becomes an error
-// with its message, or diopiNoImplement where that is an Error with DL_NOT_SUPPORTED, which it may
-// throw before it has written anything.
+// current on the thread, so a NULL stream is that device's default stream. An exception becomes an
+// error with its message; an Error with DL_NOT_SUPPORTED, allowed before anything is written,
+// becomes diopiNoImplement.
 #ifndef DL_KIT_OPERATORS_H_
 #define DL_KIT_OPERATORS_H_
 
@@ -13,12 +13,11 @@
 
 DL_KIT_BEGIN
 
-// The instance whose operator runs. Throws Error for a context without one.
+// Returns the instance whose operator runs. Throws Error for a context without one.
 template <class V>
 V& vendor_of(diopiContextHandle_t ctx) {
   dl_vendor_t* vendor = dl_context_vendor(ctx);
-  if (vendor == nullptr)
-    throw Error(DL_INVALID_ARGUMENT, "the context is NULL, or names no vendor");
+  if (vendor == nullptr) throw Error(DL_INVALID_ARGUMENT, "the context is NULL or has no vendor");
   return self<V>(vendor);
 }
 
@@ -36,7 +35,7 @@ diopiError_t run_operator(diopiContextHandle_t ctx, Args... args) {
   }
 }
 
-// run_operator with the type that the contract declares.
+// Wraps run_operator in the type that the contract declares.
 template <class V, auto kFunction, class Declared>
 struct Operator;
 template <class V, auto kFunction, class... Args>
@@ -50,11 +49,11 @@ struct Operator<V, kFunction, diopiError_t (*)(diopiContextHandle_t, Args...)> {
 
 DL_KIT_END
 
-// An initialiser of dl_operator_t: ns::op on behalf of the vendor class V.
+// Initializer of a dl_operator_t: ns::op on behalf of the vendor class V.
 #define DL_KIT_OPERATOR(V, ns, op) DL_KIT_OPERATOR_BY(V, ns::op, op)
 
-// As DL_KIT_OPERATOR for a function of another name. The shim is a lambda, so that each operator
-// has a function of its own that knows its name.
+// Like DL_KIT_OPERATOR for a function with another name. The shim is a lambda, so each operator has
+// its own function, which knows the operator's name.
 // clang-format off
 #define DL_KIT_OPERATOR_BY(V, function, op)                                                       \
   {                                                                                               \

@@ -1,9 +1,9 @@
-// The peer extension for a driver in the shape of CUDA's, over Runtime. Beyond what that wants,
-// `Api` has
+// The peer extension for a driver like CUDA's, over Runtime. In addition to the members that
+// Runtime needs, `Api` has
 //
-//   static constexpr Result kPeerUnsupported         the two devices reach each other's memory not
+//   static constexpr Result kPeerUnsupported         one device cannot access the other's memory
 //   can_access(int device, int peer, bool*)
-//   enable_access(int peer), disable_access(int peer) of the current device; twice is once
+//   enable_access(int peer), disable_access(int peer) for the current device; idempotent
 //   copy_to_peer(void* to, int to_device, const void* from, int from_device, size_t, Stream)
 //   memory_range(const void*, void** base, size_t* bytes)   of the allocation
 //   using IpcHandle                                  plain bytes, at most 64
@@ -26,8 +26,9 @@ DL_KIT_BEGIN
 
 namespace detail {
 
-// What a dl_peer_handle_t holds of memory. Drivers say neither how long memory is that they open,
-// nor clearly that a process may not open its own.
+// The contents of a dl_peer_handle_t. The size is included because drivers do not report the size
+// of opened memory; the process, because they do not clearly report that it may not open its own
+// memory.
 template <class IpcHandle>
 struct SharedMemory {
   static constexpr uint64_t kMark = 0x316d656d2d6c64;  // "dl-mem1"
@@ -37,7 +38,7 @@ struct SharedMemory {
   IpcHandle handle;
 };
 
-// The slots of the extension.
+// Slots of the extension.
 template <class V>
 struct Peers {
   using Api = std::decay_t<decltype(std::declval<V>().api())>;
@@ -61,7 +62,7 @@ struct Peers {
       if (result == Api::kPeerUnsupported)
         throw Error(DL_NOT_SUPPORTED, "kernels of device " + std::to_string(device) +
                                           " cannot reach memory of device " + std::to_string(peer) +
-                                          "; copy it");
+                                          "; copy the data instead");
       v.check(result, "enable_access");
     });
   }
@@ -91,7 +92,8 @@ struct Peers {
       v.check(v.api().memory_range(memory, &base, &bytes), "memory_range");
       if (base != memory)
         throw Error(DL_INVALID_ARGUMENT,
-                    "the memory begins inside an allocation; export what memory_allocate returned");
+                    "the memory begins inside an allocation; export the address that "
+                    "memory_allocate returned");
       Shared shared{};
       shared.mark = Shared::kMark;
       shared.bytes = bytes;
@@ -107,11 +109,11 @@ struct Peers {
       Shared shared;
       std::memcpy(static_cast<void*>(&shared), handle->bytes, sizeof shared);
       if (shared.mark != Shared::kMark)
-        throw Error(DL_INVALID_ARGUMENT,
-                    "the handle names no memory of this vendor; pass what export_memory wrote");
+        throw Error(
+            DL_INVALID_ARGUMENT,
+            "the handle was not exported by this vendor; pass the handle that export_memory wrote");
       if (shared.process == getpid())
-        throw Error(DL_INVALID_ARGUMENT,
-                    "the memory is this process's own; use the address that it has here");
+        throw Error(DL_INVALID_ARGUMENT, "the memory belongs to this process; use its address");
       void* opened = nullptr;
       v.check(v.api().open_memory(&opened, shared.handle), "open_memory");
       *memory = opened;
@@ -126,8 +128,8 @@ struct Peers {
 
 }  // namespace detail
 
-// Events stay in their process: drivers share only those that were made for it, at a price that
-// event_create does not know it should pay.
+// Events are not shared between processes: drivers share only events created for that purpose, at a
+// cost, and event_create does not know whether to pay it.
 template <class V>
 dl_extension_t* peer_extension(dl_extension_t* next) {
   using Slots = detail::Peers<V>;

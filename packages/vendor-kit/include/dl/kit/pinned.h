@@ -1,4 +1,5 @@
-// Which host memory is page-locked: copies of any other must have ended before the host goes on.
+// Registry of page-locked host memory. Copies to or from other host memory must finish before the
+// host continues.
 #ifndef DL_KIT_PINNED_H_
 #define DL_KIT_PINNED_H_
 
@@ -21,7 +22,7 @@ class PinnedBlocks {
     const std::lock_guard<std::mutex> lock(mutex_);
     blocks_.erase(reinterpret_cast<uintptr_t>(memory));
   }
-  // Whether `bytes` from `memory` on lie in one block.
+  // Returns true if the `bytes` bytes at `memory` are inside one block.
   bool holds(const void* memory, uint64_t bytes) const {
     const auto address = reinterpret_cast<uintptr_t>(memory);
     const std::lock_guard<std::mutex> lock(mutex_);

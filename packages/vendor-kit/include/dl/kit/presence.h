@@ -1,4 +1,5 @@
-// Whether something is installed, found out without opening it: `present` may touch no driver.
+// Checks of whether a library or device is installed, without opening it: `present` may not touch a
+// driver.
 #ifndef DL_KIT_PRESENCE_H_
 #define DL_KIT_PRESENCE_H_
 
@@ -19,7 +20,8 @@ namespace detail {
 
 inline bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// The paths in the loader's cache: texts between NULs. Read as such, its layout does not matter.
+// Searches the paths in the loader's cache. They are NUL-separated strings, so the cache's layout
+// is irrelevant.
 inline std::string find_in_cache(const std::string& soname, const char* cache) {
   std::ifstream file(cache, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -35,7 +37,7 @@ inline std::string find_in_cache(const std::string& soname, const char* cache) {
 
 }  // namespace detail
 
-// Whether a file or device file is there: "/dev/kfd".
+// Returns true if a file or device file exists, such as "/dev/kfd".
 inline bool any_path(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     if (detail::exists(path)) return true;
@@ -43,8 +45,8 @@ inline bool any_path(const std::vector<std::string>& paths) {
   return false;
 }
 
-// The path of the first library that the loader would find, among sonames and absolute paths; empty
-// where there is none. It may still fail to open.
+// The path of the first library that the loader would find, given sonames and absolute paths; empty
+// if none is found. Opening it may still fail.
 inline std::string find_library(const std::vector<std::string>& names,
                                 const char* cache = "/etc/ld.so.cache") {
   std::vector<std::string> folders;
@@ -73,10 +75,10 @@ inline std::string find_library(const std::vector<std::string>& names,
   return {};
 }
 
-// The folder of the library that this code is in: for what a wheel puts beside it.
+// The folder of the library that contains this code, where its wheel stores other files.
 inline std::string own_folder() {
   Dl_info info{};
-  // Hidden, like all of the kit, so that it is this library's.
+  // Hidden, like the whole kit, so it belongs to this library.
   if (dladdr(reinterpret_cast<void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr)
     return {};
   char* const whole = realpath(info.dli_fname, nullptr);

@@ -22,7 +22,7 @@ DL_KIT_BEGIN
 
 namespace detail {
 
-// The slots of the extension.
+// Slots of the extension.
 template <class V>
 struct Profiling {
   struct Activities : dl_activities_t {
@@ -58,7 +58,7 @@ struct Profiling {
     return device_slot<V>(vendor, device, [&](V&) {
       if (flags != 0)
         throw Error(DL_INVALID_ARGUMENT,
-                    "flags of a profiler are zero, not " + std::to_string(flags));
+                    "the flags of a profiler must be 0, not " + std::to_string(flags));
       V::recorder().start(V::traced_device(device));
     });
   }

@@ -1,12 +1,12 @@
-// What cards have run, as the tracer of their maker tells it: CUPTI, ROCTracer. A tracer has one
-// client in a process, and no notion of an instance, so this is of the process. `Tracer` has
+// Recorder of device activity reported by a tracer: CUPTI or ROCTracer. A tracer has one client per
+// process and no notion of a vendor instance, so there is one recorder per process. `Tracer` has
 //
-//   Tracer(Recorder<Tracer>&)    whose `add`, `correlated` and `dropped` it calls, on any thread
-//   enable()                     everything; throws Error, and then nothing is enabled
+//   Tracer(Recorder<Tracer>&)    calls `add`, `correlated` and `dropped`, on any thread
+//   enable()                     enables all activities, or throws Error and enables none
 //   disable()
-//   flush(bool whole)            what has finished is told before it returns, or all of it; throws
-//   int64_t now()                nanoseconds of the clock of what it tells; throws Error
-//   push(uint64_t), pop()        the number of what the thread enqueues; throw Error
+//   flush(bool whole)            reports finished activities, or every activity; throws
+//   int64_t now()                the tracer's clock in nanoseconds; throws Error
+//   push(uint64_t), pop()        the correlation of the thread's next launches; throw Error
 #ifndef DL_KIT_RECORDER_H_
 #define DL_KIT_RECORDER_H_
 
@@ -29,18 +29,18 @@
 
 DL_KIT_BEGIN
 
-// One thing that a card did.
+// One device activity.
 struct Recorded {
   std::string name;
   uint32_t kind;         // dl_activity_kind_t
-  uint32_t stream;       // in the tracer's numbers; 0: it does not tell
-  uint64_t launch;       // that enqueued it, in the tracer's numbers
-  uint64_t correlation;  // of `correlate`; 0: none
+  uint32_t stream;       // the tracer's number; 0 if unknown
+  uint64_t launch;       // the tracer's number of the launch that enqueued it
+  uint64_t correlation;  // the caller's number, from `correlate`; 0 for none
   int64_t start, end;    // nanoseconds
   uint64_t bytes;
 };
 
-// The name of a kernel as its source has it.
+// The demangled name of a kernel.
 inline std::string plain_name(const char* name) {
   if (name == nullptr) return "kernel";
   int status = 0;
@@ -53,22 +53,22 @@ inline std::string plain_name(const char* name) {
 template <class Tracer>
 class Recorder {
  public:
-  // Never destroyed: tracers call back until the process has ended.
+  // Never destroyed: tracers call back until the process exits.
   static Recorder& here() {
     static Recorder* const one = new Recorder;
     return *one;
   }
 
-  // Of one card, by the driver's number. Throws Error.
+  // Starts recording a device, identified by the driver's number. Throws Error.
   void start(int device) {
     const std::lock_guard<std::mutex> calls(calls_);
     if (records(device))
-      throw Error(DL_INVALID_ARGUMENT, "the device is being recorded already; stop that first");
+      throw Error(DL_INVALID_ARGUMENT, "the device is already being recorded; stop that first");
     if (!records_any()) tracer_.enable();
     const std::lock_guard<std::mutex> lock(mutex_);
     active_.insert(device);
   }
-  // What was enqueued before has to have finished.
+  // Work enqueued before must have finished.
   void stop(int device) {
     const std::lock_guard<std::mutex> calls(calls_);
     if (!records(device))
@@ -86,7 +86,7 @@ class Recorder {
     if (!records_any()) tracer_.disable();
     if (failure != nullptr) std::rethrow_exception(failure);
   }
-  // By their start; `dropped` is how many had no room since the last call.
+  // Returns the activities by start time; `dropped` counts those lost since the last call.
   std::vector<Recorded> collect(int device, uint64_t* dropped) {
     tracer_.flush(false);
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -104,7 +104,7 @@ class Recorder {
   }
 
   int64_t now() { return tracer_.now(); }
-  // For this thread; returns the number until now.
+  // Sets the number for this thread; returns the previous one.
   uint64_t correlate(uint64_t correlation) {
     thread_local uint64_t current = 0;
     if (current != 0) tracer_.pop();
@@ -119,7 +119,7 @@ class Recorder {
   }
   Tracer& tracer() { return tracer_; }
 
-  // What the tracer tells. Other devices may do something, too, of which nobody wants to know.
+  // Called by the tracer. Activities of devices that are not recorded are ignored.
   void add(int device, Recorded one) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (active_.count(device) != 0) found_[device].push_back(std::move(one));
@@ -140,11 +140,11 @@ class Recorder {
     return !active_.empty();
   }
 
-  std::mutex calls_;  // of start and stop
-  std::mutex mutex_;  // of what follows
+  std::mutex calls_;  // serializes start and stop
+  std::mutex mutex_;  // guards the members below
   std::set<int> active_;
   std::map<int, std::vector<Recorded>> found_;
-  std::unordered_map<uint64_t, uint64_t> correlations_;  // by launch
+  std::unordered_map<uint64_t, uint64_t> correlations_;  // by launch number
   uint64_t dropped_ = 0;
   Tracer tracer_;
 };

@@ -1,37 +1,37 @@
-// The whole table of a vendor whose driver looks like CUDA's runtime: cudart, hip, acl and their
-// kin. `Api` says how the driver calls what; its members are methods, or symbols (symbols.h), that
-// return a Result:
+// The complete table of a vendor whose driver is like the CUDA runtime: cudart, hip, acl. `Api`
+// wraps the driver; its members are methods, or symbols (symbols.h), that return a Result:
 //
-//   using Result, Stream, Event                    Stream and Event are pointers, NULL a default
-//   stream dl_code_t code(Result)                         DL_OK, DL_OUT_OF_MEMORY, DL_NOT_READY of
+//   using Result, Stream, Event                    Stream and Event are pointers; NULL is the
+//   default
+//                                                  stream
+//   dl_code_t code(Result)                         DL_OK, DL_OUT_OF_MEMORY, DL_NOT_READY of
 //   queries,
-//                                                  DL_UNAVAILABLE: there is no driver or device
+//                                                  DL_UNAVAILABLE: no driver or device
 //   const char* message(Result)
-//   bool present()                                 touches no driver; Library has one
+//   bool present()                                 does not touch the driver; Library has one
 //   device_count(int*), get_device(int*), set_device(int), device_synchronize()
 //   properties(int, dl_device_properties_t*)
 //   malloc(void**, size_t), free(void*), memory_info(size_t* free, size_t* total)
 //   malloc_host(void**, size_t), free_host(void*)
-//   copy(void*, const void*, size_t, kind, Stream) kinds are numbered as CUDA's, 1 to 3
+//   copy(void*, const void*, size_t, kind, Stream) kinds have CUDA's numbers, 1 to 3
 //   set(void*, int, size_t, Stream)
 //   stream_create(Stream*, int priority), stream_destroy(Stream), stream_synchronize(Stream),
 //   stream_query(Stream), stream_wait_event(Stream, Event)
 //   event_create(Event*, bool timing), event_destroy(Event), event_record(Event, Stream),
 //   event_synchronize(Event), event_query(Event), event_elapsed(float*, Event, Event)
 //
-// and, where they differ from the rule:
+// and, if the driver differs from the defaults:
 //
-//   static constexpr bool kStagesPageable = true   copies of pageable memory return when that may
-//   be
-//                                                  reused, as CUDA's do; else the kit waits for
-//                                                  them
-//   void clear_error()                             after a failure that must not show up again
-//   std::string absence()                          in place of present: why there is no driver or
-//                                                  no device, and what to do; empty where there is
+//   static constexpr bool kStagesPageable = true   copies of pageable memory return when the memory
+//                                                  may be reused, as CUDA's do; otherwise the kit
+//                                                  waits for them
+//   void clear_error()                             clears a failure that must not be reported again
+//   std::string absence()                          instead of present: why there is no driver or
+//                                                  device, with the remedy; empty if there is one
 //
-// Why there is no device goes to the host's log, where `dl doctor` finds it: what absence says, and
-// what device_count answers or throws with DL_UNAVAILABLE. Only the last, a driver that is there
-// and of no use, is a warning.
+// The reason for a missing device goes to the host's log, where `dl doctor` finds it: the text of
+// `absence`, and the DL_UNAVAILABLE result or exception of device_count. Only an exception, from a
+// driver that is installed but unusable, is logged as a warning.
 //
 // A vendor derives from Runtime<Api> and adds kName, kVersion and operators.
 #ifndef DL_KIT_RUNTIME_H_
@@ -69,7 +69,7 @@ struct ClearsError : std::false_type {};
 template <class Api>
 struct ClearsError<Api, std::void_t<decltype(&Api::clear_error)>> : std::true_type {};
 
-// A kind of copy as whatever enumeration the driver's function takes.
+// A copy kind that converts to the enumeration of the driver's function.
 struct CopyKind {
   int value;
   template <class Kind>
@@ -91,13 +91,13 @@ class Runtime : public Instance, public ForkGuard {
 
   Api& api() { return api_; }
 
-  // The stream that an operator's work is enqueued on; NULL is the default stream of the current
-  // device, which is that of the context.
+  // The stream on which an operator enqueues its work; NULL is the default stream of the current
+  // device, which is the context's device.
   static Stream stream_of(diopiContextHandle_t ctx) {
     return static_cast<Stream>(dl_context_stream(ctx));
   }
 
-  // Throws Error unless the driver's call went well. `operation` is a literal.
+  // Throws Error if the driver's call failed. `operation` is a literal.
   void check(Result result, const char* operation) {
     const dl_code_t code = api_.code(result);
     if (code != DL_OK) fail(code, result, operation);
@@ -105,7 +105,7 @@ class Runtime : public Instance, public ForkGuard {
 
   void make_current(int32_t device) {
     int now = -1;
-    // Asked each time: others on this thread may have chosen another one.
+    // Queried each time: other code on this thread may have set another device.
     if (api_.code(api_.get_device(&now)) == DL_OK && now == device) return;
     check(api_.set_device(device), "set_device");
   }
@@ -135,7 +135,8 @@ class Runtime : public Instance, public ForkGuard {
   }
   void device_synchronize(int32_t) { check(api_.device_synchronize(), "device_synchronize"); }
 
-  // Whole words: kernels change an element that is shorter than one by the word around it.
+  // Rounded up to whole 32-bit words: kernels update smaller elements through the word that
+  // contains them.
   void* memory_allocate(int32_t, uint64_t bytes) {
     constexpr uint64_t kWord = 4;
     void* memory = nullptr;
@@ -221,11 +222,11 @@ class Runtime : public Instance, public ForkGuard {
   }
 
  protected:
-  // Whether all of it is memory of host_allocate.
+  // Returns true if host_allocate allocated all of this memory.
   bool is_pinned(const void* memory, uint64_t bytes) { return pinned_.holds(memory, bytes); }
 
  private:
-  // No driver and no device are an answer, not an error.
+  // A missing driver or device means zero devices, not an error.
   int32_t count_devices() {
     int count = 0;
     Result result;
@@ -239,8 +240,8 @@ class Runtime : public Instance, public ForkGuard {
     const dl_code_t code = api_.code(result);
     if (code == DL_OK) return count;
     if (code != DL_UNAVAILABLE) fail(code, result, "device_count");
-    const char* said = api_.message(result);
-    log(DL_LOG_INFO, std::string("no device: ") + (said == nullptr ? "" : said));
+    const char* text = api_.message(result);
+    log(DL_LOG_INFO, std::string("no device: ") + (text == nullptr ? "" : text));
     return 0;
   }
 
@@ -256,8 +257,8 @@ class Runtime : public Instance, public ForkGuard {
   }
 
   [[noreturn, gnu::cold]] void fail(dl_code_t code, Result result, const char* operation) {
-    const char* said = api_.message(result);
-    const std::string message = said == nullptr ? "the driver gives no reason" : said;
+    const char* text = api_.message(result);
+    const std::string message = text == nullptr ? "the driver gives no reason" : text;
     if constexpr (detail::ClearsError<Api>::value) api_.clear_error();
     throw Error(code, message, operation);
   }

@@ -1,18 +1,18 @@
-// A compiler in a library, in the shape of NVRTC: source text in, code out, nothing written and no
-// program run. `Rtc` derives from Library and has
+// A compiler library like NVRTC: it compiles source text in memory, writes no files and runs no
+// programs. `Rtc` derives from Library and has
 //
 //   static constexpr const char* kLanguage           "cuda"
 //   using Program                                    a pointer
-//   const Companion& companion()                     where the library comes from
+//   const Companion& companion()                     how to find the library
 //   create(Program*, text, name, count, headers, header names), destroy(Program*)
 //   compile(Program, count, options), log_size(Program, size_t*), log(Program, char*)
-//   error_string(int)                                functions of the library
-//   int limit(Program, int (*cancelled)(void*, void*), void*)  asked now and then; 0 is done
-//   std::vector<std::string> target_options(const Target&)     throws Error for one it has not
+//   error_string(int)                                these are functions of the library
+//   int limit(Program, int (*cancelled)(void*, void*), void*)  polled; 0 means continue
+//   std::vector<std::string> target_options(const Target&)     throws Error for an unsupported one
 //   int code(Program, const Target&, std::string*)
-//   static bool allows(const std::string& option)    says what code is made, and nothing else
+//   static bool allows(const std::string& option)    true if it only affects the generated code
 //
-// Compiled code is kept for the process: the same source is compiled once.
+// Compiled code is cached in the process: the same source is compiled once.
 #ifndef DL_KIT_RUNTIME_COMPILER_H_
 #define DL_KIT_RUNTIME_COMPILER_H_
 
@@ -36,23 +36,23 @@ class RuntimeCompiler {
   using Target = typename Rtc::Target;
 
   const char* language() const { return Rtc::kLanguage; }
-  // The library's path, found without opening it; empty where there is none.
+  // The library's path, found without opening it; empty if missing.
   std::string found() const { return find_library(rtc_.companion().names()); }
   std::string unavailable() const {
     if (!found().empty()) return {};
-    return std::string("no ") + Rtc::kName + " is installed; " + rtc_.companion().way_out();
+    return std::string("no ") + Rtc::kName + " is installed; " + rtc_.companion().remedy();
   }
 
-  // The caller owns the code. Throws Error: DL_UNAVAILABLE without a compiler; DL_INVALID_ARGUMENT,
-  // with the log as details, for what it does not take.
+  // Returns code that the caller owns. Throws Error: DL_UNAVAILABLE without a compiler;
+  // DL_INVALID_ARGUMENT, with the log as details, for source that does not compile.
   dl_kernel_code_t* compile(const dl_kernel_source_t* given, const Target& target) {
     const KernelSource source(given, Rtc::kLanguage);
     for (const std::string& option : source.options) {
       if (!Rtc::allows(option))
         throw Error(DL_INVALID_ARGUMENT,
                     "option '" + option +
-                        "' is none of those that say what code is made; leave it out (the "
-                        "architecture is that of the device)");
+                        "' does more than affect the generated code; remove it (the "
+                        "architecture is always the device's)");
     }
     bool cached = true;
     const auto kept = made_.get(target.key() + source.key(), [&] {
@@ -87,7 +87,7 @@ class RuntimeCompiler {
     if (result != 0) throw Error(DL_ERROR, rtc_.error_string(result), operation);
   }
 
-  // A program of the library, until it is destroyed.
+  // Owner of a program of the library.
   struct Program {
     explicit Program(Rtc& owner) : rtc(owner) {}
     ~Program() {
@@ -132,7 +132,7 @@ class RuntimeCompiler {
     made.log = log_of(program.made);
     if (deadline.passed)
       throw Error(DL_ERROR, source.name + " was not compiled within " +
-                                std::to_string(source.seconds) + " seconds; allow more");
+                                std::to_string(source.seconds) + " seconds; increase the timeout");
     if (result != 0) refuse(source.name, rtc_.error_string(result), made.log);
     check(rtc_.code(program.made, target, &made.code), "code");
     return made;
@@ -147,7 +147,7 @@ class RuntimeCompiler {
     return log;
   }
 
-  // The first line that says what is wrong tells most readers enough.
+  // The first error line is enough for most readers.
   [[noreturn]] static void refuse(const std::string& name, const char* error,
                                   const std::string& log) {
     const size_t at = log.find("error");

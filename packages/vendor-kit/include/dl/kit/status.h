@@ -1,4 +1,4 @@
-// Errors inside a vendor are exceptions; at its border they become statuses of the contract.
+// Error handling: exceptions inside a vendor become statuses of the contract at its boundary.
 //
 //   dl_status_t* device_synchronize(dl_vendor_t*, int32_t) {
 //     return dl::kit::guarded([&] { throw dl::kit::Error(DL_UNAVAILABLE, "the cable is out"); });
@@ -18,8 +18,8 @@
 
 DL_KIT_BEGIN
 
-// A failure with a code of the contract. `operation` is the failing call below the vendor, if there
-// is one: a literal, because it outlives the exception. `details` are lines: a compiler's log.
+// A failure with a code of the contract. `operation` is the failing call below the vendor, if any:
+// a literal, because it outlives the exception. `details` are lines, such as a compiler's log.
 class Error : public std::runtime_error {
  public:
   Error(dl_code_t code, const std::string& message, const char* operation = nullptr,
@@ -38,7 +38,8 @@ class Error : public std::runtime_error {
   std::string details_;
 };
 
-// A status with a copy of `message`. Never fails: without memory it is a shared out-of-memory one.
+// Returns a status with a copy of `message`. Never fails: without memory it returns a shared
+// out-of-memory status.
 inline dl_status_t* make_status(dl_code_t code, const char* message,
                                 const char* operation = nullptr,
                                 const char* details = "") noexcept {
@@ -70,7 +71,7 @@ inline dl_status_t* make_status(dl_code_t code, const char* message,
   }
 }
 
-// The status of the exception that is being handled; only in a catch block.
+// Returns the status of the current exception; call it only in a catch block.
 [[gnu::cold]] inline dl_status_t* status_of_exception() noexcept {
   try {
     throw;
@@ -85,8 +86,8 @@ inline dl_status_t* make_status(dl_code_t code, const char* message,
   }
 }
 
-// Runs `body` and turns what it throws into a status; NULL where it throws nothing. The host knows
-// which slot it called, so that messages need not say it.
+// Runs `body` and converts an exception to a status; returns NULL if it does not throw. The host
+// knows which slot it called, so messages need not name it.
 template <class Body>
 dl_status_t* guarded(const Body& body) noexcept {
   try {

@@ -6,9 +6,9 @@
 //     DL_KIT_SYMBOL(cuDeviceGetCount);
 //   };
 //
-// `driver.cuInit(0)` opens the library if need be, and throws Error(DL_UNAVAILABLE), which names
-// all that was tried, where there is none. A wheel links no driver, so that it installs, and says
-// that it has no device, on any machine.
+// `driver.cuInit(0)` opens the library if necessary, and throws Error(DL_UNAVAILABLE), which lists
+// all names that were tried, if that fails. A wheel does not link a driver, so it installs on any
+// machine and reports that it has no device.
 #ifndef DL_KIT_SYMBOLS_H_
 #define DL_KIT_SYMBOLS_H_
 
@@ -28,37 +28,39 @@ DL_KIT_BEGIN
 
 class Library {
  public:
-  // The names that the library has in its releases, the preferred one first: sonames, or absolute
-  // paths. A relative path would depend on the current folder, and is refused.
-  // `what` it is, and the `way_out` where there is none, are for messages.
+  // `names` of the library's releases, the preferred one first: sonames or absolute paths. A
+  // relative path would depend on the current folder and is refused. `what` and `remedy` are used
+  // in messages: the kind of library and how to install it.
   explicit Library(std::vector<std::string> names, std::string what = "driver",
-                   std::string way_out = "install it, or add its folder to LD_LIBRARY_PATH")
-      : names_(std::move(names)), what_(std::move(what)), way_out_(std::move(way_out)) {
+                   std::string remedy = "install it, or add its folder to LD_LIBRARY_PATH")
+      : names_(std::move(names)), what_(std::move(what)), remedy_(std::move(remedy)) {
     for (const std::string& name : names_) {
       if (name.empty() || (name[0] != '/' && name.find('/') != std::string::npos))
         throw Error(DL_INVALID_ARGUMENT,
-                    "the library '" + name + "' is named neither by soname nor by absolute path");
+                    "the library '" + name + "' is neither a soname nor an absolute path");
     }
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  // Whether one of them seems to be installed. Opens nothing: drivers start when they are opened.
+  // Returns true if one of the names seems to be installed. Opens nothing, because drivers
+  // initialize when they are opened.
   bool present() const { return !find_library(names_).empty(); }
 
-  // The address of a function. The library stays open for good: drivers leave threads behind.
+  // Returns the address of a function. The library is never closed, because drivers leave threads
+  // running.
   void* find(const char* symbol) {
     void* const found = dlsym(open(), symbol);
     if (found == nullptr)
       throw Error(DL_UNAVAILABLE,
                   opened_ + " has no function " + symbol +
-                      "; it is older, or newer, than this vendor knows",
+                      "; it is older or newer than this vendor supports",
                   "dlsym");
     return found;
   }
   bool has(const char* symbol) { return dlsym(open(), symbol) != nullptr; }
 
-  // The name under which it was opened; empty before.
+  // The name under which the library was opened; empty before.
   std::string opened() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return opened_;
@@ -68,7 +70,7 @@ class Library {
   void* open() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (handle_ != nullptr) return handle_;
-    // What failed once is not tried again: it would fail as slowly each time.
+    // A failure is cached: another attempt would fail as slowly.
     if (!failure_.empty()) throw Error(DL_UNAVAILABLE, failure_, "dlopen");
     std::string reasons;
     for (const std::string& name : names_) {
@@ -80,20 +82,20 @@ class Library {
       const char* reason = dlerror();
       reasons += (reasons.empty() ? "" : "; ") + std::string(reason == nullptr ? name : reason);
     }
-    if (names_.empty()) reasons = "none is to be looked for";
-    failure_ = "no " + what_ + " can be opened (" + reasons + "); " + way_out_;
+    if (names_.empty()) reasons = "no name is configured";
+    failure_ = "no " + what_ + " can be opened (" + reasons + "); " + remedy_;
     throw Error(DL_UNAVAILABLE, failure_, "dlopen");
   }
 
   const std::vector<std::string> names_;
-  const std::string what_, way_out_;
+  const std::string what_, remedy_;
   mutable std::mutex mutex_;
   void* handle_ = nullptr;
   std::string opened_;
   std::string failure_;
 };
 
-// One function of a library, found when it is first called.
+// One function of a library, looked up on its first call.
 template <class Function>
 class Symbol;
 template <class Result, class... Args>
@@ -104,7 +106,7 @@ class Symbol<Result (*)(Args...)> {
   Result operator()(Args... args) const {
     return reinterpret_cast<Result (*)(Args...)>(address())(args...);
   }
-  // Whether the library, which must be there, has it.
+  // Returns true if the library, which must be installed, has the function.
   bool available() const { return library_.has(name_); }
   const char* name() const { return name_; }
 
@@ -122,14 +124,14 @@ class Symbol<Result (*)(Args...)> {
   const char* name_;
   mutable std::atomic<void*> address_{nullptr};
 };
-// Names the type of a function without the attributes that its header gives it.
+// Removes the attributes that a header adds to the type of a function.
 template <class Result, class... Args>
 auto plain(Result (*function)(Args...)) -> Result (*)(Args...);
 
 DL_KIT_END
 
 // A member of a class that derives from Library: `function`, or `member` for `function`, with the
-// type that the driver's header declares.
+// type declared by the driver's header.
 #define DL_KIT_SYMBOL(function) DL_KIT_SYMBOL_AS(function, function)
 #define DL_KIT_SYMBOL_AS(member, function) \
   ::dl::kit::Symbol<decltype(::dl::kit::plain(&::function))> member { *this, #function }

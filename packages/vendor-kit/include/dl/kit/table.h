@@ -1,4 +1,4 @@
-// A class becomes a vendor: its methods fill the slots of the table that have their names.
+// Conversion of a class to a vendor: its methods fill the slots of the same name in the table.
 //
 //   struct Vendor : dl::kit::Instance {
 //     static constexpr const char* kName = "toy";
@@ -12,18 +12,19 @@
 //   };
 //   DL_KIT_VENDOR(Vendor)
 //
-// A method takes what its slot takes, without the instance, and returns what the slot writes: one
-// value, MemoryInfo, Operators, or dl_device_properties_t with as much of it as is known. It throws
-// what goes wrong. Slots without a method stay NULL: not supported. Before a method of a slot that
-// names a device runs, that device is there and is the thread's current one. Optional members:
+// A method takes the arguments of its slot, without the instance, and returns the value that the
+// slot writes: one value, MemoryInfo, Operators, or dl_device_properties_t with the known fields
+// set. It throws on failure. Slots without a method stay NULL: not supported. Before a method of a
+// slot with a device argument runs, that device has been checked and made current on the thread.
+// Optional members:
 //
-//   uint64_t kCapabilities               DL_CAP_… bits; none by default, and then the vendor has
-//                                        device_synchronize, stream_query and events
-//   const char* kDevicesFrom             what decides how many devices there are, for messages
+//   uint64_t kCapabilities               DL_CAP_… bits; none by default, in which case the vendor
+//                                        needs device_synchronize, stream_query and events
+//   const char* kDevicesFrom             source of the device count, for messages
 //   static dl_extension_t* extensions()  the chain of extensions
 //   void enter()                         before every slot but present and operators; see fork.h
 //   void make_current(int32_t)           makes a device current: before its slots and operators
-//   void device_set(int32_t)             the slot: the host does it, for those that want it so
+//   void device_set(int32_t)             the slot, for vendors that leave this to the host
 //   bool inherited_by_fork() const       true: destroying the instance frees nothing
 #ifndef DL_KIT_TABLE_H_
 #define DL_KIT_TABLE_H_
@@ -45,7 +46,7 @@
 
 DL_KIT_BEGIN
 
-// The base of a vendor's class. Its table is set when the host opens it.
+// Base of a vendor's class. The host sets its table.
 struct Instance : dl_vendor {
   Instance() : dl_vendor{nullptr} {}
   Instance(const Instance&) = delete;
@@ -54,13 +55,13 @@ struct Instance : dl_vendor {
   const dl_host_t* host = nullptr;
 };
 
-// What memory_info returns, in bytes.
+// Result of memory_info, in bytes.
 struct MemoryInfo {
   uint64_t free;
   uint64_t total;
 };
 
-// What operators returns: an array that lives as long as the instance.
+// Result of operators: an array that lives as long as the instance.
 struct Operators {
   template <size_t kCount>
   Operators(const dl_operator_t (&list)[kCount]) : first(list), count(kCount) {}
@@ -78,7 +79,7 @@ V& self(dl_vendor_t* vendor) {
 
 namespace detail {
 
-// Has_x<V>: whether V, or a base of it, has a member x.
+// Has_x<V>: true if V, or a base of it, has a member x.
 #define DL_KIT_MEMBER(member)               \
   template <class V, class = void>          \
   struct Has_##member : std::false_type {}; \
@@ -111,7 +112,7 @@ void enter_device(V& vendor, int32_t device) {
   if constexpr (Has_make_current<V>::value) vendor.make_current(device);
 }
 
-// By the first argument of a slot: those that name a device name it there.
+// Checks the first argument of a slot, which is the device if the slot has one.
 template <class V, class... Args>
 void enter_slot(V&, Args...) {}
 template <class V, class... Args>
@@ -123,7 +124,7 @@ template <class T, class Result>
 void write(T* out, const Result& result) {
   *out = result;
 }
-// A caller that was compiled against a shorter struct gets the fields that it knows.
+// A caller compiled against a shorter struct gets the fields that it knows.
 inline void write(dl_device_properties_t* out, dl_device_properties_t all) {
   all.struct_size = out->struct_size;
   std::memcpy(out, &all, std::min<uint64_t>(all.struct_size, sizeof all));
@@ -143,7 +144,7 @@ inline constexpr size_t kOutputs =
 template <>
 inline constexpr size_t kOutputs<void> = 0;
 
-// Calls a method with the first arguments of a slot, and writes its result through the others.
+// Calls a method with the first arguments of a slot and writes its result through the others.
 template <class V, auto kMethod, class... Args, size_t... kIn, size_t... kOut>
 void invoke(V& vendor, const std::tuple<Args...>& args, std::index_sequence<kIn...>,
             std::index_sequence<kOut...>) {
@@ -195,7 +196,7 @@ template <class V>
 void destroy(dl_vendor_t* vendor) noexcept {
   V* instance = &self<V>(vendor);
   if constexpr (Has_inherited_by_fork<V>::value) {
-    // Its threads live in the parent, and a lock may have been held at the fork.
+    // Its threads exist only in the parent, and a mutex may have been locked at the fork.
     if (instance->inherited_by_fork()) return;
   }
   delete instance;
@@ -206,7 +207,7 @@ inline const char* last_error(dl_vendor_t*) noexcept {
   return *message == '\0' ? nullptr : message;
 }
 
-// The slots that a method can fill, and whether they must leave the driver alone.
+// The slots that a method can fill; `quiet` ones must not touch the driver.
 // clang-format off
 #define DL_KIT_SLOTS(X)                                                                        \
   X(present, true) X(operators, true)                                                          \
@@ -230,7 +231,7 @@ constexpr bool is_synchronous() {
   return false;
 }
 
-// What hosts need of work that goes on when a call has returned.
+// Members that a vendor with asynchronous calls needs.
 template <class V>
 inline constexpr bool kCanBeWaitedFor =
     Has_device_synchronize<V>::value && Has_stream_query<V>::value && Has_event_create<V>::value &&
@@ -271,8 +272,8 @@ dl_vendor_table_t make_table() {
 
 }  // namespace detail
 
-// Slots of extensions, and other functions that a host calls by hand: runs `body(instance)` as a
-// slot's method runs.
+// For slots of extensions and other functions that a host calls directly: runs `body(instance)`
+// like the method of a slot.
 template <class V, class Body>
 dl_status_t* slot(dl_vendor_t* vendor, const Body& body) noexcept {
   return guarded([&] {
@@ -281,7 +282,7 @@ dl_status_t* slot(dl_vendor_t* vendor, const Body& body) noexcept {
     body(instance);
   });
 }
-// As slot, for one that names a device.
+// Like slot, for a slot with a device argument.
 template <class V, class Body>
 dl_status_t* device_slot(dl_vendor_t* vendor, int32_t device, const Body& body) noexcept {
   return slot<V>(vendor, [&](V& instance) {
@@ -290,14 +291,14 @@ dl_status_t* device_slot(dl_vendor_t* vendor, int32_t device, const Body& body) 
   });
 }
 
-// The table of a vendor's class; one for all of its instances.
+// Returns the table of a vendor's class, which all of its instances share.
 template <class V>
 const dl_vendor_table_t* table_of() {
   static const dl_vendor_table_t table = detail::make_table<V>();
   return &table;
 }
 
-// Makes an instance for a host; V's constructor takes the host's table, or nothing.
+// Creates an instance for a host; V's constructor takes the host's table or nothing.
 template <class V>
 dl_status_t* open(const dl_host_t* host, dl_vendor_t** out) noexcept {
   return guarded([&] {
@@ -315,7 +316,7 @@ dl_status_t* open(const dl_host_t* host, dl_vendor_t** out) noexcept {
 
 DL_KIT_END
 
-// The library's one exported symbol.
+// The library's only exported symbol.
 #define DL_KIT_VENDOR(V)                                                                     \
   extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_t** out) { \
     return ::dl::kit::open<V>(host, out);                                                    \

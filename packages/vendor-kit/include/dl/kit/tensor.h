@@ -1,5 +1,5 @@
-// What operators ask of their arguments again and again: what is behind a handle, how far a tensor
-// reaches, how it broadcasts, what a scalar says.
+// Helpers for operator arguments: the tensor behind a handle, its extent in memory, broadcast
+// strides, and scalar values.
 #ifndef DL_KIT_TENSOR_H_
 #define DL_KIT_TENSOR_H_
 
@@ -14,14 +14,15 @@
 
 DL_KIT_BEGIN
 
-// Throws Error for a handle that is no tensor.
+// Throws Error for a handle that is not a tensor.
 inline const dl_tensor_prefix_t& tensor_of(diopiConstTensorHandle_t handle) {
   const dl_tensor_prefix_t* tensor = diopirt_tensor(handle);
   if (tensor == nullptr) throw Error(DL_INVALID_ARGUMENT, "a handle is not a tensor");
   return *tensor;
 }
 
-// From the first byte of the first element to the last byte of the last one; 0 without elements.
+// Bytes from the first byte of the first element to the last byte of the last one; 0 without
+// elements.
 inline uint64_t reach(const dl_tensor_prefix_t& tensor, uint64_t element_bytes) {
   if (tensor.numel == 0) return 0;
   int64_t last = 0;
@@ -29,8 +30,8 @@ inline uint64_t reach(const dl_tensor_prefix_t& tensor, uint64_t element_bytes) 
   return static_cast<uint64_t>(last + 1) * element_bytes;
 }
 
-// The strides, in elements, of a tensor seen in another shape: 0 where it repeats. Throws Error
-// with DL_NOT_SUPPORTED where it does not broadcast to that.
+// The strides, in elements, of a tensor broadcast to another shape: 0 in expanded dimensions.
+// Throws Error with DL_NOT_SUPPORTED if the shapes are not broadcastable.
 inline void broadcast_strides(const dl_tensor_prefix_t& tensor, const int64_t* sizes, int64_t ndim,
                               int64_t* strides) {
   std::fill_n(strides, ndim, 0);
@@ -45,7 +46,7 @@ inline void broadcast_strides(const dl_tensor_prefix_t& tensor, const int64_t* s
   }
 }
 
-// The number in a scalar, in another type. Throws Error for NULL.
+// Converts a scalar to another type. Throws Error for NULL.
 template <class T>
 T number_of(const diopiScalar_t* scalar) {
   if (scalar == nullptr) throw Error(DL_INVALID_ARGUMENT, "a scalar is NULL");

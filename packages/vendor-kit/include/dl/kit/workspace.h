@@ -1,5 +1,5 @@
-// Scratch memory of one call, from the host: a host that caches, and that frees what it has cached
-// and tries again where memory is short, does so for workspaces too.
+// Scratch memory for one call, from the host: a host that caches memory, and that empties its cache
+// and retries when memory is short, does so for workspaces too.
 #ifndef DL_KIT_WORKSPACE_H_
 #define DL_KIT_WORKSPACE_H_
 
@@ -15,9 +15,9 @@
 
 DL_KIT_BEGIN
 
-// `bytes` of device memory, or of page-locked host memory, until the operator returns; the host
-// reuses it in stream order only. Asks for nothing where nothing is needed. Throws Error without
-// memory: the host knows its own failure, and raises that.
+// Returns `bytes` of device memory, or of page-locked host memory, valid until the operator
+// returns; the host reuses it in stream order only. For 0 bytes, nothing is allocated. Throws Error
+// without memory: the host knows the cause and raises it.
 inline void* workspace(diopiContextHandle_t ctx, uint64_t bytes,
                        diopiDevice_t where = diopi_device) {
   if (bytes == 0) return nullptr;
@@ -32,7 +32,8 @@ inline void* workspace(diopiContextHandle_t ctx, uint64_t bytes,
   return data;
 }
 
-// How much each call of one kind needs, which libraries tell slowly: asked once per layout.
+// Cache of the workspace sizes of one kind of call, which libraries compute slowly: queried once
+// per layout.
 class WorkspaceSizes {
  public:
   explicit WorkspaceSizes(size_t capacity) : sizes_(capacity) {}
