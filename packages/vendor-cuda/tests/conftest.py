@@ -59,6 +59,20 @@ def nvrtc() -> str:
 
 
 @pytest.fixture
+def fake_vendor(fake: str) -> SimulatedVendor:
+    """Return this vendor on the fake driver, for the shared tests of errors."""
+    return SimulatedVendor(
+        vendor="cuda",
+        library=str(dl_vendor().library),
+        python_runner=run,
+        vendor_runner=run_on_vendor,
+        devices=lambda count: {"FAKE_CUDA_DEVICES": str(count)},
+        fails={"wait": {"FAKE_CUDA_FAIL": "cuStreamSynchronize:719,cuCtxSynchronize:719"}},
+        variables={"DL_CUDA_DRIVER": fake},
+    )
+
+
+@pytest.fixture
 def simulated_vendor(simulator: str) -> SimulatedVendor:
     """Return this vendor for the shared tests of extensions."""
     return SimulatedVendor(

@@ -9,35 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from driver_tests.signatures import ALIKE
 from extension_tests.shapes import NCCL as SHAPES_OF_NCCL
 
 from diopi_proto import include_dir as contract_dir
 from dl_kernels.nvcc import NvccError, find_nvcc
 from processes import KIT, SOURCES
-
-ALIKE = """
-#include <type_traits>
-
-// Types of the same size and kind: pointers match pointers, and integers match enumerations.
-template <class A, class B>
-constexpr bool alike_v = sizeof(A) == sizeof(B) &&
-    std::is_pointer_v<A> == std::is_pointer_v<B> &&
-    std::is_floating_point_v<A> == std::is_floating_point_v<B>;
-template <class A, class B>
-struct Alike : std::false_type {};
-template <class R, class... A, class S, class... B>
-struct Alike<R (*)(A...), S (*)(B...)> {
-  template <class... X, class... Y>
-  static constexpr bool each(void (*)(X...), void (*)(Y...)) {
-    if constexpr (sizeof...(X) != sizeof...(Y)) return false;
-    else return (alike_v<X, Y> && ... && true);
-  }
-  static constexpr bool value = alike_v<R, S> &&
-      each(static_cast<void (*)(A...)>(nullptr), static_cast<void (*)(B...)>(nullptr));
-};
-#define CHECK(member, symbol, ...) \\
-  static_assert(Alike<decltype(&::symbol), __VA_ARGS__>::value, #symbol " differs");
-"""
 
 SHAPES = (
     "#include <cstddef>\n#include <cuda.h>\n#include <driver_types.h>\n"
@@ -227,13 +204,13 @@ def toolkit() -> tuple[list[str], Path]:
         found = find_nvcc()
     except NvccError as error:
         pytest.skip(str(error))
-    said = subprocess.run(
+    output = subprocess.run(
         [*found.command, "--dryrun", "-c", "-x", "cu", "/dev/null"],
         capture_output=True,
         text=True,
         check=True,
     ).stderr
-    (top,) = [line.partition("TOP=")[2].strip() for line in said.splitlines() if "TOP=" in line]
+    (top,) = [line.partition("TOP=")[2].strip() for line in output.splitlines() if "TOP=" in line]
     return list(found.command), Path(top) / "include"
 
 

@@ -92,6 +92,23 @@ def simulated(
 
 
 @pytest.fixture
+def fake_vendor(fake: str) -> SimulatedVendor:
+    """Return this vendor on the fake driver, for the shared tests of errors."""
+    from processes import library, run, run_on_vendor
+
+    waits = "hipStreamSynchronize:719,hipDeviceSynchronize:719"
+    return SimulatedVendor(
+        vendor="rocm",
+        library=str(library()),
+        python_runner=run,
+        vendor_runner=run_on_vendor,
+        devices=lambda count: {"FAKE_HIP_DEVICES": ",".join(["gfx90a"] * count)},
+        fails={"wait": {"FAKE_HIP_FAIL": waits}},
+        variables={"DL_ROCM_DRIVER": fake},
+    )
+
+
+@pytest.fixture
 def simulated_vendor(simulated: dict[str, str]) -> SimulatedVendor:
     """Return this vendor for the shared tests of extensions."""
     from processes import run, run_on_vendor

@@ -7,41 +7,22 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from driver_tests.signatures import ALIKE
 from extension_tests.shapes import NCCL as SHAPES_OF_NCCL
 
 from diopi_proto import include_dir as contract_dir
 from dl_kernels.hipcc import HipccError, find_hipcc
 from processes import KIT, SOURCES
 
-ALIKE = """
+HIP = """
 #define __HIP_PLATFORM_AMD__ 1
 #define __HIP_DISABLE_CPP_FUNCTIONS__ 1  // no second hipMalloc for C++
 #include <cstddef>
-#include <type_traits>
-
-// Types of the same size and kind: pointers match pointers, and integers match enumerations.
-template <class A, class B>
-constexpr bool alike_v = sizeof(A) == sizeof(B) &&
-    std::is_pointer_v<A> == std::is_pointer_v<B> &&
-    std::is_floating_point_v<A> == std::is_floating_point_v<B>;
-template <class A, class B>
-struct Alike : std::false_type {};
-template <class R, class... A, class S, class... B>
-struct Alike<R (*)(A...), S (*)(B...)> {
-  template <class... X, class... Y>
-  static constexpr bool each(void (*)(X...), void (*)(Y...)) {
-    if constexpr (sizeof...(X) != sizeof...(Y)) return false;
-    else return (alike_v<X, Y> && ... && true);
-  }
-  static constexpr bool value = alike_v<R, S> &&
-      each(static_cast<void (*)(A...)>(nullptr), static_cast<void (*)(B...)>(nullptr));
-};
-#define CHECK(member, symbol, ...) \\
-  static_assert(Alike<decltype(&::symbol), __VA_ARGS__>::value, #symbol " differs");
 """
 
 SHAPES = (
-    ALIKE
+    HIP
+    + ALIKE
     + """
 #include <hip/hip_runtime_api.h>
 #include <hip/hiprtc.h>
@@ -119,7 +100,8 @@ static_assert(offsetof(hipDeviceProp_t, gcnArchName) == kLayout.architecture, ""
 )
 
 HIPBLASLT = (
-    ALIKE
+    HIP
+    + ALIKE
     + """
 #include <hipblaslt/hipblaslt.h>
 #include "library/hipblaslt_api.h"
@@ -156,7 +138,8 @@ SAME(kMaxWorkspace, HIPBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
 )
 
 MIOPEN = (
-    ALIKE
+    HIP
+    + ALIKE
     + """
 #include <miopen/miopen.h>
 #include "library/miopen_api.h"
@@ -192,7 +175,8 @@ SAME(kImplicitGemm, miopenConvolutionAlgoImplicitGEMM);
 
 RCCL = "#include <rccl/rccl.h>\n" + ALIKE + SHAPES_OF_NCCL
 ROCTRACER = (
-    ALIKE
+    HIP
+    + ALIKE
     + """
 #include <roctracer/roctracer_ext.h>
 #include <roctracer/roctracer_hip.h>

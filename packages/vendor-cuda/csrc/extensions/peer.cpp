@@ -3,14 +3,6 @@
 
 namespace dl::cuda {
 
-Api::Result Api::can_access(int index, int peer, bool* can) {
-  int answer = 0;
-  const Result result =
-      the_driver().can_access(&answer, Devices::here().device(index), Devices::here().device(peer));
-  *can = answer != 0;
-  return result;
-}
-
 Api::Result Api::enable_access(int peer) {
   driver::Context there = nullptr;
   if (const Result failed = Devices::here().context(peer, &there)) return failed;

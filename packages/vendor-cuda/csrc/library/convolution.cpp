@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "dl/kit/convolution_cache.h"
+#include "dl/kit/library_calls.h"
 #include "library/convolution_plan.h"
 #include "runtime/driver.h"
 
@@ -13,20 +13,15 @@ using namespace cudnn;
 namespace cudnn {
 
 Library* library() {
-  static Library* const found = []() -> Library* {
-    if (!libraries_enabled()) return nullptr;
-    static Library opened;
-    // cuDNN opens cuBLASLt when a graph is created, and terminates the process if it is missing.
-    static kit::Library blaslt(blaslt_companion().names(), "cuBLASLt", blaslt_companion().remedy());
-    try {
-      const bool is_known =
-          opened.version() >= kOldest && opened.runtime_version() >= kOldestRuntime;
-      return is_known && opened.execute.available() && blaslt.has("cublasLtMatmul") ? &opened
-                                                                                    : nullptr;
-    } catch (const kit::Error&) {
-      return nullptr;
-    }
-  }();
+  static Library* const found =
+      kit::open_library<Library>(libraries_enabled(), [](Library& opened) {
+        // cuDNN opens cuBLASLt when a graph is created, and terminates the process if it is
+        // missing.
+        static kit::Library blaslt(blaslt_companion().names(), "cuBLASLt",
+                                   blaslt_companion().remedy());
+        return opened.version() >= kOldest && opened.runtime_version() >= kOldestRuntime &&
+               opened.execute.available() && blaslt.has("cublasLtMatmul");
+      });
   return found;
 }
 
@@ -40,16 +35,8 @@ bool convolve_with_library(Convolution call) {
   driver::Context context = nullptr;
   if (!kit::normalize_strides(&call) || the_driver().context_current(&context) != driver::kSuccess)
     return false;
-  const auto device = reinterpret_cast<uintptr_t>(context);
-  auto& cache = kit::thread_cache<Handle, Plan>();
-  const Handle handle = cache.handle(device, [] {
-    Handle made = nullptr;
-    return library()->create(&made) == kSuccess ? made : nullptr;
-  });
-  if (handle == nullptr) return false;
-  const auto plan = cache.plans().get(kit::ConvolutionKey(device, call, true),
-                                      [&] { return Plan::make(handle, call); });
-  return plan->possible() && plan->run(handle, call);
+  return kit::convolve_with_plan<Handle, Plan>(*library(), call,
+                                               reinterpret_cast<uintptr_t>(context), true);
 }
 
 }  // namespace dl::cuda

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "diopi/types.gen.h"
-#include "dl/kit/status.h"
+#include "dl/kit/library_calls.h"
 
 namespace dl::cuda::cudnn {
 namespace {
@@ -174,11 +174,6 @@ Descriptors configs_of(const OwnedDescriptor& graph, int mode) {
   return configs;
 }
 
-std::string text_of(int status) {
-  const char* const text = library()->error_string(status);
-  return (text == nullptr ? "an unknown status" : text) + (" (" + std::to_string(status) + ")");
-}
-
 }  // namespace
 
 OwnedDescriptor::OwnedDescriptor(int kind) : status_(library()->descriptor(kind, &object_)) {
@@ -236,11 +231,7 @@ Plan Plan::make(Handle handle, const Convolution& call) {
 
 bool Plan::run(Handle handle, const Convolution& call) const {
   const auto check = [](int status, const char* function) {
-    if (status != kSuccess)
-      throw kit::Error(DL_ERROR,
-                       "cuDNN accepted this convolution but failed to run it: " + text_of(status) +
-                           "; set DL_CUDA_LIBRARIES=off to use dl's own kernels",
-                       function);
+    kit::check_convolution(*library(), status, function, "cuDNN", "DL_CUDA_LIBRARIES");
   };
   check(library()->set_stream(handle, call.stream), "cudnnSetStream");
   void* const workspace = workspace_ == 0 ? nullptr : call.workspace(workspace_);
@@ -260,18 +251,7 @@ bool Plan::run(Handle handle, const Convolution& call) const {
 }
 
 int type_of(int dtype) {
-  switch (dtype) {
-    case diopi_dtype_float32:
-      return kFloat32;
-    case diopi_dtype_float64:
-      return kFloat64;
-    case diopi_dtype_float16:
-      return kFloat16;
-    case diopi_dtype_bfloat16:
-      return kBfloat16;
-    default:
-      return -1;
-  }
+  return kit::library_dtype(dtype, {kFloat32, kFloat64, kFloat16, kBfloat16});
 }
 
 }  // namespace dl::cuda::cudnn

@@ -13,7 +13,6 @@ namespace {
 using kernels::ConvShape;
 using kernels::Launch;
 using kernels::TensorRef;
-using kit::describe_convolution;
 using kit::is_dense;
 
 // Sets every element to the bias of its channel. The elements of a channel are in runs of `run`
@@ -34,51 +33,32 @@ void fill(const Launch& launch, const TensorRef& out, const void* bias, int64_t 
                 BiasItem<Bits>{out.as<Bits>(), static_cast<const Bits*>(bias), run, channels});
 }
 
-bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out,
-              const TensorRef& input, const TensorRef& weight, const void* bias) {
-  Convolution call;
-  if (!describe_convolution(launch, shape, Direction::kForward, input, weight, out, &call))
-    return false;
-  if (bias != nullptr) {
-    // cuDNN rounds half precision results before it adds the existing value.
-    if (dl_dtype_bytes(out.dtype) == 2) return false;
-    const bool by_channel = is_dense(call.output, call.dimensions(), false);
-    if (!by_channel && !is_dense(call.output, call.dimensions(), true)) return false;
-    const int64_t run = by_channel ? shape.output_plane() : 1;
-    // The result is added to the bias and rounded once.
-    call.prepare = [=, &launch, &shape, &out] {
-      if (dl_dtype_bytes(out.dtype) == 4)
-        return fill<uint32_t>(launch, out, bias, run, shape.filters);
-      return fill<uint64_t>(launch, out, bias, run, shape.filters);
-    };
+struct Steps {
+  static bool gradient(const Launch&, Convolution call) {
+    return convolve_with_library(std::move(call));
   }
-  return convolve_with_library(std::move(call));
-}
 
-bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
-                    const TensorRef& grad_output, const TensorRef& weight) {
-  Convolution call;
-  return describe_convolution(launch, shape, Direction::kInputGradient, grad_input, weight,
-                              grad_output, &call) &&
-         convolve_with_library(std::move(call));
-}
+  static bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out,
+                       const void* bias, Convolution call) {
+    if (bias != nullptr) {
+      // cuDNN rounds half precision results before it adds the existing value.
+      if (dl_dtype_bytes(out.dtype) == 2) return false;
+      const bool by_channel = is_dense(call.output, call.dimensions(), false);
+      if (!by_channel && !is_dense(call.output, call.dimensions(), true)) return false;
+      const int64_t run = by_channel ? shape.output_plane() : 1;
+      // The result is added to the bias and rounded once.
+      call.prepare = [=, &launch, &shape, &out] {
+        if (dl_dtype_bytes(out.dtype) == 4)
+          return fill<uint32_t>(launch, out, bias, run, shape.filters);
+        return fill<uint64_t>(launch, out, bias, run, shape.filters);
+      };
+    }
+    return convolve_with_library(std::move(call));
+  }
+};
 
-bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_weight,
-                     void* grad_bias, const TensorRef& grad_output, const TensorRef& input) {
-  Convolution call;
-  return grad_bias == nullptr &&
-         describe_convolution(launch, shape, Direction::kWeightGradient, input, grad_weight,
-                              grad_output, &call) &&
-         convolve_with_library(std::move(call));
-}
-
-// While this library is loaded; the first convolution opens cuDNN.
-const bool installed = [] {
-  kernels::library.convolve = convolve;
-  kernels::library.input_gradient = input_gradient;
-  kernels::library.weight_gradient = weight_gradient;
-  return true;
-}();
+// Initialized when this library is loaded; the first convolution opens cuDNN.
+const bool installed = kit::install_convolutions<Steps>(kernels::library);
 
 }  // namespace
 }  // namespace dl::cuda

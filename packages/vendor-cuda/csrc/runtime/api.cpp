@@ -3,23 +3,17 @@
 #include <cstdio>
 
 namespace dl::cuda {
-namespace {
-
-uint64_t dtype_bit(diopiDtype_t dtype) { return uint64_t(1) << static_cast<unsigned>(dtype); }
-
-}  // namespace
 
 const char* Api::message(Result result) {
-  thread_local std::string words;
-  words = the_driver().describe(result) + driver::remedy(result);
-  if (result == driver::kNoDevice) words += "; CUDA_VISIBLE_DEVICES may hide the available ones";
-  return words.c_str();
+  return format_message(
+      result, driver::remedy(result),
+      result == driver::kNoDevice ? "; CUDA_VISIBLE_DEVICES may hide the available ones" : "");
 }
 
 Api::Result Api::get_device(int* index) {
   driver::Context context = nullptr;
   const Result result = the_driver().context_current(&context);
-  if (result == driver::kSuccess) *index = Devices::here().index_of(context);
+  if (result == driver::kSuccess) *index = Devices::here().index_of_context(context);
   return result;
 }
 
@@ -30,28 +24,11 @@ Api::Result Api::set_device(int index) {
 }
 
 Api::Result Api::properties(int index, dl_device_properties_t* all) {
+  constexpr kit::DeviceAttributes kAttributes{driver::kComputeCapabilityMajor,
+                                              driver::kComputeCapabilityMinor,
+                                              driver::kMultiprocessorCount, driver::kWarpSize};
   const driver::Device device = Devices::here().device(index);
-  kit::CudaDriver& from = the_driver();
-  size_t total = 0;
-  if (const Result failed = from.device_name(all->name, sizeof all->name, device)) return failed;
-  if (const Result failed = from.device_total_memory(&total, device)) return failed;
-  all->total_memory = total;
-  const struct {
-    driver::Attribute attribute;
-    int32_t* to;
-  } kAttributes[] = {{driver::kComputeCapabilityMajor, &all->major},
-                     {driver::kComputeCapabilityMinor, &all->minor},
-                     {driver::kMultiprocessorCount, &all->multiprocessor_count},
-                     {driver::kWarpSize, &all->warp_size}};
-  for (const auto& one : kAttributes) {
-    if (const Result failed = from.device_attribute(one.to, one.attribute, device)) return failed;
-  }
-  for (const diopiDtype_t dtype :
-       {diopi_dtype_int8, diopi_dtype_uint8, diopi_dtype_int16, diopi_dtype_int32,
-        diopi_dtype_int64, diopi_dtype_bool, diopi_dtype_float16, diopi_dtype_bfloat16,
-        diopi_dtype_float32, diopi_dtype_float64}) {
-    all->dtype_mask |= dtype_bit(dtype);
-  }
+  if (const Result failed = read_properties(device, kAttributes, all)) return failed;
   std::snprintf(all->architecture, sizeof all->architecture, "sm_%d%d", all->major, all->minor);
   return driver::kSuccess;
 }

@@ -14,7 +14,7 @@ constexpr const char* kLibrary = "libcuda.so.1";
 const std::vector<std::string> kDeviceFiles = {"/dev/nvidiactl", "/dev/dxg",
                                                "/dev/nvhost-ctrl-gpu"};
 
-const DeviceCode& code() {
+const DeviceCode& device_code() {
   static const DeviceCode built(DL_CUDA_CODE);
   return built;
 }
@@ -31,23 +31,14 @@ std::string version_text(int version) {
 
 [[noreturn]] void refuse(const std::string& reason) { throw kit::Error(DL_UNAVAILABLE, reason); }
 
-// Throws unless the driver supports the code of this library's compiler.
-void check_version(kit::CudaDriver& found) {
-  int version = 0;
-  const int needed = code().needed_version(DL_CUDA_COMPILER);
-  if (found.driver_version(&version) == driver::kSuccess && version < needed)
-    refuse("the installed NVIDIA driver supports CUDA " + version_text(version) +
-           ", but this library needs one for CUDA " + version_text(needed) +
-           " or later (nvidia-smi shows the driver's version): install a later driver");
-  if (const char* function = found.missing())
-    refuse(found.opened() + " has no function " + function +
-           ": it is not an NVIDIA driver for CUDA " + version_text(needed) +
-           " or later; install a later driver");
-}
-
-std::string describe_device(int major, int minor, const char* name) {
-  return std::string(name) + " (compute capability " + std::to_string(major) + "." +
-         std::to_string(minor) + ")";
+struct Capability {
+  int major = 0, minor = 0;
+};
+Capability capability_of(kit::CudaDriver& found, driver::Device device) {
+  Capability capability;
+  (void)found.device_attribute(&capability.major, driver::kComputeCapabilityMajor, device);
+  (void)found.device_attribute(&capability.minor, driver::kComputeCapabilityMinor, device);
+  return capability;
 }
 
 }  // namespace
@@ -78,75 +69,53 @@ Devices& Devices::here() {
   return devices;
 }
 
-driver::Code Devices::count(int* count) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!started_) {
-    if (const driver::Code failed = start()) return failed;
-    started_ = true;
-  }
-  *count = static_cast<int>(devices_.size());
-  return driver::kSuccess;
+void Machine::check_version(Driver& found) {
+  int version = 0;
+  const int needed = device_code().needed_version(DL_CUDA_COMPILER);
+  if (found.driver_version(&version) == driver::kSuccess && version < needed)
+    refuse("the installed NVIDIA driver supports CUDA " + version_text(version) +
+           ", but this library needs one for CUDA " + version_text(needed) +
+           " or later (nvidia-smi shows the driver's version): install a later driver");
+  if (const char* function = found.missing())
+    refuse(found.opened() + " has no function " + function +
+           ": it is not an NVIDIA driver for CUDA " + version_text(needed) +
+           " or later; install a later driver");
 }
 
-driver::Code Devices::start() {
-  kit::CudaDriver& found = the_driver();
-  check_version(found);
-  driver::Code failed = found.init(0);
-  int count = 0;
-  if (failed == driver::kSuccess) failed = found.device_count(&count);
-  if (failed == driver::kNoDevice) return failed;
-  if (failed != driver::kSuccess)
-    refuse("NVIDIA's driver does not initialize: " + found.describe(failed) +
-           "; nvidia-smi must work first (after an update of the driver: start the machine "
-           "again)");
-  find_usable(count);
-  return devices_.empty() ? driver::kNoDevice : driver::kSuccess;
+bool Machine::find(Driver& found, int ordinal, Device* device) {
+  return found.device_get(device, ordinal) == driver::kSuccess;
 }
 
-// Throws if there are GPUs but none is usable.
-void Devices::find_usable(int found) {
-  devices_.clear();
-  std::string too_old;
-  for (int i = 0; i < found; ++i) {
-    driver::Device device = 0;
-    int major = 0, minor = 0;
-    char name[128] = "a GPU";
-    kit::CudaDriver& all = the_driver();
-    if (all.device_get(&device, i) != driver::kSuccess) continue;
-    (void)all.device_attribute(&major, driver::kComputeCapabilityMajor, device);
-    (void)all.device_attribute(&minor, driver::kComputeCapabilityMinor, device);
-    (void)all.device_name(name, sizeof name, device);
-    if (code().runs_on(number_of(major, minor))) {
-      devices_.push_back({device});
-    } else {
-      too_old += (too_old.empty() ? "" : ", ") + describe_device(major, minor, name);
-    }
-  }
-  if (devices_.empty() && !too_old.empty())
-    refuse("this library has device code for " + code().list() + ", but none for " + too_old +
-           ": install a build for it (DL_CUDA_ARCH)");
+bool Machine::supports(Driver& found, Device device) {
+  const Capability capability = capability_of(found, device);
+  return device_code().runs_on(number_of(capability.major, capability.minor));
 }
 
-driver::Device Devices::device(int index) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return devices_[static_cast<size_t>(index)].device;
+std::string Machine::describe(Driver& found, Device device) {
+  char name[128] = "a GPU";
+  (void)found.device_name(name, sizeof name, device);
+  const Capability capability = capability_of(found, device);
+  return std::string(name) + " (compute capability " + std::to_string(capability.major) + "." +
+         std::to_string(capability.minor) + ")";
 }
+
+const std::string& Machine::code() { return device_code().list(); }
 
 driver::Code Devices::context(int index, driver::Context* context) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  Entry& one = devices_[static_cast<size_t>(index)];
-  if (one.context == nullptr) {
-    if (const driver::Code failed = the_driver().primary_context_retain(&one.context, one.device))
-      return failed;
+  const driver::Device own = device(index);
+  const std::lock_guard<std::mutex> lock(contexts_mutex_);
+  driver::Context& known = contexts_[index];
+  if (known == nullptr) {
+    if (const driver::Code failed = the_driver().primary_context_retain(&known, own)) return failed;
   }
-  *context = one.context;
+  *context = known;
   return driver::kSuccess;
 }
 
-int Devices::index_of(driver::Context context) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (size_t i = 0; context != nullptr && i < devices_.size(); ++i) {
-    if (devices_[i].context == context) return static_cast<int>(i);
+int Devices::index_of_context(driver::Context context) {
+  const std::lock_guard<std::mutex> lock(contexts_mutex_);
+  for (const auto& [index, known] : contexts_) {
+    if (context != nullptr && known == context) return index;
   }
   return -1;
 }

@@ -3,11 +3,12 @@
 #ifndef DL_CUDA_RUNTIME_DRIVER_H_
 #define DL_CUDA_RUNTIME_DRIVER_H_
 
+#include <map>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "dl/kit/cuda_driver.h"
+#include "dl/kit/usable_devices.h"
 
 namespace dl::cuda {
 
@@ -24,34 +25,37 @@ bool names_driver();
 // seem to be present.
 std::string absence();
 
-class Devices {
+// The driver and this library's code, as dl/kit/usable_devices.h describes them.
+struct Machine {
+  using Driver = kit::CudaDriver;
+  using Device = driver::Device;
+  static constexpr driver::Code kNoDevice = driver::kNoDevice;
+  static constexpr const char* kName = "NVIDIA's driver";
+  static constexpr const char* kProbe = "nvidia-smi";
+  static constexpr const char* kArchitectures = "DL_CUDA_ARCH";
+
+  static Driver& driver() { return the_driver(); }
+  static void check_version(Driver& found);
+  static driver::Code init(Driver& found) { return found.init(0); }
+  static bool find(Driver& found, int ordinal, Device* device);
+  static bool supports(Driver& found, Device device);
+  static std::string describe(Driver& found, Device device);
+  static const std::string& code();
+};
+
+class Devices : public kit::UsableDevices<Machine> {
  public:
   static Devices& here();
 
-  // Initializes the driver if necessary and counts the devices that this library has code for.
-  // Throws kit::Error with DL_UNAVAILABLE if the driver is unusable or all GPUs are too old.
-  driver::Code count(int* count);
-
-  // The driver's number and the primary context, created on first use, of a device that exists,
-  // given by the host's index.
-  driver::Device device(int index);
+  // The primary context of a device that exists, created on first use.
   driver::Code context(int index, driver::Context* context);
 
   // The host's index of the device that a context belongs to; -1 if there is none.
-  int index_of(driver::Context context);
+  int index_of_context(driver::Context context);
 
  private:
-  struct Entry {
-    driver::Device device;
-    driver::Context context = nullptr;
-  };
-
-  driver::Code start();
-  void find_usable(int found);
-
-  std::mutex mutex_;
-  bool started_ = false;
-  std::vector<Entry> devices_;
+  std::mutex contexts_mutex_;
+  std::map<int, driver::Context> contexts_;  // by the host's index
 };
 
 }  // namespace dl::cuda

@@ -3,14 +3,6 @@
 
 namespace dl::rocm {
 
-Api::Result Api::can_access(int index, int peer, bool* can) {
-  int answer = 0;
-  const Result result =
-      the_driver().can_access(&answer, Devices::here().device(index), Devices::here().device(peer));
-  *can = answer != 0;
-  return result;
-}
-
 // HIP records an expected failure as the thread's last error, which must be cleared.
 Api::Result Api::ignore(Result expected, Result result) {
   if (result != expected) return result;

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "dl/kit/convolution_cache.h"
+#include "dl/kit/library_calls.h"
 #include "library/convolution_plan.h"
 #include "runtime/driver.h"
 
@@ -13,16 +13,10 @@ using namespace miopen;
 namespace miopen {
 
 Library* library() {
-  static Library* const found = []() -> Library* {
-    if (!libraries_enabled()) return nullptr;
-    static Library opened;
-    try {
-      return opened.weight_gradient_run.available() && opened.set_attribute.available() ? &opened
-                                                                                        : nullptr;
-    } catch (const kit::Error&) {
-      return nullptr;
-    }
-  }();
+  static Library* const found =
+      kit::open_library<Library>(libraries_enabled(), [](Library& opened) {
+        return opened.weight_gradient_run.available() && opened.set_attribute.available();
+      });
   return found;
 }
 
@@ -55,16 +49,8 @@ bool convolve_with_library(kit::Convolution call) {
   if (!has_convolution_library() || !have_same_layout(call) || !kit::normalize_strides(&call) ||
       the_driver().device_current(&device) != driver::kSuccess)
     return false;
-  const auto number = static_cast<uintptr_t>(device);
-  auto& cache = kit::thread_cache<Handle, Plan>();
-  const Handle handle = cache.handle(number, [] {
-    Handle made = nullptr;
-    return library()->create(&made) == kSuccess ? made : nullptr;
-  });
-  if (handle == nullptr) return false;
-  const auto plan = cache.plans().get(kit::ConvolutionKey(number, call, false),
-                                      [&] { return Plan::make(handle, call); });
-  return plan->possible() && plan->run(handle, call);
+  return kit::convolve_with_plan<Handle, Plan>(*library(), call, static_cast<uintptr_t>(device),
+                                               false);
 }
 
 }  // namespace dl::rocm

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "diopi/types.gen.h"
-#include "dl/kit/status.h"
+#include "dl/kit/library_calls.h"
 
 namespace dl::rocm::miopen {
 namespace {
@@ -141,11 +141,6 @@ class ConvolutionDescriptor {
   Description object_ = nullptr;
 };
 
-std::string text_of(int status) {
-  const char* const text = library()->error_string(status);
-  return (text == nullptr ? "an unknown status" : text) + (" (" + std::to_string(status) + ")");
-}
-
 }  // namespace
 
 struct Plan::Problem {
@@ -192,11 +187,7 @@ Plan Plan::make(Handle handle, const Convolution& call) {
 
 bool Plan::run(Handle handle, const Convolution& call) const {
   const auto check = [](int status, const char* function) {
-    if (status != kSuccess)
-      throw kit::Error(DL_ERROR,
-                       "MIOpen accepted this convolution but failed to run it: " + text_of(status) +
-                           "; set DL_ROCM_LIBRARIES=off to use dl's own kernels",
-                       function);
+    kit::check_convolution(*library(), status, function, "MIOpen", "DL_ROCM_LIBRARIES");
   };
   check(library()->set_stream(handle, call.stream), "miopenSetStream");
   void* const workspace =
@@ -216,18 +207,7 @@ bool Plan::run(Handle handle, const Convolution& call) const {
 }
 
 int type_of(int dtype) {
-  switch (dtype) {
-    case diopi_dtype_float32:
-      return kFloat32;
-    case diopi_dtype_float64:
-      return kFloat64;
-    case diopi_dtype_float16:
-      return kFloat16;
-    case diopi_dtype_bfloat16:
-      return kBfloat16;
-    default:
-      return -1;
-  }
+  return kit::library_dtype(dtype, {kFloat32, kFloat64, kFloat16, kBfloat16});
 }
 
 }  // namespace dl::rocm::miopen

@@ -15,8 +15,6 @@ using kernels::ConvShape;
 using kernels::Launch;
 using kernels::TensorRef;
 using kit::Convolution;
-using kit::describe_convolution;
-using kit::Direction;
 using kit::Images;
 
 // One element of a dense copy; `order` lists its dimensions, innermost first.
@@ -108,49 +106,30 @@ void add_bias(const Launch& launch, const TensorRef& out, const void* bias, int6
                 BiasItem<T>{out.as<T>(), static_cast<const T*>(bias), run, channels});
 }
 
-bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out,
-              const TensorRef& input, const TensorRef& weight, const void* bias) {
-  // MIOpen does not add a bias, and a half precision result would be rounded before and after
-  // adding it.
-  if (bias != nullptr && dl_dtype_bytes(out.dtype) == 2) return false;
-  Convolution call;
-  if (!describe_convolution(launch, shape, Direction::kForward, input, weight, out, &call) ||
-      !match_layouts(launch, &call))
-    return false;
-  const bool by_channel = kit::is_dense(call.output, call.dimensions(), false);
-  const int64_t run = by_channel ? shape.output_plane() : 1;
-  if (!convolve_with_library(std::move(call))) return false;
-  if (bias != nullptr) {
-    const auto add = out.dtype == diopi_dtype_float32 ? &add_bias<float> : &add_bias<double>;
-    add(launch, out, bias, run, shape.filters);
+struct Steps {
+  static bool gradient(const Launch& launch, Convolution call) {
+    return match_layouts(launch, &call) && convolve_with_library(std::move(call));
   }
-  return true;
-}
 
-bool input_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_input,
-                    const TensorRef& grad_output, const TensorRef& weight) {
-  Convolution call;
-  return describe_convolution(launch, shape, Direction::kInputGradient, grad_input, weight,
-                              grad_output, &call) &&
-         match_layouts(launch, &call) && convolve_with_library(std::move(call));
-}
+  static bool convolve(const Launch& launch, const ConvShape& shape, const TensorRef& out,
+                       const void* bias, Convolution call) {
+    // MIOpen does not add a bias, and a half precision result would be rounded before and after
+    // adding it.
+    if (bias != nullptr && dl_dtype_bytes(out.dtype) == 2) return false;
+    if (!match_layouts(launch, &call)) return false;
+    const bool by_channel = kit::is_dense(call.output, call.dimensions(), false);
+    const int64_t run = by_channel ? shape.output_plane() : 1;
+    if (!convolve_with_library(std::move(call))) return false;
+    if (bias != nullptr) {
+      const auto add = out.dtype == diopi_dtype_float32 ? &add_bias<float> : &add_bias<double>;
+      add(launch, out, bias, run, shape.filters);
+    }
+    return true;
+  }
+};
 
-bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorRef& grad_weight,
-                     void* grad_bias, const TensorRef& grad_output, const TensorRef& input) {
-  Convolution call;
-  return grad_bias == nullptr &&
-         describe_convolution(launch, shape, Direction::kWeightGradient, input, grad_weight,
-                              grad_output, &call) &&
-         match_layouts(launch, &call) && convolve_with_library(std::move(call));
-}
-
-// While this library is loaded; the first convolution opens MIOpen.
-const bool installed = [] {
-  kernels::library.convolve = convolve;
-  kernels::library.input_gradient = input_gradient;
-  kernels::library.weight_gradient = weight_gradient;
-  return true;
-}();
+// Initialized when this library is loaded; the first convolution opens MIOpen.
+const bool installed = kit::install_convolutions<Steps>(kernels::library);
 
 }  // namespace
 }  // namespace dl::rocm

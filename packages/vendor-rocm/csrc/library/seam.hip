@@ -1,21 +1,10 @@
-// Installs hipBLASLt in dl-kernels' table for matrix libraries. Compiled by hipcc, like the
-// kernels.
+// Installs hipBLASLt in dl-kernels' table of libraries. Compiled by hipcc, like the kernels.
 #include "dl_kernels/library.h"
 #include "library/gemm.h"
 
 namespace dl::rocm {
-namespace {
 
-bool gemm(const kernels::Launch& launch, const kernels::GemmCall& call) {
-  return gemm_with_library(
-      kit::gemm_of(launch, call, call.precision == kernels::MatmulPrecision::kTf32));
-}
+// Initialized when this library is loaded; the first product opens hipBLASLt.
+static const bool installed = kit::install_gemm<gemm_with_library>(kernels::library.gemm);
 
-// While this library is loaded; the first product opens hipBLASLt.
-const bool installed = [] {
-  kernels::library.gemm = gemm;
-  return true;
-}();
-
-}  // namespace
 }  // namespace dl::rocm

@@ -34,14 +34,10 @@ class Api : public kit::DriverCalls<kit::HipDriver, the_driver> {
 
   Result malloc(void** memory, size_t bytes) { return the_driver().memory_allocate(memory, bytes); }
   Result free(void* memory) { return the_driver().memory_free(memory); }
-  Result memory_info(size_t* free_bytes, size_t* total) {
-    return the_driver().memory_info(free_bytes, total);
-  }
   Result malloc_host(void** memory, size_t bytes) {
     constexpr unsigned kPortable = 1;  // page-locked for all devices
     return the_driver().host_allocate(memory, bytes, kPortable);
   }
-  Result free_host(void* memory) { return the_driver().host_free(memory); }
   // `kind` is 1, 2 or 3: host to device, device to host, or on the device.
   Result copy(void* to, const void* from, size_t bytes, int kind, Stream stream) {
     return the_driver().copy(to, from, bytes, kind, stream);
@@ -52,7 +48,9 @@ class Api : public kit::DriverCalls<kit::HipDriver, the_driver> {
 
   // Members for dl/kit/peer.h.
   static constexpr Result kPeerUnsupported = driver::kPeerUnsupported;
-  Result can_access(int index, int peer, bool* can);
+  Result can_access(int index, int peer, bool* can) {
+    return read_access(Devices::here().device(index), Devices::here().device(peer), can);
+  }
   Result enable_access(int peer);
   Result disable_access(int peer);
   Result copy_to_peer(void* to, int to_device, const void* from, int from_device, size_t bytes,

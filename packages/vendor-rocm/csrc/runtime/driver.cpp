@@ -19,26 +19,12 @@ const kit::NamedDriver& named_driver() {
   return named;
 }
 
-const DeviceCode& code() {
+const DeviceCode& device_code() {
   static const DeviceCode built(DL_ROCM_CODE);
   return built;
 }
 
 [[noreturn]] void refuse(const std::string& reason) { throw kit::Error(DL_UNAVAILABLE, reason); }
-
-// Throws unless the driver supports the code of this library's compiler. AMD guarantees this for
-// drivers of the compiler's ROCm release or later ones.
-void check_version(kit::HipDriver& found) {
-  int version = 0;
-  if (const char* function = found.missing())
-    refuse(found.opened() + " has no function " + function +
-           ": it is not a HIP runtime of ROCm 5 or later; install a later ROCm");
-  if (found.driver_version(&version) == driver::kSuccess &&
-      major_of(version) < major_of(DL_ROCM_COMPILER))
-    refuse("the installed HIP runtime (" + found.opened() + ") is that of ROCm " +
-           version_text(version) + ", but this library was built for ROCm " +
-           version_text(DL_ROCM_COMPILER) + ": install a later ROCm, or build with an earlier one");
-}
 
 }  // namespace
 
@@ -52,7 +38,7 @@ bool names_driver() { return named_driver().is_given(); }
 std::string absence() {
   // If the user named a driver, a failure must not be silent: counting its devices reports it.
   if (named_driver().is_given()) return {};
-  if (code().is_emulated())
+  if (device_code().is_emulated())
     return "the kernels of this build run only on simulated devices: set DL_ROCM_DRIVER to the "
            "library of such devices";
   std::string reason;
@@ -77,64 +63,42 @@ Devices& Devices::here() {
   return devices;
 }
 
-driver::Code Devices::count(int* count) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!started_) {
-    if (const driver::Code failed = start()) return failed;
-    started_ = true;
-  }
-  *count = static_cast<int>(devices_.size());
-  return driver::kSuccess;
+// AMD guarantees compatibility with drivers of the compiler's ROCm release or later ones.
+void Machine::check_version(Driver& found) {
+  int version = 0;
+  if (const char* function = found.missing())
+    refuse(found.opened() + " has no function " + function +
+           ": it is not a HIP runtime of ROCm 5 or later; install a later ROCm");
+  if (found.driver_version(&version) == driver::kSuccess &&
+      major_of(version) < major_of(DL_ROCM_COMPILER))
+    refuse("the installed HIP runtime (" + found.opened() + ") is that of ROCm " +
+           version_text(version) + ", but this library was built for ROCm " +
+           version_text(DL_ROCM_COMPILER) + ": install a later ROCm, or build with an earlier one");
 }
 
-driver::Code Devices::start() {
-  kit::HipDriver& found = the_driver();
-  check_version(found);
-  driver::Code failed = found.init(0);
-  // ROCm 5 reports this error if there is no GPU.
-  if (failed == driver::kInvalidDevice) failed = driver::kNoDevice;
-  int count = 0;
-  if (failed == driver::kSuccess) failed = found.device_count(&count);
-  if (failed == driver::kNoDevice) return failed;
-  if (failed != driver::kSuccess)
-    refuse("AMD's HIP runtime does not initialize: " + found.describe(failed) +
-           "; rocminfo must work first (after an update of the driver: start the machine "
-           "again)");
-  find_usable(count);
-  return devices_.empty() ? driver::kNoDevice : driver::kSuccess;
+driver::Code Machine::init(Driver& found) {
+  const driver::Code failed = found.init(0);
+  // ROCm 5 reports kInvalidDevice if there is no GPU.
+  return failed == driver::kInvalidDevice ? driver::kNoDevice : failed;
 }
 
-// Throws if there are GPUs but none is usable.
-void Devices::find_usable(int found) {
-  devices_.clear();
-  std::string others;
-  for (int i = 0; i < found; ++i) {
-    char name[128] = "a GPU";
-    const std::string processor = processor_of(the_driver().architecture(i));
-    if (code().runs_on(processor)) {
-      devices_.push_back(i);
-    } else {
-      (void)the_driver().device_name(name, sizeof name, i);
-      others += (others.empty() ? "" : ", ") + std::string(name) + " (" +
-                (processor.empty() ? "of unknown architecture" : processor) + ")";
-    }
-  }
-  if (devices_.empty() && !others.empty())
-    refuse("this library has device code for " + code().list() + ", but none for " + others +
-           ": install a build for it (DL_ROCM_ARCH)");
+bool Machine::find(Driver&, int ordinal, int* device) {
+  *device = ordinal;
+  return true;
 }
 
-int Devices::device(int index) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return devices_[static_cast<size_t>(index)];
+bool Machine::supports(Driver& found, int device) {
+  return device_code().runs_on(processor_of(found.architecture(device)));
 }
 
-int Devices::index_of(int device) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (size_t i = 0; i < devices_.size(); ++i) {
-    if (devices_[i] == device) return static_cast<int>(i);
-  }
-  return -1;
+std::string Machine::describe(Driver& found, int device) {
+  char name[128] = "a GPU";
+  (void)found.device_name(name, sizeof name, device);
+  const std::string processor = processor_of(found.architecture(device));
+  return std::string(name) + " (" + (processor.empty() ? "of unknown architecture" : processor) +
+         ")";
 }
+
+const std::string& Machine::code() { return device_code().list(); }
 
 }  // namespace dl::rocm

@@ -3,11 +3,10 @@
 #ifndef DL_ROCM_RUNTIME_DRIVER_H_
 #define DL_ROCM_RUNTIME_DRIVER_H_
 
-#include <mutex>
 #include <string>
-#include <vector>
 
 #include "dl/kit/hip_driver.h"
+#include "dl/kit/usable_devices.h"
 
 namespace dl::rocm {
 
@@ -24,26 +23,27 @@ bool names_driver();
 // seem to be present.
 std::string absence();
 
-class Devices {
+// HIP and this library's code, as dl/kit/usable_devices.h describes them.
+struct Machine {
+  using Driver = kit::HipDriver;
+  using Device = int;
+  static constexpr driver::Code kNoDevice = driver::kNoDevice;
+  static constexpr const char* kName = "AMD's HIP runtime";
+  static constexpr const char* kProbe = "rocminfo";
+  static constexpr const char* kArchitectures = "DL_ROCM_ARCH";
+
+  static Driver& driver() { return the_driver(); }
+  static void check_version(Driver& found);
+  static driver::Code init(Driver& found);
+  static bool find(Driver&, int ordinal, int* device);
+  static bool supports(Driver& found, int device);
+  static std::string describe(Driver& found, int device);
+  static const std::string& code();
+};
+
+class Devices : public kit::UsableDevices<Machine> {
  public:
   static Devices& here();
-
-  // Initializes the driver if necessary and counts the devices that this library has code for.
-  // Throws kit::Error with DL_UNAVAILABLE if the driver is unusable or supports none of the GPUs.
-  driver::Code count(int* count);
-
-  // HIP's number of a device that exists, given by the host's index.
-  int device(int index);
-  // The host's index of HIP's device; -1 if there is none.
-  int index_of(int device);
-
- private:
-  driver::Code start();
-  void find_usable(int found);
-
-  std::mutex mutex_;
-  bool started_ = false;
-  std::vector<int> devices_;
 };
 
 }  // namespace dl::rocm

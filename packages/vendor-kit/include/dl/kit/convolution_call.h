@@ -5,6 +5,7 @@
 #define DL_KIT_CONVOLUTION_CALL_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "dl/kit/base.h"
 #include "dl/kit/convolution.h"
@@ -48,6 +49,56 @@ bool describe_convolution(const Launch& launch, const Shape& shape, Direction di
   }
   call->stream = launch.stream();
   call->workspace = [&launch](int64_t bytes) { return launch.scratch()->take(bytes); };
+  return true;
+}
+
+namespace detail {
+
+// Functions for dl-kernels' table of libraries, with the types of the table.
+template <class Steps, class Launch, class Shape, class Tensor>
+struct ConvolutionFunctions {
+  static bool forward(const Launch& launch, const Shape& shape, const Tensor& out,
+                      const Tensor& input, const Tensor& weight, const void* bias) {
+    Convolution call;
+    return describe_convolution(launch, shape, Direction::kForward, input, weight, out, &call) &&
+           Steps::convolve(launch, shape, out, bias, std::move(call));
+  }
+  static bool input_gradient(const Launch& launch, const Shape& shape, const Tensor& grad_input,
+                             const Tensor& grad_output, const Tensor& weight) {
+    Convolution call;
+    return describe_convolution(launch, shape, Direction::kInputGradient, grad_input, weight,
+                                grad_output, &call) &&
+           Steps::gradient(launch, std::move(call));
+  }
+  static bool weight_gradient(const Launch& launch, const Shape& shape, const Tensor& grad_weight,
+                              void* grad_bias, const Tensor& grad_output, const Tensor& input) {
+    Convolution call;
+    return grad_bias == nullptr &&
+           describe_convolution(launch, shape, Direction::kWeightGradient, input, grad_weight,
+                                grad_output, &call) &&
+           Steps::gradient(launch, std::move(call));
+  }
+};
+template <class Steps, class Launch, class Shape, class Tensor>
+ConvolutionFunctions<Steps, Launch, Shape, Tensor> convolution_functions(bool (*)(
+    const Launch&, const Shape&, const Tensor&, const Tensor&, const Tensor&, const void*)) {
+  return {};
+}
+
+}  // namespace detail
+
+// Sets the functions for convolutions in dl-kernels' table of libraries, kernels::library. `Steps`
+// has static functions that return false for calls that they do not support:
+//
+//   bool gradient(const kernels::Launch&, Convolution)
+//   bool convolve(const kernels::Launch&, const kernels::ConvShape&, const kernels::TensorRef& out,
+//                 const void* bias, Convolution)                        `bias` may be null
+template <class Steps, class Table>
+bool install_convolutions(Table& table) {
+  using Functions = decltype(detail::convolution_functions<Steps>(table.convolve));
+  table.convolve = Functions::forward;
+  table.input_gradient = Functions::input_gradient;
+  table.weight_gradient = Functions::weight_gradient;
   return true;
 }
 

@@ -6,11 +6,15 @@
 #ifndef DL_KIT_DRIVER_CALLS_H_
 #define DL_KIT_DRIVER_CALLS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
 
+#include "diopi/types.gen.h"
 #include "dl/kernel.h"
 #include "dl/kit/base.h"
 #include "dl/kit/captures.h"
+#include "dl/vendor.h"
 
 DL_KIT_BEGIN
 
@@ -19,12 +23,22 @@ struct KernelAttributes {
   int grid_x, block_x, block_threads, warp_size, shared_bytes;
 };
 
+// The driver's attribute numbers for the fields of dl_device_properties_t.
+struct DeviceAttributes {
+  int major, minor, multiprocessor_count, warp_size;
+};
+
 template <class Driver, Driver& (*kDriver)()>
 class DriverCalls {
  public:
   using Result = typename Driver::Code;
   using Stream = typename Driver::Stream;
   using Event = typename Driver::Event;
+
+  Result memory_info(size_t* free_bytes, size_t* total) {
+    return kDriver().memory_info(free_bytes, total);
+  }
+  Result free_host(void* memory) { return kDriver().host_free(memory); }
 
   Result stream_create(Stream* stream, int priority) {
     constexpr unsigned kNonBlocking = 1;  // no synchronization with the default stream
@@ -93,6 +107,49 @@ class DriverCalls {
   }
 
  protected:
+  // Returns the text of an error, valid until the thread's next call.
+  static const char* format_message(Result result, const char* remedy, const char* hint) {
+    thread_local std::string text;
+    text = kDriver().describe(result) + remedy + hint;
+    return text.c_str();
+  }
+
+  // Reads all properties of a device except its architecture.
+  static Result read_properties(int device, const DeviceAttributes& attributes,
+                                dl_device_properties_t* all) {
+    Driver& from = kDriver();
+    size_t total = 0;
+    if (const Result failed = from.device_name(all->name, sizeof all->name, device)) return failed;
+    if (const Result failed = from.device_total_memory(&total, device)) return failed;
+    all->total_memory = total;
+    const struct {
+      int attribute;
+      int32_t* to;
+    } kFields[] = {{attributes.major, &all->major},
+                   {attributes.minor, &all->minor},
+                   {attributes.multiprocessor_count, &all->multiprocessor_count},
+                   {attributes.warp_size, &all->warp_size}};
+    for (const auto& field : kFields) {
+      if (const Result failed = from.device_attribute(field.to, field.attribute, device))
+        return failed;
+    }
+    for (const diopiDtype_t dtype :
+         {diopi_dtype_int8, diopi_dtype_uint8, diopi_dtype_int16, diopi_dtype_int32,
+          diopi_dtype_int64, diopi_dtype_bool, diopi_dtype_float16, diopi_dtype_bfloat16,
+          diopi_dtype_float32, diopi_dtype_float64}) {
+      all->dtype_mask |= uint64_t{1} << static_cast<unsigned>(dtype);
+    }
+    return 0;
+  }
+
+  // Asks the driver whether kernels of a device can access the memory of another one.
+  static Result read_access(int device, int peer, bool* can) {
+    int answer = 0;
+    const Result result = kDriver().can_access(&answer, device, peer);
+    *can = answer != 0;
+    return result;
+  }
+
   // Reads the fields of dl_kernel_properties_t that are device attributes of the driver.
   static Result read_limits(int device, const KernelAttributes& attributes,
                             dl_kernel_properties_t* all) {

@@ -54,6 +54,17 @@ Gemm gemm_of(const Launch& launch, const Call& call, bool tf32) {
           [&launch](int64_t bytes) { return launch.scratch()->take(bytes); }};
 }
 
+// Sets the function for matrix products in dl-kernels' table of libraries: a reference to
+// kernels::library.gemm. `kMultiply` returns false, without writing anything, for calls that it
+// does not support.
+template <bool (*kMultiply)(const Gemm&), class Launch, class Call>
+bool install_gemm(bool (*&function)(const Launch&, const Call&)) {
+  function = [](const Launch& launch, const Call& call) {
+    return kMultiply(gemm_of(launch, call, call.precision == decltype(call.precision)::kTf32));
+  };
+  return true;
+}
+
 DL_KIT_END
 
 #endif  // DL_KIT_GEMM_H_

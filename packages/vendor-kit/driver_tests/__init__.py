@@ -1,0 +1,1 @@
+"""Shared tests of vendors with a driver like CUDA's."""
