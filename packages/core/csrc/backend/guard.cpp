@@ -1,4 +1,4 @@
-// torch's view of devices, streams and events.
+// Device guard: torch's interface to devices, streams and events.
 #include <c10/core/DeviceCapability.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
@@ -18,19 +18,19 @@ namespace {
 
 c10::Device make_device(int index) { return {kDeviceType, static_cast<c10::DeviceIndex>(index)}; }
 
-// What torch keeps as an opaque void*. The vendor's event is made at the first record.
+// torch stores it as an opaque void*. The vendor's event is created at the first record.
 struct Event {
   int device;
   void* handle = nullptr;
   ErrorMark errors{};
-  // Where core stands in for the vendor: when it was recorded, by the host's clock.
+  // If core emulates events: time of the record, by the host's clock.
   std::chrono::steady_clock::time_point moment{};
 };
 
 const Device& owner_of(const Event* event) { return device_unchecked(event->device); }
 
-// A synchronous vendor may have no events: what was enqueued is finished, so that a point in a
-// stream is no more than a point in time.
+// A synchronous vendor need not implement events: enqueued work is complete, so that a position in
+// a stream is a point in time.
 bool stands_in(const Device& owner) {
   const dl_vendor_table_t& slots = owner.vendor->slots();
   return owner.synchronous &&
@@ -61,7 +61,8 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::DeviceCapability getDeviceCapability(c10::Device target) const override {
     c10::DeviceCapability capability;
     const auto properties = device(device_or_current(target.index())).properties();
-    // A vendor that does not tell may have any; so says a capability that nobody has set.
+    // A vendor that does not report dtypes may support any, which is what an unset capability
+    // means.
     if (properties.dtype_mask != 0)
       capability.capability_data.capability_bits = supported_types(properties.dtype_mask);
     return capability;
@@ -129,8 +130,8 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
       waiting.vendor->call(&dl_vendor_table_t::stream_wait_event, "stream_wait_event",
                            waiting.local, native_stream(stream), recorded->handle);
     } else {
-      // Vendors know nothing of each other's events, and some have no such wait: the host waits in
-      // between.
+      // Vendors do not know each other's events, and some do not support the wait: the host waits
+      // instead.
       owner.vendor->call(&dl_vendor_table_t::event_synchronize, "event_synchronize", owner.local,
                          recorded->handle);
     }

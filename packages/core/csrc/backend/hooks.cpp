@@ -1,4 +1,4 @@
-// What torch.accelerator, Generator(device), pin_memory and storage resizing ask of the backend.
+// Hooks for torch.accelerator, Generator(device), pin_memory and storage resizing.
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/DeviceGuard.h>

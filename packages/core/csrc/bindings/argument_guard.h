@@ -1,4 +1,4 @@
-// Whether a compiled graph serves a call's arguments.
+// Guard that decides whether a compiled graph is valid for the arguments of a call.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>

@@ -1,4 +1,4 @@
-// dl_core._C.Dicl: the backend as torch.distributed takes it.
+// dl_core._C.Dicl: the backend class that torch.distributed uses.
 #include <torch/csrc/utils/pybind.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 

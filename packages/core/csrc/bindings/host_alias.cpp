@@ -11,7 +11,7 @@
 namespace dl::core {
 
 bool HostAlias::is_free() const {
-  // Tensors of inference differ from others in their keys.
+  // Inference tensors have a different dispatch key set.
   return seen_ && Py_REFCNT(seen_.ptr()) == 1 &&
          tensor_.unsafeGetTensorImpl()->unsafe_storage().use_count() == 1 &&
          in_inference_ == c10::InferenceMode::is_enabled();
@@ -20,7 +20,7 @@ bool HostAlias::is_free() const {
 pybind11::object HostAlias::over(const at::Tensor& tensor, bool written) {
   const auto* from = tensor.unsafeGetTensorImpl();
   auto* original = from->unsafe_storage().unsafeGetStorageImpl();
-  // Memory that lazy copies share becomes the tensor's own before it is written to.
+  // Memory shared by lazy copies is copied before it is written.
   void* data = written ? original->mutable_data() : const_cast<void*>(original->data());
   const size_t bytes = original->nbytes();
   if (is_free() && tensor_.dtype() == tensor.dtype()) {
@@ -37,8 +37,8 @@ pybind11::object HostAlias::over(const at::Tensor& tensor, bool written) {
   c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
       at::DataPtr(data, c10::Device(c10::kCPU)), nullptr, false));
-  // Python may let another thread go on while it makes or frees an object: this one changes at
-  // once.
+  // Python may switch threads while it allocates or frees an object: update this one atomically
+  // under the GIL.
   at::Tensor made = rewrap(std::move(storage), tensor, kCpuKeys);
   pybind11::object seen = pybind11::cast(made);
   pybind11::object result = seen;

@@ -6,13 +6,13 @@
 
 namespace dl::core {
 
-// Kept between calls: making and freeing a tensor, its storage and what Python holds of them costs
-// more than to point it elsewhere. It owns nothing.
+// Cached between calls: allocating and freeing a tensor, its storage and its Python object costs
+// more than redirecting it. It does not own memory.
 class HostAlias {
  public:
-  // What Python sees. As long as anybody holds it, another call gets another one.
+  // Returns the Python object. While it is referenced elsewhere, another call returns a new one.
   pybind11::object over(const at::Tensor& tensor, bool written);
-  // Leaves such a tensor without elements: whoever finds it later reads nothing.
+  // Sets the size of such a tensor to 0, so that later accesses read nothing.
   static void detach(const at::Tensor& seen);
 
  private:

@@ -1,4 +1,4 @@
-// Kernels of graph compilers.
+// Python bindings for kernels of graph compilers.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>

@@ -1,4 +1,4 @@
-// The allocator as Python sees it.
+// Python bindings of the allocator.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>

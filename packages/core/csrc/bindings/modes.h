@@ -4,7 +4,7 @@
 
 namespace dl::core {
 
-// What stands between the dispatcher and its kernels while a mode is on.
+// Functions that insert hooks and decompositions between the dispatcher and the kernels.
 void bind_modes(pybind11::module_& m);
 
 }  // namespace dl::core

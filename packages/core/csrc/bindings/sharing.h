@@ -1,4 +1,4 @@
-// Storages between processes, as Python sees them.
+// Python bindings for storages shared between processes.
 #pragma once
 
 #include <torch/csrc/utils/pybind.h>

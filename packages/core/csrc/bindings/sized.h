@@ -12,9 +12,9 @@
 
 namespace dl::core {
 
-// A number, or an expression as SizeExpression takes it.
+// A number, or an expression in the form of SizeExpression.
 using GivenSize = std::variant<int64_t, std::vector<int64_t>>;
-// A dtype, sizes, strides and the offset in the storage.
+// Dtype, sizes, strides and storage offset.
 using GivenLayout =
     std::tuple<at::ScalarType, std::vector<GivenSize>, std::vector<GivenSize>, GivenSize>;
 

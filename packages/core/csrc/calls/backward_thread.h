@@ -1,12 +1,12 @@
-// In which thread backward() runs.
+// Choice of the thread that runs backward().
 #pragma once
 
 namespace dl::core {
 
-// Lets the calling thread run its backward passes itself where there is one device. torch would
-// hand them to a thread of that device and wait for it, which takes longer than a small graph does
-// and gains nothing; with several devices their threads run side by side, and torch's choice
-// stands. torch.autograd.set_multithreading_enabled(True) afterwards brings torch's threads back.
+// Lets the calling thread run its own backward passes if there is one device. torch would pass them
+// to a thread of the device and wait, which takes longer than a small graph without any benefit.
+// With several devices their threads run concurrently, and torch's default remains. Calling
+// torch.autograd.set_multithreading_enabled(True) afterwards restores torch's threads.
 void run_backward_in_this_thread();
 
 }  // namespace dl::core

@@ -1,4 +1,4 @@
-// One native call: the context an operator runs in, its outcome, its statistics.
+// One native call: the context in which an operator runs, its status, its statistics.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -23,14 +23,14 @@
 
 namespace dl::core {
 
-// A wrapper's name, the contract operators it may call, and its counters. Static; listed for
+// Name of a wrapper, the contract operators it may call, and its counters. Static; listed for
 // reports.
 struct Site {
   Site(const char* overload, std::initializer_list<const char*> forms,
        std::initializer_list<Op> ops);
 
   const char* overload;            // "add.Tensor"
-  std::vector<const char*> forms;  // all that the wrapper serves: "add.out", "add_.Tensor"
+  std::vector<const char*> forms;  // all that the wrapper implements: "add.out", "add_.Tensor"
   std::vector<Op> operators;
   std::atomic<bool> disabled{false};  // DL_FORCE_FALLBACK
   std::atomic<uint64_t> calls{0};
@@ -39,7 +39,8 @@ struct Site {
 
 const std::vector<Site*>& sites();
 
-// What is noted of calls, as bits: nothing by default, for it costs two clock reads a call.
+// Data recorded for calls, as bits. Nothing by default, because two clock reads per call are
+// expensive.
 enum Noted : uint8_t {
   kNotedTimes = 1,  // counts and times by operator
   kNotedTrace = 2,  // each native call, for the profiler
@@ -47,14 +48,14 @@ enum Noted : uint8_t {
 extern std::atomic<uint8_t> noted;
 inline bool is_timed() { return (noted.load(std::memory_order_relaxed) & kNotedTimes) != 0; }
 
-// Who is told of each native call while kNotedTrace is set.
+// Callbacks for each native call while kNotedTrace is set.
 struct CallTrace {
   void (*begin)(int device);
-  // `contract_name` and `site` live as long as the process; nanoseconds of now_ns().
+  // `contract_name` and `site` are static; nanoseconds of now_ns().
   void (*end)(int device, const char* contract_name, const Site& site, uint64_t start,
               uint64_t end);
 };
-// Never freed. Told with the bit above off, calls that are going on may still come.
+// Never freed. Calls that are active when the bit above is cleared may still invoke it.
 void set_call_trace(const CallTrace* trace);
 
 inline uint64_t now_ns() {
@@ -63,15 +64,15 @@ inline uint64_t now_ns() {
       .count();
 }
 
-// Tensors that an operator asked for. Device memory is reused in stream order, host memory after
-// the stream has passed the call.
+// Tensors that an operator has allocated with diopiRequire*. Device memory is reused in stream
+// order, host memory after the stream has passed the call.
 struct RequiredTensor {
   at::Tensor tensor;
   OutputHandle handle;
   explicit RequiredTensor(at::Tensor made) : tensor(std::move(made)), handle(tensor) {}
 };
 
-// What the contract says of an output that the vendor allocates.
+// The contract's specification of an output that the vendor allocates.
 struct ExpectedOutput {
   const char* contract_name = "an operator";
   c10::ScalarType type = c10::ScalarType::Undefined;  // any
@@ -89,7 +90,8 @@ class CallContext {
   }
   ~CallContext() {
     if (C10_UNLIKELY(left_over_)) finish();
-    // Whoever kept the handle finds no context there. Volatile: the compiler knows that it ends.
+    // Invalidates handles stored by the operator. Volatile, because the compiler knows that the
+    // lifetime ends here.
     static_cast<volatile dl_context_prefix_t&>(prefix_).magic = 0;
   }
   CallContext(const CallContext&) = delete;
@@ -102,12 +104,13 @@ class CallContext {
   }
 
   diopiTensorHandle_t require(at::Tensor tensor);
-  // Where the call leaves errors in its data; NULL: it has to fail at once.
+  // The word to which the call reports errors in its data asynchronously; NULL if it must fail
+  // immediately.
   dl_device_error_t* error_word();
-  // The tensor behind a handle that require() gave out. Throws VendorError if it is none, or not
-  // what is expected.
+  // Returns the tensor of a handle from require(). Throws VendorError for other handles, or if the
+  // tensor differs from `expected`.
   at::Tensor take(diopiTensorHandle_t handle, const ExpectedOutput& expected = {}) const;
-  // Why a tensor could not be had: an operator can only say that it failed.
+  // Stores the reason of a failed allocation, because an operator can only return an error code.
   void remember(std::exception_ptr failure) { failure_ = std::move(failure); }
   void rethrow_failure(const char* contract_name) const;
 
@@ -115,18 +118,18 @@ class CallContext {
   void finish() noexcept;
   static const dl_host_t* host_table();
 
-  dl_context_prefix_t prefix_;  // first: the handle points here
+  dl_context_prefix_t prefix_;  // must be first: the handle points here
   int index_;
   std::vector<std::unique_ptr<RequiredTensor>> required_;
   std::exception_ptr failure_;
-  bool left_over_ = false;  // something is to be done when the call has returned
+  bool left_over_ = false;  // clean-up is needed after the call
   bool may_leave_error_ = false;
 };
 
-// Throws VendorError for an operator that failed; returns when the caller should fall back.
+// Throws VendorError for a failed operator; returns if the caller should fall back.
 void check_outcome(diopiError_t code, const char* contract_name, const Device& device, int index);
 
-// Throws VendorError for the exception being handled, which an operator let out.
+// Throws VendorError for an exception that escaped from an operator and is being handled.
 [[noreturn]] void operator_threw(const char* contract_name, int index);
 
 class NativeCall {
@@ -137,7 +140,7 @@ class NativeCall {
 
   CallContext& context() { return context_; }
 
-  // True when the operator ran; false when the vendor declined and nothing was written.
+  // Returns true if the operator ran, and false if the vendor declined and has written nothing.
   template <typename F, typename... Args>
   bool run(const char* contract_name, F function, Args... args) {
     const LegacyContextScope scope(context_.get());
@@ -168,7 +171,7 @@ class NativeCall {
   uint64_t start_ = 0;
 };
 
-// The vendor's function for a contract operator, or NULL.
+// The vendor's function of a contract operator, or NULL.
 #define DL_CONTRACT_FUNCTION(device, name) \
   reinterpret_cast<decltype(&::name)>((device).function(::dl::core::Op::name))
 

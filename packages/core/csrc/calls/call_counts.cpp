@@ -15,18 +15,18 @@ namespace {
 struct CountRegistry {
   std::mutex mutex;
   std::vector<std::unique_ptr<ThreadCounts>> all;
-  // Of threads that have ended: the next ones go on counting in them.
+  // Counters of threads that have exited; new threads reuse them.
   std::vector<ThreadCounts*> free;
   CallTotals before_reset{0, 0};
 };
 
-// Never destroyed: threads may outlive the statics of a process.
+// Never destroyed: threads may outlive static objects.
 CountRegistry& count_registry() {
   static auto* made = new CountRegistry;
   return *made;
 }
 
-// Gives the thread's counts back when it ends.
+// Returns the thread's counters when it exits.
 struct CountOwner {
   ThreadCounts* counts = nullptr;
   ~CountOwner() {
@@ -74,7 +74,7 @@ CallTotals call_totals() {
 void reset_call_totals() {
   CountRegistry& counted = count_registry();
   const std::lock_guard<std::mutex> guard(counted.mutex);
-  // Other threads go on counting: what they have is taken off, not set to 0.
+  // Other threads keep counting: current values are subtracted instead of reset to 0.
   counted.before_reset = sum_of_counts(counted);
 }
 

@@ -1,5 +1,5 @@
-// How many operators ran in the vendor's code, and how many were composed: counted in each thread,
-// without locks and atomic exchanges, so that it may be on at all times.
+// Counters of operators that ran in vendor code or were composed. Per thread, without locks and
+// atomic exchanges, so that they can always be on.
 #pragma once
 
 #include <c10/macros/Macros.h>
@@ -16,8 +16,8 @@ struct ThreadCounts {
   std::atomic<uint64_t> composed{0};
 };
 
-// This thread's, made at its first operator, which also settles where its backward() runs. Without
-// a constructor, so that reading it is cheap.
+// Counters of this thread, allocated at its first operator, when the thread of its backward() is
+// chosen too. There is no constructor, so that access is cheap.
 extern __thread ThreadCounts* thread_counts;
 ThreadCounts& make_thread_counts();
 
@@ -29,14 +29,14 @@ inline void count_call(std::atomic<uint64_t> ThreadCounts::* kind) {
 }
 
 struct CallTotals {
-  uint64_t native;    // calls of the vendor's operators, those within composed ones too
-  uint64_t composed;  // operators that dl-core built from others
+  uint64_t native;    // calls of vendor operators, including those in composed operators
+  uint64_t composed;  // operators that dl-core composed of others
 };
-// Of all threads, those that have ended too, since the start or the last reset.
+// Totals of all threads, including exited ones, since the start or the last reset.
 CallTotals call_totals();
 void reset_call_totals();
 
-// A composed operator that is counted.
+// Counts the calls of a composed operator.
 template <auto kFunction>
 struct Counted;
 template <typename Return, typename... Args, Return (*kFunction)(Args...)>

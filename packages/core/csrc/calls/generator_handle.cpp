@@ -12,7 +12,7 @@ namespace dl::core {
 GeneratorHandle::GeneratorHandle(const std::optional<at::Generator>& given, int device)
     : generator_(checked_generator(given && given->defined() ? *given : default_generator(device))),
       lock_(generator_->mutex_) {
-  // Each replay would draw the same.
+  // Each replay would produce the same numbers.
   check_not_capturing(device, "random numbers");
   prefix_ = {DL_GENERATOR_MAGIC,
              DL_PREFIX_VERSION,

@@ -1,4 +1,4 @@
-// A torch generator as operators see it.
+// View of a torch generator for operators.
 #pragma once
 
 #include <ATen/core/Generator.h>
@@ -10,7 +10,7 @@
 
 namespace dl::core {
 
-// Holds the generator's lock for the call and stores the advanced offset when the call is over.
+// Holds the generator's lock during the call and stores the advanced offset afterwards.
 class GeneratorHandle {
  public:
   GeneratorHandle(const std::optional<at::Generator>& generator, int device);
@@ -26,7 +26,7 @@ class GeneratorHandle {
   std::unique_lock<std::mutex> lock_;
 };
 
-// Slots of the handle operations.
+// Functions of the handle table.
 diopiError_t generator_get_state(diopiContextHandle_t context,
                                  diopiConstGeneratorHandle_t generator, diopiTensorHandle_t* state);
 diopiError_t generator_set_state(diopiGeneratorHandle_t generator, diopiConstTensorHandle_t state);

@@ -7,7 +7,7 @@
 namespace dl::core {
 namespace {
 
-// More than any operator needs, and few enough to be read at once.
+// More than any operator needs, and few enough to be read with one check.
 constexpr int64_t kMostDimensions = 64;
 
 c10::IntArrayRef values(const diopiSize_t* given, const char* what, foreign::Pages& pages) {
@@ -32,7 +32,7 @@ c10::IntArrayRef values(const diopiSize_t* given, const char* what, foreign::Pag
   return found;
 }
 
-// Bytes from the first element to the last; false where that is more than 64 bits say.
+// Computes the bytes from the first element to the last; returns false on overflow of 64 bits.
 bool fits(c10::IntArrayRef sizes, const std::optional<c10::IntArrayRef>& strides,
           int64_t element_bytes) {
   for (const int64_t size : sizes) {
@@ -54,11 +54,11 @@ bool fits(c10::IntArrayRef sizes, const std::optional<c10::IntArrayRef>& strides
 
 RequiredLayout required_layout(const diopiSize_t* size, const diopiSize_t* stride,
                                size_t element_bytes) {
-  // One for the call: the memory may be gone at the next.
+  // One per call, because the memory may be unmapped later.
   foreign::Pages pages;
   RequiredLayout layout{values(size, "size", pages), std::nullopt};
   if (stride != nullptr) {
-    // An empty list of strides is how libraries in DIOPI's style say "contiguous".
+    // DIOPI-style libraries pass an empty list of strides for a contiguous tensor.
     const c10::IntArrayRef strides = values(stride, "stride", pages);
     if (!strides.empty()) layout.strides = strides;
   }

@@ -1,4 +1,4 @@
-// What an operator asks for with diopiRequireTensor, read without trusting it.
+// Validation of the layout that an operator passes to diopiRequireTensor.
 #pragma once
 
 #include <c10/util/ArrayRef.h>
@@ -10,7 +10,7 @@
 
 namespace dl::core {
 
-// What an operator did that the interface forbids. Who reports it adds the operator and the vendor.
+// A violation of the interface by an operator. The handler adds the operator and the vendor.
 class VendorDefect : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -18,11 +18,11 @@ class VendorDefect : public std::runtime_error {
 
 struct RequiredLayout {
   c10::IntArrayRef sizes;
-  std::optional<c10::IntArrayRef> strides;  // none: contiguous
+  std::optional<c10::IntArrayRef> strides;  // empty: contiguous
 };
 
-// Throws VendorDefect for pointers to no memory, negative lengths, sizes and strides, and for what
-// no address space holds.
+// Throws VendorDefect for invalid pointers, negative lengths, sizes or strides, and sizes beyond
+// the address space.
 RequiredLayout required_layout(const diopiSize_t* size, const diopiSize_t* stride,
                                size_t element_bytes);
 

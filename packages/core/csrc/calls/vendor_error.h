@@ -1,11 +1,11 @@
-// What a vendor's operator says when it fails.
+// Errors of vendor operators.
 #pragma once
 
 #include <c10/util/Exception.h>
 
 namespace dl::core {
 
-// An operator of a vendor failed. Reaches the caller only where torch's CPU has no words for it.
+// Failure of a vendor operator. Reaches the caller only if torch's CPU kernel raises no error.
 class VendorError : public c10::Error {
  public:
   using c10::Error::Error;

@@ -1,4 +1,4 @@
-// torch's scalar types in the contract's numbers.
+// Conversion between torch's scalar types and the contract's dtypes.
 #pragma once
 
 #include <c10/core/ScalarType.h>
@@ -9,7 +9,7 @@
 
 namespace dl::core {
 
-// diopi_dtype_unsupported where the contract has no counterpart.
+// diopi_dtype_unsupported if the contract has no counterpart.
 constexpr diopiDtype_t to_diopi(c10::ScalarType type) {
   switch (type) {
     case c10::ScalarType::Float:
@@ -49,7 +49,7 @@ constexpr diopiDtype_t to_diopi(c10::ScalarType type) {
   }
 }
 
-// ScalarType::Undefined where torch has no counterpart.
+// ScalarType::Undefined if torch has no counterpart.
 inline c10::ScalarType from_diopi(diopiDtype_t dtype) {
   for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions); ++i) {
     const auto type = static_cast<c10::ScalarType>(i);
@@ -58,7 +58,7 @@ inline c10::ScalarType from_diopi(diopiDtype_t dtype) {
   return c10::ScalarType::Undefined;
 }
 
-// The largest number of a floating dtype that the contract has.
+// The largest finite value of a floating-point dtype of the contract.
 inline double largest_of(c10::ScalarType type) {
   switch (type) {
     case at::kHalf:
@@ -72,7 +72,7 @@ inline double largest_of(c10::ScalarType type) {
   }
 }
 
-// A vendor's dtype mask (bit n: diopiDtype_t n) as torch's (bit n: ScalarType n).
+// Converts a vendor's dtype mask (bit n: diopiDtype_t n) to torch's (bit n: ScalarType n).
 inline uint64_t scalar_type_mask(uint64_t dtype_mask) {
   uint64_t result = 0;
   for (int i = 0; i < static_cast<int>(c10::ScalarType::NumOptions) && i < 64; ++i) {
@@ -82,8 +82,8 @@ inline uint64_t scalar_type_mask(uint64_t dtype_mask) {
   return result;
 }
 
-// The dtypes that tensors of a device can have and be computed with: the vendor's, and those that
-// it lacks but the CPU, which computes what a vendor lacks, has.
+// Dtypes that tensors of a device may have: those of the vendor, and those that only the CPU
+// fallback supports.
 inline uint64_t supported_types(uint64_t dtype_mask) {
   uint64_t result = scalar_type_mask(dtype_mask);
   for (const c10::ScalarType type :

@@ -1,4 +1,4 @@
-// The streams on which results arrive.
+// Streams on which results of collectives arrive.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -8,7 +8,7 @@
 
 namespace dl::core::distributed {
 
-// Makes the streams current on which results arrive, for as long as it lives.
+// RAII guard that makes the arrival streams current.
 class ArrivalStreams {
  public:
   explicit ArrivalStreams(const std::vector<c10::Device>& devices);

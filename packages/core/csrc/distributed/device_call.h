@@ -1,4 +1,4 @@
-// One call of a collective by the vendor's communicator, from the caller's tensors to its work.
+// A collective call on the vendor's communicator, from the caller's tensors to its Work object.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace dl::core::distributed {
 
-// A tensor of a call and what is done with it.
+// A tensor of a call and how the call uses it.
 struct Part {
   at::Tensor tensor;
   Use use;
@@ -24,16 +24,17 @@ struct DeviceCall {
   const char* operation;
   std::vector<Part> parts;
   std::vector<at::Tensor> outputs;
-  // Enqueues the call on contiguous memory, in the order of `parts`. False where the vendor does
-  // not offer it.
+  // Enqueues the call on contiguous memory, in the order of `parts`. Returns false if the vendor
+  // does not implement it.
   std::function<bool(const Communicator&, const std::vector<at::Tensor>& dense, void* stream)>
       enqueue;
-  // What is left to do once `dense` has its values, in the order of the current stream.
+  // Runs after `dense` has its values, in the order of the current stream.
   std::function<void(const std::vector<at::Tensor>& dense)> afterwards{};
 };
 
-// Enqueues the call behind the current stream of its device, on a stream of its own. NULL where the
-// vendor does not offer it; then nothing has happened. Ranks that call alike are answered alike.
+// Enqueues the call behind the current stream of its device, on a stream of its own. Returns NULL,
+// without effect, if the vendor does not implement it. All ranks get the same answer for the same
+// call.
 c10::intrusive_ptr<c10d::Work> start(const std::shared_ptr<Communicator>& communicator,
                                      const DeviceCall& call, const GroupFacts& group);
 

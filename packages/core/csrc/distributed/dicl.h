@@ -1,4 +1,4 @@
-// The backend `dicl` of torch.distributed: collectives for tensors on dl devices.
+// `dicl` backend of torch.distributed: collectives for tensors on dl devices.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -19,34 +19,34 @@
 
 namespace dl::core::distributed {
 
-// What torch copies and changes for groups that are split off.
+// Options that torch copies and modifies for groups created by a split.
 struct DiclOptions final : c10d::Backend::Options {
   explicit DiclOptions(std::chrono::milliseconds timeout) : Options("dicl", timeout) {}
 };
 
-// Collectives go by the vendor's communicator where all ranks have one, and the vendor offers the
-// call; else, as messages always do, over gloo, whose group this one owns. Calls return before they
-// are carried out, in the order of the current stream of their device; the stream that waits for
-// their work waits for their results.
+// Collectives use the vendor's communicator if all ranks have one and the vendor implements the
+// call; otherwise, and for messages, they use gloo, whose group this object owns. Calls return
+// before they have completed and are ordered by the current stream of their device; a stream that
+// waits for their Work object waits for the results.
 class Dicl final : public c10d::Backend {
   using Tensors = std::vector<at::Tensor>;
   using Lists = std::vector<Tensors>;
   using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 
  public:
-  // Makes gloo's part of a group; waits for its other ranks.
+  // Creates the gloo backend of a group; waits for the other ranks.
   using MakeGloo = std::function<c10::intrusive_ptr<c10d::Backend>(
       c10::intrusive_ptr<c10d::Store> store, int rank, int size, std::string group,
       std::chrono::milliseconds timeout)>;
 
-  // `offer`: whether the vendor's communicator may be used; all ranks say the same.
+  // `offer`: whether the vendor's communicator may be used; all ranks must pass the same value.
   Dicl(MakeGloo make_gloo, c10::intrusive_ptr<c10d::Store> store, int rank, int size,
        std::string group, std::chrono::milliseconds timeout, bool offer);
 
   const std::string getBackendName() const override { return "dicl"; }
   c10::intrusive_ptr<Options> getBackendOptions() override;
-  // The vendor's name where collectives go by its communicator, else "gloo". They are known to from
-  // the first collective of dl tensors on.
+  // Returns the vendor's name if collectives use its communicator, otherwise "gloo". Known after
+  // the first collective on dl tensors.
   std::string carrier() const;
   void setTimeout(std::chrono::milliseconds timeout) override;
   bool supportsSplitting() const override { return true; }
@@ -89,19 +89,19 @@ class Dicl final : public c10d::Backend {
 
  private:
   GroupFacts facts(std::chrono::milliseconds timeout);
-  // By the communicator; NULL where the call has to go over gloo.
+  // Runs a call on the communicator; returns NULL if it must use gloo.
   WorkPtr by_device(const DeviceCall& call, std::chrono::milliseconds timeout);
-  // Whether it is worth to ask for that.
+  // Returns true if the communicator may be used for `tensor`.
   bool has_device(const at::Tensor& tensor) const {
     return meeting_.may_agree() && !tensor.is_cpu();
   }
   void check_alive(const char* operation) const;
-  // Waits for the job's inputs, lets `issue` call gloo, and follows what it returns.
+  // Waits for the job's inputs, lets `issue` call gloo, and tracks the Work object that it returns.
   WorkPtr run(c10d::OpType type, std::shared_ptr<Job> job, std::chrono::milliseconds timeout,
               const std::function<WorkPtr()>& issue);
   WorkPtr reduce_and_keep_part(std::shared_ptr<Job> job, c10d::OpType type, const Tensors& inputs,
                                const Tensors& outputs, const c10d::ReduceScatterOptions& options);
-  // Input r to rank r, whose input for this one becomes output r; of any sizes.
+  // Sends input r to rank r, whose input for this rank becomes output r. Sizes may differ.
   WorkPtr exchange(std::shared_ptr<Job> job, c10d::OpType type, const Tensors& outputs,
                    const Tensors& inputs, std::chrono::milliseconds timeout);
   const at::Tensor& only(const Tensors& tensors, const char* operation) const;

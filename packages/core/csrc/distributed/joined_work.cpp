@@ -37,7 +37,8 @@ void JoinedWork::synchronize() {
 }
 
 bool JoinedWork::wait(std::chrono::milliseconds timeout) {
-  // All of them end before an error of one leaves: their tensors must not be in use any more.
+  // Waits for all parts before rethrowing an error, because their tensors must not be in use
+  // afterwards.
   std::exception_ptr error;
   for (const auto& part : parts_) {
     try {

@@ -1,4 +1,4 @@
-// Several calls that are waited for as one.
+// Several calls with one common Work object.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ class JoinedWork final : public c10d::Work {
   void synchronize() override;
   bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
   void abort() override;
-  // Ends with the last of the parts' futures, and holds them.
+  // Completes with the last future of the parts, and holds them.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
  private:

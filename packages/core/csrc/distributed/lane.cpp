@@ -15,7 +15,7 @@
 namespace dl::core::distributed {
 namespace {
 
-// A CPU tensor over memory that lives as long as `owner`.
+// Returns a CPU tensor over memory that lives as long as `owner`.
 template <typename Owner>
 at::Tensor over(void* data, const at::Tensor& like, Owner owner) {
   auto kept = std::make_shared<Owner>(std::move(owner));

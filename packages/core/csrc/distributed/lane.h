@@ -1,4 +1,4 @@
-// One tensor of a collective, and the CPU tensor that stands for it over gloo.
+// A tensor of a collective, and its CPU counterpart for gloo.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,27 +7,27 @@ namespace dl::core::distributed {
 
 enum class Use { kRead, kWrite, kUpdate };
 
-// Throws for sparse tensors, and for outputs of which several elements are one in memory.
-// `operation` is for the error.
+// Throws for sparse tensors, and for outputs with several elements at one memory location.
+// `operation` is for the error message.
 void check_sendable(const at::Tensor& tensor, Use use, const char* operation);
-// Whether its memory holds its values one after the other.
+// Returns true if the memory of a tensor contains its values in order.
 bool plain(const at::Tensor& tensor);
 
-// Made on the caller's thread: what is read is on its way to the host when the constructor returns,
-// and is there once the device's current stream was waited for. Memory that the host reaches is
-// used where it lies, other memory through pinned memory.
+// Created on the caller's thread. The copy of inputs to the host is enqueued when the constructor
+// returns, and complete once the device's current stream has been synchronized. Host-accessible
+// memory is used directly, other memory through pinned memory.
 class Lane {
  public:
   Lane(const at::Tensor& tensor, Use use, const char* operation);
 
   const at::Tensor& tensor() const { return tensor_; }
-  // Contiguous, on the CPU, with the dtype and sizes of the tensor. Its memory is that of the
-  // tensor where the host reaches it and it is contiguous.
+  // Contiguous, on the CPU, with the dtype and sizes of the tensor. Uses the memory of the tensor
+  // if that is host-accessible and contiguous.
   const at::Tensor& host() const { return host_; }
   // -1 for the CPU.
   int device() const { return device_; }
 
-  // Gives the tensor what `host` holds, in the order of the device's current stream.
+  // Copies `host` to the tensor, in the order of the device's current stream.
   void bring_back() const;
 
  private:

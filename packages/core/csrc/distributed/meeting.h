@@ -1,4 +1,4 @@
-// How the ranks of a group agree on the vendor's communicator, through the group's store.
+// Agreement of the ranks of a group on the vendor's communicator, through the group's store.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,19 @@
 
 namespace dl::core::distributed {
 
-// Every rank makes one with its group. They meet when the first call for devices comes, which is
-// the same on all ranks: either all get a communicator, or none does and all go over gloo.
+// Every rank creates one with its group. They meet at the first call on devices, which is the same
+// on all ranks: either all get a communicator, or none does and all use gloo.
 class Meeting {
  public:
-  // `offer`: whether this rank would take a communicator, if its devices have one.
+  // `offer`: whether this rank accepts a communicator, if its devices have one.
   Meeting(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks, bool offer);
 
-  // That of this group, for a device; NULL without one. Waits for the other ranks the first time.
-  // Throws where the group has one on another device, and where a rank does not come in time.
+  // Returns the communicator of this group for a device, or NULL. The first call waits for the
+  // other ranks. Throws if the group has one on another device, or if a rank does not join in time.
   std::shared_ptr<Communicator> communicator(int device, std::chrono::milliseconds timeout);
-  // False once it is known that there will be none.
+  // False once it is known that there is no communicator.
   bool may_agree() const { return !offer_.empty() && (!met_ || made_ != nullptr); }
-  // If there is one already.
+  // The communicator if it exists already, otherwise NULL.
   const std::shared_ptr<Communicator>& made() const { return made_; }
 
  private:

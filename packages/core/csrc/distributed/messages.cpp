@@ -1,4 +1,4 @@
-// What goes from one rank to another, and barriers.
+// Point-to-point messages, all-to-all and barriers.
 #include <ATen/ATen.h>
 
 #include <cstddef>
@@ -15,14 +15,14 @@ std::vector<int64_t> byte_counts(const std::vector<at::Tensor>& tensors) {
   return counts;
 }
 
-// Rows of bytes, so that counts of rows mean what they did.
+// Returns a view as rows of bytes, so that row counts remain valid.
 at::Tensor byte_rows(const at::Tensor& tensor) {
   const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
   if (tensor.numel() == 0) return tensor.view({0}).view(at::kByte);
   return tensor.view({rows, tensor.numel() / rows}).view(at::kByte);
 }
 
-// The memory of each rank's rows.
+// Memory of the rows of each rank.
 std::vector<Span> spans(const at::Tensor& tensor, const std::vector<int64_t>& counts, int ranks) {
   const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
   const size_t row_bytes = rows == 0 ? 0 : tensor.nbytes() / rows;

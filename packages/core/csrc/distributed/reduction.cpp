@@ -50,7 +50,7 @@ bool is_linear(const ReduceOp& op) {
   return op == ReduceOp::SUM || op == ReduceOp::AVG || op == ReduceOp::PREMUL_SUM;
 }
 
-// Truth as gloo can reduce it: bytes of 0 and 1 stay such.
+// Maps boolean reductions to gloo's on bytes: values of 0 and 1 remain such.
 ReduceOp of_bool(const ReduceOp& op, const char* operation) {
   switch (op) {
     case ReduceOp::SUM:
@@ -68,7 +68,7 @@ ReduceOp of_bool(const ReduceOp& op, const char* operation) {
   }
 }
 
-// The dtype that gloo adds instead, wide enough for every value.
+// The dtype in which gloo adds instead, wide enough for every value.
 std::optional<c10::ScalarType> wider(c10::ScalarType type) {
   switch (type) {
     case at::kShort:
@@ -122,7 +122,7 @@ std::optional<DeviceReduction> device_reduction(c10::ScalarType type, const Redu
   }
   const auto operation = of_device(asked);
   const bool real = at::isFloatingType(type);
-  // What an average of integers is, the contract leaves open.
+  // The contract does not define averages of integers.
   if (!operation || to_diopi(type) == diopi_dtype_unsupported ||
       (asked == ReduceOp::AVG && !real && !at::isComplexType(type)))
     return std::nullopt;
@@ -148,7 +148,7 @@ Reduction::Reduction(const at::Tensor& host, const ReduceOp& asked, const char* 
     wire_ = host.to(*wide);
     converted_ = true;
   } else if (type == at::kUInt64) {
-    // Sums and products wrap alike with and without a sign.
+    // Sums and products of signed and unsigned integers have the same bits.
     if (asked == ReduceOp::MIN || asked == ReduceOp::MAX || average_)
       refuse(operation, asked, type, "convert to int64 first");
     wire_ = host.view(at::kLong);

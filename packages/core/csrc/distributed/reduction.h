@@ -1,4 +1,4 @@
-// Reductions over gloo: the dtypes and operations that it has, and the way to the others.
+// Reductions over gloo: supported dtypes and operations, and conversions for the others.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,27 +9,28 @@
 
 namespace dl::core::distributed {
 
-// The vendor's reduction, and the dtype as which the elements are reduced: they are viewed so. None
-// where only gloo can, or nobody.
+// The vendor's reduction, and the dtype as which it views the elements. Empty if only gloo supports
+// the reduction, or if it is invalid.
 struct DeviceReduction {
   c10::ScalarType type;
   int32_t operation;
-  // Elements of `type` for each of the tensor.
+  // Elements of `type` per element of the tensor.
   int64_t multiple;
 };
 std::optional<DeviceReduction> device_reduction(c10::ScalarType type, const c10d::ReduceOp& op);
 
-// How one host tensor is reduced.
+// Reduction of one host tensor.
 class Reduction {
  public:
-  // Throws for what has no meaning, such as the maximum of complex numbers. `host` may be changed
+  // Throws for undefined reductions, such as the maximum of complex numbers. May modify `host`
   // before it is sent.
   Reduction(const at::Tensor& host, const c10d::ReduceOp& asked, const char* operation);
 
-  // What gloo is given, and the operation to ask it for.
+  // The tensor that gloo reduces, and the operation.
   at::Tensor& wire() { return wire_; }
   c10d::ReduceOp operation() const { return given_; }
-  // After gloo: averages, and gives `host` the result where `wire` is no view of it.
+  // After gloo: divides for averages, and copies the result to `host` unless `wire` is a view of
+  // it.
   void finish(int ranks);
 
  private:

@@ -1,4 +1,4 @@
-// What a caller holds of a call over gloo: torch's Work and its future.
+// Results of a call over gloo: torch's Work object and its future.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,15 @@
 
 namespace dl::core::distributed {
 
-// Its future holds the tensors of the caller, on their devices, and makes the stream that waits for
-// it wait for their copies. Work that gloo has no future for, messages, ends when it is waited for.
+// The future holds the tensors of the caller on their devices; a stream that waits for it waits for
+// the copies of the results. Messages, for which gloo has no future, complete when they are waited
+// for.
 class GlooWork final : public c10d::Work {
  public:
   GlooWork(c10d::OpType type, std::shared_ptr<const Job> job, GroupFacts group,
            c10::intrusive_ptr<c10d::Work> given);
-  // To be called once, right after the constructor: a constructor cannot hand out references.
+  // Must be called once, right after the constructor, which cannot hand out references to the
+  // object.
   void follow();
 
   bool isCompleted() override;

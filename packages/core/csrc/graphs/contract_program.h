@@ -1,5 +1,5 @@
-// Contract graphs (dl/contract_graph.h) on torch tensors: run by the executor of dl-graph, in memory
-// of this allocator and on the thread's current stream.
+// Execution of contract graphs (dl/contract_graph.h) on torch tensors: by the executor of dl-graph,
+// with memory of this allocator and on the thread's current stream.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace dl::core {
 
-// The executor's functions, which stand in another library.
+// Functions of the executor, which is in another library.
 struct ContractExecutor {
   decltype(&dl_contract_session_open) open;
   decltype(&dl_contract_session_close) close;
@@ -26,32 +26,32 @@ struct ContractInput {
   bool written;
 };
 
-// A new tensor: a view of one of the blocks that a run makes.
+// A result tensor: a view of one of the blocks that a run allocates.
 struct ContractOutput {
   size_t block;
   SizedLayout layout;
 };
 
-// A symbol that no input has as a size: the executor takes it by name.
+// A symbol that is not a size of any input: the executor takes it by name.
 struct PassedSize {
   std::string name;
   size_t symbol;
 };
 
-// The entry "main" of a graph. Its inputs are the tensors that are passed, and behind them a
-// block of bytes for each of `blocks`, into which it writes its outputs. Any thread may run it.
-// All sizes may depend on symbols; what the last 64 tuples of them came to is kept.
+// The entry point "main" of a graph. Its inputs are the tensors passed to it, followed by a block
+// of bytes for each of `blocks`, to which it writes its outputs. Thread-safe. All sizes may depend
+// on symbols; the layouts of the last 64 tuples of symbols are cached.
 class ContractProgram {
  public:
-  // `graph` outlives it. `generator`: the name of the graph's one, which is the device's default
-  // generator; empty: it has none.
+  // `graph` must outlive this object. `generator`: name of the graph's generator, for which the
+  // device's default generator is used; empty if it has none.
   ContractProgram(const dl_contract_graph_t* graph, const ContractExecutor& executor, int device,
                   std::string generator, std::vector<ContractInput> inputs,
                   std::vector<SizeExpression> blocks, std::vector<ContractOutput> outputs,
                   std::vector<PassedSize> passed);
   ~ContractProgram();
 
-  // `sizes`: of each symbol. Throws c10::Error that names the operator which failed.
+  // `sizes`: values of the symbols. Throws c10::Error that names the failed operator.
   std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs, const Sizes& sizes);
 
  private:
@@ -74,7 +74,7 @@ class ContractProgram {
   std::vector<PassedSize> passed_;
   std::map<Sizes, std::shared_ptr<const Bound>> bound_;
   std::mutex mutex_;
-  // Those that no thread uses at the moment, by stream: work of one stream may share memory.
+  // Idle sessions, by stream: the work of one stream may share memory.
   std::map<void*, std::vector<std::unique_ptr<Session>>> idle_;
 };
 

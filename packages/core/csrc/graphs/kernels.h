@@ -1,5 +1,5 @@
-// Kernels of a graph compiler: text that a vendor compiles, and functions that run on the addresses
-// of tensors, by its kernel extension (dl/kernel.h).
+// Kernels of a graph compiler: source text that a vendor compiles, and functions that run on the
+// addresses of tensors, by the vendor's kernel extension (dl/kernel.h).
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,20 @@
 
 namespace dl::core {
 
-// The languages that a device compiles and, where it compiles none, why.
+// Languages that a device compiles or, if there are none, the reason.
 struct KernelLanguages {
   std::string languages;  // separated by commas; empty: none
   std::string unavailable;
 };
 KernelLanguages kernel_languages(int device);
 
-// Code for the device. Throws c10::Error with the compiler's log.
+// Returns machine code for the device. Throws c10::Error with the compiler's log.
 std::string compile_kernels(int device, const std::string& language, const std::string& name,
                             const std::string& text, const std::vector<std::string>& options,
                             double seconds);
 
-// A function of the code, its blocks, the threads of each, and which of the addresses of a run it
-// gets.
+// A function of the module, its grid and block size, and the indices of its arguments among the
+// addresses of a run.
 struct KernelLaunch {
   std::string function;
   uint32_t blocks;
@@ -29,7 +29,7 @@ struct KernelLaunch {
   std::vector<size_t> places;
 };
 
-// Code on a device, and the launches of a run in their order. Any thread may run it.
+// A loaded module, and the launches of a run in order. Thread-safe.
 class KernelProgram {
  public:
   KernelProgram(int device, const std::string& code, const std::vector<KernelLaunch>& launches,
@@ -38,7 +38,7 @@ class KernelProgram {
   KernelProgram(const KernelProgram&) = delete;
   KernelProgram& operator=(const KernelProgram&) = delete;
 
-  // Enqueues all on the thread's current stream.
+  // Enqueues all launches on the thread's current stream.
   void run(const std::vector<uint64_t>& addresses) const;
 
  private:

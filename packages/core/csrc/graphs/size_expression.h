@@ -1,5 +1,4 @@
-// Sizes that depend on symbols, as contract graphs have them: arithmetic that says when it leaves
-// the integers of 64 bits.
+// Symbolic sizes of contract graphs: arithmetic that detects int64 overflow.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +13,11 @@ class SizeExpression {
   enum Op : int64_t { kNumber, kSymbol, kAdd, kSub, kMul, kDiv, kMod, kMax, kMin };
 
   SizeExpression(int64_t number) : steps_{kNumber, number} {}
-  // Pairs (op, number) in postfix order; the number is that of a constant or the place of a symbol.
-  // Throws c10::Error where they are no expression over so many symbols.
+  // Pairs (op, number) in postfix order, where the number is a constant or the index of a symbol.
+  // Throws c10::Error for an invalid expression.
   SizeExpression(std::vector<int64_t> steps, size_t symbols);
 
-  // False: a step leaves int64, or divides by what is not positive.
+  // Returns false if a step overflows int64 or divides by a number that is not positive.
   bool value(const Sizes& symbols, int64_t& out) const;
 
  private:

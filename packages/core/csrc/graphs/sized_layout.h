@@ -1,4 +1,4 @@
-// How tensors lie in memory, for one tuple of sizes and for all that a graph serves.
+// Memory layouts of tensors, for one tuple of sizes and as expressions of symbols.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,7 +28,7 @@ struct SizedLayout {
   std::vector<SizeExpression> strides;
   SizeExpression offset;
 
-  // Of these symbols; none if a number of it is negative or leaves int64.
+  // Evaluates the layout for these symbols; empty if a number is negative or overflows int64.
   std::optional<TensorLayout> bound(const Sizes& symbols) const;
 };
 

@@ -1,4 +1,4 @@
-// Sizes of blocks, in classes: lists of free blocks are kept by class.
+// Size classes of blocks: free lists are per class.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@ inline constexpr int kBlockClasses = 320;  // up to 2^47 bytes
 
 inline size_t round_up(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// Class n < 8 holds n units; above, eight classes lie between two powers of two, and a class holds
-// the sizes from its own up to the next one's.
+// Class n < 8 holds blocks of n units; above, there are eight classes per power of two, and a class
+// holds sizes from its own up to the next one.
 inline int block_class(size_t bytes) {
   const size_t units = bytes / kClassUnit;
   if (units < kStepsPerDoubling) return static_cast<int>(units);

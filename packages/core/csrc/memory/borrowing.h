@@ -1,4 +1,4 @@
-// Storages that were sent by other processes: the receiver's side.
+// Storages received from other processes.
 #pragma once
 
 #include <c10/core/Storage.h>
@@ -9,17 +9,17 @@
 
 namespace dl::core {
 
-// The sender's memory. Throws where the sender has ended or is this process, and where this process
+// Opens the sender's memory. Throws if the sender has exited or is this process, or if this process
 // sees other devices.
 c10::Storage borrow(const Loan& loan);
 
-// The same where the storage is known from an earlier message.
+// Same, for a storage known from an earlier message.
 void note_borrowed_again(const Loan& loan);
 
-// Whether `memory` is another process's.
+// Returns true if `memory` belongs to another process.
 bool is_borrowed(const void* memory);
 
-// The bytes of a file as memory of the host, for as long as the pointer lives.
+// Maps the bytes of a file as host memory, for the lifetime of the pointer.
 at::DataPtr map_shared(const SharedFile& file, size_t bytes);
 
 }  // namespace dl::core

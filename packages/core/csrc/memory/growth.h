@@ -1,4 +1,4 @@
-// Segments: taken from the vendor when nothing free is long enough, given back when unused.
+// Segments: allocated from the vendor when no free block is long enough, released when unused.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,25 @@
 
 namespace dl::core {
 
-// As the vendor tells.
+// As reported by the vendor.
 std::pair<size_t, size_t> free_and_total_bytes(const Device& owner);
 
-// A new segment of `bytes` for blocks like one of `length` bytes; NULL, and the reason, when the
-// device has no memory left or the process may not take more.
+// Allocates a segment of `bytes` for blocks like one of `length` bytes. Returns NULL and sets the
+// reason when the device is out of memory or the limit of this process is reached.
 Segment* new_segment(int device, int64_t stream, size_t bytes, size_t length, std::string* reason);
 
-// Gives all segments back that no tensor uses. Waits for the device: nothing enqueued can use one.
+// Releases all segments without tensors. Synchronizes the device, so that no enqueued work uses
+// them.
 void release_unused(int device);
 
-// The same if so many more bytes pass the threshold of garbage_collection_threshold.
+// Same, if `bytes` more would exceed the threshold of garbage_collection_threshold.
 void collect_garbage(int device, size_t bytes);
 
-// Throws c10::OutOfMemoryError with the numbers of the device.
+// Throws c10::OutOfMemoryError with the memory statistics of the device.
 [[noreturn]] void fail_out_of_memory(int device, int64_t stream, size_t bytes,
                                      const std::string& reason);
 
-// The part of the device's memory that this process may take, from 0 to 1.
+// Sets the fraction of the device's memory that this process may use, from 0 to 1.
 void set_memory_fraction(int device, double fraction);
 double memory_fraction(int device);
 

@@ -1,4 +1,4 @@
-// A block between guard bands, as the memory checker sees it.
+// A block between guard bands, for the memory checker.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace dl::core {
 
-// Bytes before and after each block: as wide as what device memory has to be aligned to.
+// Bytes before and after each block: the alignment required for device memory.
 inline constexpr size_t kGuardBytes = 512;
 
 struct GuardedBlock {
-  char* whole;  // of the vendor: a guard, the block, a guard
+  char* whole;  // allocated by the vendor: guard, block, guard
   size_t bytes;
   int device;
   int64_t stream;
-  uint64_t number;  // in the order of allocation
+  uint64_t number;  // in order of allocation
   Stack allocated;
   Stack freed;
 
@@ -26,15 +26,15 @@ struct GuardedBlock {
   size_t whole_bytes() const { return bytes + 2 * kGuardBytes; }
 };
 
-// Guards and an initial pattern (which reads as NaN), in the order of the current stream.
+// Writes guards and an initial pattern (which reads as NaN), in the order of the current stream.
 void paint_new(const GuardedBlock& block);
-// The pattern of what is freed.
+// Fills a freed block with a pattern.
 void paint_freed(const GuardedBlock& block);
 
-// The first changed byte, relative to the block's begin. The device is idle.
+// Returns the first changed byte, relative to the start of the block. The device must be idle.
 std::optional<int64_t> changed_guard(const GuardedBlock& block);
 std::optional<int64_t> changed_after_free(const GuardedBlock& block);
-// Repairs the guards, so that the same damage is told once.
+// Restores the guards, so that a violation is reported once.
 void repaint_guards(const GuardedBlock& block);
 
 // "block 7 of 40 bytes at 0x... on dl:0"

@@ -1,4 +1,4 @@
-// What the allocator did, and where in the program: torch.dl.memory._record_memory_history.
+// History of the allocator with stack traces: torch.dl.memory._record_memory_history.
 #pragma once
 
 #include <torch/csrc/profiler/combined_traceback.h>
@@ -11,34 +11,33 @@
 
 namespace dl::core {
 
-enum class Stacks { python, all };  // all: C++ frames as well
+enum class Stacks { python, all };  // all: includes C++ frames
 
-// Stacks that are kept: none; those of living blocks; those of allocations in the history as well;
-// those of every event.
+// Stacks to record: none; of live blocks; also of allocations in the history; of every event.
 enum class StacksOf { nothing, blocks, allocations, all };
 
 struct HistoryOptions {
-  size_t entries;  // the most recent events are kept, this many at most
+  size_t entries;  // maximum number of recorded events; older ones are dropped
   Stacks stacks = Stacks::all;
   StacksOf stacks_of = StacksOf::all;
-  std::vector<MemoryEvent> skipped = {};  // events that do not enter the history
+  std::vector<MemoryEvent> skipped = {};  // events to leave out
 };
 
 struct HistoryEntry {
   MemoryNews news;
-  int64_t microseconds;  // since 1970
+  int64_t microseconds;  // since the Unix epoch
   std::shared_ptr<torch::CapturedTraceback> stack;
 };
 
-// Starts recording, or changes the options of a recording that is running, which keeps its events
-// unless `clear` is true.
+// Starts recording, or changes the options of an active recording, which keeps its events unless
+// `clear` is true.
 void record_history(HistoryOptions options, bool clear);
-// Recorded events are kept until recording starts again.
+// Stops recording; the events are kept until recording starts again.
 void stop_recording();
 
 // The events of a device, oldest first.
 std::vector<HistoryEntry> history_of(int device);
-// Where the block at this address was allocated; NULL if that was not recorded.
+// The stack of the allocation of a block; NULL if it was not recorded.
 std::shared_ptr<torch::CapturedTraceback> stack_of(const void* memory);
 
 }  // namespace dl::core

@@ -1,9 +1,9 @@
-// Storages that are sent to other processes: the sender's side.
+// Storages sent to other processes.
 //
-// Where the vendor exports memory (dl/peer.h), the block itself is shared. What is freed here stays
-// allocated until nobody there uses it and no message with it is under way. Where the vendor takes
-// any host pointer, the bytes move into a memory file that all map; then each process keeps its own
-// mapping.
+// If the vendor exports memory (dl/peer.h), the block itself is shared. A block freed here remains
+// allocated while another process uses it or a message with it is pending. If the vendor accepts
+// any host pointer, the bytes are moved to a memory file that all processes map; each process then
+// owns its mapping.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -16,30 +16,29 @@
 
 namespace dl::core {
 
-// What is sent: all that a process needs to open the same memory.
+// The message: everything that a process needs to open the memory.
 struct Loan {
   SharedName name;
-  uint32_t is_device_memory;  // else the bytes are in the file
-  int32_t device;             // as the sender numbers it, and the receiver has to
+  uint32_t is_device_memory;  // otherwise the bytes are in the file
+  int32_t device;             // index at the sender, which must be the same at the receiver
   uint64_t bytes;
-  uint64_t offset;  // in the exported memory
+  uint64_t offset;  // within the exported memory
   char vendor[64];
   dl_peer_handle_t handle;
 };
 static_assert(std::is_trivially_copyable_v<Loan>);
 
-// Whether storages of `device` can be sent.
+// Returns true if storages of `device` can be sent.
 bool can_lend(int device);
 
-// For one message. Waits for the device, so that the receiver sees what was written before. Throws
-// where the vendor shares no memory, and for storages that were received themselves.
+// Prepares one message. Synchronizes the device, so that the receiver sees earlier writes. Throws
+// if the vendor does not share memory, and for storages that were received.
 Loan lend(c10::StorageImpl& storage);
 
-// What memory that is lent here needed to be freed before, if `deleter` is what freed it; else
-// NULL.
+// The original context of lent memory, if `deleter` is the deleter of lent memory; otherwise NULL.
 void* context_of_lent(const void* memory, at::DeleterFnPtr deleter);
 
-// Frees what no other process wants any more. Waits for nothing.
+// Frees memory that no other process uses any more. Does not block.
 void collect_loans();
 
 }  // namespace dl::core

@@ -1,8 +1,8 @@
-// Finds what programs and vendors do wrong with device memory: DL_MEM_CHECK.
+// Memory checker (DL_MEM_CHECK): detects memory errors of programs and vendors.
 //
-// Every block comes from the vendor and lies between guard bands; what is freed is filled with a
-// pattern and kept back for a while. A changed guard is a write out of bounds, a changed pattern a
-// write after the block was freed, and what is not freed when the process has ended is a leak.
+// Every block comes from the vendor and is placed between guard bands; freed blocks are filled with
+// a pattern and quarantined. A changed guard is an out-of-bounds write, a changed pattern is a use
+// after free, and a block that is allocated at process exit is a leak.
 #pragma once
 
 #include <string>
@@ -13,25 +13,26 @@
 namespace dl::core {
 
 struct MemoryCheck {
-  bool stacks;          // of Python and C++, of allocations and frees
-  bool every_operator;  // look after each, and not only when memory is freed
+  bool stacks;          // Python and C++ stacks of allocations and frees
+  bool every_operator;  // check after every operator, and not only when memory is freed
 };
 
-// From now on, before the first allocation.
+// Enables the checker; called before the first allocation.
 void start_memory_check(const MemoryCheck& check);
 bool checks_memory();
 
-// The allocator that does it; hands on to `plain` what is no allocation.
+// The checking allocator; it forwards to `plain` everything but allocations.
 DeviceAllocator* checking_allocator(DeviceAllocator* plain);
 
-// Looks at all memory now; returns what was found wrong since the start, in the order of finding.
+// Checks all memory; returns the errors found since the start, in order.
 std::vector<std::string> check_memory();
 
-// What is known of an address that is to be freed and is not allocated; empty if nothing.
+// Describes an address that is to be freed and is not allocated, if it was allocated before;
+// otherwise empty.
 std::string freed_before(const void* memory);
 
-// Where the blocks that are live were allocated, while the interpreter can still tell. Those that
-// are live when the process ends are reported then.
+// Symbolizes the stacks of live blocks, while the interpreter is available. Blocks that are live at
+// process exit are reported then.
 void prepare_leak_report();
 
 }  // namespace dl::core

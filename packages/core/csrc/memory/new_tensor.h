@@ -1,4 +1,4 @@
-// Uninitialised tensors on a dl device, without a trip through the dispatcher.
+// Uninitialized tensors on a dl device, allocated without the dispatcher.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,7 +15,8 @@ at::Tensor empty_strided_on(int device, c10::IntArrayRef sizes, c10::IntArrayRef
 at::Tensor empty_contiguous_like(const at::Tensor& tensor);
 at::Tensor empty_contiguous_like(const at::Tensor& tensor, caffe2::TypeMeta type);
 
-// A tensor over `storage` with the geometry and flags (conj, neg, wrapped number) of `view`.
+// Returns a tensor over `storage` with the geometry and flags (conj, neg, wrapped number) of
+// `view`.
 at::Tensor rewrap(c10::Storage storage, const at::Tensor& view, c10::DispatchKeySet keys);
 
 }  // namespace dl::core

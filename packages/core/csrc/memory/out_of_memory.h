@@ -1,4 +1,4 @@
-// What a user is told when a device has no memory left.
+// Out-of-memory errors.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace dl::core {
 
-// Throws c10::OutOfMemoryError in the words of other devices' allocators, which people and programs
-// that try again with a smaller batch look for.
+// Throws c10::OutOfMemoryError with the wording of other devices' allocators, which people and
+// programs that retry with a smaller batch search for.
 [[noreturn]] void throw_out_of_memory(size_t bytes, int device, const std::string& description,
                                       std::optional<std::pair<size_t, size_t>> free_and_total,
                                       int64_t allocated, int64_t reserved, const char* reason);

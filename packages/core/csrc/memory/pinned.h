@@ -5,14 +5,14 @@
 
 namespace dl::core {
 
-// Memory comes from the vendor of the current device, or from plain host memory where the vendor
-// offers none.
+// Memory comes from the vendor of the current device, or is plain host memory if the vendor does
+// not offer pinned memory.
 at::HostAllocator* pinned_allocator();
 bool is_pinned(const void* pointer);
-// Keeps the block that `pointer` lies in from being reused before `stream` has reached this point.
+// Prevents reuse of the block that contains `pointer` until `stream` has reached this point.
 void record_pinned_use(const void* pointer, c10::Stream stream);
-// As record_pinned_use, for where nothing can be thrown: where the vendor fails, the device is
-// waited for instead.
+// As record_pinned_use, for noexcept contexts: if the vendor fails, the device is synchronized
+// instead.
 void keep_until_passed(const void* pointer, c10::Stream stream) noexcept;
 
 }  // namespace dl::core

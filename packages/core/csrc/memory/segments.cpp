@@ -14,7 +14,7 @@ std::map<uintptr_t, std::pair<size_t, int>>& segments() {
   return *map;
 }
 
-// The segment that `pointer` lies in, or the end. The lock is held.
+// The segment that contains `pointer`, or the end iterator. Requires the lock.
 std::map<uintptr_t, std::pair<size_t, int>>::const_iterator holder(const void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   auto found = segments().upper_bound(address);

@@ -1,5 +1,5 @@
-// Memory files through which processes of one user share: named by the process that made them, gone
-// with the last process that has one open, and never in a file system.
+// Memory files shared between processes of one user: named by the process that created them, freed
+// when the last process closes them, and never in a file system.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace dl::core {
 
-// Says which file, to other processes.
+// Identifies a file for other processes.
 struct SharedName {
   std::array<uint8_t, 16> nonce;
   int32_t process;
@@ -18,13 +18,14 @@ struct SharedName {
 };
 static_assert(std::is_trivially_copyable_v<SharedName>);
 
-// Each message with a name is counted where it is sent and where it arrives. Who uses what the
-// sender keeps holds a lock on the file, which the kernel lets go when that process ends.
+// Messages with a name are counted where they are sent and received. A user of memory that the
+// sender retains holds a lock on the file, which the kernel releases when that process exits.
 class SharedFile {
  public:
-  // A new one, with so many bytes for all to share.
+  // Creates a file with so many shared bytes.
   explicit SharedFile(size_t bytes);
-  // That of another process. `what` is for the error where it has ended: "a tensor of 8 bytes".
+  // Opens the file of another process. `what` is for the error if that has exited: "a tensor of 8
+  // bytes".
   SharedFile(const SharedName& name, const std::string& what);
   SharedFile(SharedFile&& other) noexcept;
   SharedFile& operator=(SharedFile&&) = delete;
@@ -32,15 +33,16 @@ class SharedFile {
 
   SharedName name() const;
 
-  // Of the sender: one more message is under way; and whether one still is, or somebody holds on.
+  // Called by the sender: records a message, and returns true while a message is pending or another
+  // process holds the file.
   void note_sent();
   bool is_wanted() const;
 
-  // Of the receiver. hold() throws where the sender has given up what it kept.
+  // Called by the receiver. hold() throws if the sender has freed the memory.
   void note_received();
   void hold(const std::string& what);
 
-  // The shared bytes in this process, until unmap() with as many bytes.
+  // Maps the shared bytes in this process, until unmap() with the same size.
   void* map(size_t bytes) const;
   static void unmap(void* memory, size_t bytes) noexcept;
 

@@ -13,7 +13,7 @@
 namespace dl::core {
 namespace {
 
-// The pointers behind those that know only the address.
+// The original pointers behind address-only pointers.
 std::mutex behind_mutex;
 std::unordered_map<const void*, at::DataPtr>& behind() {
   static auto* map = new std::unordered_map<const void*, at::DataPtr>;
@@ -21,7 +21,7 @@ std::unordered_map<const void*, at::DataPtr>& behind() {
 }
 
 void free_by_address(void* memory) {
-  at::DataPtr freed;  // declared first: freed last, after the lock
+  at::DataPtr freed;  // declared first: destroyed last, after the lock
   const std::lock_guard<std::mutex> guard(behind_mutex);
   const auto found = behind().find(memory);
   if (found == behind().end()) return;
@@ -29,7 +29,7 @@ void free_by_address(void* memory) {
   behind().erase(found);
 }
 
-// Memory for a writer, on the device of what it shared.
+// Allocates memory for a writer, on the device of the shared memory.
 class OnDevice final : public c10::Allocator {
  public:
   at::DataPtr allocate(size_t bytes) override {

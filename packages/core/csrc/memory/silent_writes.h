@@ -1,4 +1,4 @@
-// Writes to tensors of which torch does not know.
+// Writes to tensors that torch does not track.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,8 @@
 
 namespace dl::core {
 
-// How often a tensor was written to whose version stays what it is: running statistics by batch
-// norm, parameters by torch's fused optimisers, results of collectives.
+// Number of writes that do not bump a tensor's version: running statistics of batch norm,
+// parameters in torch's fused optimizers, results of collectives.
 inline std::atomic<uint64_t> silent_writes{0};
 
 inline void count_silent_write() { silent_writes.fetch_add(1, std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// Rounds allocation sizes to a small set of classes, so that freed blocks fit later requests.
+// Size classes of allocations, so that freed blocks fit later requests.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ inline constexpr size_t kMinBlock = 64;
 inline constexpr int kClassesPerDoubling = 8;
 inline constexpr int kSizeClasses = (64 - 6) * kClassesPerDoubling;
 
-// Class 0 is 64 bytes; class 8n is 64 << n; seven even steps lie between two doublings.
+// Class 0 is 64 bytes; class 8n is 64 << n; there are seven equal steps between powers of two.
 inline int size_class(size_t bytes) {
   if (bytes <= kMinBlock) return 0;
   const int log2 = 63 - __builtin_clzll(bytes - 1);  // bytes-1 in [2^log2, 2^(log2+1))

@@ -1,4 +1,4 @@
-// What the allocator holds, piece by piece.
+// Snapshot of the allocator's segments and blocks.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct SegmentView {
   size_t bytes;
   int64_t stream;
   bool small;
-  std::vector<BlockView> blocks;  // without gaps, by address
+  std::vector<BlockView> blocks;  // contiguous, by address
 };
 
 // The segments of a device, by address.

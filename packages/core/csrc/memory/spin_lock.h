@@ -1,5 +1,5 @@
-// A lock for a handful of instructions, taken by every allocation: half the cost of a mutex where
-// nobody else wants it, and a thread that has to wait gives way to the others.
+// A spin lock for a few instructions, taken by every allocation: half the cost of an uncontended
+// mutex; a waiting thread yields.
 #pragma once
 
 #include <atomic>

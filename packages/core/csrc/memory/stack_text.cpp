@@ -13,7 +13,7 @@ bool begins(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// What stands between the program and the allocator, and after the program: torch, its bindings and
+// Frames between the program and the allocator, and outside of the program: torch, its bindings and
 // the interpreter, which is written in C.
 bool is_noise(const torch::unwind::Frame& frame) {
   const std::string_view function = frame.funcname, file = frame.filename;

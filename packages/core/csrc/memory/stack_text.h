@@ -1,4 +1,4 @@
-// Stacks of Python and C++ as text.
+// Formatting of Python and C++ stacks.
 #pragma once
 
 #include <torch/csrc/profiler/combined_traceback.h>
@@ -10,10 +10,10 @@ namespace dl::core {
 
 using Stack = std::shared_ptr<torch::CapturedTraceback>;
 
-// Of here; of Python what is running, of C++ all.
+// Captures the current stack, with its Python and C++ frames.
 Stack gather_stack();
-// One indented line a frame, innermost first, without the frames of allocators. Needs the
-// interpreter for Python's frames.
+// Returns one indented line per frame, innermost first, without allocator frames. Python frames
+// need the interpreter.
 std::string stack_text(const Stack& stack);
 
 }  // namespace dl::core

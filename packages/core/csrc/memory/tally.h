@@ -1,4 +1,4 @@
-// One counter of the allocator: what there is now, the most there was, and the totals.
+// A counter of the allocator: the current value, its peak, and the totals.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -8,7 +8,7 @@
 
 namespace dl::core {
 
-// Three numbers instead of torch's four, as every allocation counts three things.
+// Three numbers instead of torch's four, because every allocation updates three counters.
 class Tally {
  public:
   void increase(int64_t amount) {

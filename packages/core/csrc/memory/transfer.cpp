@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kWaits[] = "what the host has to wait for";
 
-// Copies from and to pinned memory may be part of a graph.
+// Copies from and to pinned memory can be captured in a graph.
 void check_capturable(int device, const void* host) {
   if (C10_UNLIKELY(is_capturing(device)) && !is_pinned(host)) check_not_capturing(device, kWaits);
 }
@@ -28,15 +28,15 @@ void copy(int index, void* destination, const void* source, size_t bytes, dl_cop
                      current_native_stream(index));
 }
 
-// The slot of the vendor of both, or NULL.
+// The copy function of the common vendor, or NULL.
 decltype(dl_peer_extension_t::copy) peer_copy(const Device& from, const Device& to) {
   if (from.vendor != to.vendor) return nullptr;
   const auto* peer = from.vendor->extension<dl_peer_extension_t>(DL_EXT_PEER);
   return peer == nullptr ? nullptr : peer->copy;
 }
 
-// What the current stream of `later` is given from now on runs after all that the current stream of
-// `earlier` has; both have one vendor.
+// Makes future work on the current stream of `later` wait for the work on the current stream of
+// `earlier`; both have the same vendor.
 void put_in_order(int earlier, int later) {
   const Device &first = device(earlier), &second = device(later);
   if (first.synchronous) return;
@@ -82,7 +82,7 @@ bool copy_to_peer(int source_device, const void* source, int index, void* destin
   if (slot == nullptr) return false;
   if (is_recorded()) record_event("copy between devices");
   if (bytes == 0) return true;
-  // The destination may still be in use, and the source's stream is the one that writes it.
+  // The destination may still be in use, and the source's stream writes to it.
   put_in_order(index, source_device);
   from.vendor->call_extension(slot, "peer.copy", from.local, source, to.local, destination,
                               static_cast<uint64_t>(bytes), current_native_stream(source_device));

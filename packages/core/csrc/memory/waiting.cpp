@@ -28,7 +28,7 @@ void* record(const Device& owner, const c10::Stream& stream) {
   return event;
 }
 
-// An error on the device counts as an end: nothing enqueued before it will run.
+// An error on the device counts as completion, because no earlier work will run.
 bool has_passed(const Device& owner, void* event) noexcept {
   int32_t done = 0;
   try {
@@ -63,7 +63,7 @@ void wait_for_streams(Block* block) noexcept {
     for (const c10::Stream& stream : block->other_streams)
       waiting.events.push_back(record(owner, stream));
   } catch (...) {
-    // Without working events only a full wait keeps the memory safe.
+    // Without working events, only a device synchronization keeps the memory safe.
     owner.vendor->call_noexcept(&dl_vendor_table_t::device_synchronize, "device_synchronize",
                                 owner.local);
   }
@@ -83,7 +83,7 @@ void collect_waiting(int device) {
     const std::lock_guard<SpinLock> guard(state.lock);
     looked_at.swap(state.waiting);
   }
-  // Not under the lock: the vendor may take its time.
+  // Without the lock, because the vendor may take long.
   std::vector<WaitingBlock> still;
   std::vector<Block*> freed;
   for (WaitingBlock& waiting : looked_at) {

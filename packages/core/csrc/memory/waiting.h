@@ -1,15 +1,15 @@
-// Blocks that streams other than their own may still use when they are freed.
+// Freed blocks that other streams may still use.
 #pragma once
 
 #include "memory/block.h"
 
 namespace dl::core {
 
-// Called for a block that was freed; it is free once the streams noted in it have done what they
-// were given so far. The lock is not held.
+// Called for a freed block; it becomes free after the streams recorded in it have completed their
+// current work. The lock must not be held.
 void wait_for_streams(Block* block) noexcept;
 
-// Frees what has been waited for. Waits for nothing.
+// Frees blocks whose streams have passed. Does not block.
 void collect_waiting(int device);
 
 }  // namespace dl::core

@@ -1,5 +1,4 @@
-// Who wants to know of every block that is handed out or comes back: the history of the allocator,
-// the profiler.
+// Observers of allocations and frees: the history of the allocator, the profiler.
 #pragma once
 
 #include <atomic>
@@ -11,10 +10,10 @@ namespace dl::core {
 enum class MemoryEvent {
   allocated,
   freed,              // by its tensor
-  reusable,           // the other streams that used it have passed
+  reusable,           // after other streams that used it have passed
   segment_allocated,  // by the vendor
   segment_freed,
-  out_of_memory,  // `bytes` could not be had
+  out_of_memory,  // an allocation of `bytes` failed
 };
 
 struct MemoryNews {
@@ -31,16 +30,16 @@ struct MemoryNews {
 class MemoryWatcher {
  public:
   virtual ~MemoryWatcher() = default;
-  // On the thread that allocates or frees, without a lock. Must not throw.
+  // Called on the allocating or freeing thread, without a lock. Must not throw.
   virtual void notice(const MemoryNews& news) noexcept = 0;
 };
 
-// Watchers are added and removed while no other thread adds or removes one, and live as long as the
-// process: another thread may just be telling them something.
+// Watchers are added and removed by one thread at a time and are never freed, because another
+// thread may be calling them.
 void add_memory_watcher(MemoryWatcher* watcher);
 void remove_memory_watcher(MemoryWatcher* watcher);
 
-extern std::atomic<int> memory_watchers;  // how many
+extern std::atomic<int> memory_watchers;  // number of watchers
 void tell_memory_watchers(MemoryNews news) noexcept;
 
 }  // namespace dl::core

@@ -1,10 +1,10 @@
-// With with_stack=True torch's tracer notes the functions of Python by the addresses of their
-// names, and reads them when the events are asked for. Code that is gone by then has left other
-// bytes there, which are seldom UTF-8: profile.events() ends with a UnicodeDecodeError
-// (https://github.com/pytorch/pytorch/issues/113564). A device meets it in the first profile of a
-// process, in which modules are imported that it needs from its first operator on.
+// With with_stack=True torch's tracer records Python functions by the addresses of their names, and
+// reads them when the events are requested. If the code object has been freed, the memory contains
+// other bytes, which are rarely valid UTF-8: profile.events() raises UnicodeDecodeError
+// (https://github.com/pytorch/pytorch/issues/113564). Devices trigger this in the first profile of
+// a process, during which they import modules for their first operator.
 //
-// Audit events (PEP 578) come before such code runs, with the code or its names.
+// Audit events (PEP 578) precede the execution of such code and provide the code or its names.
 #include "profiler/code_names.h"
 
 #include <c10/macros/Macros.h>
@@ -30,7 +30,7 @@ void keep(const py::handle& name) {
   if (kept->insert(name.ptr()).second) name.inc_ref();
 }
 
-// Names of the code and of all that is defined in it.
+// Keeps the names of a code object and of all code objects nested in it.
 void keep_names(const py::handle& code) {
   keep(code.attr("co_name"));
   keep(code.attr("co_filename"));
@@ -51,10 +51,10 @@ int notice(const char* event, PyObject* arguments, void*) {
       keep(given[2]);
     }
   } catch (py::error_already_set& error) {
-    // The program goes on; its profile may lack this name.
+    // The program continues; its profile may lack this name.
     error.discard_as_unraisable("dl_core: names of profiled code");
   } catch (const std::exception&) {
-    // As above, for want of memory.
+    // As above, if out of memory.
   }
   return 0;
 }
@@ -65,7 +65,7 @@ CodeNames::CodeNames() {
   static std::atomic<bool> added{false};
   if (!added.exchange(true)) {
     const py::gil_scoped_acquire held;
-    // Another hook may forbid it: profiles are then as torch makes them.
+    // Another hook may reject it: profiles are then as in plain torch.
     if (PySys_AddAuditHook(&notice, nullptr) < 0) PyErr_Clear();
   }
   ++keeping;

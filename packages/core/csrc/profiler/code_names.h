@@ -1,10 +1,10 @@
-// Names of Python code that torch's tracer still points to when the code is gone.
+// Names of Python code that torch's tracer refers to after the code was freed.
 #pragma once
 
 namespace dl::core::profiler {
 
-// While one lives, the names of code that is run once - a module that is imported, a function that
-// is compiled from text - are kept in memory, where they stay for the rest of the process.
+// While an object exists, the names of code that runs once - an imported module, a function
+// compiled from text - are retained, until the process exits.
 class CodeNames {
  public:
   CodeNames();

@@ -1,4 +1,4 @@
-// How the work of one device is timed.
+// Timing of the work of one device.
 #pragma once
 
 #include <memory>
@@ -14,21 +14,21 @@ class DeviceClock {
   virtual ~DeviceClock() = default;
   virtual void start() = 0;
   virtual void stop() = 0;
-  // Whether calls have to be marked on their stream, before and after; an event that does.
+  // Returns true if calls must be surrounded by events on their stream.
   virtual bool marks() const { return false; }
   virtual void* mark(void*) { return nullptr; }
-  // The work behind these calls of the device, given as places in `recorded.calls`.
+  // Appends the work of these calls of the device, given as indices of `recorded.calls`.
   virtual void collect(const std::vector<size_t>& calls, Recorded& recorded) = 0;
 };
 
-// For the dl device `index`.
+// Returns the most precise clock for the dl device `index`.
 std::unique_ptr<DeviceClock> device_clock(int index);
 
-// Of the vendor's own profiler (dl/profiler.h); NULL where it has none.
+// Clock of the vendor's profiler (dl/profiler.h); NULL if it has none.
 std::unique_ptr<DeviceClock> vendor_clock(int index);
-// Of events; NULL where the vendor's cannot be timed.
+// Clock of events; NULL if the vendor's events have no timing.
 std::unique_ptr<DeviceClock> event_clock(int index);
-// The host's: a call has run when it returns, or nothing better is known.
+// Clock of the host, for synchronous devices or as the last choice.
 std::unique_ptr<DeviceClock> host_clock(int index);
 
 }  // namespace dl::core::profiler

@@ -1,4 +1,4 @@
-// The other way by which torch times a device: events around each operator, for
+// Events around each operator, torch's other way to time a device, for
 // torch.autograd.profiler.profile(use_device="dl").
 #include <c10/core/Event.h>
 #include <c10/util/ApproximateClock.h>
@@ -21,7 +21,7 @@ class EventStubs final : public torch::profiler::impl::ProfilerStubs {
               int64_t* cpu_ns) const override {
     const int index = current_device();
     if (device != nullptr) *device = static_cast<c10::DeviceIndex>(index);
-    // This flag asks for an event that can be timed.
+    // This flag enables timing.
     auto made = std::make_shared<c10::Event>(kDeviceType, c10::EventFlag::BACKEND_DEFAULT);
     made->record(current_stream(index));
     *event = std::move(made);
@@ -38,7 +38,7 @@ class EventStubs final : public torch::profiler::impl::ProfilerStubs {
     return static_cast<float>(start.elapsedTime(end) * 1000.0);
   }
 
-  // No vendor takes labels.
+  // The vendor interface has no markers.
   void mark(const char*) const override {}
   void rangePush(const char*) const override {}
   void rangePop() const override {}

@@ -1,4 +1,4 @@
-// torch.profiler's view of the device: rows of its work, and of the vendor's code on the host.
+// torch.profiler sessions for dl: activities of devices, and of vendor code on the host.
 #define USE_KINETO 1
 // Kineto's headers format with fmt, which torch does not export.
 #define FMT_HEADER_ONLY 1
@@ -27,14 +27,14 @@ namespace {
 
 using libkineto::ActivityType;
 
-// Between the steady clock and the one that torch's profiler writes down.
+// Offset between the steady clock and the clock of torch's profiler.
 int64_t epoch_offset() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() -
          static_cast<int64_t>(now_ns());
 }
 
-// A graph's row lies around those of its parts, so that it counts as a label and not as work.
+// A graph's row spans those of its parts, so that it is an annotation and not work.
 ActivityType type_of(uint32_t kind) {
   switch (kind) {
     case DL_ACTIVITY_COPY:
@@ -50,7 +50,7 @@ ActivityType type_of(uint32_t kind) {
 
 class Session final : public libkineto::IActivityProfilerSession {
  public:
-  // Without the devices only their memory is told of, which needs nothing but the host.
+  // Without `devices` only memory is reported, which needs the host alone.
   explicit Session(bool devices) : devices_(devices) {}
   ~Session() override {
     if (started_) stop_recording();
@@ -168,7 +168,7 @@ class Session final : public libkineto::IActivityProfilerSession {
     row.flow.start = starts;
   }
 
-  // In the order in which they are met; the default stream is 0.
+  // Numbers streams in order of appearance; the default stream is 0.
   int64_t number_of(int device, void* stream) {
     const auto [found, is_new] = streams_.try_emplace({device, stream}, 0);
     if (is_new && stream != nullptr) found->second = ++others_;

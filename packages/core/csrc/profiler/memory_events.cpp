@@ -21,7 +21,7 @@ class Reporter final : public MemoryWatcher {
           static_cast<size_t>(news.allocated), static_cast<size_t>(news.reserved),
           c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(news.device)));
     } catch (...) {
-      // Memory that is freed must not throw; the timeline lacks this event.
+      // Freeing memory must not throw; the timeline lacks this event.
     }
   }
 };

@@ -2,8 +2,8 @@
 
 namespace dl::core::profiler {
 
-// Tells torch's profiler, from now on or no more, of every block that is handed out or comes back;
-// it listens with profile_memory=True.
+// Enables or disables reporting of allocations and frees to torch's profiler, which records them
+// with profile_memory=True.
 void report_memory(bool on);
 
 }  // namespace dl::core::profiler

@@ -1,4 +1,4 @@
-// What native calls did while a profiler looks: on the host, and on the device.
+// Recording of native calls for a profiler: on the host, and on the device.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,17 @@
 
 namespace dl::core::profiler {
 
-// The part of a call that the host spends in the vendor's code. Times are nanoseconds of the steady
-// clock.
+// The host time of a call in vendor code. Times are nanoseconds of the steady clock.
 struct HostCall {
   const char* name;      // "diopiAdd"
   const char* overload;  // "add.Tensor"
   int device;
   int32_t thread;
-  uint64_t correlation;  // of the operator around it; 0: none
+  uint64_t correlation;  // id of the enclosing operator; 0: none
   int64_t start;
   int64_t end;
   void* stream;
-  void* first_event = nullptr;  // where the device tells times by events
+  void* first_event = nullptr;  // start event, if the device is timed with events
   void* last_event = nullptr;
 };
 
@@ -31,7 +30,7 @@ struct DeviceWork {
   int64_t start;  // nanoseconds of the host's steady clock
   int64_t end;
   uint64_t bytes = 0;
-  int64_t call = -1;  // the host call that it belongs to, where that is known
+  int64_t call = -1;  // index of its host call, if known
 };
 
 struct Recorded {
@@ -40,16 +39,16 @@ struct Recorded {
   std::vector<std::string> problems;
 };
 
-// One recording at a time: false if there is one. Times of the device are the vendor's own where it
-// has the profiler extension, the host's where a call returns when it is done, and else those of
-// events around each call.
+// Starts a recording; returns false if there is one already. Device times come from the vendor's
+// profiler extension if it has one, from the host's clock if calls are synchronous, and otherwise
+// from events around each call.
 bool start_recording();
-// Waits for the devices.
+// Synchronizes the devices.
 void stop_recording();
-// What was recorded until the last stop.
+// Returns the data recorded until the last stop.
 Recorded take_recorded();
 
-// Native calls of this thread belong to this operator until it is popped.
+// Associates native calls of this thread with this operator, until it is popped.
 void push_correlation(uint64_t id);
 void pop_correlation();
 

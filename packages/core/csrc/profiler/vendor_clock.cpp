@@ -27,8 +27,8 @@ class VendorClock final : public DeviceClock {
   }
 
   void collect(const std::vector<size_t>& calls, Recorded& recorded) override {
-    // The first kernel of an operator's first call is that call's, and so on, by their names; and
-    // in their order, where kernels have names of their own.
+    // Kernels are matched to calls by name: the first kernel of an operator belongs to its first
+    // call, and so on. Kernels with names of their own are matched in order.
     std::map<std::pair<uint64_t, std::string>, std::deque<size_t>> waiting;
     std::set<std::string> names;
     for (const size_t at : calls) {
@@ -56,7 +56,7 @@ class VendorClock final : public DeviceClock {
                       host_time(record.end),
                       record.bytes};
       const bool is_own = names.count(work.name) == 0;
-      // Without an operator around them, nothing tells whose kernels of other names are.
+      // Without an enclosing operator, kernels with other names cannot be matched.
       const auto found = is_own && work.correlation == 0
                              ? waiting.end()
                              : waiting.find({work.correlation, is_own ? "" : work.name});
@@ -82,7 +82,7 @@ class VendorClock final : public DeviceClock {
     return clock;
   }
 
-  // The two clocks may run apart: what lies between the two readings is spread evenly.
+  // The two clocks may drift: the difference between two readings is distributed linearly.
   int64_t host_time(int64_t moment) const {
     const int64_t passed = last_.device - first_.device;
     if (passed <= 0) return first_.host + (moment - first_.device);

@@ -1,5 +1,5 @@
-// The one-time registrations that make torch see the device. Called when the first vendor is found,
-// so that an installation without vendors leaves torch untouched.
+// One-time registrations that make the device known to torch. Called when the first vendor is
+// found, so that torch is unchanged in an installation without vendors.
 #pragma once
 
 namespace dl::core {
@@ -9,7 +9,7 @@ void register_hooks();
 void register_allocators();
 void register_graphs();
 
-// All of the above, once.
+// Runs all registrations once.
 void activate();
 
 }  // namespace dl::core

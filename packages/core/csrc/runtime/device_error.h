@@ -1,5 +1,5 @@
-// The error words of streams (dl/device_error.h): what work on an asynchronous device found wrong
-// with its data, raised by who waits for the stream.
+// Error words of streams (dl/device_error.h): errors in the data of asynchronous work, raised at
+// the next synchronization of the stream.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -13,20 +13,20 @@
 
 namespace dl::core {
 
-// What ErrorMark raises: it is about an earlier call than the one that raises it.
+// Base of the errors that ErrorMark raises: they are about an earlier call.
 class LateError {
  public:
   virtual ~LateError() = default;
 };
 
-// The word of a stream, in memory of the device. NULL where operators have to fail at once: on a
-// synchronous device, and where there is no memory for it.
+// The word of a stream, in device memory. NULL if operators must fail immediately: on a synchronous
+// device, or if there is no memory for the word.
 dl_device_error_t* error_word(c10::Stream stream) noexcept;
-// A call that may write to the stream's word has been enqueued.
+// Records that a call which may write to the stream's word has been enqueued.
 void note_checked_call(c10::Stream stream) noexcept;
 
-// How far the calls of some streams had come that may write to their words: taken before a wait
-// that covers them, or with an event. Costs next to nothing where there are none.
+// Snapshot of the number of calls that may write to error words, taken before a synchronization of
+// their streams or with an event. Cheap if there are none.
 class ErrorMark {
  public:
   ErrorMark() = default;
@@ -35,8 +35,8 @@ class ErrorMark {
   explicit ErrorMark(int device);
 
   // Raises the first error of those calls, once: a LateError that is a c10::IndexError for an
-  // index, a c10::Error otherwise. They must have been waited for. Of several streams with errors,
-  // the others' are left to who waits next.
+  // index, otherwise a c10::Error. The calls must be complete. If several streams have errors, the
+  // others are raised by later synchronizations.
   void raise() const;
 
  private:

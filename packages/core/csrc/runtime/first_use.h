@@ -1,13 +1,13 @@
-// What waits until dl is used: `import torch` is not to pay for it.
+// Initialization that is deferred to the first use of dl, to keep `import torch` fast.
 #pragma once
 
 namespace dl::core {
 
-// Called by static initialisers; the value lets them be written as one definition.
+// Called by static initializers; the return value allows a definition with an initializer.
 bool put_off_until_first_use(void (*action)());
 
-// Runs what was put off, once in a process. By torch before it makes a tensor of dl, which asks for
-// the device's initialisation, and where a device's first memory is allocated without it.
+// Runs the deferred actions, once per process. Called by torch before it creates a dl tensor, when
+// it initializes the device, and at the first allocation on a device otherwise.
 void note_first_use();
 
 }  // namespace dl::core

@@ -1,4 +1,4 @@
-// The device generator: Philox4x32-10, fully described by (seed, offset).
+// Device generator: Philox4x32-10 (Salmon et al., 2011), fully described by (seed, offset).
 #pragma once
 
 #include <ATen/core/Generator.h>

@@ -1,4 +1,4 @@
-// The host table that vendors see under torch: memory, logging, and torch's own thread pool.
+// Host table for vendors under torch: memory, logging, and torch's thread pool.
 #pragma once
 
 #include "dl/host.h"
@@ -7,12 +7,12 @@ namespace dl::core {
 
 const dl_host_t* host_table();
 
-// True in a child process whose parent had used a dl device: thread pools and driver state do not
-// survive a fork.
+// Return true in a child process whose parent had used a dl device: thread pools and driver state
+// do not survive a fork.
 bool in_bad_fork();
-// Throws in such a child, naming the cure.
+// Throws in such a child, with the remedy.
 void check_not_forked();
-// Called when the first device is used, so that later forks are noticed.
+// Called when the first device is used, so that later forks are detected.
 void note_device_use();
 
 }  // namespace dl::core

@@ -118,7 +118,7 @@ dl_vendor_t* make_legacy_instance(void* handle, const std::string& name) {
   vendor->device_name = ask("diopiGetVendorName");
   vendor->version = ask("diopiGetImplVersion");
   vendor->slots.version = vendor->version.c_str();
-  // A legacy library carries no fingerprints: its wrapper plugin vouches for the signatures.
+  // A legacy library has no fingerprints: its wrapper plugin guarantees the signatures.
   for (size_t i = 0; i < kOpCount; ++i) {
     if (void* symbol = find(kOpNames[i])) {
       vendor->operators.push_back(

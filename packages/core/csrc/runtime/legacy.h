@@ -1,4 +1,4 @@
-// Libraries in DIOPI's own convention: exported diopi… symbols, no vendor table.
+// Libraries in DIOPI's original convention: exported diopi… symbols, no vendor table.
 #pragma once
 
 #include <string>
@@ -7,16 +7,15 @@
 
 namespace dl::core {
 
-// Makes libdiopirt.so.1 visible to legacy libraries. `set_legacy_runtime` names the file
-// beforehand.
+// Loads libdiopirt.so.1 for legacy libraries. `set_legacy_runtime` sets its path before.
 void set_legacy_runtime(std::string path);
 void preload_legacy_runtime();
 
-// An instance over the symbols of `handle`: one host-accessible, synchronous device in host memory.
-// Lives as long as the process.
+// Returns an instance for the symbols of `handle`: one host-accessible, synchronous device in host
+// memory. Lives until the process exits.
 dl_vendor_t* make_legacy_instance(void* handle, const std::string& name);
 
-// Functions without a context argument use the thread's current context; a no-op without legacy
+// Makes a context current for functions without a context argument; a no-op without legacy
 // libraries.
 class LegacyContextScope {
  public:

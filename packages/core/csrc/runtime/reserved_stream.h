@@ -1,11 +1,11 @@
-// Streams that no program gets: work on them waits for nothing of the program's.
+// Streams reserved for internal use, whose work does not wait for that of the program.
 #pragma once
 
 #include <c10/core/Stream.h>
 
 namespace dl::core {
 
-// A new stream apart from those of torch.Stream(). Callers keep it: a device has room for 31.
+// Returns a new stream that torch.Stream() never returns. Callers keep it: a device has at most 31.
 c10::Stream reserved_stream(int device, int priority);
 
 }  // namespace dl::core

@@ -1,4 +1,4 @@
-// Turns the vendor interface's error objects into C++ exceptions that torch knows.
+// Conversion of the vendor interface's error objects to torch's C++ exceptions.
 #pragma once
 
 #include <string>
@@ -7,14 +7,13 @@
 
 namespace dl::core {
 
-// Throws when `status` is an error: c10::OutOfMemoryError for DL_OUT_OF_MEMORY, c10::Error
-// otherwise. The message names `what` (the slot), the vendor and the vendor's own words. Releases
-// the status.
+// Throws if `status` is an error: c10::OutOfMemoryError for DL_OUT_OF_MEMORY, otherwise c10::Error.
+// The message has `what` (the function), the vendor and the vendor's message. Frees the status.
 void check_status(dl_status_t* status, const char* what, const std::string& vendor);
-// The same, but for DL_NOT_SUPPORTED, an ordinary answer: false.
+// Same, but returns false for DL_NOT_SUPPORTED.
 bool check_supported(dl_status_t* status, const char* what, const std::string& vendor);
 
-// For destructors and noexcept paths: logs instead of throwing.
+// For destructors and noexcept contexts: logs instead of throwing.
 void warn_status(dl_status_t* status, const char* what, const std::string& vendor) noexcept;
 
 }  // namespace dl::core

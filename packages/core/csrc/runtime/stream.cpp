@@ -15,12 +15,12 @@
 namespace dl::core {
 namespace {
 
-constexpr int kPoolSize = 32;        // as CUDA's: the 33rd stream is the first one again
+constexpr int kPoolSize = 32;        // as in CUDA: the 33rd stream is the first one again
 constexpr int kLargestPriority = 3;  // beyond ±3, priorities count as ±3
 constexpr int kPools = 2 * kLargestPriority + 1;
 constexpr int kMostReserved = 31;
 
-// Handles never move: readers index without a lock, up to `count`.
+// Handles do not move: readers index without a lock, up to `count`.
 struct DeviceStreams {
   struct Pool {
     std::array<int64_t, kPoolSize> ids{};
@@ -41,8 +41,8 @@ DeviceStreams& streams(int device) {
 
 thread_local std::array<int64_t, kMaxDevices> current_ids{};
 
-// Whether a stream other than a default one was ever current, on any thread. Until then no call
-// looks for its thread's streams.
+// True once a stream other than a default one has been current on any thread. Until then calls need
+// not look up their thread's stream.
 std::atomic<bool> streams_change{false};
 
 int64_t current_id(int device) {
@@ -57,7 +57,7 @@ c10::Stream make(int device, int64_t id) {
 int64_t create_locked(DeviceStreams& state, int index, int priority) {
   const int64_t id = state.count.load();
   const Device& owner = device(index);
-  // A vendor without streams does everything in order on its default stream: any stream will do.
+  // A vendor without streams executes everything in order: any stream is its default stream.
   if (owner.vendor->slots().stream_create != nullptr) {
     owner.vendor->call(&dl_vendor_table_t::stream_create, "stream_create", owner.local, priority,
                        &state.handles[id]);
@@ -66,7 +66,7 @@ int64_t create_locked(DeviceStreams& state, int index, int priority) {
   return id;
 }
 
-// Ids come from programs as well: torch.Stream(stream_id=…, device_index=…, device_type=…).
+// Ids may come from programs: torch.Stream(stream_id=…, device_index=…, device_type=…).
 void check_exists(c10::Stream stream) {
   const int index = stream.device_index();
   device(index);
@@ -138,7 +138,7 @@ void synchronize_stream(c10::Stream stream) {
   check_not_forked();
   const ErrorMark mark(stream);
   if (owner.vendor->slots().stream_synchronize == nullptr) {
-    // More than was asked for, but no less.
+    // Waits for more than necessary, but never for less.
     owner.vendor->call(&dl_vendor_table_t::device_synchronize, "device_synchronize", owner.local);
   } else {
     owner.vendor->call(&dl_vendor_table_t::stream_synchronize, "stream_synchronize", owner.local,

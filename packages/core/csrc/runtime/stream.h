@@ -1,4 +1,4 @@
-// Streams: id 0 is the default stream of a device; others are made once and kept for the process.
+// Streams: id 0 is the default stream of a device; others are created once and never freed.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -7,18 +7,20 @@ namespace dl::core {
 
 c10::Stream default_stream(int device);
 c10::Stream current_stream(int device);
-// Return the previous stream of this thread on the same device. Throws if `stream` does not exist.
+// Makes `stream` current and returns this thread's previous stream on its device. Throws if
+// `stream` does not exist.
 c10::Stream exchange_stream(c10::Stream stream);
-// One of 32 streams per device and priority, in rotation. A lower number is more urgent.
+// Returns one of 32 streams per device and priority, round-robin. A lower number is a higher
+// priority.
 c10::Stream new_stream(int device, int priority);
-// The same, of priority -1 or 0.
+// Same, for priority -1 or 0.
 c10::Stream pooled_stream(int device, bool high_priority);
 
 // The vendor's handle; NULL for the default stream.
 void* native_stream(c10::Stream stream);
 void* current_native_stream(int device);
 
-// This and synchronize_device raise what the work has found wrong with its data (device_error.h).
+// This and synchronize_device raise errors found in the data of completed work (device_error.h).
 void synchronize_stream(c10::Stream stream);
 bool query_stream(c10::Stream stream);
 void synchronize_device(int device);

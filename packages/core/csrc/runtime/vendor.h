@@ -1,4 +1,4 @@
-// One loaded vendor library: its instance, its slots and its operators.
+// A loaded vendor library: its instance, its table and its operators.
 #pragma once
 
 #include <c10/macros/Macros.h>
@@ -16,11 +16,12 @@
 
 namespace dl::core {
 
-// Loads a library with RTLD_LOCAL and creates an instance. Never unloaded: vendors may own threads.
+// Loads a library with RTLD_LOCAL and creates an instance. Never unloaded, because vendors may own
+// threads.
 class Vendor {
  public:
-  // Throws c10::Error with the library, the cause and the cure. `adaptor` stands before its
-  // operators, and outlives it; NULL: none does.
+  // Throws c10::Error with the library, the cause and the remedy. `adaptor` wraps the vendor's
+  // operators and must outlive this object; NULL: none.
   Vendor(std::string name, std::string library, bool legacy, dl_adaptor_t* adaptor = nullptr);
   Vendor(const Vendor&) = delete;
   Vendor& operator=(const Vendor&) = delete;
@@ -29,48 +30,50 @@ class Vendor {
   const std::string& version() const { return version_; }
   const std::string& library() const { return library_; }
   int32_t device_count() const { return device_count_; }
-  // As the library made it; all but its operators is called through slots().
+  // The instance as created by the library; only its operators may be called directly, everything
+  // else through slots().
   dl_vendor_t* instance() const { return instance_; }
-  // The same behind checks, as slots() has them.
+  // The same instance behind checks, as used by slots().
   dl_vendor_t* checked() const { return checked_; }
   uint64_t capabilities() const { return capabilities_; }
   bool has(uint64_t capability) const { return (capabilities_ & capability) == capability; }
 
-  // NULL when the vendor lacks the operator or was compiled for another signature of it.
+  // NULL if the vendor does not have the operator, or was compiled for another signature.
   dl_function_t function(Op op) const {
     return functions_[static_cast<size_t>(op)].load(std::memory_order_relaxed);
   }
-  // What function() gives while nothing stands in for it.
+  // The vendor's function, ignoring replacements by stand_in().
   dl_function_t own_function(Op op) const { return own_functions_[static_cast<size_t>(op)]; }
-  // From now on `functions`, in the order of Op, stand in for those that the vendor has; NULL:
-  // none.
+  // Replaces the functions that the vendor has by `functions`, in the order of Op; NULL removes the
+  // replacement.
   void stand_in(const dl_function_t* functions) const;
   size_t bound_operators() const { return bound_; }
   const std::vector<std::string>& mismatched_operators() const { return mismatched_; }
-  // Why that operator, the last one on this thread, failed.
+  // The reason why the last operator on this thread failed.
   const char* last_error(const char* operator_name) const;
 
-  // What the library offers, checked (dl/checked.h); slots beyond the vendor's struct_size are
+  // The library's table, checked (dl/checked.h); functions beyond the vendor's struct_size are
   // NULL.
   const dl_vendor_table_t& slots() const { return *checked_->table; }
 
-  // An extension, checked like the table and as long as this release knows it; NULL without one.
+  // An extension, checked like the table and limited to the size that this release knows; NULL if
+  // it is not implemented.
   template <typename Extension>
   const Extension* extension(uint64_t type) const {
     return reinterpret_cast<const Extension*>(dl_extension_find(&slots(), type));
   }
-  // As call below, for a slot of an extension that is not NULL.
+  // As call below, for a function of an extension that is not NULL.
   template <typename Slot, typename... Args>
   void call_extension(Slot slot, const char* what, Args... args) const {
     check_status(slot(checked_, args...), what, name_);
   }
-  // The same; false where the vendor answers that it does not support this call.
+  // Same; returns false if the vendor reports that it does not support the call.
   template <typename Slot, typename... Args>
   bool try_extension(Slot slot, const char* what, Args... args) const {
     return check_supported(slot(checked_, args...), what, name_);
   }
 
-  // Calls a slot, turning NULL slots and error objects into exceptions.
+  // Calls a function of the table; throws for NULL functions and error statuses.
   template <typename Slot, typename... Args>
   void call(Slot dl_vendor_table_t::* slot, const char* what, Args... args) const {
     const auto function = slots().*slot;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kKept = 16;
 
-// Inference tensors differ from others in their key set, so each mode has its own objects.
+// Inference tensors have a different key set, so that each mode has its own pool.
 std::vector<at::Tensor>& pool() {
   thread_local std::vector<at::Tensor> pools[2];
   return pools[c10::InferenceMode::is_enabled()];
@@ -39,7 +39,7 @@ at::Tensor take_alias(const at::Tensor& view, void* data, size_t bytes) {
   storage->set_nbytes(bytes);
   if (impl->dtype() != from->dtype())
     impl->set_storage_and_dtype(impl->unsafe_storage(), from->dtype());
-  // The one before had often the same shape.
+  // Consecutive tensors often have the same shape.
   if (impl->sizes() != from->sizes() || impl->strides() != from->strides() ||
       impl->storage_offset() != from->storage_offset())
     impl->set_sizes_and_strides(from->sizes(), from->strides(), from->storage_offset());
@@ -56,7 +56,7 @@ void give_back_alias(at::Tensor&& alias, size_t storage_references) {
   if (alias.is_conj() || alias.is_neg() || impl->is_wrapped_number() || impl->requires_grad())
     return;
   if (!impl->unsafe_storage().unsafeGetStorageImpl()->resizable()) return;
-  // What it points to is not its own, and is set anew before anybody looks.
+  // The alias does not own its data pointer, which is set again before the next use.
   kept.push_back(std::move(alias));
 }
 

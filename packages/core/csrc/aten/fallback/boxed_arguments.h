@@ -1,4 +1,4 @@
-// The tensors among the boxed arguments of a call, and their stand-ins on the CPU.
+// Tensors among the boxed arguments of a call, and their CPU counterparts.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,7 +14,7 @@ inline bool holds_dl(const at::Tensor& tensor) {
   return tensor.defined() && tensor.device().type() == kDeviceType;
 }
 
-// Calls `f(tensor, argument index)` for every tensor among the arguments, lists included.
+// Calls `f(tensor, argument index)` for every tensor among the arguments, including those in lists.
 template <typename F>
 void visit_tensors(const torch::jit::Stack& stack, size_t begin, size_t count, F&& f) {
   for (size_t i = 0; i < count; ++i) {
@@ -33,10 +33,10 @@ void visit_tensors(const torch::jit::Stack& stack, size_t begin, size_t count, F
   }
 }
 
-// Puts the CPU's view in place of every dl tensor, and the CPU in place of a dl device.
+// Replaces every dl tensor by its CPU counterpart, and a dl device argument by the CPU.
 void replace_arguments(HostArguments& host, const OperatorInfo& info, torch::jit::Stack& stack,
                        size_t begin, size_t count);
-// Puts what the caller shall see in place of the last `returns` values.
+// Replaces the last `returns` values by the outputs that the caller receives.
 void replace_outputs(HostArguments& host, torch::jit::Stack& stack, size_t returns);
 
 }  // namespace dl::core

@@ -1,4 +1,5 @@
-// Runs an operator on the CPU when the vendor cannot. Always counted; forbidden on request.
+// CPU fallback for operators that the vendor does not implement. Every fallback is counted; a mode
+// forbids fallbacks.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -13,7 +14,7 @@ struct OperatorInfo;
 
 enum class FallbackMode { allow, warn, error };
 
-// Process-wide default, and a thread's own choice on top of it (used by context managers).
+// Sets the process-wide mode; a thread may override it (used by context managers).
 void set_fallback_mode(FallbackMode mode);
 FallbackMode fallback_mode();
 
@@ -25,26 +26,27 @@ struct FallbackCount {
 std::vector<FallbackCount> fallback_counts();
 void reset_fallback_counts();
 
-// The boxed fallback, registered for every operator without a kernel of its own. Tensors on
-// host-accessible devices are aliased, others staged through host memory; both keep aliasing,
-// views, resizes and lists. Throws when operands lie on different devices, and NotImplementedError
-// when fallbacks are forbidden.
+// The boxed fallback, registered for every operator without a kernel. Tensors on host-accessible
+// devices are aliased, others are staged through host memory; aliasing, views, resizes and lists
+// work in both cases. Throws when operands are on different devices, and NotImplementedError when
+// fallbacks are forbidden.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
-// What the mode says about a call on `device` whose arguments are `count` from `begin` on: warns,
-// or throws NotImplementedError where fallbacks are forbidden.
+// Applies the mode to a call on `device` whose `count` arguments start at `begin`: warns, or throws
+// NotImplementedError when fallbacks are forbidden.
 void apply_fallback_mode(OperatorInfo& info, int device, const torch::jit::Stack& stack,
                          size_t begin, size_t count);
 
-// Throws CaptureError while the current stream of `device` captures: the host has to wait.
+// Throws CaptureError while the current stream of `device` captures, because the fallback
+// synchronizes.
 void check_not_captured(const OperatorInfo& info, int device);
 
-// Says, in place of a CPU kernel that lacks a dtype, what runs where and what to do. `error` is
-// what the kernel said.
+// Throws an error for a CPU kernel without support for a dtype; it names the operator, the device
+// and the remedy. `error` is the kernel's own message.
 [[noreturn]] void refuse_unsupported(const std::string& overload, int device,
                                      const std::string& arguments,
                                      const c10::NotImplementedError& error);
-// The same of a call with these arguments.
+// Same, for a call with boxed arguments.
 [[noreturn]] void refuse_unsupported(const c10::OperatorHandle& op,
                                      const torch::jit::Stack& arguments,
                                      const c10::NotImplementedError& error);

@@ -8,8 +8,8 @@
 namespace dl::core {
 namespace {
 
-// SplitMix64's finaliser (Steele, Lea, Flood, 2014): nearby (seed, offset) pairs give unrelated CPU
-// seeds.
+// SplitMix64's finalizer (Steele, Lea and Flood, 2014): similar (seed, offset) pairs give unrelated
+// CPU seeds.
 uint64_t mix(uint64_t seed, uint64_t offset) {
   uint64_t z = seed + (offset + 1) * 0x9e3779b97f4a7c15ull;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;

@@ -16,18 +16,18 @@
 namespace dl::core {
 namespace {
 
-// Every element size divides it, so offsets stay whole numbers of elements after staging.
+// A multiple of every element size, so that offsets are whole elements after staging.
 constexpr size_t kAlignment = 16;
 
-// A twin that a CPU kernel grows gets plain host memory; carry_resize() moves it to where it
-// belongs.
+// If a CPU kernel resizes a twin, it allocates plain host memory; carry_resize() moves the contents
+// to the device.
 c10::Storage make_host_storage(at::DataPtr data, size_t bytes) {
   return c10::Storage(c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes), std::move(data),
       c10::GetCPUAllocator(), true));
 }
 
-// First and last byte that `tensor` can touch.
+// Offsets of the first byte of `tensor` and of the byte behind its last one.
 std::pair<size_t, size_t> span(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return {0, 0};
   size_t elements = 1;
@@ -40,7 +40,8 @@ c10::StorageImpl* storage_impl(const at::Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
-// Whether nobody else knows a tensor that a kernel returned: it may change sides itself.
+// Returns true if a tensor returned by a kernel has no other references, so that its storage can be
+// reused.
 bool is_unshared(const at::Tensor& tensor) {
   const auto* impl = tensor.unsafeGetTensorImpl();
   return tensor.use_count() == 1 && tensor.weak_use_count() == 1 &&
@@ -97,7 +98,7 @@ void HostArguments::make_staged(Twin& twin) {
 void HostArguments::mark_written(Twin& twin) {
   twin.written = true;
   auto* original = twin.original.unsafeGetStorageImpl();
-  // What is staged is copied back, which is a write like any other.
+  // Staged tensors are copied back, which materializes lazy copies like any other write.
   if (C10_LIKELY(!original->has_materializer()) || kind_ != Twins::alias) return;
   void* data = original->mutable_data();
   wait_for(device_);
@@ -135,7 +136,7 @@ at::Tensor HostArguments::to_host(const at::Tensor& tensor, bool written) {
 
 HostArguments::~HostArguments() {
   for (Argument& argument : arguments_) {
-    // The twin and the tensor itself hold the storage.
+    // The storage has two references: the twin and the tensor.
     if (argument.pooled) give_back_alias(std::move(argument.host), 2);
   }
 }
@@ -174,7 +175,7 @@ void HostArguments::carry_geometry(const Argument& argument) {
   const Twin* twin = &twins_[argument.twin];
   auto* storage = host->unsafe_storage().unsafeGetStorageImpl();
   if (C10_UNLIKELY(storage != twin->host.unsafeGetStorageImpl())) {
-    // The kernel gave the tensor another storage: that of another argument, or a new one.
+    // The kernel replaced the tensor's storage, by that of another argument or by a new one.
     twin = find_twin(storage);
     original->set_storage_keep_dtype(twin != nullptr ? twin->original
                                                      : to_device_storage(host->unsafe_storage()));
@@ -210,11 +211,11 @@ std::string HostArguments::describe() const {
   return text;
 }
 
-// The device's counterpart of a CPU storage that is no twin: the storage itself, handed over, or a
-// copy.
+// Returns the device counterpart of a CPU storage that is not a twin: the same storage, adopted, or
+// a copy.
 c10::Storage HostArguments::to_device_storage(const c10::Storage& host) {
   auto* impl = host.unsafeGetStorageImpl();
-  if (impl->device().type() == kDeviceType) return host;  // handed over for an earlier output
+  if (impl->device().type() == kDeviceType) return host;  // adopted for an earlier output
   for (const auto& [from, to] : copied_) {
     if (from.unsafeGetStorageImpl() == impl) return to;
   }

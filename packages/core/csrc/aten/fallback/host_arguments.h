@@ -1,4 +1,4 @@
-// The CPU's view of a call's dl tensors, and the way back.
+// CPU counterparts of a call's dl tensors, and the conversion of results back.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,15 +11,16 @@
 namespace dl::core {
 
 enum class Twins {
-  alias,  // the memory itself, which has to be host-accessible
+  alias,  // the device memory itself, which must be host-accessible
   copy,   // copied to the host and back
-  blank,  // zeros, for a call whose results nobody sees
+  blank,  // zeros, for a call whose results are discarded
 };
 
 // Every distinct dl storage among the arguments gets one *twin*: a CPU storage over the same bytes
-// (aliased) or over a copy of them (staged). Tensors that share a storage share its twin, so
-// aliasing between arguments holds. After the call, resizes and replaced storages are carried back,
-// outputs that view a twin become views of the original, and new CPU tensors become dl tensors.
+// (aliased) or over a copy of them (staged). Tensors that share a storage share its twin, which
+// preserves aliasing between arguments. After the call, resizes and replaced storages are carried
+// back, outputs that are views of a twin become views of the original, and new CPU tensors become
+// dl tensors.
 class HostArguments {
  public:
   HostArguments(int device, Twins twins, bool whole_storage)
@@ -28,28 +29,29 @@ class HostArguments {
   HostArguments(const HostArguments&) = delete;
   HostArguments& operator=(const HostArguments&) = delete;
 
-  // First pass, where twins are memory of their own: which part of each storage is needed.
+  // First pass, for twins with their own memory: determines the part of each storage that is
+  // needed.
   void survey(const at::Tensor& tensor);
-  // A CPU input's storage must not be adopted should an output view it.
+  // Records a CPU input, whose storage must not be adopted if an output is a view of it.
   void note_cpu_input(const at::Tensor& tensor);
-  // Waits until the host may read, and copies what staging needs.
+  // Waits until the host may read the memory, and copies staged tensors.
   void begin();
-  // The CPU tensor that stands for `tensor`.
+  // Returns the CPU counterpart of `tensor`.
   at::Tensor to_host(const at::Tensor& tensor, bool written);
   // After the call: carries storage changes and staged writes back.
   void finish();
-  // The dl tensors, in a word each: Float[2, 3].
+  // Short descriptions of the dl tensors: Float[2, 3].
   std::string describe() const;
-  // An output as the caller shall see it.
+  // Converts an output for the caller.
   at::Tensor to_device(const at::Tensor& output);
 
  private:
   struct Twin {
     c10::Storage original;
     c10::Storage host;
-    void* data = nullptr;  // of the twin before the call
+    void* data = nullptr;  // of the twin, before the call
     size_t bytes = 0;
-    size_t first = 0;  // of memory of its own: the part [first, last) of the original
+    size_t first = 0;  // for a copy: the range [first, last) of the original, in bytes
     size_t last = 0;
     bool written = false;
   };
@@ -61,12 +63,12 @@ class HostArguments {
   };
 
   size_t twin_of(const at::Tensor& tensor);
-  // Aliased memory that lazy copies share becomes the original's own.
+  // Gives the original its own memory if lazy copies share it.
   void mark_written(Twin& twin);
   void make_staged(Twin& twin);
   void carry_resize(Twin& twin);
   void carry_geometry(const Argument& argument);
-  // The twin that `host` belongs to, or NULL.
+  // Returns the twin of the storage `host`, or NULL.
   const Twin* find_twin(const c10::StorageImpl* host) const;
   c10::Storage to_device_storage(const c10::Storage& host);
 

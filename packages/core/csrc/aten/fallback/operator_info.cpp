@@ -18,7 +18,7 @@ std::unordered_map<const c10::FunctionSchema*, std::unique_ptr<OperatorInfo>>& t
 
 bool starts_with(const std::string& text, const char* prefix) { return text.rfind(prefix, 0) == 0; }
 
-// Batch normalisation updates its running statistics, which this one schema does not say.
+// Batch normalization updates its running statistics, which this schema does not declare.
 bool writes_silently(const std::string& op, const std::string& argument) {
   return (op == "native_batch_norm" || op == "native_batch_norm.out") &&
          (argument == "running_mean" || argument == "running_var");
@@ -35,7 +35,8 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
   for (const char* prefix : {"index.Tensor", "index_put", "_index_put_impl_", "_unsafe_index"}) {
     indexes |= starts_with(info->name, prefix);
   }
-  // Torch counts no writes of those to lists, and to observers of quantization.
+  // For these operators torch does not bump the versions of tensors in lists, nor of quantization
+  // observers.
   info->silent = starts_with(info->name, "_fused_");
   info->whole_storage = starts_with(info->name, "as_strided");
   for (size_t i = 0; i < schema.arguments().size(); ++i) {
@@ -55,7 +56,7 @@ std::unique_ptr<OperatorInfo> make(const c10::OperatorHandle& op) {
 }  // namespace
 
 OperatorInfo& operator_info(const c10::OperatorHandle& op) {
-  // Schemas never move while their operator is registered.
+  // Schemas do not move while their operator is registered.
   const c10::FunctionSchema* key = &op.schema();
   thread_local std::unordered_map<const c10::FunctionSchema*, OperatorInfo*> cache;
   OperatorInfo*& cached = cache[key];

@@ -1,4 +1,4 @@
-// Text as a template argument: an operator's name decides which function is made.
+// String literals as template arguments: the name of an operator selects its instantiation.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr Text<A + B - 1> operator+(const Text<A>& first, const Text<B>& second)
   return both;
 }
 
-// "name.overload", or the name alone where the overload has none.
+// Returns "name.overload", or only the name for an overload without one.
 template <size_t A, size_t B>
 constexpr Text<A + B> overload_name(const Text<A>& name, const Text<B>& overload) {
   Text<A + B> whole;

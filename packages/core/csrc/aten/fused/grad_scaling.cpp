@@ -1,4 +1,4 @@
-// Unscaling of gradients by the loss scale, with the check for non-finite values.
+// Gradient unscaling with the check for non-finite values.
 #include "aten/fallback/overlap.h"
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"

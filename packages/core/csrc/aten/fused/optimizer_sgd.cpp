@@ -1,5 +1,5 @@
-// Fused stochastic gradient descent. The contract takes one parameter at a time and may overwrite
-// its gradient, which torch does not.
+// Fused SGD. The contract's operator takes one parameter at a time and may overwrite its gradient,
+// which torch must not do.
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"
 #include "memory/silent_writes.h"
@@ -29,10 +29,11 @@ bool run_native(const at::Tensor& param, const at::Tensor& grad, const at::Tenso
                 const SgdRule& rule) {
   const int index = param.get_device();
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(index), diopiSgd);
-  // Without decay and momentum the step goes along the gradient itself.
+  // Without weight decay and momentum, the operator does not modify the gradient.
   const bool overwrites = rule.weight_decay != 0 || rule.momentum != 0;
   const at::Tensor along = rule.maximize ? grad.neg() : overwrites ? grad.clone() : grad;
-  // The first momentum is the gradient, whatever the dampening; the buffer has no value yet.
+  // At the first step the momentum is the gradient, regardless of dampening; the buffer is
+  // uninitialized.
   if (buffer.defined() && rule.is_first_step) buffer.zero_();
   OutputHandle param_handle(param), grad_handle(along);
   OptionalOutputHandle buffer_handle(buffer);

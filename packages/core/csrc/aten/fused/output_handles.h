@@ -1,4 +1,4 @@
-// Lists of tensors that operators write through.
+// Handles of tensor lists that operators write to.
 #pragma once
 
 #include "aten/kernel/wrapper.h"
@@ -14,7 +14,7 @@ class OutputHandleList {
   }
   OutputHandleList(const OutputHandleList&) = delete;
   OutputHandleList& operator=(const OutputHandleList&) = delete;
-  // NULL for an empty list.
+  // Returns NULL for an empty list.
   diopiTensorHandle_t* data() { return pointers_.empty() ? nullptr : pointers_.data(); }
 
  private:

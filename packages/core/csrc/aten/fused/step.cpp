@@ -8,7 +8,7 @@
 namespace dl::core {
 namespace {
 
-// Whether what belongs to one parameter is not in memory of its own.
+// Returns true if two tensors of parameter `i` share memory.
 bool share_memory(size_t i, at::TensorList params, std::initializer_list<at::TensorList> others) {
   if (overlap::repeats(params[i])) return true;
   for (auto one = others.begin(); one != others.end(); ++one) {

@@ -1,5 +1,5 @@
-// What the fused optimiser steps share: lists of parameters as handles, and the two tensors by
-// which a gradient scaler takes part.
+// Helper functions of the fused optimizer steps: lists of parameters as handles, and the two
+// tensors of a gradient scaler.
 #pragma once
 
 #include "aten/layout/aliases.h"
@@ -12,21 +12,22 @@
 
 namespace dl::core {
 
-// Whether the lists are as long as the parameters, and tensors at one position agree in device,
-// dtype, which is floating, and shape, and share no memory.
+// Returns true if all lists have the length of `params`, and if tensors at one index agree in
+// device, floating-point dtype and shape and share no memory.
 bool lists_match(at::TensorList params, std::initializer_list<at::TensorList> others);
-// As many step counters as parameters, one element each, beside the parameters; `others` match.
+// Returns true if there is one step counter per parameter, with one element and on its device;
+// `others` must match as in lists_match().
 bool steps_match(at::TensorList params, std::initializer_list<at::TensorList> others,
                  at::TensorList steps);
 
-// What a scaler found makes this step an empty one. Waits for the device.
+// Returns true if the scaler has found infinities, so that this step is skipped. Synchronizes.
 bool is_skipped(const OptionalTensor& found_inf);
 
-// Divides the gradients by the loss scale, in place: torch leaves them so.
+// Divides the gradients by the loss scale in place, as torch does.
 void unscale(at::TensorList grads, const OptionalTensor& grad_scale);
 
-// The gradients that a step goes along: negated to maximise, with decay · parameter added. The
-// given ones where nothing changes them, else new tensors.
+// Returns the gradients of the step: negated for maximize, with decay · parameter added. Returns
+// the given gradients if nothing changes them, otherwise new tensors.
 std::vector<at::Tensor> effective_gradients(at::TensorList params, at::TensorList grads,
                                             bool maximize, double weight_decay);
 

@@ -1,5 +1,5 @@
-// Autocast: torch registers nothing for out-of-tree devices, so the lists that CUDA, XPU and MTIA
-// share are bound here. The CPU has lists of its own.
+// Autocast: torch registers nothing for out-of-tree devices, so that the operator lists shared by
+// CUDA, XPU and MTIA are bound here. The CPU has its own lists.
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 
@@ -24,7 +24,7 @@ const bool others_fall_through =
 
 }  // namespace
 
-// The macros below register on a variable named `m`.
+// The macros below use a variable named `m`.
 TORCH_LIBRARY_IMPL(aten, AutocastPrivateUse1, m) {
 #define DL_LOWER_PRECISION(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, lower_precision_fp)
 #define DL_FLOAT32(...) KERNEL_PRIVATEUSEONE(__VA_ARGS__, fp32)

@@ -1,6 +1,6 @@
-// torch.use_deterministic_algorithms() on dl: what depends on the order in which a device adds or
-// writes is refused, or the CPU computes it. On a CPU reference, which adds in one order, only what
-// torch's CPU refuses is.
+// torch.use_deterministic_algorithms() on dl: operators whose result depends on the order in which
+// a device adds or writes raise an error, or run on the CPU. A CPU reference adds in a fixed order,
+// so that only operators that torch's CPU rejects raise.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,13 +11,13 @@ namespace dl::core {
 
 enum class Order {
   fixed,
-  open,               // refused, as with CUDA
-  open_for_floating,  // whole numbers have the same sum in any order
-  fixed_on_cpu,       // CUDA has another algorithm; here the CPU computes it
+  open,               // rejected, as on CUDA
+  open_for_floating,  // integer sums do not depend on the order
+  fixed_on_cpu,       // CUDA has another algorithm; here the operator runs on the CPU
 };
 
-// The lists of torch.use_deterministic_algorithms's documentation. Operators that are open for some
-// values of an argument only ask by themselves.
+// The lists in the documentation of torch.use_deterministic_algorithms. Operators that are
+// nondeterministic only for some argument values check these values themselves.
 constexpr Order order_of(std::string_view overload) {
   constexpr std::string_view open[] = {
       "avg_pool3d_backward",
@@ -61,16 +61,18 @@ constexpr Order order_of(std::string_view overload) {
   return Order::fixed;
 }
 
-// Whether the order is asked to be fixed, on an accelerator. -1 stands for no device.
+// Returns true if deterministic algorithms are requested and `device` is an accelerator. -1 stands
+// for no device.
 bool wants_fixed_order(int device);
 inline bool wants_fixed_order(const at::Tensor& tensor) {
   return wants_fixed_order(tensor.is_privateuseone() ? tensor.get_device() : -1);
 }
 
-// Raises, or warns, as torch's setting wants.
+// Raises or warns, according to torch's setting.
 void alert_open_order(std::string_view overload);
 
-// Whether new memory has to be filled, so that what reads it has the same values every time.
+// Returns true if new memory must be filled, so that reads of uninitialized memory are
+// deterministic.
 bool fills_new_memory();
 
 }  // namespace dl::core

@@ -1,5 +1,6 @@
-// Fallbacks of dispatch keys that only tensors of dl have. Registering one changes the tables of
-// all of torch's operators, which takes some milliseconds: it waits until dl is used.
+// Fallbacks of dispatch keys that only dl tensors have. Registering one rebuilds the dispatch
+// tables of all torch operators, which takes some milliseconds: it is deferred to the first use of
+// dl.
 #pragma once
 
 #include <torch/library.h>
@@ -13,7 +14,7 @@ namespace dl::core {
 template <c10::DispatchKey key, torch::CppFunction (*made)()>
 bool add_layer_fallback() {
   return put_off_until_first_use([] {
-    // Never destroyed: registrations last as long as the process.
+    // Never destroyed: registrations last until the process exits.
     static auto* library = new torch::Library(torch::Library::IMPL, "_", key, __FILE__, __LINE__);
     library->fallback(made());
   });

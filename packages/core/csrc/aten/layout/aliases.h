@@ -1,4 +1,4 @@
-// The names that kernels have for torch's types.
+// Short names for torch's types in kernels.
 #pragma once
 
 #include <ATen/core/Generator.h>

@@ -1,4 +1,4 @@
-// Products and sums of sizes that the caller gave, which may exceed 64 bits.
+// Products and sums of sizes given by the caller, which may exceed 64 bits.
 #pragma once
 
 #include <c10/util/ArrayRef.h>
@@ -9,7 +9,7 @@
 
 namespace dl::core {
 
-// The product of `factors`; throws where 64 bits do not hold it. `what` names it to the caller.
+// Returns the product of `factors`; throws on int64 overflow. `what` names it in the message.
 inline int64_t checked_product(std::initializer_list<int64_t> factors, const char* what) {
   int64_t product = 1;
   for (const int64_t factor : factors) {
@@ -19,7 +19,7 @@ inline int64_t checked_product(std::initializer_list<int64_t> factors, const cha
   return product;
 }
 
-// The same of a sum.
+// Same, for a sum.
 inline int64_t checked_sum(std::initializer_list<int64_t> terms, const char* what) {
   int64_t sum = 0;
   for (const int64_t term : terms) {

@@ -1,4 +1,4 @@
-// Results that go into tensors which the caller gave.
+// Results that are written to tensors given by the caller.
 #pragma once
 
 #include <ATen/MemoryOverlap.h>
@@ -8,7 +8,7 @@
 
 namespace dl::core {
 
-// Throws as torch does when `out` cannot take a result of `type` beside `self`.
+// Throws as torch does when `out` has not dtype `type` and the device of `self`.
 inline void check_out(const at::Tensor& out, const at::Tensor& self, c10::ScalarType type) {
   TORCH_CHECK(out.scalar_type() == type, "Expected out tensor to have dtype ", type, ", but got ",
               out.scalar_type(), " instead");
@@ -16,7 +16,7 @@ inline void check_out(const at::Tensor& out, const at::Tensor& self, c10::Scalar
               ", but got ", out.device(), " instead");
 }
 
-// `out` becomes a copy of `self`, for an operator that then works in place.
+// Copies `self` to `out`, for an operator that then runs in place.
 inline void start_out(at::Tensor& out, const at::Tensor& self) {
   check_out(out, self, self.scalar_type());
   if (out.is_same(self)) return;
@@ -26,16 +26,16 @@ inline void start_out(at::Tensor& out, const at::Tensor& self) {
 }
 
 enum class OutputDtype {
-  castable,  // converted where torch would
-  same,      // another one is an error
+  castable,  // converted if torch would convert it
+  same,      // another dtype is an error
 };
 
-// Writes a finished result: `out` is resized as torch does.
-// Whether the tensor of an out= form can take a result, which may be undefined.
+// Returns true if `out`, the tensor of an out= form, can take `made`, which may be undefined.
 inline bool fits_result(const at::Tensor& out, const at::Tensor& made) {
   return made.defined() && out.device() == made.device() && out.dtype() == made.dtype();
 }
 
+// Writes a finished result; `out` is resized as in torch.
 inline at::Tensor& write_to(at::Tensor& out, const at::Tensor& result,
                             OutputDtype dtype = OutputDtype::castable) {
   check_out(out, result, dtype == OutputDtype::same ? result.scalar_type() : out.scalar_type());

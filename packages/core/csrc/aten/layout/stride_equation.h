@@ -1,10 +1,10 @@
-// Whether strided memory of two tensors has a byte in common: a bounded linear equation.
+// Test whether two strided tensors have a byte in common: a bounded linear Diophantine equation.
 //
-// An element lies at the sum of its indices times the strides. Two tensors meet where
-//   sum of stride[k] * z[k] = distance of their starts
-// has a solution, each z[k] within bounds that follow from the sizes. For views of one tensor most
-// strides are multiples of the next: then the equation leaves hardly a choice, and a few steps
-// decide it. Strides can be made up for which it takes very many; those are given up on.
+// The offset of an element is the sum of its indices times the strides. Two tensors overlap if sum
+// of stride[k] * z[k] = distance of their starts has a solution, where each z[k] has bounds that
+// follow from the sizes. For views of one tensor most strides are multiples of the next, which
+// leaves hardly any choice, so that a few steps decide. Adversarial strides may take very many
+// steps; the search gives up on them.
 #pragma once
 
 #include <c10/util/SmallVector.h>
@@ -18,7 +18,7 @@ namespace dl::core {
 
 class StrideEquation {
  public:
-  // A term `stride` times 0 … `last`, or the negative of it. Both are not negative.
+  // Adds a term `stride` times 0 … `last`, or its negative. Both are nonnegative.
   void add(int64_t stride, int64_t last, bool negated) {
     if (stride == 0 || last == 0) return;
     for (Term& term : terms_) {
@@ -29,7 +29,7 @@ class StrideEquation {
     terms_.push_back(negated ? Term{stride, -last, 0} : Term{stride, 0, last});
   }
 
-  // False: there is surely none. True also where it would take too long to tell.
+  // Returns false if there is certainly no solution; true also if the search gives up.
   bool may_have_solution(int64_t distance) {
     std::sort(terms_.begin(), terms_.end(),
               [](const Term& a, const Term& b) { return a.stride > b.stride; });
@@ -56,7 +56,7 @@ class StrideEquation {
     int64_t stride;
     int64_t low;
     int64_t high;
-    // What the terms behind it can sum up to, and what divides all such sums.
+    // Range of the sums of the remaining terms, and their greatest common divisor.
     int64_t rest_low = 0;
     int64_t rest_high = 0;
     int64_t rest_divisor = 0;

@@ -1,7 +1,7 @@
-// Operators taken out of the fast way while somebody watches them or wants torch's own.
+// Detours: operators redirected to an observer or to torch's decomposition.
 //
-// A detour is a kernel registered with the dispatcher over the one that is there, and taken away
-// again: an operator without one runs exactly the code it would run if there were no detours.
+// A detour is a kernel that is registered over the existing one and removed again: an operator
+// without a detour runs exactly the code that it would run if detours did not exist.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -11,14 +11,14 @@
 
 namespace dl::core {
 
-// Gets a watched call in place of the operator, the arguments on the stack. Calls pass() once,
-// which leaves the results there.
+// Called instead of the operator, with the arguments on the stack. It calls pass() once, which
+// replaces them by the results.
 using Watcher = void (*)(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                          torch::jit::Stack* stack);
 void set_watcher(Watcher watcher);
 void pass(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
-// Makes the calls of this thread pass unwatched: a watcher calls operators too.
+// Disables the watchers for this thread: a watcher calls operators too.
 class Unwatched {
  public:
   Unwatched();
@@ -30,16 +30,17 @@ class Unwatched {
   bool outer_;
 };
 
-// Exactly these overloads are watched from now on, in all threads. Each has to be watchable.
+// Sets the watched overloads, for all threads. Each must be watchable.
 void watch(const std::vector<std::string>& overloads);
-// Exactly these run by torch's own decomposition from now on, in all threads, although there is a
-// kernel for them. Each has to be decomposable.
+// Sets the overloads that run torch's decomposition instead of their kernel, for all threads. Each
+// must be decomposable.
 void decompose(const std::vector<std::string>& overloads);
 
-// Overloads that reach a kernel of this device as they are: those that core has, and those that run
-// on the CPU. Others are taken apart by torch before. Views, which compute nothing, are left out.
+// Returns the overloads that reach a kernel of this device unchanged: those with a kernel in core,
+// and those that run on the CPU. torch decomposes others before. Views are excluded, because they
+// compute nothing.
 std::vector<std::string> watchable_operators();
-// Overloads that core has a kernel for and torch a decomposition.
+// Returns the overloads for which core has a kernel and torch a decomposition.
 std::vector<std::string> decomposable_operators();
 
 }  // namespace dl::core

@@ -8,7 +8,7 @@ namespace dl::core::plans {
 
 bool arg_reduction(OutputPlan& plan, ReducedAxisValues& values, const Tensor& self,
                    std::optional<int64_t> dim, bool keepdim);
-// Values and positions.
+// Values and indices.
 bool extremum_along(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
                     bool keepdim);
 

@@ -12,7 +12,7 @@ bool avg_pool(OutputPlan& plan, WindowValues& values, int64_t spatial, const Ten
                   {}};
   if (!is_image(self, spatial) || !windows.fit(self, spatial, ceil_mode)) return false;
   if (divisor && *divisor == 0) return false;
-  // Torch wants volumes as large as the window, before padding.
+  // torch requires volumes to be as large as the window, before padding.
   for (int64_t i = 0; spatial == 3 && i < spatial; ++i) {
     if (self.size(self.dim() - spatial + i) < windows.kernel[i]) return false;
   }

@@ -7,7 +7,7 @@
 namespace dl::core::plans {
 namespace {
 
-// Torch reads parameters and statistics by channel, and takes no tensors of other dimensions.
+// torch reads parameters and statistics per channel, and accepts 1-D tensors only.
 template <typename... Parameters>
 bool by_channel(const Parameters&... parameters) {
   return (... && (!defined(parameters) || parameters->dim() == 1));

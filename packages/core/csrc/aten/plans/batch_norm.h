@@ -1,4 +1,4 @@
-// Plans of batch normalisation.
+// Plans of batch normalization.
 #pragma once
 
 #include <array>

@@ -6,7 +6,7 @@
 
 namespace dl::core {
 
-// Operands in the shape of the result.
+// Operands expanded to the shape of the result.
 struct BernoulliValues {
   at::Tensor probabilities;
 };

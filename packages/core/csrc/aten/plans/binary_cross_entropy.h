@@ -1,4 +1,4 @@
-// Plan of the gradient of binary cross-entropy; that of the loss is pointwise_loss.
+// Plan of the gradient of binary cross-entropy; the plan of the loss is pointwise_loss.
 #pragma once
 
 #include "aten/plans/plan.h"

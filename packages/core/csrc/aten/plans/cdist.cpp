@@ -9,7 +9,7 @@ namespace dl::core::plans {
 
 namespace {
 
-// The leading dimensions of both operands, broadcast.
+// Leading dimensions of both operands, broadcast.
 std::optional<DimVector> batch_of(const Tensor& x1, const Tensor& x2) {
   if (x1.dim() < 2 || x2.dim() < 2) return std::nullopt;
   const int64_t rank = std::max(x1.dim(), x2.dim());
@@ -41,7 +41,7 @@ bool distances_backward(OutputPlan& plan, CdistValues& values, const Tensor& gra
   if (!alike(x1, grad, x2, cdist) || !floating(x1) || grad.sizes() != cdist.sizes()) return false;
   auto sizes = batch_of(x1, x2);
   if (!sizes) return false;
-  // As torch's own kernel: the gradient has the whole batch, and autograd sums over it.
+  // As in torch's kernel, the gradient has the broadcast batch, and autograd sums over it.
   sizes->push_back(x1.size(-2));
   sizes->push_back(x1.size(-1));
   values.x1 = x1.expand(*sizes);

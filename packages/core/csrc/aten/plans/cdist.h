@@ -5,7 +5,7 @@
 
 namespace dl::core {
 
-// The first operand with the batch of both.
+// The first operand, expanded to the batch of both.
 struct CdistValues {
   at::Tensor x1;
 };

@@ -13,12 +13,12 @@ namespace {
 Tensor on_device(at::IntArrayRef lengths, const Tensor& beside) {
   const auto count = static_cast<int64_t>(lengths.size());
   Tensor result = empty_on(beside.get_device(), {count}, at::kLong);
-  // It is read before the call returns.
+  // The copy completes before the call returns.
   result.copy_(at::from_blob(const_cast<int64_t*>(lengths.data()), {count}, at::kLong));
   return result;
 }
 
-// A sequence for each sample, as the lengths say, and labels for all of them.
+// Checks that every sample has a sequence of its length, and labels.
 bool fits(const Tensor& log_probs, const Tensor& targets, at::IntArrayRef input_lengths,
           at::IntArrayRef target_lengths, int64_t blank) {
   if (!alike(log_probs) || !on_same_device(log_probs, targets) || !is_index(targets) ||

@@ -1,11 +1,11 @@
-// Plans of connectionist temporal classification.
+// Plans of the CTC loss.
 #pragma once
 
 #include "aten/plans/plan.h"
 
 namespace dl::core {
 
-// The lengths on the device.
+// Lengths as tensors on the device.
 struct CtcValues {
   at::Tensor input_lengths;
   at::Tensor target_lengths;

@@ -1,4 +1,4 @@
-// Plans of the update of the loss scale.
+// Plan of the update of the loss scale.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// Plans of group normalisation.
+// Plans of group normalization.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Plans of layer normalisation.
+// Plans of layer normalization.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Plans of factorizations and of systems with triangular matrices.
+// Plans of factorizations and of triangular systems.
 #pragma once
 
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace dl::core::plans {
 
-// Of a dtype that factorizations take, in the last two dimensions.
+// Return true for tensors of at least two dimensions with a dtype that factorizations support.
 bool are_matrices(const Tensor& self);
 bool are_square(const Tensor& self);
-// Whether leading dimensions broadcast.
+// Returns true if the leading dimensions broadcast.
 bool batches_broadcast(const Tensor& left, const Tensor& right);
-// Leading dimensions, then these.
+// Leading dimensions, followed by `last`.
 DimVector batch_of(const Tensor& self, std::initializer_list<int64_t> last);
-// Leading dimensions, broadcast, then these.
+// Broadcast leading dimensions, followed by the last ones.
 DimVector sizes_of_batch(const Tensor& left, const Tensor& right,
                          std::initializer_list<int64_t> last);
 

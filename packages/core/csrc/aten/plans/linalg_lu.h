@@ -1,11 +1,11 @@
-// The plan of LU factors.
+// Plan of the LU factorization.
 #pragma once
 
 #include "aten/plans/plan.h"
 
 namespace dl::core::plans {
 
-// With partial pivoting alone.
+// Supports partial pivoting only.
 bool lu(OutputPlan& plan, const Tensor& A, bool pivot);
 
 }  // namespace dl::core::plans

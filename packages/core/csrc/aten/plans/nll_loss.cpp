@@ -14,7 +14,7 @@ bool fits_classes(const Tensor& self, const Tensor& target) {
          target.sizes().slice(1) == sizes.slice(2);
 }
 
-// One weight for each class, in a vector.
+// Return true for a vector with one weight for each class.
 bool fits_weight(const Tensor& self, const OptionalTensor& weight) {
   if (!weight || !weight->defined()) return true;
   return weight->dim() == 1 && weight->numel() == self.size(self.dim() == 1 ? 0 : 1);

@@ -5,7 +5,7 @@
 
 namespace dl::core::plans {
 
-// Of classes: `self` is [C], [N, C] or [N, C, H, W], `target` has no class dimension.
+// `self` is [C], [N, C] or [N, C, H, W] for C classes; `target` has no class dimension.
 bool nll_loss(OutputPlan& plan, const Tensor& self, const Tensor& target,
               const OptionalTensor& weight, int64_t reduction);
 bool nll_loss_backward(OutputPlan& plan, const Tensor& grad_output, const Tensor& self,

@@ -11,7 +11,7 @@ bool norm(OutputPlan& plan, ReducedValues& values, const Tensor& self,
           OptionalType dtype) {
   if (!floating(self) || (p && p->isComplex())) return false;
   const at::ScalarType type = dtype.value_or(self.scalar_type());
-  // A norm in a narrower dtype is one that torch refuses, or rounds before it adds up.
+  // torch rejects a norm in a narrower dtype, or rounds the elements before the sum.
   if (type != self.scalar_type() && type != at::kDouble && type != at::kFloat) return false;
   if (type == at::kFloat && self.scalar_type() == at::kDouble) return false;
   const double order = p ? p->toDouble() : 2.0;

@@ -1,4 +1,4 @@
-// What the plans of normalisations share.
+// Helper functions for plans of normalizations.
 #pragma once
 
 #include <ATen/OpMathType.h>
@@ -13,8 +13,9 @@ inline bool defined(const OptionalTensor& tensor) { return tensor && tensor->def
 inline const Tensor& value(const Tensor& tensor) { return tensor; }
 inline const Tensor& value(const OptionalTensor& tensor) { return *tensor; }
 
-// The one type of all parameters and statistics: that of the input, or the type that a half input
-// is computed in; without parameters the input's. Nothing when they do not agree or lie elsewhere.
+// The common dtype of all parameters and statistics: that of the input or, for half-precision
+// input, the dtype of the computation; without parameters, that of the input. Empty if they differ
+// or are on another device.
 template <typename... Parameters>
 OptionalType parameter_type(const Tensor& input, const Parameters&... parameters) {
   if (!alike(input) || !floating(input)) return std::nullopt;
@@ -32,7 +33,7 @@ OptionalType parameter_type(const Tensor& input, const Parameters&... parameters
   return fits ? type : std::nullopt;
 }
 
-// How many leading dimensions are not normalised; -1 when the shapes do not fit.
+// Number of leading dimensions that are not normalized; -1 if the shapes do not match.
 inline int64_t leading_dims(const Tensor& input, at::IntArrayRef normalized_shape) {
   const int64_t axis = input.dim() - static_cast<int64_t>(normalized_shape.size());
   if (axis < 0 || normalized_shape.empty() || input.sizes().slice(axis) != normalized_shape)

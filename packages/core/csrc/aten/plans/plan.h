@@ -1,9 +1,9 @@
-// What every plan function has: a plan function checks that the arguments are ones the contract
-// covers and describes the outputs. False sends the call to the fallback, where torch's kernels
-// word the errors.
+// Common declarations of plan functions. A plan function checks that the contract covers the
+// arguments and describes the outputs. If it returns false, the call goes to the fallback, where
+// torch's kernels raise the errors.
 //
-// The second parameter, where there is one of a type named ...Values, takes what the function works
-// out for the contract call: the table's `plan.dim` is its member `dim`.
+// A second parameter of a type named ...Values receives values that the function computes for the
+// contract call: `plan.dim` in the table is its member `dim`.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace dl::core {
 
-// A dimension counted from the front.
+// A dimension, wrapped to be nonnegative.
 struct AxisValues {
   int64_t dim = 0;
 };

@@ -32,7 +32,7 @@ c10::MemoryFormat format_of(const Tensor& self, int64_t spatial) {
   return spatial == 2 ? own_format(self, spatial) : c10::MemoryFormat::Contiguous;
 }
 
-// Torch's kernels count windows in 32 bits and refuse what has more.
+// torch's kernels use 32-bit window sizes and reject larger ones.
 static bool in_32_bits(int64_t value) { return value <= std::numeric_limits<int32_t>::max(); }
 
 bool Windows::fit(const Tensor& self, int64_t spatial, bool ceil_mode) {
@@ -43,10 +43,10 @@ bool Windows::fit(const Tensor& self, int64_t spatial, bool ceil_mode) {
     if (!in_32_bits(kernel[i]) || !in_32_bits(stride[i]) || !in_32_bits(dilation[i]) ||
         !in_32_bits(padding[i]))
       return false;
-    // Half of the kernel's cells, not of the span that dilation stretches them to.
+    // Half of the kernel size, not of its dilated span.
     if (padding[i] > kernel[i] / 2) return false;
     int64_t& size = sizes[self.dim() - spatial + i];
-    // Torch's function below rounds in 32 bits, and its kernels, too.
+    // torch's function below rounds in 32 bits, as do its kernels.
     const int64_t span = (kernel[i] - 1) * dilation[i] + 1, padded = size + 2 * padding[i];
     TORCH_CHECK(padded + std::numeric_limits<int32_t>::max() > span, "pooling: a window of ", span,
                 " cells is larger than the padded input of ", padded, " cells");

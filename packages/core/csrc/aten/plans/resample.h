@@ -1,4 +1,4 @@
-// Resizing of one axis as a table: every result is a weighted sum of a few cells.
+// Resizing of one axis with a table: every output cell is a weighted sum of a few input cells.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,25 +14,25 @@ enum class Resampling { nearest, nearest_exact, linear, cubic, aa_linear, aa_cub
 struct AxisScale {
   int64_t input, output;
   bool align_corners;
-  std::optional<double> factor;  // as the caller gave it: output cells for each input cell
+  std::optional<double> factor;  // as given by the caller: output cells per input cell
 
-  // Input cells for each output cell.
+  // Input cells per output cell.
   double step() const;
 };
 
-// The cell that torch repeats at output `o`, reckoned in double or single precision.
+// The input cell that torch's nearest mode copies to output `o`, computed in double or float.
 int64_t nearest_cell(const AxisScale& axis, bool exact, bool in_double, int64_t o);
 
 struct AxisTaps {
-  int64_t count;               // cells for each result
-  std::vector<int64_t> cells;  // of all results, one after the other
+  int64_t count;               // cells per output
+  std::vector<int64_t> cells;  // of all outputs, concatenated
   std::vector<double> weights;
 };
 AxisTaps axis_taps(Resampling kind, const AxisScale& axis, bool in_double);
 
-// Resizes one dimension by the table; weights are taken in the dtype of the tensor.
+// Resizes one dimension with the table; weights are converted to the dtype of the tensor.
 at::Tensor apply_taps(const at::Tensor& input, int64_t dim, const AxisTaps& taps);
-// The gradient: `cells` is the size of the dimension of the input.
+// Gradient of apply_taps; `cells` is the size of the input dimension.
 at::Tensor apply_taps_backward(const at::Tensor& grad, int64_t dim, int64_t cells,
                                const AxisTaps& taps);
 

@@ -1,4 +1,4 @@
-// Plans of root-mean-square normalisation.
+// Plans of RMS normalization.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace dl::core {
 
-// Without one that was given, that of the type the computation runs in, as in torch.
+// The epsilon: if none is given, the machine epsilon of the dtype of the computation, as in torch.
 struct EpsilonValues {
   double epsilon = 0;
 };
@@ -17,7 +17,7 @@ namespace plans {
 bool rms_norm(OutputPlan& plan, EpsilonValues& values, const Tensor& input,
               at::IntArrayRef normalized_shape, const OptionalTensor& weight,
               std::optional<double> eps);
-// The contract knows no gradient that is not wanted: both are computed.
+// The contract computes both gradients, including one that is not requested.
 bool rms_norm_backward(OutputPlan& plan, const Tensor& grad_out, const Tensor& input,
                        at::IntArrayRef normalized_shape, const Tensor& rstd,
                        const OptionalTensor& weight);

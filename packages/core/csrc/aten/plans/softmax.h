@@ -1,4 +1,4 @@
-// Plans of softmax and its logarithm.
+// Plans of softmax and log_softmax.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -5,7 +5,7 @@
 
 namespace dl::core::plans {
 
-// Values and positions of all elements along a dimension, or of so many.
+// Values and indices of all elements along a dimension, or of the first k.
 bool sort(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
           std::optional<int64_t> count);
 

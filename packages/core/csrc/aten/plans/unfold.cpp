@@ -11,17 +11,17 @@
 namespace dl::core::plans {
 namespace {
 
-// Torch rearranges floating-point and complex numbers, and bools, but no integers.
+// torch's kernels support floating-point, complex and boolean tensors, but no integers.
 bool has_windows(const Tensor& self) {
   return alike(self) && !c10::isIntegralType(self.scalar_type(), false) &&
          self.scalar_type() != at::kComplexHalf;
 }
 
-// Windows along one axis of an image.
+// Number of windows along one axis of an image.
 std::optional<int64_t> windows(int64_t input, int64_t kernel, int64_t dilation, int64_t padding,
                                int64_t stride) {
   if (kernel < 1 || dilation < 1 || padding < 0 || stride < 1) return std::nullopt;
-  // Beyond 62 bits neither the window nor the padded image is one; torch words the error.
+  // Sizes beyond 62 bits are invalid; torch raises the error.
   int64_t reach, pads, padded;
   if (__builtin_mul_overflow(dilation, kernel - 1, &reach) ||
       __builtin_mul_overflow(padding, int64_t{2}, &pads) ||
@@ -43,8 +43,8 @@ std::optional<std::array<int64_t, 2>> grid(at::IntArrayRef image, at::IntArrayRe
   return std::array<int64_t, 2>{*rows, *columns};
 }
 
-// Cells of a window, in all channels. Torch's own unfold would go on with what is left of a product
-// that overflowed.
+// Number of cells of a window, over all channels. torch's own unfold would continue with an
+// overflowed product.
 int64_t cells_of(at::IntArrayRef kernel, int64_t channels) {
   if (kernel.size() != 2 || kernel[0] < 1 || kernel[1] < 1) return 0;
   return checked_product({channels, kernel[0], kernel[1]}, "fold: the number of cells of a window");
@@ -61,7 +61,7 @@ bool unfold_backward(OutputPlan& plan, UnfoldValues& values, const Tensor& grad,
   if (count > 0) {
     const int64_t extent = input_sizes[values.dim];
     if (grad.dim() != count + 1 || step < 1 || size < 0 || size > extent) return false;
-    // As torch's own kernel, which lets the other dimensions broadcast.
+    // As in torch's kernel, the other dimensions broadcast.
     DimVector sizes(input_sizes.begin(), input_sizes.end());
     sizes[values.dim] = (extent - size) / step + 1;
     sizes.push_back(size);

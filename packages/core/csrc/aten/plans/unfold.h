@@ -5,7 +5,7 @@
 
 namespace dl::core {
 
-// The dimension of the windows, and the gradient in the shape that the input has.
+// The dimension of the windows, and the gradient expanded to the shape of the input.
 struct UnfoldValues {
   int64_t dim = 0;
   at::Tensor grad;

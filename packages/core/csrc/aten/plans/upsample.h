@@ -1,5 +1,5 @@
-// Plans of resizing, and what builds it from other operators where the contract's does not cover a
-// call: a scale of its own, or cells chosen otherwise.
+// Plans of resizing, and a composed implementation for calls that the contract does not cover:
+// those with an explicit scale factor, or with another choice of cells.
 #pragma once
 
 #include "aten/plans/plan.h"
@@ -16,7 +16,7 @@ bool upsample(OutputPlan& plan, Resampling kind, const Tensor& self, at::IntArra
 bool upsample_backward(OutputPlan& plan, Resampling kind, const Tensor& grad_output,
                        at::IntArrayRef output_size, at::IntArrayRef input_size, bool align_corners,
                        Scales scales);
-// Undefined where torch would object.
+// Undefined where torch raises an error.
 Tensor resample(Resampling kind, const Tensor& self, at::IntArrayRef output_size,
                 bool align_corners, Scales scales);
 Tensor resample_backward(Resampling kind, const Tensor& grad_output, at::IntArrayRef output_size,

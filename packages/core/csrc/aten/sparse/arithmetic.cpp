@@ -1,4 +1,4 @@
-// Sums and products of each element. Torch's functional and in-place forms end here.
+// Elementwise sums and products. torch's functional and in-place forms call these out= forms.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
@@ -14,10 +14,10 @@
 namespace dl::core {
 namespace {
 
-// dense + alpha * coo. Sums of narrow dtypes are rounded at each element, as on the CPU.
+// dense + alpha * coo. As on the CPU, narrow dtypes are rounded after each addition.
 void add_to_dense(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
                   at::Tensor& out, at::ScalarType type) {
-  // index_add_ writes into what it is called on.
+  // index_add_ modifies its first argument.
   at::Tensor sum = self.to(type, false, true, at::MemoryFormat::Contiguous);
   const at::Tensor values = other._values().to(type);
   if (values.numel() > 0) by_place(sum, other).index_add_(0, places_of(other), values, alpha);
@@ -25,7 +25,7 @@ void add_to_dense(const at::Tensor& self, const at::Tensor& other, const at::Sca
   out.copy_(sum);
 }
 
-// Both in coordinate form: their elements side by side.
+// Sum of two COO tensors: their elements are concatenated.
 void join(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out,
           at::ScalarType type) {
   const at::Tensor scaled = other._values().to(type).mul(alpha);
@@ -46,7 +46,7 @@ bool are_alike(const at::Tensor& a, const at::Tensor& b) {
 at::Tensor& add_out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
                     at::Tensor& out) {
   const at::ScalarType type = at::result_type(self, other);
-  // Torch words the errors.
+  // torch raises the errors.
   const bool fits =
       self.sizes() == other.sizes() && c10::canCast(type, out.scalar_type()) &&
       (c10::isFloatingType(type) || alpha.isIntegral(false) || c10::isComplexType(type));
@@ -66,7 +66,7 @@ bool is_number(const at::Tensor& tensor) {
   return tensor.layout() == at::kStrided && tensor.dim() == 0;
 }
 
-// The values of coo * other, where `other` is a number or dense; else undefined.
+// The values of coo * other for a scalar or dense `other`, otherwise undefined.
 at::Tensor product(const at::Tensor& coo, const at::Tensor& other) {
   if (is_number(other)) return coo._values().mul(other);
   if (!is_dense_beside(other, coo) || other.sizes() != coo.sizes()) return {};
@@ -88,7 +88,7 @@ at::Tensor& mul_out(const at::Tensor& self, const at::Tensor& other, at::Tensor&
   return out;
 }
 
-// A dense tensor plus one in compressed form, by way of coordinates.
+// Adds a compressed tensor to a dense one, through COO.
 at::Tensor& add_compressed_out(const at::Tensor& self, const at::Tensor& other,
                                const at::Scalar& alpha, at::Tensor& out) {
   if (self.layout() != at::kStrided || other.dim() != 2 || other.dense_dim() != 0 ||

@@ -1,4 +1,4 @@
-// Between compressed rows and compressed columns, by way of coordinates.
+// Conversion between CSR and CSC, through COO.
 #include <ATen/core/Tensor.h>
 #include <torch/library.h>
 
@@ -10,7 +10,7 @@
 namespace dl::core {
 namespace {
 
-// A matrix of numbers; those of several matrices, and of blocks, are left to the CPU.
+// A single matrix of scalars; batches and block formats run on the CPU.
 bool is_matrix(const at::Tensor& tensor, at::Layout layout) {
   return tensor.layout() == layout && tensor.dim() == 2 && tensor.dense_dim() == 0;
 }

@@ -1,4 +1,4 @@
-// Coordinate form: finding the dense places of its elements, and adding up those of one place.
+// COO tensors: dense indices of their elements, and summation of elements with equal indices.
 #include "aten/sparse/coo.h"
 
 #include <ATen/DimVector.h>
@@ -23,7 +23,7 @@ at::SparseTensorImpl* sparse_impl(const at::Tensor& coo) {
   return static_cast<at::SparseTensorImpl*>(coo.unsafeGetTensorImpl());
 }
 
-// Row-major order; zeros where there are no dimensions.
+// Row-major order; zeros without dimensions.
 at::Tensor flatten_indices(const at::Tensor& indices, c10::IntArrayRef sizes) {
   if (sizes.empty()) return at::zeros({indices.size(1)}, indices.options());
   at::Tensor places = indices.select(0, 0);
@@ -32,14 +32,14 @@ at::Tensor flatten_indices(const at::Tensor& indices, c10::IntArrayRef sizes) {
   return places;
 }
 
-// Elements of one place become one, their sum; places in row-major order.
+// Sums elements with equal indices; the results are in row-major order.
 at::Tensor coalesce(const at::Tensor& self) {
   const at::Tensor indices = self._indices(), values = self._values();
   if (self._nnz() < 2) return make_coo(indices.clone(), values.clone(), self.sizes(), true);
   const auto [places, element, unused] = at::_unique2(places_of(self), true, true);
   const int64_t count = places.numel();
   const at::Tensor joined = at::zeros({indices.size(0), count}, indices.options());
-  // Elements of one place write the same.
+  // Elements with equal indices write the same value.
   joined.index_copy_(1, element, indices);
   at::DimVector sizes(values.sizes().begin(), values.sizes().end());
   sizes[0] = count;
@@ -48,7 +48,7 @@ at::Tensor coalesce(const at::Tensor& self) {
   return make_coo(joined, sums, self.sizes(), true);
 }
 
-// The elements of a dense tensor at the places of `mask`.
+// Elements of a dense tensor at the indices of `mask`.
 at::Tensor sparse_mask(const at::Tensor& self, const at::Tensor& mask) {
   if (!is_dense_beside(self, mask) || !is_coo_beside(mask, self) || self.sizes() != mask.sizes())
     return sparse_on_cpu<"sparse_mask", decltype(sparse_mask)>(self, mask);
@@ -99,8 +99,8 @@ TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
 
 }  // namespace dl::core
 
-// Torch's checks of sparse tensors and its kernels of them flatten indices by way of this stub,
-// whose header is not installed.
+// torch's checks and kernels of sparse tensors flatten indices through this stub, whose header is
+// not installed.
 namespace at::native {
 using flatten_indices_fn = Tensor (*)(const Tensor& indices, IntArrayRef size);
 DECLARE_DISPATCH(flatten_indices_fn, flatten_indices_stub)

@@ -1,7 +1,6 @@
-// Torch's own kernels of sparse tensors, where they are built from operators of the indices and
-// values alone and so run on any device. Torch registers them for its own devices only; here they
-// are called with tensors of dl. Operators whose kernels read memory themselves are in other files,
-// or run on the CPU.
+// torch's own sparse kernels that are composed of operators on indices and values and therefore run
+// on any device. torch registers them for its own devices only; here they are registered for dl.
+// Operators whose kernels access memory directly are in other files or run on the CPU.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/library.h>
@@ -15,7 +14,7 @@
 namespace dl::core {
 namespace {
 
-// The device of the first tensor or device among the arguments that is dl's.
+// The dl device of the first tensor or device argument on dl.
 int device_of_arguments(const torch::jit::Stack& stack, size_t begin, size_t count) {
   int index = -1;
   visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t) {
@@ -45,7 +44,7 @@ void serve(torch::Library& library, std::initializer_list<const char*> overloads
   }
 }
 
-// Functions that keep zeros zero: of the values. The functional, in-place and out= forms.
+// Functions with f(0) = 0, applied to the values. Functional, in-place and out= forms.
 template <c10::DispatchKey key>
 void serve_functions_of_values(torch::Library& library) {
   for (const char* name :
@@ -66,7 +65,7 @@ void serve_functions_of_values(torch::Library& library) {
 TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
   constexpr auto key = c10::DispatchKey::SparseCPU;
   serve_functions_of_values<key>(library);
-  // Making, moving and looking inside.
+  // Creation, movement and inspection.
   serve<key>(library, {"empty.memory_format",
                        "empty_like",
                        "clone",
@@ -99,7 +98,7 @@ TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
                        "_to_sparse_bsc"});
   serve<key>(library, {"cat", "narrow_copy", "permute", "unsqueeze", "_sparse_broadcast_to",
                        "view_as_real", "view_as_complex"});
-  // Arithmetic. What they call in the end, add.out and mul.out, is in arithmetic.cpp.
+  // Arithmetic. The inner operators add.out and mul.out are in arithmetic.cpp.
   serve<key>(library, {"add.Tensor",
                        "add_.Tensor",
                        "sub.Tensor",
@@ -163,7 +162,7 @@ TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, library) {
                        "sparse_mask"});
 }
 
-// Sparse tensors out of dense ones.
+// Conversion of dense tensors to sparse ones.
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   serve<c10::DispatchKey::CPU>(library, {"_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr",
                                          "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"});

@@ -1,4 +1,4 @@
-// What stands around every kernel of sparse tensors that is written here.
+// Wrapper of the sparse kernels in this folder.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -14,8 +14,8 @@
 
 namespace dl::core {
 
-// The device of the first tensor of dl is current, autocast decides nothing inside, and the call is
-// counted as composed.
+// Makes the device of the first dl tensor current, disables autocast for inner operators, and
+// counts the call as composed.
 template <auto function, typename Signature = std::remove_pointer_t<decltype(function)>>
 struct SparseKernel;
 template <auto function, typename Return, typename... Args>
@@ -41,6 +41,6 @@ struct SparseKernel<function, Return(Args...)> {
 
 }  // namespace dl::core
 
-// In a block of SparsePrivateUse1 or SparseCsrPrivateUse1.
+// For blocks of SparsePrivateUse1 or SparseCsrPrivateUse1.
 #define DL_SPARSE(name, function) \
   library.impl(name, TORCH_FN(::dl::core::SparseKernel<&function>::call))

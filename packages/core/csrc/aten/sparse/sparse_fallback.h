@@ -1,4 +1,4 @@
-// Operators of sparse tensors that run on the CPU: counted, forbidden on request, like all others.
+// CPU fallback of sparse operators: counted, and forbidden by the fallback mode, like others.
 #pragma once
 
 #include <ATen/core/boxing/BoxedKernel.h>
@@ -11,9 +11,9 @@
 
 namespace dl::core {
 
-// Calls the CPU's kernel with copies, and copies what it wrote back. Outputs never share memory
-// with arguments: views of sparse tensors have kernels. Throws where neither dl nor the CPU has a
-// kernel, and where operands lie on different devices.
+// Calls the CPU kernel with copies of the arguments, and copies written tensors back. Outputs never
+// share memory with arguments, because views of sparse tensors have kernels. Throws where neither
+// dl nor the CPU has a kernel, and where operands are on different devices.
 void sparse_fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 template <typename Signature>
@@ -27,7 +27,7 @@ struct SparseFallback<Return(Args...)> {
   }
 };
 
-// Runs an overload, "add.out", on the CPU; `Signature` is the type of the kernel that gives up.
+// Runs an overload, "add.out", on the CPU; `Signature` is the type of the native kernel.
 template <Text overload, typename Signature, typename... Args>
 decltype(auto) sparse_on_cpu(Args&&... args) {
   static const FallbackOperator op = find_operator(overload.value);

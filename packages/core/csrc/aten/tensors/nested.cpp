@@ -1,9 +1,9 @@
-// Nested tensors of layout torch.strided. torch has their kernels for CPU and CUDA alike: they are
-// made of operators of the buffer, so that what is registered for the CPU computes on any device.
-// Kernels that read the buffer itself are not on the list; layouts.cpp refuses their operators.
+// Nested tensors of layout torch.strided. torch implements them for CPU and CUDA alike with
+// operators on their buffers, so that the kernels registered for the CPU run on any device. Kernels
+// that access the buffer directly are not listed; layouts.cpp raises errors for their operators.
 //
-// Autograd asks for sizes where nothing can be thrown: torch::autograd::InputMetadata is made while
-// a node is built, and an exception there ends the process.
+// Autograd reads sizes in a context that must not throw: torch::autograd::InputMetadata is
+// constructed while a node is built, and an exception there terminates the process.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
@@ -34,7 +34,8 @@ constexpr const char* kOfBuffers[] = {
     "bmm", "embedding", "linear", "linear_backward", "matmul", "matmul.out", "matmul_backward",
     "native_dropout", "native_dropout_backward", "value_selecting_reduction_backward"};
 
-// Operators that make a nested tensor of a dense one and of sizes, which are always on the CPU.
+// Operators that create a nested tensor from a dense one and from sizes, which are always on the
+// CPU.
 constexpr const char* kOfDense[] = {"_nested_view_from_buffer", "_nested_from_padded"};
 
 template <c10::DispatchKey key>
@@ -44,7 +45,7 @@ void as_on(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 template <c10::DispatchKey ours, c10::DispatchKey theirs, size_t count>
 void register_as_theirs(const char* const (&names)[count]) {
-  // Never destroyed: registrations last as long as the process.
+  // Never destroyed: registrations last until the process exits.
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", ours, __FILE__, __LINE__);
   for (const char* name : names)
     library->impl(name, torch::CppFunction::makeFromBoxedFunction<&as_on<theirs>>());

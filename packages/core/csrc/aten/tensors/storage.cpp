@@ -1,4 +1,4 @@
-// resize_, set_, `x.data = …` and lazy copies: what a tensor's storage is, and how large.
+// resize_, set_, assignment to `x.data`, and lazy copies: the storage of a tensor and its size.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -17,14 +17,14 @@
 namespace dl::core {
 namespace {
 
-// As at::native::resize_, whose own memory copy would touch device memory from the host.
+// As at::native::resize_, whose own memcpy would access device memory from the host.
 const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic,
                          std::optional<at::MemoryFormat> format) {
   const auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic);
   auto* impl = self.unsafeGetTensorImpl();
   if (self.sizes() == sizes && !format) return self;
   at::detail::check_size_nonnegative(sizes);
-  // Refuses sizes whose product is no number of bytes.
+  // Throws for sizes whose product is not a valid number of bytes.
   const size_t bytes = at::detail::computeStorageNbytesContiguous(
       sizes, impl->itemsize(), static_cast<size_t>(impl->storage_offset()));
   if (bytes > 0) {
@@ -83,9 +83,9 @@ at::Tensor& set_empty(at::Tensor& self) {
   return self;
 }
 
-// Whether torch may give an existing tensor the memory, device and shape of another: so parameters
-// stay the objects they are when their module moves. Torch leaves the answer to outside devices,
-// and says no for those that give none.
+// Returns true if torch may replace the memory, device and shape of an existing tensor by those of
+// another: parameters then remain the same objects when their module moves. torch asks out-of-tree
+// devices through this operator and assumes false without it.
 bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
   const auto is_plain = [](const at::Tensor& tensor) {
     if (tensor.device().type() == kDeviceType)

@@ -1,4 +1,4 @@
-// Views: torch's own kernels serve, since only sizes and strides change; they are registered here.
+// Views: registrations of torch's own kernels, since only sizes and strides change.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>

@@ -1,5 +1,5 @@
-// Assertions about values. The host looks at the value at once: a wrong one is an error here and
-// now, not later on a stream.
+// Assertions about values. The host reads the value immediately, so that a failure raises here and
+// not later on a stream.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 
@@ -20,7 +20,7 @@ void assert_value_or(const Tensor& self, std::string_view message) {
   TORCH_CHECK(self.is_nonzero(), message.empty() ? "Assertion is failed" : std::string(message));
 }
 
-// The token orders the assertion among others in a graph without side effects.
+// The token orders the assertion within a graph without side effects.
 Tensor functional_assert(const Tensor& self, std::string_view message, const Tensor& token) {
   assert_value_or(self, message);
   return token.clone();

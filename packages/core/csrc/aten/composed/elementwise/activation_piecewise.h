@@ -1,4 +1,4 @@
-// Piecewise linear activations from other operators, and their gradients.
+// Piecewise linear activations composed of other operators, and their gradients.
 #pragma once
 
 #include "aten/composed/elementwise_forms.h"
@@ -11,7 +11,7 @@ Tensor shrink_backward(const Tensor& grad, const Tensor& x, const Scalar& bound)
 Tensor hardsigmoid(const Tensor& x);
 Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& x);
 
-// The bound is a number of the tensor's dtype.
+// The bound is converted to the tensor's dtype.
 struct Hardshrink {
   using OfBound = Unary<hardshrink, Promotion::same, "hardshrink">;
   static Tensor functional(const Tensor& self, const Scalar& bound);

@@ -1,11 +1,11 @@
-// Smooth activations that DIOPI lacks, and their gradients.
+// Smooth activations that DIOPI does not have, and their gradients.
 #include "aten/composed/elementwise/activation_smooth.h"
 
 #include <ATen/ops/where.h>
 
 namespace dl::core::composed {
 
-// scale · x from 0 on, else scale · alpha · (exp(input_scale · x) - 1).
+// scale · x for x >= 0, otherwise scale · alpha · (exp(input_scale · x) - 1).
 Tensor elu(const Tensor& x, const Scalar& alpha, const Scalar& scale, const Scalar& input_scale) {
   const double below = alpha.toDouble() * scale.toDouble();
   return at::where(x.lt(0), x.mul(input_scale).expm1_().mul_(below), x.mul(scale));
@@ -52,7 +52,7 @@ Tensor mish_backward(const Tensor& grad, const Tensor& x) {
   return slope.add_(saturation).mul_(grad);
 }
 
-// log(1 + exp(beta · x)) / beta, linear above the threshold.
+// log(1 + exp(beta · x)) / beta, and x above the threshold.
 Tensor softplus(const Tensor& x, const Scalar& beta, const Scalar& threshold) {
   const Tensor scaled = x.mul(beta);
   return at::where(scaled.gt(threshold), x, scaled.exp().log1p_().div_(beta));
@@ -69,7 +69,7 @@ Tensor buffer_of(const Tensor& x) { return x.abs().neg_().exp_(); }
 Tensor log_sigmoid(const Tensor& x) { return x.clamp_max(0).sub_(buffer_of(x).log1p_()); }
 Tensor log_sigmoid_slope(const Tensor& grad, const Tensor& x) {
   const Tensor buffer = buffer_of(x);
-  // sigmoid(-x), from the exponential that cannot overflow.
+  // sigmoid(-x), computed from exp(-|x|), which cannot overflow.
   const Tensor share = at::where(x.lt(0), buffer.new_ones({}), buffer).div(buffer.add(1));
   return share.mul(grad);
 }

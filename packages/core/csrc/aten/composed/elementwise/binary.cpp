@@ -1,4 +1,4 @@
-// Elementwise binary functions that the contract lacks: hypot, logaddexp, copysign and their kin.
+// Elementwise binary functions that the contract does not have: hypot, logaddexp, copysign, ...
 #include <ATen/ops/div.h>
 #include <ATen/ops/sub.h>
 #include <ATen/ops/where.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLog2 = 0.69314718055994530942;
 
-// Neither overflows where the result does not.
+// No intermediate value overflows unless the result does.
 Tensor hypot(const Tensor& x, const Tensor& y) {
   check_floating("hypot", x.scalar_type());
   const Tensor a = x.abs(), b = y.abs();
@@ -22,7 +22,7 @@ Tensor hypot(const Tensor& x, const Tensor& y) {
   return length.masked_fill_(a.eq(kInfinity).logical_or(b.eq(kInfinity)), kInfinity);
 }
 
-// The distance of the operands, 0 where they are the same infinity.
+// |a - b|, and 0 where both are the same infinity.
 Tensor distance(const Tensor& a, const Tensor& b) {
   return a.sub(b).abs_().masked_fill_(a.eq(b), 0);
 }
@@ -35,7 +35,7 @@ Tensor logaddexp2(const Tensor& a, const Tensor& b) {
   return distance(a, b).mul_(-kLog2).exp_().log1p_().div_(kLog2).add_(a.maximum(b));
 }
 
-// Of a number and NaN, the number.
+// The larger operand; if one operand is NaN, the other one.
 Tensor fmax(const Tensor& a, const Tensor& b) {
   if (!a.is_floating_point()) return a.maximum(b);
   return at::where(a.ne(a), b, a).maximum(at::where(b.ne(b), a, b));
@@ -64,7 +64,7 @@ using Fmin = Binary<fmin, Promotion::same, "fmin">;
 using Xlogy = Binary<xlogy, Promotion::floating, "xlogy", "Tensor", "OutTensor">;
 using Heaviside = Binary<heaviside, Promotion::same, "heaviside">;
 
-// Torch promotes for all but this one.
+// torch does not promote the operands of heaviside.
 void check_heaviside(const Tensor& self, const Tensor& values) {
   TORCH_CHECK(!self.is_complex() && !values.is_complex(),
               "heaviside is not yet implemented for complex tensors.");

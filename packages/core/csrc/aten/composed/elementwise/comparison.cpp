@@ -1,4 +1,4 @@
-// isnan; equal, which gives one bool for all elements; is_set_to, which compares no elements.
+// isnan; equal, which returns one boolean for all elements; is_set_to, which compares no elements.
 #include <ATen/core/Tensor.h>
 
 #include "aten/kernel/composed.h"

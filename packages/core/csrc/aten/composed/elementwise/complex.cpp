@@ -1,4 +1,4 @@
-// complex and polar, written through the view of complex numbers as pairs.
+// complex and polar, which write through the view of complex numbers as real pairs.
 #include <ATen/ops/view_as_real.h>
 
 #include "aten/composed/elementwise_forms.h"
@@ -15,7 +15,7 @@ c10::ScalarType complex_of(const Tensor& a, const Tensor& b, const char* name) {
   return c10::toComplexType(a.scalar_type());
 }
 
-// Makes `out` fit operands that broadcast, and gives its parts.
+// Resizes `out` to the broadcast shape of the operands and returns views of its parts.
 struct Parts {
   Tensor real, imag;
 };

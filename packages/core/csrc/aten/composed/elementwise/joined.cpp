@@ -1,4 +1,4 @@
-// Pairs of operators that torch joins: a sum and relu, a product and a sum.
+// Fused pairs of torch operators: add and relu, multiply and add.
 #include <ATen/ops/add.h>
 
 #include "aten/kernel/composed.h"
@@ -29,7 +29,7 @@ Tensor linear_combination(const Tensor& input, const Tensor& coefficients) {
   shape[0] = coefficients.size(0);
   return coefficients.mm(input.reshape({input.size(0), -1})).view(shape);
 }
-// torch adds to what is there.
+// As in torch, the result is added to the values of `out`.
 Tensor& linear_combination_out(const Tensor& input, const Tensor& coefficients, Tensor& out) {
   return out.add_(linear_combination(input, coefficients));
 }

@@ -1,4 +1,4 @@
-// logical_not and logical_xor, by comparisons with 0.
+// logical_not and logical_xor, composed of comparisons with 0.
 #include "aten/composed/elementwise_forms.h"
 
 namespace dl::core::composed {

@@ -1,4 +1,4 @@
-// The logarithm of the multivariate gamma function, into a given output.
+// Logarithm of the multivariate gamma function, out= form.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/mvlgamma.h>
 

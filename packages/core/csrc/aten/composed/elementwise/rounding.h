@@ -1,4 +1,4 @@
-// Rounding to the nearest integer from other operators.
+// Rounding to the nearest integer, composed of other operators.
 #pragma once
 
 #include "aten/composed/elementwise_forms.h"

@@ -1,4 +1,4 @@
-// atan2 from other operators.
+// atan2, composed of other operators.
 #pragma once
 
 #include "aten/composed/elementwise_forms.h"

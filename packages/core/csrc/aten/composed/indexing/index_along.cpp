@@ -1,4 +1,4 @@
-// index_copy, index_add and index_reduce: scatter with the index expanded over the other
+// index_copy, index_add and index_reduce, as scatter with the index expanded over the other
 // dimensions.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/scatter.h>
@@ -16,19 +16,20 @@
 namespace dl::core::composed {
 namespace {
 
-// A call as a scatter; tensors without dimensions become vectors.
+// Arguments of the equivalent scatter; 0-dim tensors become vectors.
 struct Slices {
   Tensor self, index, source;
   int64_t dim;
 };
 
-// None where shapes or dtypes do not fit: torch's kernels word the error.
+// Empty where shapes or dtypes do not match: torch's kernels raise the error.
 std::optional<Slices> as_scatter(const Tensor& self, int64_t dim, const Tensor& index,
                                  const Tensor& source) {
   const int64_t ndim = self.dim() == 0 ? 1 : self.dim();
   const bool alike = plans::on_same_device(self, index) && plans::on_same_device(self, source) &&
                      self.scalar_type() == source.scalar_type() &&
-                     self.scalar_type() != at::kComplexHalf;  // no scatter, on the CPU either
+                     // scatter does not support it, not even on the CPU
+                     self.scalar_type() != at::kComplexHalf;
   if (!alike || !plans::is_index(index) || index.dim() > 1 || dim < -ndim || dim >= ndim)
     return std::nullopt;
   Slices result{self.dim() == 0 ? self.view({1}) : self, index, source, dim < 0 ? dim + ndim : dim};
@@ -47,8 +48,8 @@ std::optional<Slices> as_scatter(const Tensor& self, int64_t dim, const Tensor& 
   return result;
 }
 
-// Return true if both have dimensions or neither has: index_copy alone takes a vector of one
-// element for a tensor without dimensions.
+// Returns true if both tensors have dimensions or both are 0-dim: only index_copy takes a
+// one-element vector as source for a 0-dim tensor.
 bool same_rank(const Tensor& self, const Tensor& source) { return self.dim() == source.dim(); }
 
 using AddSignature = Tensor&(Tensor&, int64_t, const Tensor&, const Tensor&, const Scalar&);
@@ -112,7 +113,7 @@ Tensor& index_reduce_(Tensor& self, int64_t dim, const Tensor& index, const Tens
                       std::string_view reduce, bool include_self) {
   std::optional<Slices> slices = as_scatter(self, dim, index, source);
   const bool known = reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin";
-  // No products of wide unsigned numbers are scattered.
+  // Products of wide unsigned integers are not scattered.
   const bool fits = slices && self.dim() == source.dim();
   if (!fits || !known || c10::isBarebonesUnsignedType(self.scalar_type())) {
     return on_cpu<"index_reduce_", ReduceSignature>(self, dim, index, source, reduce, include_self);

@@ -1,4 +1,4 @@
-// take, put_, masked_scatter and their kin, from advanced indexing.
+// take, put_, masked_scatter and related operators, composed of advanced indexing.
 #include <ATen/Context.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cumsum.h>
@@ -31,7 +31,7 @@ Tensor& take_out(const Tensor& self, const Tensor& index, Tensor& out) {
   return write_to(out, take_elements(self, index), OutputDtype::same);
 }
 
-// Writes through a flat view of `self`, or a flat copy that is brought back.
+// Writes through a flat view of `self`, or through a flat copy that is copied back.
 template <typename Write>
 Tensor& write_flat(Tensor& self, const Write& write) {
   if (self.is_contiguous()) {
@@ -61,7 +61,7 @@ Tensor& put_(Tensor& self, const Tensor& index, const Tensor& source, bool accum
   at::assert_no_internal_overlap(self);
   at::assert_no_overlap(self, index);
   at::assert_no_overlap(self, source);
-  // Open where an index repeats; sums of a CPU reference are not.
+  // The order is undefined where an index repeats; sums on the CPU reference are deterministic.
   if (!accumulate || wants_fixed_order(self)) at::globalContext().alertNotDeterministic("put_");
   if (index.numel() == 0) return self;
   return write_flat(self, [&](Tensor& flat) {
@@ -88,7 +88,7 @@ Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source) 
   });
 }
 
-// Number i stands repeats[i] times: at each end of a run the number grows by one.
+// Index i is repeated repeats[i] times: the index is the number of runs that have ended.
 Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> output_size) {
   TORCH_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   TORCH_CHECK(repeats.scalar_type() == at::kLong || repeats.scalar_type() == at::kInt,

@@ -1,4 +1,4 @@
-// narrow_copy: a copy of a part along one dimension.
+// narrow_copy: a copy of a slice along one dimension.
 #include <ATen/core/Tensor.h>
 
 #include "aten/kernel/composed.h"

@@ -1,4 +1,4 @@
-// nonzero and masked_select into a given output, and nonzero with a size that is known before.
+// nonzero and masked_select, out= forms, and nonzero_static, whose size is given.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/masked_select.h>

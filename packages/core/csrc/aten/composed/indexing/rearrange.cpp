@@ -1,4 +1,4 @@
-// flip, whose result is laid out as its input.
+// flip, which preserves the strides of its input.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
 
@@ -27,7 +27,7 @@ bool flip_natively(const Tensor& self, at::IntArrayRef dims, Tensor& result) {
   const int device = self.get_device();
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiFlip);
   if (function == nullptr) return false;
-  // As torch: the strides of a dense input are kept.
+  // As in torch, the result has the strides of a dense input.
   result = at::empty_like(self);
   NativeCall call(flip_site, device);
   OutputHandle out(result);

@@ -1,4 +1,4 @@
-// searchsorted and bucketize: a binary search for all values in step.
+// searchsorted and bucketize: a binary search for all values at once.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/gather.h>
@@ -27,9 +27,9 @@ at::Tensor elements_at(const at::Tensor& sorted, const at::Tensor& positions) {
   return at::index_select(sorted, 0, positions.reshape({-1})).view(positions.sizes());
 }
 
-// How many elements of the sequence come before each value: those that are smaller, or with
-// `right` those that are not larger. NaN comes after every number.
-// Every value looks at an element in the middle of as many candidates and drops half of them.
+// Number of elements of the sequence before each value: those that are smaller or, with `right`,
+// smaller or equal. NaN sorts after every number. Each step compares every value with the middle of
+// its candidates and drops half of them.
 at::Tensor count_before(const at::Tensor& sorted, const at::Tensor& values, bool right) {
   at::Tensor before =
       at::zeros_like(values, values.options().dtype(at::kLong), at::MemoryFormat::Contiguous);
@@ -45,7 +45,7 @@ at::Tensor count_before(const at::Tensor& sorted, const at::Tensor& values, bool
   return before;
 }
 
-// Whether torch takes such arguments; it words the errors for others.
+// Returns true if torch accepts the arguments; otherwise torch raises the error.
 bool searches(const at::Tensor& sorted, const at::Tensor& values, bool right, const Side& side,
               const OptionalTensor& sorter) {
   if (!plans::is_real(sorted) || sorted.scalar_type() == at::kBool || sorted.dim() == 0 ||
@@ -92,7 +92,7 @@ at::Tensor& searchsorted_out(const at::Tensor& sorted, const at::Tensor& self, b
   return write_to(out, found(sorted, self, out_int32, right, side, sorter));
 }
 
-// A number and the sequence in the dtype in which torch compares them.
+// The value and the sequence, converted to the dtype in which torch compares them.
 struct Comparable {
   at::Tensor sorted, value;
   Comparable(const at::Tensor& sequence, const at::Scalar& number) {

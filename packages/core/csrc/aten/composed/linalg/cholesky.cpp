@@ -1,4 +1,4 @@
-// Cholesky factors in torch's older form, and systems that are solved with them.
+// cholesky, cholesky_solve and cholesky_inverse.
 #include <ATen/ops/_linalg_check_errors.h>
 #include <ATen/ops/cholesky.h>
 #include <ATen/ops/cholesky_inverse.h>
@@ -25,7 +25,7 @@ Tensor& cholesky_out(const Tensor& self, bool upper, Tensor& out) {
   return write_to(out, composed::cholesky(self, upper));
 }
 
-// Of L · Lᴴ · x = `right`, or of Uᴴ · U · x = `right`.
+// Solves L · Lᴴ · x = `right`, or Uᴴ · U · x = `right`.
 Tensor solution(const Tensor& factor, const Tensor& right, bool upper) {
   const Tensor lower = upper ? factor.mH() : factor;
   const Tensor between = at::linalg_solve_triangular(lower, right, /*upper=*/false);
@@ -40,7 +40,7 @@ Tensor cholesky_solve_helper(const Tensor& self, const Tensor& A, bool upper) {
 }
 
 Tensor cholesky_inverse(const Tensor& self, bool upper) {
-  // A factor with a 0 on its diagonal has no inverse: torch words it.
+  // A factor with a 0 on its diagonal is singular: torch raises the error.
   if (!plans::are_square(self) || !self.diagonal(0, -2, -1).ne(0).all().item<bool>())
     return on_cpu<"cholesky_inverse", decltype(cholesky_inverse)>(self, upper);
   return by_columns(solution(self, at::eye(self.size(-1), self.options()), upper));

@@ -1,4 +1,4 @@
-// The cross product of vectors of three elements.
+// Cross product of vectors of three elements.
 #include <ATen/ExpandUtils.h>
 #include <ATen/WrapDimUtils.h>
 #include <ATen/ops/cat.h>
@@ -25,7 +25,7 @@ Tensor& cross_out(const Tensor& self, const Tensor& other, int64_t dim, Tensor& 
   return write_to(out, first.sub(turned(self, 2).mul(turned(other, 1))));
 }
 
-// Torch's form that allocates is of one device alone.
+// The allocating form is registered for this device only.
 Tensor cross(const Tensor& self, const Tensor& other, int64_t dim) {
   if (self.device() != other.device())
     return on_cpu<"linalg_cross", decltype(cross)>(self, other, dim);

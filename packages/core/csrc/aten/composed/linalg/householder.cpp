@@ -1,7 +1,7 @@
-// Products of Householder's reflectors I - tau · v · vᴴ, all as one: I - V · T · Vᴴ, where the
-// inverse of T is that of diag(tau) plus what is above the diagonal of Vᴴ · V. Source: Joffrain,
-// Low, Quintana-Ortí, van de Geijn and Van Zee, Accumulating Householder transformations,
-// revisited, 2006.
+// Products of Householder reflectors I - tau · v · vᴴ in the compact form I - V · T · Vᴴ, where the
+// inverse of T is diag(tau)⁻¹ plus the part of Vᴴ · V above the diagonal. Source: Joffrain, Low,
+// Quintana-Ortí, van de Geijn and Van Zee, Accumulating Householder transformations, revisited,
+// 2006.
 #include <ATen/ops/diag_embed.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/linalg_householder_product.h>
@@ -17,7 +17,8 @@
 namespace dl::core::composed {
 namespace {
 
-// Below the diagonal of `input` [..., m, n] are the vectors, as geqrf leaves them; `tau` [..., k].
+// The vectors are below the diagonal of `input` [..., m, n], as geqrf stores them; `tau` is [...,
+// k].
 bool are_reflectors(const Tensor& input, const Tensor& tau) {
   return plans::are_matrices(input) && is_target_for(tau, input) && tau.dim() == input.dim() - 1 &&
          tau.sizes().slice(0, tau.dim() - 1) == input.sizes().slice(0, tau.dim() - 1) &&
@@ -41,10 +42,10 @@ Tensor householder_product(const Tensor& input, const Tensor& tau) {
     return on_cpu<"linalg_householder_product", decltype(householder_product)>(input, tau);
   const Reflectors all(input, tau);
   const int64_t n = input.size(-1);
-  // Of Vᴴ, the columns that the identity's first n select.
+  // Only the first n columns of Vᴴ are needed.
   const Tensor part = at::matmul(all.factor, all.vectors.narrow(-2, 0, n).mH());
   const Tensor identity = at::eye(input.size(-2), n, input.options());
-  // Torch's result is by columns.
+  // As in torch, the result is column-major.
   return by_columns(identity.sub(at::matmul(all.vectors, part)));
 }
 

@@ -1,5 +1,5 @@
-// linalg_solve_triangular. By hand because the contract's systems have their unknowns on the right:
-// others are transposed.
+// linalg_solve_triangular. The contract's operator has the unknown on the right of the matrix;
+// other systems are transposed.
 #include "aten/composed/linalg/matrices.h"
 #include "aten/kernel/composed.h"
 #include "aten/kernel/wrapper.h"
@@ -26,7 +26,7 @@ bool solve_native(OutputPlan& plan, GivenOutputs given, const Tensor& self, cons
   const int64_t n = A.size(-1);
   const DimVector sizes = plans::sizes_of_batch(A, B, {B.size(-2), B.size(-1)});
   plan.start(A);
-  // The strides are torch's.
+  // Returns the strides that torch returns.
   if (self.is_conj() && self.mT().is_contiguous()) {
     plan.output(sizes, A.scalar_type());
   } else {

@@ -1,7 +1,6 @@
-// The matrix exponential: Taylor's polynomial of degree 18 of the matrix divided by a power of two,
-// which is then squared as often. The bounds of norms up to which the polynomial is exact to
-// roundoff are those of Bader, Blanes and Casas, Computing the matrix exponential with an optimized
-// Taylor polynomial approximation, 2019.
+// Matrix exponential by scaling and squaring with the Taylor polynomial of degree 18. The norm
+// bounds below which the polynomial is accurate to roundoff are from Bader, Blanes and Casas,
+// Computing the matrix exponential with an optimized Taylor polynomial approximation, 2019.
 #include <ATen/ops/exp.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/linalg_matrix_exp.h>
@@ -23,7 +22,7 @@ double reciprocal_of_factorial(int n) {
   return result;
 }
 
-// By powers of the third power (Paterson and Stockmeyer, 1973).
+// Evaluates the polynomial in powers of the third power (Paterson and Stockmeyer, 1973).
 Tensor polynomial(const Tensor& matrix) {
   const Tensor square = at::matmul(matrix, matrix), cube = at::matmul(square, matrix);
   const Tensor identity = at::eye(matrix.size(-1), matrix.options());
@@ -47,7 +46,7 @@ Tensor matrix_exp(const Tensor& self) {
   const Tensor halvings =
       norms.div(is_double ? kDoubleBound : kSingleBound).log2().ceil().clamp_min(0);
   const double most = halvings.max().item<double>();
-  // An infinity or a NaN makes all of its matrix NaN: torch says how.
+  // An infinity or a NaN makes its whole matrix NaN, in the way that torch's CPU kernel defines.
   if (!(most < 1100)) return on_cpu<"linalg_matrix_exp", decltype(matrix_exp)>(self);
   const Tensor count = halvings.unsqueeze(-1).unsqueeze(-1);
   Tensor result = polynomial(self.mul(count.neg().exp2()));

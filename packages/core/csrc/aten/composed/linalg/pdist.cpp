@@ -1,4 +1,4 @@
-// Distances between all pairs of rows of one matrix, from those of cdist, which has each twice.
+// pdist: distances between all pairs of rows of one matrix, from cdist, which computes each twice.
 #include <ATen/ops/_cdist_backward.h>
 #include <ATen/ops/_cdist_forward.h>
 #include <ATen/ops/triu_indices.h>
@@ -10,7 +10,7 @@
 namespace dl::core::composed {
 namespace {
 
-// Distances without matrix products, which cancel where rows are close.
+// Mode of cdist without matrix products, which cancel for close rows.
 constexpr int64_t kByDifferences = 2;
 
 bool takes(const Tensor& self, double p) {
@@ -18,7 +18,7 @@ bool takes(const Tensor& self, double p) {
          self.dim() == 2 && self.size(0) > 1 && self.size(1) > 0 && self.is_contiguous() && p >= 0;
 }
 
-// Where the pairs i < j are in a square matrix by rows.
+// Flat indices of the pairs i < j in a row-major square matrix.
 Tensor places_of_pairs(const Tensor& self) {
   const int64_t n = self.size(0);
   const Tensor pairs = at::triu_indices(n, n, 1, self.options().dtype(at::kLong));

@@ -1,4 +1,4 @@
-// Systems of linear equations, inverses and determinants, from LU factors.
+// Linear systems, inverses and determinants, from LU factors.
 #include <ATen/ops/_linalg_check_errors.h>
 #include <ATen/ops/_linalg_det_compositeexplicitautogradnonfunctional_dispatch.h>
 #include <ATen/ops/_linalg_slogdet_compositeexplicitautogradnonfunctional_dispatch.h>
@@ -18,12 +18,12 @@
 namespace dl::core::composed {
 namespace {
 
-// For inverses and determinants torch factors the transpose where that is what columns are, and the
-// gradients of determinants know it.
+// For inverses and determinants torch factors the transpose of a contiguous matrix, and the
+// gradients of determinants rely on it.
 bool is_factored_transposed(const Tensor& A) { return A.is_contiguous() && !A.is_complex(); }
 Tensor factored(const Tensor& A) { return is_factored_transposed(A) ? A.mT() : A; }
 
-// Right-hand sides that are vectors, one for each matrix.
+// Returns true if the right-hand sides are vectors, one for each matrix.
 bool are_vectors(const Tensor& B, const Tensor& A) {
   return B.dim() == 1 || (B.dim() == A.dim() - 1 && B.sizes() == A.sizes().slice(0, A.dim() - 1));
 }
@@ -48,7 +48,7 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> solve_ex_out(const Tensor& A, con
   if (check_errors) at::_linalg_check_errors(info, "torch.linalg.solve_ex", A.dim() == 2);
   const Tensor found = at::linalg_lu_solve(LU, pivots, right, left);
   const Tensor solution = vectors ? found.squeeze(-1) : found;
-  // Torch lays vectors of a batch by columns, too.
+  // As in torch, batches of vectors are column-major too.
   if (left && solution.dim() > 1) {
     write_by_columns(result, solution);
   } else {
@@ -70,7 +70,7 @@ std::tuple<Tensor&, Tensor&> inv_ex_out(const Tensor& A, bool check_errors, Tens
   return {inverse, info};
 }
 
-// -1 for an odd number of exchanges, else 1.
+// -1 for an odd number of row exchanges, otherwise 1.
 Tensor sign_of_order(const Tensor& pivots, const Tensor& like) {
   const Tensor in_place = at::arange(1, pivots.size(-1) + 1, pivots.options());
   return in_place.ne(pivots).sum(-1).remainder(2).mul(-2).add(1).to(like.scalar_type());
@@ -107,7 +107,7 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> slogdet_out(const Tensor& A, Tens
   return {sign, logabsdet, LU, pivots};
 }
 
-// Torch's form that allocates is of one device alone.
+// The allocating form is registered for this device only.
 std::tuple<Tensor, Tensor, Tensor, Tensor> solve_ex(const Tensor& A, const Tensor& B, bool left,
                                                     bool check_errors) {
   if (A.device() != B.device())

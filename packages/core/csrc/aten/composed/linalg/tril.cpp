@@ -1,4 +1,4 @@
-// Triangles in place.
+// tril_ and triu_.
 #include <ATen/ops/tril.h>
 #include <ATen/ops/triu.h>
 

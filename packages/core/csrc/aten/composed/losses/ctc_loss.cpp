@@ -1,4 +1,4 @@
-// Connectionist temporal classification with lengths in tensors, which torch reads too.
+// CTC loss with lengths given as tensors.
 #include <ATen/TensorSubclassLikeUtils.h>
 #include <ATen/ops/_ctc_loss.h>
 #include <ATen/ops/_ctc_loss_backward.h>
@@ -39,8 +39,9 @@ Tensor ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tens
                                 neg_log_likelihood, log_alpha, blank, zero_infinity);
 }
 
-// Torch's own reads lengths on the host, wherever they are, and computes with them where they are
-// as soon as any dispatch mode is on: then those on the host meet losses on the device.
+// torch's own implementation reads lengths on the host, wherever they are stored. While a dispatch
+// mode is active, it computes with them on their own device, where host lengths would meet device
+// losses.
 bool can_be_read(const Tensor& lengths) {
   return lengths.device().is_cpu() && (lengths.key_set() & at::kTensorSubclassLike).empty();
 }
@@ -64,7 +65,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("_ctc_loss_backward.Tensor", ctc_loss_backward);
 }
 
-// What it calls records the gradients.
+// Autograd records the operators that this function calls.
 TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, library) {
   library.impl("ctc_loss.Tensor", TORCH_FN(mean_or_sum));
 }

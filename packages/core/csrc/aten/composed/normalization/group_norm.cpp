@@ -1,5 +1,5 @@
-// Group normalisation that keeps channels-last. Torch's own group_norm, which is built from
-// native_group_norm, does so for the CPU and makes the input contiguous for other devices.
+// Group normalization that preserves channels-last. torch's own group_norm, which calls
+// native_group_norm, does so for the CPU only and makes the input contiguous for other devices.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/group_norm_compositeimplicitautograd_dispatch.h>
 #include <ATen/ops/native_group_norm.h>
@@ -20,7 +20,7 @@ bool is_absent_or_of(const OptionalTensor& parameter, int64_t channels) {
 at::Tensor group_norm(const at::Tensor& input, int64_t groups, const OptionalTensor& weight,
                       const OptionalTensor& bias, double eps, bool cudnn_enabled) {
   const c10::MemoryFormat format = input.suggest_memory_format();
-  // Torch's has the words for what does not fit.
+  // torch's implementation raises the error for invalid arguments.
   if (format == c10::MemoryFormat::Contiguous || groups < 1 || input.size(1) % groups != 0 ||
       !is_absent_or_of(weight, input.size(1)) || !is_absent_or_of(bias, input.size(1)) ||
       input.numel() == 0) {
@@ -37,7 +37,7 @@ at::Tensor group_norm(const at::Tensor& input, int64_t groups, const OptionalTen
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) { library.impl("group_norm", TORCH_FN(group_norm)); }
 
-// What it calls records the gradients.
+// Autograd records the operators that this function calls.
 TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, library) {
   library.impl("group_norm", TORCH_FN(group_norm));
 }

@@ -1,4 +1,4 @@
-// The gradient of root-mean-square normalisation from other operators.
+// Gradient of RMS normalization, composed of other operators.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 
 namespace dl::core::composed {
 
-// The CPU has no such operator to fall back to.
+// There is no CPU operator to fall back to.
 struct RmsNormBackward {
   static std::tuple<at::Tensor, at::Tensor> functional(
       const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape,

@@ -1,4 +1,4 @@
-// Dropout draws from the dl generator; torch's CPU kernel would draw from the CPU's.
+// Dropout with the dl generator; torch's CPU kernel would use the CPU generator.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/bernoulli.h>
 #include <ATen/ops/empty_like.h>
@@ -29,7 +29,7 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
 
 at::Tensor native_dropout_backward(const at::Tensor& grad, const at::Tensor& mask, double scale) {
   at::Tensor kept = at::mul(grad, mask);
-  // Integers grow to the default floating dtype, as on the CPU.
+  // Integers are promoted to the default floating-point dtype, as on the CPU.
   return kept.is_floating_point() || kept.is_complex() ? kept.mul_(scale) : kept.mul(scale);
 }
 

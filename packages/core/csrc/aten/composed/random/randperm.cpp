@@ -1,5 +1,5 @@
-// Random permutations: the only random operator whose out= form has no functional counterpart with
-// the same arguments.
+// Random permutations: the only random operator whose out= form has no functional form with the
+// same arguments.
 #include "aten/kernel/wrapper.h"
 #include "aten/layout/aliases.h"
 #include "aten/layout/resize_output.h"
@@ -9,7 +9,7 @@ namespace {
 
 Site randperm_site{"randperm.generator_out", {"randperm.generator_out"}, {Op::diopiRandperm}};
 
-// Every index below n has a value of its own.
+// Returns true if the dtype represents every index below n.
 bool holds_indices(at::ScalarType type, int64_t n) {
   switch (type) {
     case at::kLong:
@@ -49,7 +49,7 @@ bool run_native(int64_t n, const OptionalGenerator& generator, at::Tensor& out) 
 }
 
 at::Tensor& randperm_out(int64_t n, OptionalGenerator generator, at::Tensor& out) {
-  // Nothing is drawn: torch takes any generator.
+  // No samples are drawn, so that torch accepts any generator.
   if (n == 0 && holds_indices(out.scalar_type(), n)) {
     at::native::resize_output(out, {0});
     return out;

@@ -10,7 +10,8 @@
 namespace dl::core::composed {
 namespace {
 
-// One dimension after another, from the last: earlier ones keep their numbers.
+// Reduces one dimension after another, from the last, so that the indices of earlier ones stay
+// valid.
 template <typename Along>
 at::Tensor over_dims(const at::Tensor& self, at::IntArrayRef dims, bool keepdim,
                      const Along& along) {
@@ -19,7 +20,7 @@ at::Tensor over_dims(const at::Tensor& self, at::IntArrayRef dims, bool keepdim,
   for (int64_t i = self.dim() - 1; i >= 0; --i) {
     if (reduced[i]) result = along(result, i, keepdim);
   }
-  // No dimension at all asks each element.
+  // An empty list of dimensions converts each element.
   return result.is_same(self) ? self.to(self.scalar_type() == at::kByte ? at::kByte : at::kBool,
                                         /*non_blocking=*/false, /*copy=*/true)
                               : result;

@@ -1,4 +1,4 @@
-// amin, and aminmax: minima over lists of dimensions, and minima and maxima together.
+// amin over lists of dimensions, and aminmax.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/core/Tensor.h>
@@ -17,7 +17,7 @@
 namespace dl::core::composed {
 namespace {
 
-// Several reduced dimensions are brought to the end and joined.
+// Several reduced dimensions are moved to the end and flattened.
 at::Tensor amin(const at::Tensor& self, at::IntArrayRef dims, bool keepdim) {
   if (!plans::is_real(self) || self.numel() == 0)
     return on_cpu<"amin", decltype(amin)>(self, dims, keepdim);

@@ -31,7 +31,7 @@ at::Tensor var(const at::Tensor& self, at::OptionalIntArrayRef dims, const Corre
   if (!self.is_floating_point()) {
     return on_cpu<"var.correction", decltype(var)>(self, dims, correction, keepdim);
   }
-  // A deviation in a half type would lose too much before it is squared.
+  // A deviation in half precision would lose too many bits before it is squared.
   at::Tensor deviation =
       at::std(is_half(self) ? self.to(at::kFloat) : self, dims, correction, keepdim);
   deviation.mul_(deviation);
@@ -59,8 +59,7 @@ Pair std_mean(const at::Tensor& self, at::OptionalIntArrayRef dims, const Correc
   return {at::std(self, dims, correction, keepdim), at::mean(self, dims, keepdim)};
 }
 
-// Of numbers that may be none, a sum in whole numbers is not defined; in complex ones it is
-// missing.
+// Integer sums of values that may be NaN are undefined; the CPU has none into complex dtypes.
 bool is_other_sum_of_floats(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
   return dtype && !c10::isFloatingType(*dtype) && self.is_floating_point();
 }
@@ -82,7 +81,7 @@ at::Tensor& nansum_out(const at::Tensor& self, at::OptionalIntArrayRef dims, boo
   return write_to(out, composed::nansum(self, dims, keepdim, dtype ? *dtype : out.scalar_type()));
 }
 
-// The sum of |x|^ord, of which a norm is the root.
+// Sum of |x|^ord, whose root is the norm.
 at::Tensor power_sum(const at::Tensor& self, const at::Scalar& ord, at::OptionalIntArrayRef dims,
                      bool keepdim, std::optional<at::ScalarType> dtype) {
   if (!self.is_floating_point() && !self.is_complex()) {

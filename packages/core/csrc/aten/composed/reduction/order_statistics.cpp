@@ -39,12 +39,12 @@ References write_pair(const Pair& found, at::Tensor& values, at::Tensor& indices
   return {values, indices};
 }
 
-// Torch ranks bools by their order only to sort them.
+// torch supports booleans for sorting only.
 bool has_ranks(const at::Tensor& self) {
   return plans::is_real(self) && self.scalar_type() != at::kBool && self.numel() > 0;
 }
 
-// Whether an operator along a dimension has rows with elements, and outputs that fit.
+// Returns true if rows along `dim` have elements and the outputs have the right dtypes.
 bool has_rows(const at::Tensor& self, int64_t dim, const at::Tensor& values,
               const at::Tensor& indices) {
   return has_ranks(self) && dim >= -std::max<int64_t>(self.dim(), 1) &&
@@ -59,8 +59,8 @@ Pair without_dim(const Pair& found, int64_t dim, bool keepdim) {
   return {values.squeeze(dim), indices.squeeze(dim)};
 }
 
-// The k-th smallest along a dimension, which stays: the largest of the k smallest, which need no
-// order among themselves.
+// The k-th smallest element along a dimension: the maximum of the k smallest, which need not be
+// sorted. The dimension is kept.
 Pair smallest(const at::Tensor& self, int64_t k, int64_t dim) {
   const auto [values, indices] = at::topk(self, k, dim, /*largest=*/false, /*sorted=*/false);
   if (self.dim() == 0) return {values, indices};
@@ -79,7 +79,7 @@ References kthvalue_out(const at::Tensor& self, int64_t k, int64_t dim, bool kee
   return write_pair(without_dim(smallest(self, k, along), along, keepdim), values, indices);
 }
 
-// The lower of two middle elements; where a row has NaN, the first of those.
+// The lower of two middle elements; if a row has NaN, the first NaN.
 Pair median_along(const at::Tensor& self, int64_t dim) {
   const int64_t n = self.dim() == 0 ? 1 : self.size(dim);
   const Pair middle = smallest(self, (n + 1) / 2, dim);
@@ -89,7 +89,7 @@ Pair median_along(const at::Tensor& self, int64_t dim) {
   return {at::where(nan, largest, std::get<0>(middle)), at::where(nan, at, std::get<1>(middle))};
 }
 
-// The middle of what is not NaN, which sorts to the end.
+// The median of elements that are not NaN; NaN sorts to the end.
 Pair nanmedian_along(const at::Tensor& self, int64_t dim) {
   if (!self.is_floating_point()) return median_along(self, dim);
   const auto [values, indices] = at::sort(self, dim);
@@ -133,8 +133,8 @@ at::Tensor nanmedian(const at::Tensor& self) {
   return std::get<0>(nanmedian_along(self.reshape({-1}), 0)).view(at::IntArrayRef{});
 }
 
-// The longest run in the sorted row, the first of those as long, and its last position. A run ends
-// where the next element differs; its length is the distance to the end of the one before.
+// The longest run in the sorted row (the first one of equal length) and its last position. A run
+// ends where the next element differs; its length is the distance to the end of the previous run.
 Pair mode(const at::Tensor& self, int64_t dim, bool keepdim) {
   const int64_t along = at::maybe_wrap_dim(dim, self.dim());
   if (!plans::is_real(self) || self.numel() == 0)

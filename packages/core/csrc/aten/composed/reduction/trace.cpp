@@ -1,4 +1,4 @@
-// The trace of a matrix.
+// Trace of a matrix.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/sum.h>
 

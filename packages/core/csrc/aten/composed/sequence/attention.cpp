@@ -1,4 +1,4 @@
-// Scaled dot-product attention in its two fused forms.
+// Scaled dot-product attention: the fused kernels of the contract.
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
@@ -33,8 +33,8 @@ double scale_of(const at::Tensor& query, std::optional<double> scale) {
   return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(query.size(-1)));
 }
 
-// In the order of `like`'s dimensions, as torch's description of the operator has it: mostly
-// [N, S, H, D], as the projection before it lies, so that joining the heads copies nothing.
+// Allocates a tensor with the dimension order of `like`, as torch's operator specifies: usually [N,
+// S, H, D], the layout of the preceding projection, so that joining the heads needs no copy.
 at::Tensor empty_laid_out_as(const at::Tensor& like, at::IntArrayRef sizes) {
   const bool same = sizes == like.sizes() && like.is_non_overlapping_and_dense();
   return empty_strided_on(
@@ -46,10 +46,10 @@ at::Tensor empty_laid_out_as(const at::Tensor& like) {
   return empty_laid_out_as(like, like.sizes());
 }
 
-// [N, H, S, D] as DIOPI has it, [N, S, H, D]; nothing is copied.
+// [N, H, S, D] as DIOPI's [N, S, H, D], without a copy.
 at::Tensor sequence_first(const at::Tensor& heads_first) { return heads_first.transpose(1, 2); }
 
-// No limit to how far queries see.
+// Unlimited attention window.
 constexpr int32_t kNoWindow = -1;
 
 bool attend(const AttentionCall& arguments, double scale, at::Tensor& out, at::Tensor& lse) {
@@ -145,8 +145,7 @@ Overrideable overrideable(const at::Tensor& query, const at::Tensor& key, const 
                           const OptionalTensor& bias, double dropout, bool is_causal, bool,
                           std::optional<double> scale) {
   auto [out, lse] = flash_attention(query, key, value, dropout, is_causal, bias, scale);
-  // Nobody reads the seed and offset of a generator that drew nothing; whoever compares two calls
-  // finds them equal.
+  // Seed and offset are unused without dropout; zeros make the results of two calls equal.
   const at::Tensor unused = at::zeros({}, at::TensorOptions().dtype(at::kLong));
   return {std::move(out),
           std::move(lse),
@@ -167,11 +166,12 @@ at::Tensor repeat_heads(const at::Tensor& tensor, int64_t heads) {
       .reshape({tensor.size(0), heads, tensor.size(2), tensor.size(3)});
 }
 
-// The gradient of the scores is as large as the scores: worked out only where a bias is trained.
+// The gradient of the bias is as large as the scores: computed only where the bias requires it.
 at::Tensor bias_gradient(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
                          const at::Tensor& value, const at::Tensor& bias, const at::Tensor& out,
                          const at::Tensor& lse, bool is_causal, double scale) {
-  // Half types are rounded once, at the end: exponentials would magnify the rounding of scores.
+  // Half precision is rounded once, at the end: exponentials would amplify rounding errors of the
+  // scores.
   const auto wide = lse.scalar_type();
   const at::Tensor keys = repeat_heads(key.to(wide), query.size(1)).transpose(-2, -1);
   const at::Tensor values = repeat_heads(value.to(wide), query.size(1)).transpose(-2, -1);

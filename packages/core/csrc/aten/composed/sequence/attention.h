@@ -1,4 +1,4 @@
-// Which of a vendor's operators takes a call of attention.
+// Choice of the vendor operator for an attention call.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,11 +18,11 @@ struct AttentionCall {
 
 enum class AttentionOperator {
   none,
-  own,    // dlopAttention: masks of every shape, heads of values of another size
-  flash,  // diopiFlashAttention, which libraries of DIOPI have
+  own,    // dlopAttention: masks of every shape, value heads of a different size
+  flash,  // diopiFlashAttention, which DIOPI libraries have
 };
 
-// The first of those that the vendor has which covers the call.
+// The first of these operators that the vendor has and that covers the call.
 AttentionOperator attention_operator(const AttentionCall& call, bool has_own, bool has_flash);
 
 }  // namespace dl::core::composed

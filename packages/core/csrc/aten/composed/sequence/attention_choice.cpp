@@ -1,5 +1,5 @@
-// Which algorithm torch's scaled_dot_product_attention takes on a dl device. Sizes may be symbolic:
-// tracing asks too.
+// Choice of the algorithm of torch's scaled_dot_product_attention on a dl device. Sizes may be
+// symbolic, because tracing makes the choice too.
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
@@ -33,7 +33,8 @@ bool mask_fits(const at::Tensor& query, const at::Tensor& key, const OptionalTen
 
 namespace {
 
-// Four dimensions, no dropout, heads of keys that divide those of queries, a mask that expands.
+// Four dimensions, no dropout, a number of query heads divisible by that of key heads, a mask that
+// expands.
 bool own_covers(const AttentionCall& call) {
   const auto& [query, key, value, mask, dropout, is_causal] = call;
   if (dropout != 0 || !plans::alike(query, key, value) || !plans::floating(query)) return false;
@@ -47,8 +48,8 @@ bool own_covers(const AttentionCall& call) {
          mask_fits(query, key, mask);
 }
 
-// No mask, one size of heads, statistics in float32; a causal one is aligned at the last key
-// instead of the first, which is the same for as many keys as queries.
+// No mask, one head size, statistics in float32. A causal mask is aligned to the last key instead
+// of the first, which makes no difference if there are as many keys as queries.
 bool flash_covers(const AttentionCall& call) {
   const auto& [query, key, value, mask, dropout, is_causal] = call;
   return own_covers(call) && !(mask && mask->defined()) && query.scalar_type() != at::kDouble &&
@@ -66,7 +67,7 @@ AttentionOperator attention_operator(const AttentionCall& call, bool has_own, bo
 
 namespace {
 
-// Whether the vendor has an operator for the call and one for its gradient.
+// Returns true if the vendor has an operator for the call and one for its gradient.
 bool is_native(const AttentionCall& call) {
   if (call.query.device().type() != kDeviceType || call.query.is_nested()) return false;
   const Device& device = device_unchecked(call.query.get_device());
@@ -77,8 +78,8 @@ bool is_native(const AttentionCall& call) {
   return attention_operator(call, own, flash) != AttentionOperator::none;
 }
 
-// The vendor's operator, or the composite one where none covers the call or the user switched it
-// off.
+// Returns the vendor's operator, or the composite implementation where no operator covers the call
+// or the user has disabled it.
 int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const OptionalTensor& mask, double dropout, bool is_causal,
                      std::optional<double>, bool enable_gqa) {

@@ -1,8 +1,9 @@
-// Recurrent cells. torch takes its fused path for out-of-tree devices, for which no CPU kernel
-// exists; here the cells are built from pointwise operators that write into parts of one tensor.
+// Recurrent cells. torch calls its fused kernels for out-of-tree devices, and there are no CPU
+// kernels to fall back to; here the cells are composed of pointwise operators that write to slices
+// of one tensor.
 //
-// Workspaces hold what backward needs: LSTM the activated gates i, f, g, o; GRU the reset and
-// update gates, the new gate, the previous state and the hidden part of the new gate.
+// Workspaces hold what the backward pass needs: LSTM the activated gates i, f, g, o; GRU the reset
+// and update gates, the new gate, the previous state and the hidden part of the new gate.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>

@@ -1,6 +1,6 @@
-// The fused layers of torch's transformer modules, for inference. Torch leaves these layers alone
-// under CUDA's autocast, which then decides about their parts; dl's it does not see, so that the
-// parts are left to autocast here.
+// Fused layers of torch's transformer modules, for inference. Under CUDA autocast torch does not
+// use these layers, so that autocast applies to their parts. torch does not check dl's autocast, so
+// that the kernels here call the parts instead.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_masked_softmax.h>
@@ -29,7 +29,7 @@ namespace {
 
 using OptionalInt = std::optional<int64_t>;
 
-// torch's kinds of masks; true hides in all of them.
+// Mask types of torch; for each, true excludes an element.
 constexpr int64_t kSourceMask = 0, kPaddingMask = 1, kFullMask = 2;
 
 Tensor shaped_mask(const Tensor& scores, const Tensor& mask, OptionalInt kind) {
@@ -65,7 +65,7 @@ Tensor masked_softmax(const Tensor& self, const Tensor& mask, OptionalInt dim, O
   return at::_softmax(hidden, last_unless_given(self, dim), /*half_to_float=*/false);
 }
 
-// Hidden elements have weight 0, which makes their gradient 0.
+// Masked elements have weight 0, and therefore gradient 0.
 Tensor masked_softmax_backward(const Tensor& grad, const Tensor& output, const Tensor& mask,
                                OptionalInt dim) {
   TORCH_CHECK(mask.sizes() == grad.sizes(), "_masked_softmax_backward: the mask has shape ",
@@ -74,7 +74,7 @@ Tensor masked_softmax_backward(const Tensor& grad, const Tensor& output, const T
                                     output.scalar_type());
 }
 
-// [B, T, 3 · D] becomes three times [B, heads, T, D / heads]; queries are scaled.
+// [B, T, 3 · D] is split into three of [B, heads, T, D / heads]; queries are scaled.
 std::tuple<Tensor, Tensor, Tensor> transform_bias_rescale_qkv(const Tensor& qkv, const Tensor& bias,
                                                               int64_t heads) {
   TORCH_CHECK(qkv.dim() == 3 && bias.dim() == 1 && bias.size(0) == qkv.size(2) && heads > 0 &&
@@ -98,7 +98,7 @@ Tensor project(const Tensor& query, const Tensor& key, const Tensor& value, int6
       {at::linear(query, parts[0]), at::linear(key, parts[1]), at::linear(value, parts[2])}, 2);
 }
 
-// [B, T, 3 · D] of queries, keys and values becomes [B, T, D], and the weights of each head.
+// Maps [B, T, 3 · D] of queries, keys and values to [B, T, D] and the weights of each head.
 std::tuple<Tensor, Tensor> attend(const Tensor& qkv, const Tensor& bias, int64_t heads,
                                   const OptionalTensor& mask, OptionalInt mask_type) {
   const auto [q, k, v] = at::_transform_bias_rescale_qkv(qkv, bias, heads);
@@ -110,7 +110,7 @@ std::tuple<Tensor, Tensor> attend(const Tensor& qkv, const Tensor& bias, int64_t
   return {joined.reshape({qkv.size(0), qkv.size(1), qkv.size(2) / 3}), weights};
 }
 
-// Only sequences that attend to themselves, as torch's encoder makes them.
+// Self-attention only, as torch's encoder calls it.
 Tensor attend_nested(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                      const Tensor& qkv_weight, const Tensor& qkv_bias, const Tensor& proj_weight,
                      const Tensor& proj_bias, const OptionalTensor& mask, bool need_weights) {

@@ -1,4 +1,4 @@
-// out= forms of pooling that have no functional overload of their own.
+// out= forms of pooling operators that have no functional overload.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_adaptive_avg_pool2d.h>
 #include <ATen/ops/_adaptive_avg_pool3d.h>

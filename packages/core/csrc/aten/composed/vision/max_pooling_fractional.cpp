@@ -1,4 +1,4 @@
-// Fractional max pooling: the cells of all windows, which lie at random, are gathered and compared.
+// Fractional max pooling: gathers the cells of all randomly placed windows and compares them.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -19,8 +19,8 @@ namespace {
 
 using Pair = std::tuple<at::Tensor, at::Tensor>;
 
-// Where windows begin on one axis, [N, C, output]. Source: Graham, Fractional Max-Pooling (2014);
-// reckoned in the dtype of the samples, as torch does.
+// Start of each window on one axis, [N, C, output]. Source: Graham, Fractional Max-Pooling (2014);
+// computed in the dtype of the samples, as in torch.
 at::Tensor starts(const at::Tensor& samples, int64_t input, int64_t output, int64_t kernel) {
   const auto shape = [&](int64_t n) {
     return std::vector<int64_t>{samples.size(0), samples.size(1), n};
@@ -37,7 +37,7 @@ at::Tensor starts(const at::Tensor& samples, int64_t input, int64_t output, int6
   return at::cat({begins, last}, -1);
 }
 
-// Undefined where torch would object, or another dtype would round differently.
+// Undefined where torch raises an error, or where another dtype would round differently.
 Pair pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef output,
           const at::Tensor& samples, int64_t spatial) {
   const bool batched = self.dim() == spatial + 2;
@@ -52,10 +52,11 @@ Pair pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef output
   at::Tensor cells;  // [N, C, outputs, cells of a window], row-major within the plane
   for (int64_t i = 0; i < spatial; ++i) {
     const int64_t size = input.size(2 + i);
-    // Torch wants volumes to be larger than all windows side by side; planes may be as large.
+    // torch requires volumes to be larger than all windows together; for planes, equal size
+    // suffices.
     const int64_t room = spatial == 3 ? size - 1 : size;
     if (output[i] < 1 || kernel[i] < 1 || output[i] + kernel[i] - 1 > room) return {};
-    // The first sample is for the last axis of planes, but for the first one of volumes.
+    // The first sample belongs to the last axis of planes, but to the first axis of volumes.
     const int64_t at = spatial == 2 ? 1 - i : i;
     const at::Tensor begins =
         starts(samples.narrow(0, 0, shape[0]).narrow(1, 0, shape[1]).select(2, at), size, output[i],

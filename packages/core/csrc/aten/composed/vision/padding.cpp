@@ -1,5 +1,5 @@
-// Gradients of padding: what lies beyond the edge is added to the cells that it came from, one
-// dimension after the other.
+// Gradients of padding: gradients of padded cells are added to the cells that they repeat, one
+// dimension after another.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/constant_pad_nd_compositeexplicitautograd_dispatch.h>
@@ -19,8 +19,8 @@ namespace {
 
 enum class Edge { reflect, replicate };
 
-// Adds the `count` cells of `grad` from `from` on to the cells of `inside` that they repeat: those
-// beside the edge `at` in reverse order, or the one at the edge.
+// Adds `count` cells of `grad`, starting at `from`, to the cells of `inside` that they repeat: for
+// reflection, the cells next to the edge `at` in reverse order; for replication, the edge cell.
 void add_beyond(Tensor& inside, const Tensor& grad, int64_t dim, int64_t from, int64_t count,
                 bool front, Edge edge) {
   if (count <= 0) return;
@@ -37,7 +37,7 @@ Tensor without_pads(const Tensor& grad, int64_t dim, int64_t size, int64_t befor
                     Edge edge) {
   if (before == 0 && after == 0) return grad;
   if (before < 0 || after < 0) {
-    // Cells that were cut off get no gradient.
+    // Cells cropped by negative padding get no gradient.
     const int64_t lead = std::max<int64_t>(-before, 0), trail = std::max<int64_t>(-after, 0);
     const int64_t seen = size - lead - trail;
     DimVector sizes(grad.sizes().begin(), grad.sizes().end());
@@ -45,7 +45,7 @@ Tensor without_pads(const Tensor& grad, int64_t dim, int64_t size, int64_t befor
     Tensor result = grad.new_zeros(sizes);
     Tensor inside = result.narrow(dim, lead, seen);
     inside.copy_(grad.narrow(dim, std::max<int64_t>(before, 0), seen));
-    // Mirrored or repeated cells are counted from the edge of the whole.
+    // Reflected or replicated cells are counted from the edge of the uncropped input.
     add_beyond(result, grad, dim, 0, before, true, edge);
     add_beyond(result, grad, dim, grad.size(dim) - std::max<int64_t>(after, 0), after, false, edge);
     return result;
@@ -69,7 +69,7 @@ Tensor pad_backward(const Tensor& grad, const Tensor& self, at::IntArrayRef padd
     TORCH_CHECK(grad.size(-i) == want, "gradOutput has ", grad.size(-i), " elements in dim ",
                 self.dim() - i, ", expected ", want);
   }
-  // Sums of half types are kept in float until they are complete.
+  // Sums of half-precision values are kept in float until they are complete.
   const bool half = c10::isReducedFloatingType(grad.scalar_type());
   Tensor result = half ? grad.to(at::kFloat) : grad;
   for (int64_t i = 1; i <= spatial; ++i) {

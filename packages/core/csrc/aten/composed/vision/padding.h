@@ -1,4 +1,4 @@
-// Constant padding from other operators.
+// Constant padding, composed of other operators.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -7,7 +7,7 @@
 
 namespace dl::core::composed {
 
-// torch's own, which fills and copies: for numbers that a double does not hold.
+// torch's own implementation (fill and copy), for values that double cannot represent.
 struct ConstantPad {
   static at::Tensor functional(const at::Tensor& self, at::IntArrayRef pad,
                                const at::Scalar& value);
