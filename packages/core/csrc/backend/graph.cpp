@@ -1,4 +1,4 @@
-// torch.accelerator.Graph: what a stream is given is recorded once and replayed, by the vendor's
+// torch.accelerator.Graph: the work of a stream is captured once and replayed, by the vendor's
 // graph extension (dl/graph.h).
 #include <ATen/core/GraphImplInterface.h>
 #include <c10/util/Exception.h>
@@ -44,7 +44,8 @@ class Graph final : public at::GraphImplInterface {
     }
   }
 
-  // All modes are one: what cannot be captured is an error for the thread that does it.
+  // All capture modes behave alike: an operation that cannot be captured throws in the calling
+  // thread.
   void capture_begin(c10::MempoolId_t pool, at::GraphCaptureMode) override {
     check_not_forked();
     TORCH_CHECK(graph_ == nullptr && !stream_,
@@ -81,7 +82,7 @@ class Graph final : public at::GraphImplInterface {
                             native_stream(stream), &graph_);
   }
 
-  // Vendors' graphs are ready when their capture has ended.
+  // Vendors instantiate their graphs at the end of the capture.
   void instantiate() override { check_captured("instantiate"); }
 
   void replay() override {
@@ -96,7 +97,7 @@ class Graph final : public at::GraphImplInterface {
       try {
         capture_end();
       } catch (const c10::Error&) {
-        // The stream runs work again all the same, and there is no graph.
+        // The stream executes work again, and no graph is created.
       }
     }
     if (graph_ != nullptr) {
@@ -136,7 +137,7 @@ class Graph final : public at::GraphImplInterface {
 
   int device_ = 0;
   void* graph_ = nullptr;
-  std::optional<c10::Stream> stream_;  // that captures
+  std::optional<c10::Stream> stream_;  // the capturing stream
   c10::MempoolId_t pool_{0, 0};
   bool holds_pool_ = false;
 };
@@ -144,7 +145,7 @@ class Graph final : public at::GraphImplInterface {
 }  // namespace
 
 void register_graphs() {
-  // The name that the device type gets afterwards, as torch's registry spells it.
+  // The name of the device type after renaming, in the spelling of torch's registry.
   at::GraphImplRegistry()->Register(
       "DL", [](const at::GraphImplArgs& args) -> std::unique_ptr<at::GraphImplInterface> {
         return std::make_unique<Graph>(args);

@@ -27,14 +27,14 @@ bool to_integer(PyObject* given, int64_t& out) {
   return overflow == 0;
 }
 
-// A size that varies: the argument that has it, in which dimension (-1: it is an integer), and its
+// A symbolic size: the argument that has it, its dimension (-1 for an integer argument), and its
 // range.
 using GivenSymbol = std::tuple<size_t, int64_t, int64_t, int64_t>;
-// ("<=", a, b), also "==" and "<".
+// ("<=", a, b); also "==" and "<".
 using GivenRelation = std::tuple<std::string, GivenSize, GivenSize>;
 using GivenArgument = std::variant<std::monostate, int64_t, std::vector<int64_t>, GivenLayout>;
 
-// What a call's arguments have to be, so that a graph that was made for others like them serves.
+// Requirements on the arguments of a call, under which a compiled graph is valid for them.
 class ArgumentGuard {
  public:
   ArgumentGuard(int device, const std::vector<GivenArgument>& arguments,
@@ -63,7 +63,7 @@ class ArgumentGuard {
 
   bool holds(const py::list& given) { return find(given) != nullptr; }
 
-  // Of each symbol; None: the graph does not serve these arguments.
+  // Returns the size of each symbol, or None if the graph is not valid for these arguments.
   py::object sizes(const py::list& given) {
     const Bound* const bound = find(given);
     return bound == nullptr ? py::object(py::none()) : py::object(bound->sizes);
@@ -85,7 +85,7 @@ class ArgumentGuard {
     }
   };
 
-  // What is wanted for one tuple of sizes.
+  // The requirements for one tuple of sizes.
   struct Bound {
     py::tuple sizes;
     std::vector<Wanted> wanted;

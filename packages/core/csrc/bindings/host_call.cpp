@@ -21,7 +21,7 @@ namespace {
 
 using Range = std::pair<const char*, const char*>;
 
-// Of the memory that a tensor can touch.
+// Range of memory that a tensor can access.
 Range range_of(const at::Tensor& tensor) {
   if (tensor.numel() == 0) return {};
   int64_t elements = 1;
@@ -34,8 +34,8 @@ c10::StorageImpl* storage_of(const at::Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
-// A function that computes on the CPU, called with tensors of a device in whose memory the CPU can
-// do that: nothing is copied. It takes a list, which it may empty, and returns one.
+// A CPU function that is called with tensors of a device whose memory the CPU can access, without
+// copies. It takes a list, which it may clear, and returns one.
 class HostCall {
  public:
   HostCall(int device, py::function function, std::vector<bool> written,
@@ -54,7 +54,8 @@ class HostCall {
     }
   }
 
-  // None, and nothing has run: an argument that is written to shares memory with another one.
+  // Returns None without running the function if an argument that it writes shares memory with
+  // another one.
   py::object run(const py::list& arguments) {
     if (arguments.size() != written_.size())
       throw py::value_error("a function on the host takes another number of arguments");
@@ -75,7 +76,7 @@ class HostCall {
   }
 
  private:
-  // A tensor of the device and the one that stands for it, which nobody else gets until the end.
+  // A device tensor and its CPU alias, which is in use until the call ends.
   struct Argument {
     py::object original;
     py::object host;
@@ -98,7 +99,7 @@ class HostCall {
     TORCH_CHECK(tensor.get_device() == device_, "[dl] argument ", place, " is on ", tensor.device(),
                 ", and the graph was compiled for dl:", device_);
     TORCH_CHECK(!tensor._is_zerotensor(), "[dl] argument ", place, " has no memory");
-    // What was compiled reads memory as it is, and knows of no flags.
+    // Compiled code reads memory directly and ignores lazy conjugation and negation.
     if (C10_UNLIKELY(!written_[place] && (tensor.is_conj() || tensor.is_neg())))
       tensor = tensor.resolve_conj().resolve_neg();
     py::object seen = aliases_[place].over(tensor, written_[place]);
@@ -113,7 +114,7 @@ class HostCall {
       throw py::value_error("a function on the host returned another number of results");
     std::vector<py::object> results;
     for (const py::handle each : made) results.push_back(py::reinterpret_borrow<py::object>(each));
-    // Results that stay on the CPU come first: what others share with them is copied.
+    // Results that stay on the CPU come first: results that share memory with them are copied.
     for (size_t i = 0; i < results.size(); ++i) {
       if (on_device_[i] || !THPVariable_Check(results[i].ptr())) continue;
       at::Tensor tensor = THPVariable_Unpack(results[i].ptr());
@@ -142,7 +143,7 @@ class HostCall {
     return py::cast(host.to_device(tensor));
   }
 
-  // The argument whose memory a tensor lies in, or NULL.
+  // The argument whose memory contains a tensor, or NULL.
   static const Argument* argument_of(const std::vector<Argument>& pairs, const at::Tensor& tensor) {
     if (!tensor.has_storage()) return nullptr;
     const auto* storage = storage_of(tensor);

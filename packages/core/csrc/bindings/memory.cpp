@@ -22,17 +22,17 @@
 namespace py = pybind11;
 
 namespace torch {
-// Its own header needs nlohmann/json.hpp, which torch's wheel does not hold.
+// Declared here because its header needs nlohmann/json.hpp, which torch's wheel does not contain.
 std::vector<py::object> py_symbolize(std::vector<CapturedTraceback*>& to_symbolize);
 }  // namespace torch
 
 namespace dl::core {
 namespace {
 
-// Stacks become Python's in one go: many share their frames.
+// Symbolizes all stacks at once, because they share many frames.
 class Frames {
  public:
-  // Fills in `entry["frames"]` when all is gathered.
+  // Sets `entry["frames"]` after all stacks are collected.
   void add(py::dict entry, const std::shared_ptr<torch::CapturedTraceback>& stack) {
     if (stack == nullptr) {
       entry["frames"] = py::list();
@@ -64,7 +64,7 @@ const char* state_name(BlockState state) {
   }
 }
 
-// Events by the names of torch.cuda.memory.
+// Events, with their names in torch.cuda.memory.
 constexpr std::array<std::pair<const char*, MemoryEvent>, 6> kActions = {{
     {"alloc", MemoryEvent::allocated},
     {"free_requested", MemoryEvent::freed},
@@ -80,7 +80,7 @@ const char* action_name(MemoryEvent event) {
       ->first;
 }
 
-// Levels of stacks by the names of torch.cuda.memory; None is `nothing`.
+// Levels of stacks, with their names in torch.cuda.memory; None is `nothing`.
 StacksOf stacks_of(const std::optional<std::string>& context) {
   if (!context) return StacksOf::nothing;
   return *context == "state"   ? StacksOf::blocks

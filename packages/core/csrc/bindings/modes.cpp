@@ -18,7 +18,7 @@ namespace py = pybind11;
 namespace dl::core {
 namespace {
 
-// Never freed: operators are called until the process ends.
+// Never freed: operators are called until the process exits.
 py::object& hook() {
   static auto* function = new py::object;
   return *function;
@@ -33,7 +33,7 @@ class Apart {
   const c10::impl::ExcludeDispatchKeyGuard no_python_{c10::python_ks};
 };
 
-// As torch's own kernels in Python raise, in whatever thread.
+// Raises as torch's own Python kernels do, in any thread.
 [[noreturn]] void raise(py::error_already_set& error) {
   error.restore();
   python_error raised;
@@ -41,7 +41,7 @@ class Apart {
   throw raised;
 }
 
-// Enumerations are numbers on the stack.
+// Enums are integers on the stack.
 py::object to_python(const c10::Argument& argument, const c10::IValue& value) {
   c10::TypePtr type = argument.real_type();
   if (value.isNone()) return py::none();
@@ -107,7 +107,7 @@ void call_hook(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::j
   }
 }
 
-// For each overload that the device's vendor has code for, the contract's operators behind it.
+// The contract operators behind each overload that the device's vendor implements.
 py::dict contract_operators(int index) {
   const Device& owner = device(index);
   py::dict result;

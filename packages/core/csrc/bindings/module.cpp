@@ -1,4 +1,4 @@
-// The compiled part of dl-core as Python sees it: dl_core._C.
+// Python bindings of the compiled part of dl-core: dl_core._C.
 #include <pybind11/stl.h>
 #include <torch/csrc/Generator.h>
 #include <torch/csrc/utils/pybind.h>
@@ -136,7 +136,7 @@ py::list native_overloads(int index) {
   return result;
 }
 
-// Overloads whose wrapper shall not call the vendor. Returns how many of the names are known.
+// Disables the vendor's implementation of these overloads. Returns the number of known names.
 size_t disable_native(const std::vector<std::string>& overloads) {
   size_t known = 0;
   for (Site* site : sites()) {

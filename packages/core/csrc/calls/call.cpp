@@ -24,7 +24,7 @@ std::vector<Site*>& mutable_sites() {
   return *list;
 }
 
-// For what no operator may do.
+// Throws for violations of the interface by an operator.
 template <typename... What>
 [[noreturn]] void throw_vendor_error(const char* contract_name, int index, const What&... what) {
   throw VendorError(
@@ -40,7 +40,8 @@ at::Tensor empty_pinned(c10::IntArrayRef size, c10::ScalarType type) {
       size, pinned_allocator(), c10::DispatchKeySet(c10::DispatchKey::CPU), type, std::nullopt));
 }
 
-// The context of a call that is going on. One kept from an earlier call has lost its magic.
+// The context of an active call. A handle stored in an earlier call points to memory without the
+// magic number.
 CallContext* live(diopiContextHandle_t handle) {
   const auto* prefix = reinterpret_cast<const dl_context_prefix_t*>(handle);
   if (prefix == nullptr || prefix->magic != DL_CONTEXT_MAGIC) return nullptr;
@@ -194,7 +195,7 @@ void CallContext::rethrow_failure(const char* contract_name) const {
   } catch (const VendorDefect& defect) {
     throw_vendor_error(contract_name, index_, defect.what());
   } catch (c10::Error& error) {
-    // Its class says what it is: out of memory is caught as such.
+    // The error keeps its class: out-of-memory errors are caught by class.
     error.add_context(c10::str("[", contract_name, "] asked for this memory (dl:", index_,
                                ", vendor ", device_unchecked(index_).vendor->name(), ")"));
     throw;
@@ -223,7 +224,7 @@ dl_device_error_t* CallContext::error_word() {
 }
 
 void CallContext::finish() noexcept {
-  // Only now is all enqueued that may write to the word.
+  // All work that may write to the error word is enqueued now.
   if (may_leave_error_) note_checked_call(current_stream(index_));
   if (!device_unchecked(index_).synchronous) {
     for (const auto& required : required_) {
@@ -245,7 +246,7 @@ void check_outcome(diopiError_t code, const char* name, const Device& owner, int
       break;
   }
   const std::string reason = owner.vendor->last_error(name);
-  // Vendors name the operator in brackets themselves; do it for those that do not.
+  // Vendors usually begin the message with the operator in brackets; add it if they do not.
   const bool named = reason.rfind('[', 0) == 0;
   throw VendorError(
       {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},

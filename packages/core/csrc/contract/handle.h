@@ -1,5 +1,5 @@
-// What operators receive: views of torch tensors, scalars and sizes in the contract's form. All
-// live on the stack of the call and own nothing.
+// Arguments of operators: views of torch tensors, scalars and sizes in the contract's form. All are
+// on the stack of the call and own nothing.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,7 +16,7 @@ const dl_handle_ops_t& handle_ops();
 
 class TensorHandle {
  public:
-  // An input: const access only.
+  // An input: read-only access.
   explicit TensorHandle(const at::Tensor& tensor) { fill(tensor.unsafeGetTensorImpl(), false); }
 
   diopiConstTensorHandle_t get() const {
@@ -36,7 +36,7 @@ class TensorHandle {
     prefix_.magic = DL_TENSOR_MAGIC;
     prefix_.version = DL_PREFIX_VERSION;
     prefix_.ops = &handle_ops();
-    // A writer detaches copy-on-write storage; a reader leaves it shared.
+    // Write access materializes copy-on-write storage; read access does not.
     prefix_.storage = writable ? storage->mutable_data() : const_cast<void*>(storage->data());
     prefix_.storage_offset = impl->storage_offset();
     prefix_.storage_bytes = static_cast<int64_t>(storage->nbytes());
@@ -103,7 +103,7 @@ inline diopiScalar_t to_scalar(const at::Scalar& value) {
     result.stype = diopi_dtype_bool;
     result.ival = value.toBool() ? 1 : 0;
   } else if (value.type() == c10::ScalarType::UInt64) {
-    // Beyond what an int64 holds: the same bits.
+    // Values beyond int64 are stored as uint64 with the same bits.
     result.stype = diopi_dtype_uint64;
     result.ival = static_cast<int64_t>(value.toUInt64());
   } else {
@@ -113,7 +113,7 @@ inline diopiScalar_t to_scalar(const at::Scalar& value) {
   return result;
 }
 
-// A scalar that may be absent (NULL).
+// An optional scalar (NULL if absent).
 class OptionalScalar {
  public:
   explicit OptionalScalar(const std::optional<at::Scalar>& value) : present_(value.has_value()) {

@@ -71,7 +71,7 @@ bool Communicator::exchange(const std::vector<Span>& sent, const std::vector<Spa
                                static_cast<uint64_t>(received[i].bytes), kBytes, peer, stream);
     }
   } catch (...) {
-    // A group that was begun has to end.
+    // A group that was begun must be ended.
     vendor_.call_extension(slots_.group_end, "communicator.group_end");
     throw;
   }
@@ -99,7 +99,7 @@ void Communicator::check_usable() {
 
 void Communicator::abort() { vendor_.call_extension(slots_.abort, "communicator.abort", handle_); }
 
-// Ends once all calls have ended, if it has to: each does at its deadline.
+// Ends after all calls have ended; each does at its deadline at the latest.
 void Communicator::watch_calls() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!ending_ || !waiting_.empty()) {
@@ -130,7 +130,7 @@ void Communicator::fail(const std::string& said) {
   for (const auto& call : waiting_) call->error = failed_;
   waiting_.clear();
   try {
-    // What else waits on the device ends with it, and with it the streams that wait for that.
+    // Aborts all other pending work of the communicator, and the streams that wait for it.
     abort();
   } catch (const c10::Error& error) {
     TORCH_WARN(text_of(error));

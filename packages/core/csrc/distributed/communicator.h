@@ -1,4 +1,4 @@
-// The vendor's own collectives between the devices of a group, and the watch over them.
+// The vendor's collectives between the devices of a group, and the watchdog of their calls.
 #pragma once
 
 #include <c10/core/Event.h>
@@ -19,13 +19,13 @@
 
 namespace dl::core::distributed {
 
-// One call that was enqueued, until its stream has done it or an error ends it.
+// An enqueued call, until its stream has completed it or an error ends it.
 struct Watched {
   c10::Event end;
   std::chrono::steady_clock::time_point deadline;
-  // Makes of a vendor's words, or of none where the time is over, the error of the call.
+  // Converts the vendor's message, or an empty string after a timeout, to the error of the call.
   std::function<std::exception_ptr(const std::string& said)> explain;
-  std::exception_ptr error{};  // guarded by the communicator
+  std::exception_ptr error{};  // guarded by the communicator's lock
 };
 
 struct Span {
@@ -35,34 +35,35 @@ struct Span {
 
 class Communicator {
  public:
-  // `handle` is what the vendor's `create` gave, and is destroyed with this object.
+  // `handle` is the result of the vendor's `create`, and is destroyed with this object.
   Communicator(int device, void* handle);
-  // Waits for what was enqueued, until its deadline; then aborts it.
+  // Waits for enqueued calls until their deadlines, then aborts them.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // The extension, if the vendor of the device has all of it that a group needs; else NULL.
+  // Returns the extension if the vendor of the device implements all functions that a group needs,
+  // otherwise NULL.
   static const dl_communicator_extension_t* slots_of(int device);
 
   int device() const { return device_; }
-  // Calls a slot that enqueues. False, and nothing was enqueued, where the vendor does not offer
-  // this call.
+  // Calls a function that enqueues work. Returns false, without enqueuing, if the vendor does not
+  // implement it.
   template <typename Slot, typename... Args>
   bool enqueue(Slot dl_communicator_extension_t::* slot, const char* what, Args... args) const {
     const auto function = slots_.*slot;
     return function != nullptr && vendor_.try_extension(function, what, handle_, args...);
   }
 
-  // Enqueues a message to each rank and one from each, which together wait for nothing but each
-  // other. False where the vendor has no messages.
+  // Enqueues a message to each rank and one from each; these depend only on one another. Returns
+  // false if the vendor does not implement messages.
   bool exchange(const std::vector<Span>& sent, const std::vector<Span>& received,
                 void* stream) const;
 
-  // From now on the errors of the call are looked for.
+  // Adds the call to the watchdog.
   void watch(std::shared_ptr<Watched> call);
   std::exception_ptr error_of(const Watched& call);
-  // Throws the first error: nothing works after it.
+  // Throws the first error, after which the communicator is unusable.
   void check_usable();
   void abort();
 

@@ -1,4 +1,4 @@
-// The clock of DDP's statistics: without one for this device, every DDP warns that it has none.
+// Timer of DDP's statistics: without it, every DDP instance warns that the device has no timer.
 #include <c10/core/Event.h>
 #include <torch/csrc/distributed/c10d/reducer_timer.hpp>
 
@@ -30,7 +30,7 @@ class DeviceTimer final : public c10d::Timer {
     first->synchronize();
     last->synchronize();
     const double milliseconds = first->elapsedTime(*last);
-    // An order other than asked for: the last iteration has not come that far.
+    // Events in a different order: the last iteration has not reached them yet.
     if (milliseconds < 0) return std::nullopt;
     return static_cast<int64_t>(milliseconds * kNanosecondsPerMillisecond);
   }

@@ -1,4 +1,4 @@
-// Errors of collectives in words: the operation, the ranks, the timeout and the way out.
+// Error messages of collectives: the operation, the ranks, the timeout and the remedy.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace dl::core::distributed {
 
-// What an error says about the group that a call belongs to.
+// Facts about the group of a call, for its errors.
 struct GroupFacts {
   std::string name;
   int rank = 0;
@@ -17,10 +17,10 @@ struct GroupFacts {
   std::chrono::milliseconds timeout{0};
 };
 
-// What it says about the call.
+// Facts about the call.
 struct CallFacts {
   std::string description;
-  // The rank that this one talks to, -1 for all.
+  // The rank that the call communicates with, -1 for all.
   int peer = -1;
 };
 

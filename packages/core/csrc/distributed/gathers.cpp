@@ -1,4 +1,4 @@
-// The collectives that collect and distribute.
+// Gather and scatter collectives.
 #include <ATen/ATen.h>
 
 #include "contract/dtype.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Slots = dl_communicator_extension_t;
 
-// All is moved as bytes.
+// Data is transferred as bytes.
 constexpr int32_t kBytes = diopi_dtype_uint8;
 uint64_t bytes_of(const at::Tensor& tensor) { return static_cast<uint64_t>(tensor.nbytes()); }
 
@@ -57,7 +57,7 @@ Dicl::WorkPtr Dicl::allgather(Lists& outputs, Tensors& inputs,
   const Tensors& parts = only(outputs, job->operation);
   const at::Tensor& own = only(inputs, job->operation);
   if (!alike(parts)) {
-    // Parts of several sizes are messages from each to all.
+    // Parts of different sizes are sent as messages from each rank to all.
     Tensors copies(size_, own);
     return exchange(job, c10d::OpType::ALLGATHER, parts, copies, options.timeout);
   }

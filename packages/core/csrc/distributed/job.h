@@ -1,4 +1,4 @@
-// One call of a collective over gloo, from the tensors of the caller to their results.
+// A collective call over gloo, from the tensors of the caller to their results.
 #pragma once
 
 #include <functional>
@@ -14,29 +14,30 @@ namespace dl::core::distributed {
 struct Job {
   explicit Job(const char* name) : operation(name) {}
 
-  // The host tensors of lanes that are added here.
+  // Adds a tensor as a lane and returns its host tensor.
   at::Tensor add(const at::Tensor& tensor, Use use);
   std::vector<at::Tensor> add(const std::vector<at::Tensor>& tensors, Use use);
-  // The same as bytes, for what is moved and not computed with: gloo knows few dtypes.
+  // Same, as bytes, for data that is transferred and not reduced: gloo supports few dtypes.
   at::Tensor add_bytes(const at::Tensor& tensor, Use use);
   std::vector<at::Tensor> add_bytes(const std::vector<at::Tensor>& tensors, Use use);
 
-  // The host waits until all that is read is there, and the memory of all outputs is free.
+  // Blocks the host until all inputs are available and the memory of all outputs is free.
   void wait_for_inputs() const;
-  // Of a host tensor whose values are there. The reference lasts as long as the job.
+  // Adds a reduction of a host tensor whose values are available. The reference is valid as long as
+  // the job.
   Reduction& add_reduction(const at::Tensor& host, const c10d::ReduceOp& op);
-  // On any thread: computes what is left to do and gives the outputs their values, in the order of
-  // the current streams.
+  // Runs on any thread: completes the computation and writes the outputs, in the order of the
+  // current streams.
   void bring_back(int ranks) const;
-  // Of the dl tensors; empty where all are on the CPU.
+  // Devices of the dl tensors; empty if all are on the CPU.
   std::vector<c10::Device> devices() const;
   CallFacts facts() const;
 
   const char* operation;
   std::vector<at::Tensor> outputs;
-  // The rank that this one talks to, -1 for all.
+  // The rank that the call communicates with, -1 for all.
   int peer = -1;
-  // Done on the host between gloo and the way back.
+  // Functions that run on the host after gloo and before the results are copied back.
   std::vector<std::function<void()>> afterwards;
 
  private:
@@ -48,7 +49,7 @@ struct Job {
 std::string described(const char* operation, const at::Tensor& first, size_t more);
 // Whether all have as many elements.
 bool alike(const std::vector<at::Tensor>& tensors);
-// Bytes of a contiguous tensor in one dimension.
+// Returns the bytes of a contiguous tensor as a one-dimensional tensor.
 at::Tensor as_bytes(const at::Tensor& tensor);
 
 }  // namespace dl::core::distributed

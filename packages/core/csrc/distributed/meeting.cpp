@@ -7,7 +7,7 @@
 namespace dl::core::distributed {
 namespace {
 
-// What ranks have to have in common: one vendor, in one version, on all visible devices.
+// Properties that all ranks must share: the vendor, its version, on all visible devices.
 std::string offer_of_devices() {
   std::string offer;
   for (int index = 0; index < device_count(); ++index) {
@@ -29,7 +29,7 @@ Meeting::Meeting(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks, boo
       rank_(rank),
       ranks_(ranks),
       offer_(offer ? offer_of_devices() : "") {
-  // Heard by ranks that have a communicator to offer; nobody waits here.
+  // Read by ranks that offer a communicator; this does not block.
   say(key("offer", rank_), offer_);
 }
 
@@ -75,7 +75,7 @@ void Meeting::make(int index, std::chrono::milliseconds timeout) {
   } catch (const c10::Error& error) {
     outcome = error.what_without_backtrace();
     outcome = outcome.substr(0, outcome.find('\n'));
-    // Nobody shall wait for a name that does not come.
+    // Do not let other ranks wait for an id that will not come.
     if (rank_ == 0) say(key("id", 0), "");
   }
   if (handle != nullptr) made_ = std::make_shared<Communicator>(index, handle);

@@ -32,7 +32,7 @@ void GlooWork::complete(std::exception_ptr error) {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (completed_) return;
   }
-  // On a thread of gloo's, which an exception would end together with the process.
+  // Runs on a thread of gloo, where an exception would terminate the process.
   std::optional<ArrivalStreams> streams;
   if (error == nullptr) {
     try {

@@ -36,7 +36,7 @@ dl_status_t* new_status(int32_t code, const char* message) {
                          nullptr};
 }
 
-// The vendor as the executor sees it: with memory from this allocator.
+// The vendor table for the executor, with allocation from this allocator.
 struct AllocatingVendor : dl_vendor_t {
   explicit AllocatingVendor(int number) : index(number), owner(*device(number).vendor) {
     const dl_vendor_table_t& vendors = owner.slots();
@@ -60,7 +60,8 @@ struct AllocatingVendor : dl_vendor_t {
 
   static AllocatingVendor& of(dl_vendor_t* self) { return *static_cast<AllocatingVendor*>(self); }
 
-  // The vendor's own slot, called with the vendor's instance; NULL where it has none.
+  // Calls the vendor's own function with the vendor's instance; NULL if the vendor does not have
+  // it.
   template <auto kSlot, typename Result, typename... Args>
   static Result (*forward(Result (*slot)(dl_vendor_t*, Args...)))(dl_vendor_t*, Args...) {
     if (slot == nullptr) return nullptr;
@@ -115,12 +116,12 @@ uint64_t span_bytes(const TensorLayout& layout) {
 
 }  // namespace
 
-// What the layouts are for one tuple of sizes.
+// Layouts for one tuple of sizes.
 struct ContractProgram::Bound {
   std::vector<TensorLayout> inputs;
   std::vector<int64_t> blocks;
   std::vector<TensorLayout> outputs;
-  std::vector<dl_contract_tensor_t> tensors;  // of the executor, without their data
+  std::vector<dl_contract_tensor_t> tensors;  // for the executor, without data pointers
   std::vector<dl_contract_size_t> passed;
 };
 
@@ -209,7 +210,7 @@ std::shared_ptr<const ContractProgram::Bound> ContractProgram::bind(const Sizes&
                              &bytes, nullptr, 1, diopi_dtype_uint8, diopi_device});
   for (const PassedSize& size : passed_)
     made->passed.push_back({size.name.c_str(), sizes[size.symbol]});
-  // Lengths that grow with each call would never be asked for again.
+  // Lengths that grow with each call never repeat.
   if (bound_.size() >= kMostBound) bound_.clear();
   return bound_[sizes] = std::move(made);
 }

@@ -12,7 +12,7 @@
 namespace dl::core {
 namespace {
 
-// NULL: the vendor of this device compiles and runs nothing.
+// NULL if the vendor of this device does not compile and run kernels.
 const dl_kernel_extension_t* kernels_or_none(int index) {
   const auto* const found = device(index).vendor->extension<dl_kernel_extension_t>(DL_EXT_KERNEL);
   const bool complete = found != nullptr && found->properties != nullptr &&

@@ -22,7 +22,7 @@ bool apply(int64_t op, int64_t a, int64_t b, int64_t& out) {
     case SizeExpression::kDiv:
     case SizeExpression::kMod: {
       if (b <= 0) return false;
-      // Rounded down, as in Python.
+      // Floor division, as in Python.
       const int64_t quotient = a / b - (a % b < 0 ? 1 : 0);
       out = op == SizeExpression::kDiv ? quotient : a - quotient * b;
       return true;

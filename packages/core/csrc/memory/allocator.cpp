@@ -49,7 +49,7 @@ void free_block(Block* block) noexcept {
 }
 
 void release_block(void* context) {
-  if (C10_UNLIKELY(in_bad_fork())) return;  // the parent's memory: leave it alone
+  if (C10_UNLIKELY(in_bad_fork())) return;  // a forked child must not free memory of its parent
   free_block(static_cast<Block*>(context));
 }
 
@@ -73,7 +73,7 @@ class Allocator final : public DeviceAllocator {
   at::DataPtr allocate_on(size_t bytes, int index) override {
     const c10::Device where(kDeviceType, static_cast<c10::DeviceIndex>(index));
     if (bytes == 0) return {nullptr, where};
-    // A negative size arrives as one that no address space has.
+    // A negative size arrives as a huge unsigned number.
     TORCH_CHECK(static_cast<int64_t>(bytes) > 0, "[dl] a negative number of bytes cannot be ",
                 "allocated on dl:", index, ": ", static_cast<int64_t>(bytes));
     check_not_forked();
@@ -159,11 +159,11 @@ class Allocator final : public DeviceAllocator {
   }
 
  private:
-  // What is asked for.
+  // One allocation request.
   struct Request {
     int index;
     int64_t stream;
-    int64_t pool;  // the stream, or a graph that it captures
+    int64_t pool;  // the stream, or the pool of a graph that it captures
     size_t length;
     size_t bytes;
   };
@@ -182,7 +182,8 @@ class Allocator final : public DeviceAllocator {
     state.allocations.increase(1);
   }
 
-  // What take_kept() does not find: cut from what is free, or from new memory of the vendor.
+  // Handles requests that take_cached() cannot serve: splits free memory, or gets new memory from
+  // the vendor.
   static Block* take(DeviceState& state, const Request& request) {
     read_settings();
     collect_loans();
@@ -206,18 +207,18 @@ class Allocator final : public DeviceAllocator {
     if (!is_capturing(index)) collect_garbage(index, whole);
     std::string reason;
     Segment* segment = new_segment(index, stream, whole, length, &reason);
-    // A stream that captures cannot be waited for.
+    // A capturing stream cannot be synchronized.
     if (segment == nullptr && !is_capturing(index)) {
       release_unused(index);
       {
         const std::lock_guard<SpinLock> guard(state.lock);
         ++state.retries;
       }
-      // What other streams used has been waited for.
+      // Blocks used by other streams have been waited for.
       if (Block* block = search(state, request)) return block;
       segment = new_segment(index, stream, whole, length, &reason);
     }
-    // A small device may have room for no more than what is wanted.
+    // A small device may only have memory for the requested size.
     if (segment == nullptr && length < whole)
       segment = new_segment(index, stream, length, length, &reason);
     if (segment == nullptr) fail_out_of_memory(index, stream, bytes, reason);

@@ -1,5 +1,4 @@
-// Pieces of a device's memory: segments, which the vendor gave, and the blocks that they are cut
-// into.
+// Units of device memory: segments, which the vendor allocates, and the blocks they are split into.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -14,13 +13,13 @@ struct DeviceState;
 class FreeMemory;
 struct Block;
 
-// Memory of the vendor. Its blocks follow one another without a gap.
+// Memory allocated by the vendor. Its blocks are contiguous.
 struct Segment {
   void* memory;
   size_t bytes;
-  bool small;  // for blocks up to kSmallBlock
+  bool small;  // contains blocks up to kSmallBlock
   Block* first;
-  FreeMemory* pool;  // of the stream that it was taken for
+  FreeMemory* pool;  // of the stream that requested it
 };
 
 enum class BlockState : uint8_t {
@@ -34,15 +33,15 @@ struct Block {
   char* memory;
   size_t bytes;
   Segment* segment;
-  int64_t stream;  // the one that was current at allocation
+  int64_t stream;  // current stream at the allocation
   int16_t device;
-  int16_t size_class = 0;  // of what it was cut for; the block itself may be longer
+  int16_t size_class = 0;  // of the request; the block itself may be longer
   BlockState state = BlockState::free;
-  size_t requested = 0;  // of the current owner
-  // Its neighbours in the segment.
+  size_t requested = 0;  // bytes, by the current owner
+  // Neighbors in the segment.
   Block* before = nullptr;
   Block* after = nullptr;
-  // In a list of free blocks.
+  // Links in a list of free blocks.
   Block* previous = nullptr;
   Block* next = nullptr;
   c10::SmallVector<c10::Stream, 1> other_streams = {};

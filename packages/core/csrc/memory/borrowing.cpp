@@ -35,7 +35,7 @@ void forget_borrowed(const void* memory) {
   borrowed().erase(memory);
 }
 
-// Memory that a vendor has opened, which the storages that lie in it share.
+// Memory opened by a vendor, shared by all storages in it.
 struct Opened {
   Opened(int index, const dl_peer_handle_t& handle) : index(index) {
     const Device& owner = device(index);
@@ -76,7 +76,8 @@ std::shared_ptr<Opened> opened(int index, const dl_peer_handle_t& handle) {
   return found;
 }
 
-// The context of a borrowed block. The file, which tells the sender that it is used, goes last.
+// Context of a borrowed block. The file, whose lock tells the sender that it is used, is released
+// last.
 struct BorrowedBlock {
   SharedFile file;
   std::shared_ptr<Opened> segment;
@@ -89,7 +90,7 @@ void end_borrowing(void* context) {
   std::unique_ptr<BorrowedBlock> block(static_cast<BorrowedBlock*>(context));
   forget_borrowed(block->memory);
   try {
-    // The sender may write there as soon as it knows.
+    // The sender may reuse the memory as soon as it is released.
     synchronize_device(block->index);
   } catch (const std::exception& error) {
     TORCH_WARN("[dl] dl:", block->index,
@@ -112,13 +113,13 @@ std::string what_is_lent(const Loan& loan) {
   return c10::str("a tensor of ", loan.bytes, " bytes");
 }
 
-// This process's own storages are known to it without a message, while they live.
+// A process finds its own storages without a message, while they are alive.
 void refuse_own(const Loan& loan, const std::string& what) {
   if (loan.name.process != getpid()) return;
   try {
     SharedFile(loan.name, what).note_received();
   } catch (const c10::Error&) {
-    // Nothing waits for this message any more.
+    // The message is not pending any more.
   }
   TORCH_CHECK(false, "[dl] ", what, " cannot be received by process ", getpid(),
               ", which sent it and has freed it since; keep the tensor itself");
@@ -168,9 +169,9 @@ c10::Storage borrow(const Loan& loan) {
   check_not_forked();
   refuse_own(loan, what);
   SharedFile file(loan.name, what);
-  // First: what no message is under way with, and nobody holds, is freed.
+  // From here on, the sender may free memory that has no pending message and no user.
   if (loan.is_device_memory != 0) file.hold(what);
-  // Whatever comes of it, this message is no longer under way.
+  // Even if an error follows, this message is no longer pending.
   file.note_received();
   check_loan(loan, what);
   at::DataPtr memory;

@@ -35,7 +35,7 @@ DeviceState& make_device_state(int device) {
 
 namespace {
 
-// Free blocks of segments that cannot be given back, as a part of them is used.
+// Counts free blocks in segments that cannot be released, because another block is in use.
 void count_inactive_split(DeviceState& state, c10::CachingDeviceAllocator::DeviceStats& stats) {
   int64_t blocks = 0, bytes = 0;
   state.each_memory([&](FreeMemory& memory) {
@@ -52,7 +52,7 @@ void count_inactive_split(DeviceState& state, c10::CachingDeviceAllocator::Devic
   stats.inactive_split_bytes[0].current = stats.inactive_split_bytes[0].peak = bytes;
 }
 
-// A freed block that another stream still uses is active, though no tensor has it.
+// A freed block in use by another stream is active, though it has no tensor.
 c10::CachingAllocator::Stat active(const Tally& allocated, const Tally& waiting) {
   c10::CachingAllocator::Stat stat = allocated.stat();
   stat.current += waiting.current();

@@ -1,4 +1,4 @@
-// What the allocator keeps for each device: memory that is free, and counters.
+// Allocator state of a device: free memory and counters.
 #pragma once
 
 #include <c10/core/CachingDeviceAllocator.h>
@@ -17,14 +17,14 @@
 
 namespace dl::core {
 
-// Memory of the host that a device took over.
+// Host memory that a device has adopted.
 struct Adopted {
   at::DataPtr memory;
   size_t bytes = 0;
   int device = 0;
 };
 
-// A block that was freed while other streams may still use it: free when the events have passed.
+// A freed block that other streams may still use: it is free after the events have passed.
 struct WaitingBlock {
   Block* block;
   std::vector<void*> events;
@@ -35,9 +35,9 @@ struct DeviceState {
 
   SpinLock lock;
   FreeMemory default_stream_memory;
-  std::unordered_map<int64_t, FreeMemory> other_memory;  // by stream, or by graph
+  std::unordered_map<int64_t, FreeMemory> other_memory;  // by stream, or by graph pool
   std::vector<WaitingBlock> waiting;
-  std::vector<Adopted*> unused_adopted;  // kept for the next ones
+  std::vector<Adopted*> unused_adopted;  // cached for reuse
   Tally allocated, reserved, requested, allocations, segments, waiting_blocks, waiting_bytes;
   int64_t retries = 0, ooms = 0, vendor_allocations = 0, vendor_frees = 0;
   int64_t synchronisations = 0;  // of the whole device, to free memory
@@ -55,7 +55,7 @@ struct DeviceState {
   }
 };
 
-// Made with a device's first allocation and kept for the process.
+// Created at a device's first allocation and never freed.
 extern std::array<std::atomic<DeviceState*>, kMaxDevices> device_states;
 DeviceState& make_device_state(int device);
 
@@ -64,7 +64,7 @@ inline DeviceState& state_of(int device) {
   return C10_LIKELY(state != nullptr) ? *state : make_device_state(device);
 }
 
-// Counters and settings as torch asks for them.
+// Counters and settings in torch's format.
 c10::CachingDeviceAllocator::DeviceStats stats_of(int device);
 
 }  // namespace dl::core

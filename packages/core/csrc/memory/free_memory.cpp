@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kLooks = 8;  // at blocks of the request's own class, which may be too short
 
-// The first class from `from` on that has blocks, or kBlockClasses.
+// The first non-empty class from `from` on, or kBlockClasses.
 template <size_t words>
 int first_filled(const std::array<uint64_t, words>& filled, int from) {
   size_t word = static_cast<size_t>(from) / 64;
@@ -56,7 +56,8 @@ Block* FreeMemory::fit(size_t bytes, const SplitLimits& limits) {
        other = first_filled(lists.filled, other + 1)) {
     for (Block* block = lists.first[other]; block != nullptr; block = block->next)
       if (serves(block, bytes, limits)) return block;
-    if (lists.first[other]->bytes >= limits.longest_split) break;  // all that follow are longer
+    // the following blocks are longer
+    if (lists.first[other]->bytes >= limits.longest_split) break;
   }
   return nullptr;
 }
@@ -100,7 +101,7 @@ void FreeMemory::merge_kept() {
 }
 
 Block* FreeMemory::join(Block* block) {
-  // Absorbs the right one of two neighbours.
+  // Merges the right one of two neighbors into the left one.
   const auto absorb = [](Block* left, Block* right) {
     left->bytes += right->bytes;
     left->after = right->after;

@@ -1,4 +1,4 @@
-// The free memory of one stream of one device.
+// Free memory of one stream on one device.
 #pragma once
 
 #include <array>
@@ -14,22 +14,21 @@ namespace dl::core {
 inline constexpr size_t kSmallBlock = size_t{1} << 20;
 inline constexpr size_t kSmallSegment = size_t{2} << 20;
 
-// How blocks may be cut.
+// Limits for splitting blocks.
 struct SplitLimits {
-  size_t unit;            // bytes; where every block begins and ends
-  size_t longest_split;   // blocks of at least so many bytes are handed out whole
-  size_t rounding_bytes;  // ... to requests that are so much smaller at most
+  size_t unit;            // bytes; alignment of every block
+  size_t longest_split;   // blocks of at least this size are not split
+  size_t rounding_bytes;  // ... and serve only requests that are smaller by at most this
 };
 
-// A block that is freed is kept as it is: programs ask for the same sizes again and again, and find
-// them at the top of the list of their class. Only when nothing fits are neighbours made one, and
-// the rest of a longer block is used: two-level segregated fit (Masmano et al., "TLSF: a new
-// dynamic memory allocator for real-time systems", 2004) with deferred coalescing.
-//
-// Not thread-safe: the device's lock is held.
+// A freed block stays as it is: programs request the same sizes repeatedly, and find the blocks at
+// the top of the free list of their class. Only when no block fits, neighbors are merged and longer
+// blocks are split: two-level segregated fit (Masmano et al., "TLSF: a new dynamic memory allocator
+// for real-time systems", 2004) with deferred coalescing. Not thread-safe: callers hold the
+// device's lock.
 class FreeMemory {
  public:
-  // A block of at least `bytes`, a multiple of the unit; NULL if there is none.
+  // Returns a block of at least `bytes`, a multiple of the unit; NULL if there is none.
   Block* take(size_t bytes) {
     Block*& list = kept_[block_class(bytes)];
     Block* const block = list;
@@ -38,7 +37,7 @@ class FreeMemory {
     block->state = BlockState::used;
     return block;
   }
-  // The same where take() found nothing: looks further, and cuts.
+  // Called when take() finds nothing: searches all classes, merges and splits.
   Block* search(size_t bytes, const SplitLimits& limits);
 
   void give_back(Block* block) {
@@ -48,17 +47,17 @@ class FreeMemory {
     list = block;
   }
 
-  // Takes over new memory of the vendor and hands out the first `bytes` of it.
+  // Adds new memory of the vendor and returns its first `bytes`.
   Block* add(Segment* segment, size_t bytes, int16_t device, int64_t stream,
              const SplitLimits& limits);
 
-  // Hands out segments that nothing uses, one after the other; NULL when there are no more. The
-  // caller owns them and frees their memory.
+  // Returns unused segments one after the other; NULL when there are no more. The caller owns them
+  // and frees their memory.
   Segment* remove_unused();
 
   const std::unordered_set<Segment*>& segments() const { return segments_; }
 
-  // Memory of captured graphs (graph_pools.h): what is free is theirs until each has let go.
+  // Graph pools (graph_pools.h): free memory is reserved for the graphs until all have released it.
   void hold() { ++holders_; }
   void let_go() { --holders_; }
   bool is_held() const { return holders_ > 0; }

@@ -95,7 +95,8 @@ void release_unused(int device) {
   }
 }
 
-// As with other devices, the threshold is a part of what set_per_process_memory_fraction() allows.
+// As on other devices, the threshold is a fraction of the limit of
+// set_per_process_memory_fraction().
 void collect_garbage(int device, size_t bytes) {
   const double threshold = garbage_collection_threshold();
   if (threshold <= 0 || state_of(device).fraction >= 1) return;

@@ -23,7 +23,7 @@
 namespace dl::core {
 namespace {
 
-// The context of a lent storage's memory.
+// Context of the memory of a lent storage.
 struct Lent {
   SharedFile file;
   Loan loan;
@@ -33,8 +33,8 @@ struct Lent {
 struct Loans {
   std::mutex mutex;
   std::unordered_map<const void*, Lent*> live;  // by address
-  std::vector<Lent*> freed;                     // here, but not everywhere
-  std::atomic<size_t> waiting{0};               // as many as are freed
+  std::vector<Lent*> freed;                     // freed here, but in use elsewhere
+  std::atomic<size_t> waiting{0};               // size of `freed`
 };
 
 Loans& loans() {
@@ -50,7 +50,7 @@ const dl_peer_extension_t* exporter(const Device& owner) {
 }
 
 void end_loan(void* context) {
-  if (in_bad_fork()) return;  // the parent's
+  if (in_bad_fork()) return;  // a child must not free it for its parent
   std::unique_ptr<Lent> lent(static_cast<Lent*>(context));
   const std::lock_guard<std::mutex> guard(loans().mutex);
   loans().live.erase(lent->memory.get());
@@ -59,7 +59,7 @@ void end_loan(void* context) {
   loans().waiting.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Puts `lent` between the storage and its memory.
+// Inserts `lent` between the storage and its memory.
 void install(c10::StorageImpl& storage, std::unique_ptr<Lent> lent, at::DataPtr memory) {
   void* const address = memory.get();
   const c10::Device where = memory.device();
@@ -100,7 +100,7 @@ Loan lend_block(c10::StorageImpl& storage, const Device& owner, int index,
   return loan;
 }
 
-// The bytes move into a file. Views of the storage follow, for they ask it for its memory.
+// Moves the bytes to a file. Views of the storage follow, because they read its pointer.
 Loan lend_file(c10::StorageImpl& storage, const Device& owner, int index) {
   const size_t bytes = storage.nbytes();
   auto lent = std::make_unique<Lent>(
@@ -127,7 +127,7 @@ Loan lend(c10::StorageImpl& storage) {
   const int index = storage.device().index();
   const Device& owner = device(index);
   collect_loans();
-  // Memory that lazy copies share becomes the storage's own.
+  // Memory shared by lazy copies is copied first.
   const void* const memory = storage.mutable_data();
   synchronize_device(index);
   {
@@ -156,7 +156,7 @@ void* context_of_lent(const void* memory, at::DeleterFnPtr deleter) {
 
 void collect_loans() {
   if (C10_LIKELY(loans().waiting.load(std::memory_order_relaxed) == 0)) return;
-  std::vector<std::unique_ptr<Lent>> ended;  // freed after the lock
+  std::vector<std::unique_ptr<Lent>> ended;  // destroyed after the lock is released
   const std::lock_guard<std::mutex> guard(loans().mutex);
   std::vector<Lent*> still;
   for (Lent* lent : loans().freed) {

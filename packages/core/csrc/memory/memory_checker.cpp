@@ -74,7 +74,7 @@ class Checker final : public DeviceAllocator {
     release_kept();
     plain_->emptyCache(pool);
   }
-  // What is freed is only used again after the device was idle.
+  // Freed memory is reused only after the device was idle, so that streams need not be recorded.
   void recordStream(const at::DataPtr&, c10::Stream) override {}
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex index) override {
     return plain_->getDeviceStats(index);
@@ -87,7 +87,7 @@ class Checker final : public DeviceAllocator {
     return plain_->getMemoryInfo(index);
   }
 
-  // Names the operator that has just run, where there is one.
+  // Names the operator that has just run, if there is one.
   std::vector<std::string> check(const char* operator_name = nullptr) {
     const std::string when = operator_name == nullptr ? "" : c10::str(" by ", operator_name);
     std::vector<Finding> findings;
@@ -133,8 +133,8 @@ class Checker final : public DeviceAllocator {
   }
 
  private:
-  // Also known to what is being told about it, which is done without the lock: the interpreter,
-  // which names the lines of Python, may be waiting for it.
+  // Shared, because reports are printed without the lock: symbolizing Python lines needs the GIL,
+  // whose holder may be waiting for the lock.
   using BlockPointer = std::shared_ptr<GuardedBlock>;
 
   struct Finding {
@@ -248,7 +248,7 @@ class Checker final : public DeviceAllocator {
     paint_freed(*block);
   }
 
-  // Where the block came from and went.
+  // Stacks of the block's allocation and release.
   static std::string story(const GuardedBlock& block) {
     if (block.allocated == nullptr)
       return "  DL_MEM_CHECK_ENABLE_BACKTRACE=1 tells where it was allocated.\n";
@@ -301,7 +301,7 @@ class Checker final : public DeviceAllocator {
   std::deque<BlockPointer> kept_;
   size_t kept_bytes_ = 0;
   std::vector<std::string> told_;
-  std::unordered_map<uint64_t, std::string> origins_;  // by number
+  std::unordered_map<uint64_t, std::string> origins_;  // by block number
 };
 
 }  // namespace

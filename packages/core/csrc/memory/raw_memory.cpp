@@ -31,7 +31,7 @@ void* allocate_raw(size_t bytes, int device) {
 }
 
 void free_raw(void* memory) {
-  at::DataPtr freed;  // declared first: freed last, after the lock
+  at::DataPtr freed;  // declared first: destroyed last, after the lock
   {
     const std::lock_guard<std::mutex> guard(raw_mutex);
     const auto found = raw_blocks().find(memory);

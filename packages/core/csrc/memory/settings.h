@@ -1,4 +1,4 @@
-// What PYTORCH_ALLOC_CONF says, as torch reads it (c10/core/AllocatorConfig.h).
+// Settings of PYTORCH_ALLOC_CONF, as torch parses them (c10/core/AllocatorConfig.h).
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace dl::core {
 
-// Where blocks begin and end: as wide as a vector register, or as what devices read at once.
+// Alignment of blocks: the width of a vector register, or of a memory transaction of a device.
 inline constexpr size_t kHostUnit = 64;
 inline constexpr size_t kDeviceUnit = 512;
 
@@ -16,19 +16,18 @@ inline size_t block_unit(const Device& device) {
   return device.host_accessible ? kHostUnit : kDeviceUnit;
 }
 
-// Whether sizes are rounded to parts of powers of two. As of the last read_settings().
+// Returns true if sizes are rounded to fractions of powers of two, as of the last read_settings().
 bool rounds_to_powers() noexcept;
-// Torch gives no notice of a change: what is found free needs no setting, and what is not reads
-// them all.
+// torch does not notify of changes: settings are read again only when no free block fits.
 void read_settings();
 
 // Bytes of the block for `bytes`.
 size_t rounded(size_t bytes, const Device& device);
 SplitLimits split_limits(const Device& device);
-// Bytes to ask the vendor for when a block of `bytes` is wanted: several times as many for short
-// ones, but no large part of the device's memory, of `total` bytes (0: unknown).
+// Number of bytes to request from the vendor for a block of `bytes`: a multiple for short blocks,
+// but at most a small fraction of the device's memory of `total` bytes (0: unknown).
 size_t segment_bytes(size_t bytes, size_t total);
-// The part of what the process may take from which on unused segments are given back; 0: never.
+// Fraction of the limit of this process above which unused segments are released; 0: never.
 double garbage_collection_threshold();
 
 }  // namespace dl::core

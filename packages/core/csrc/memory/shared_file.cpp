@@ -17,7 +17,7 @@ namespace dl::core {
 namespace {
 
 constexpr char kSharedFileName[] = "dl_shared";
-// Where the shared bytes begin: a multiple of every page size in use.
+// Offset of the shared bytes: a multiple of every page size in use.
 constexpr size_t kSharedBegin = size_t{1} << 16;
 
 std::string path_of(const SharedName& name) {
@@ -51,7 +51,7 @@ SharedFile::SharedFile(const SharedName& name, const std::string& what) {
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
   const std::string path = path_of(name);
   const std::string expected = c10::str("/memfd:", kSharedFileName, " (deleted)");
-  // Looked at before it is opened: opening may do something where it is anything else.
+  // Checked before opening, because opening other kinds of files may have side effects.
   char target[64] = {};
   struct stat found = {};
   if (readlink(path.c_str(), target, sizeof target - 1) > 0 && target == expected)

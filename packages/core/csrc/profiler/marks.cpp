@@ -1,5 +1,5 @@
-// Ranges for a vendor's own tool, as emit_nvtx() makes them for NVIDIA's: the contract has none,
-// and torch's word for that would be about its build.
+// Ranges for a vendor's profiling tool, as emit_nvtx() marks them for NVIDIA's. The contract has no
+// ranges, and torch's own error message would be about its build.
 #include <torch/csrc/profiler/standalone/privateuse1_observer.h>
 
 #include <unordered_set>

@@ -27,16 +27,16 @@ struct State {
   std::vector<std::unique_ptr<DeviceClock>> clocks;  // by device
 };
 
-// Never freed: a call of another thread may be on its way.
+// Never freed: another thread may be in a call.
 State& state() {
   static auto* found = new State;
   return *found;
 }
 
-std::atomic<bool> marking{false};  // a device's clock wants marks around calls
+std::atomic<bool> marking{false};  // a device's clock needs events around calls
 
 thread_local std::vector<uint64_t> correlations;
-thread_local void* begun = nullptr;  // the event before the call that is going on
+thread_local void* begun = nullptr;  // the event before the active call
 
 int32_t this_thread() {
   thread_local const auto id = static_cast<int32_t>(::syscall(SYS_gettid));
@@ -79,7 +79,7 @@ void end(int device, const char* name, const Site& site, uint64_t start, uint64_
 
 constexpr CallTrace kTrace = {&begin, &end};
 
-// The vendors that want to know whose work a thread enqueues. Never freed, as the state.
+// Vendors that associate work with operators. Never freed, like the state.
 using Correlators =
     std::vector<std::pair<const Vendor*, decltype(dl_profiler_extension_t::correlate)>>;
 const Correlators& correlators() {
@@ -102,7 +102,7 @@ void correlate(uint64_t id) {
     vendor->call_extension(slot, "profiler.correlate", id, static_cast<uint64_t*>(nullptr));
 }
 
-// What fails on one device is told, and the others go on.
+// An error on one device is reported, and the others continue.
 template <typename F>
 void attempt(Recorded& recorded, F&& action) {
   try {

@@ -12,7 +12,7 @@ namespace {
 
 std::mutex vendors_mutex;
 std::vector<std::unique_ptr<Vendor>>& vendors() {
-  // Leaked on purpose: streams and events may be released by other static destructors.
+  // Leaked intentionally: static destructors may release streams and events.
   static auto* list = new std::vector<std::unique_ptr<Vendor>>;
   return *list;
 }
@@ -42,7 +42,7 @@ dl_device_properties_t Device::properties() const {
   if (vendor->slots().device_properties != nullptr) {
     vendor->call(&dl_vendor_table_t::device_properties, "device_properties", local, &result);
   }
-  // Every device has a name.
+  // Fall back to the vendor's name.
   if (result.name[0] == '\0') vendor->name().copy(result.name, sizeof(result.name) - 1);
   return result;
 }

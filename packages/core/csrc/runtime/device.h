@@ -1,4 +1,4 @@
-// The visible devices dl:0, dl:1, … and the thread's current one.
+// Visible devices dl:0, dl:1, … and the current device of a thread.
 #pragma once
 
 #include <c10/core/Device.h>
@@ -13,7 +13,7 @@
 
 namespace dl::core {
 
-// One visible device: a vendor and the vendor's own number of it.
+// A visible device: a vendor and the vendor's own index of it.
 struct Device {
   Device() = default;
   Device(const Vendor& owner, int32_t number);
@@ -23,11 +23,11 @@ struct Device {
   bool host_accessible = false;
   bool synchronous = false;
   bool any_host_pointer = false;
-  bool reference = false;  // a CPU, not an accelerator
+  bool reference = false;  // a CPU reference, not an accelerator
   bool sets_device = false;
 
-  // What the vendor relies on where it runs on this thread. Its slots see to it by themselves
-  // (dl/checked.hpp); operators need it before.
+  // Makes the device current in the vendor, if the vendor depends on it. The functions of the
+  // vendor table do this themselves (dl/checked.hpp); operators need it before a call.
   void make_current() const {
     if (C10_UNLIKELY(sets_device)) set_in_driver();
   }
@@ -39,24 +39,24 @@ struct Device {
   void set_in_driver() const;
 };
 
-// Vendors stay in the order in which they were loaded.
+// Vendors keep the order in which they were loaded.
 size_t load_vendor(std::string name, std::string library, bool legacy,
                    dl_adaptor_t* adaptor = nullptr);
 const Vendor& vendor(size_t index);
 
-// Fixes dl:i for the process. Pairs are (vendor index, vendor's own device number).
+// Sets dl:i for this process, once. Pairs are (vendor index, vendor's own device index).
 void set_visible_devices(const std::vector<std::pair<size_t, int32_t>>& devices);
 
 int device_count() noexcept;
-// Throws when `index` names no visible device.
+// Throws if `index` is not a visible device.
 const Device& device(int index);
-// As device(), for indices that are known to be good.
+// As device(), without the check.
 const Device& device_unchecked(int index) noexcept;
 
 int current_device() noexcept;
 void set_current_device(int index);
 void set_current_device_unchecked(int index) noexcept;
-// -1 stands for the current device.
+// Returns `device`, or the current device for -1.
 int device_or_current(int index);
 
 // Restores the thread's current device.

@@ -22,19 +22,19 @@ constexpr dl_device_error_t kClear{};
 
 struct Word {
   dl_device_error_t* memory;
-  uint64_t calls;    // that may write to it
-  uint64_t checked;  // of these
+  uint64_t calls;    // number of calls that may write to it
+  uint64_t checked;  // number of these that have been checked
 };
 
-// Words are made once and kept for the process, as streams are.
+// Words are allocated once and never freed, as streams are.
 struct DeviceWords {
   std::atomic<bool> used{false};
-  std::mutex mutex;               // of what follows
+  std::mutex mutex;               // guards the members below
   std::map<int64_t, Word> words;  // by stream
-  // Words are read on a stream of their own: nobody has to wait for more than was asked for. Made
-  // with the first word.
+  // Words are read on a stream of their own, so that a reader waits for no other work. Created with
+  // the first word.
   void* reader = nullptr;
-  // One thread at a time reads and clears. Not under the other, which operators take.
+  // Serializes readers. Separate from the lock above, which operators take.
   std::mutex reading;
 };
 
@@ -63,7 +63,7 @@ Word make(const Device& owner, DeviceWords& state) {
   owner.vendor->call(&dl_vendor_table_t::memory_allocate, "memory_allocate", owner.local,
                      static_cast<uint64_t>(sizeof(dl_device_error_t)), &memory);
   try {
-    // Not on the word's stream, which may be capturing what a graph runs many times.
+    // Not on the word's stream, which may be capturing a graph.
     if (state.reader == nullptr && owner.vendor->slots().stream_create != nullptr) {
       owner.vendor->call(&dl_vendor_table_t::stream_create, "stream_create", owner.local,
                          int32_t{0}, &state.reader);
@@ -83,8 +83,7 @@ c10::Stream stream_of(int device, int64_t id) {
                      c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(device)), id);
 }
 
-// What the word of a stream holds, if one of its first `calls` calls has raised an error; it is
-// cleared then.
+// Reads and clears the word of a stream, if one of its first `calls` calls has reported an error.
 dl_device_error_t take(const Device& owner, DeviceWords& state, c10::Stream stream,
                        uint64_t calls) {
   const auto locked = [&](auto&& body) {
@@ -99,9 +98,9 @@ dl_device_error_t take(const Device& owner, DeviceWords& state, c10::Stream stre
     locked([&](Word& found) { found.checked = calls; });
     return kClear;
   }
-  // Later calls may still run: what stands beside `state` may have been read before it was there.
+  // Later calls may still run: the fields may have been read before `state` was set.
   copy(owner, &error, word.memory, DL_COPY_DEVICE_TO_HOST, state.reader);
-  // In the order of the stream, and not waited for: who waits for a later call waits for this.
+  // In stream order and without synchronization, because later calls follow on the same stream.
   copy(owner, word.memory, &kClear, DL_COPY_HOST_TO_DEVICE, native_stream(stream));
   locked([](Word& found) { found.checked = found.calls; });
   return error;

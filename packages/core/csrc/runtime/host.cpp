@@ -30,7 +30,7 @@ void log(const dl_host_t*, int32_t level, const char* message) {
   try {
     if (level >= DL_LOG_WARNING) TORCH_WARN("[dl] ", foreign::read_text(message));
   } catch (...) {
-    // Warnings may be errors; a vendor's log call is no place to raise one.
+    // Warnings may be configured as errors, which a vendor's log call cannot propagate.
   }
 }
 
@@ -62,9 +62,9 @@ int32_t num_threads(const dl_host_t*) {
   return at::in_parallel_region() ? 1 : at::get_num_threads();
 }
 
-// torch keeps one setting for products of matrices on accelerators, under CUDA's name:
+// torch has one setting for matrix products on accelerators, under CUDA's name:
 // torch.set_float32_matmul_precision, torch.backends.cuda.matmul.allow_tf32 and .fp32_precision,
-// and torch.backends.fp32_precision all lead to it.
+// and torch.backends.fp32_precision all change it.
 int32_t float32_matmul_precision(const dl_host_t*) {
   try {
     const at::Float32Precision wanted =

@@ -49,12 +49,12 @@ Tensor copysign_of(const Tensor& magnitude, const Tensor& sign) {
   return at::where(signbit_of(sign), positive.neg(), positive);
 }
 
-// From the angle in the first octant, the only one in which the quotient is at most 1.
+// Reduces to the first octant, where the quotient is at most 1.
 Tensor atan2_of(const Tensor& y, const Tensor& x) {
   constexpr double kPi = 3.14159265358979323846;
   const Tensor a = y.abs(), b = x.abs();
   const Tensor low = a.minimum(b), high = a.maximum(b);
-  // Two zeros make the angle 0, two infinities that of the diagonal.
+  // Two zeros give the angle 0, two infinities the diagonal's.
   const Tensor ratio = low.div(high).masked_fill_(low.eq(high), 1).masked_fill_(high.eq(0), 0);
   Tensor angle = ratio.atan();
   angle = at::where(a.gt(b), angle.neg().add_(kPi / 2), angle);

@@ -1,7 +1,7 @@
-// The forms of elementwise operators that are built from others. A body maps operands of one dtype
-// to the result; promotion, broadcasting, output strides, resizing and overlap checks are torch's
-// own, by way of TensorIterator. Half types reach the body as float and are rounded once. Complex
-// operands go to the fallback.
+// Forms (functional, out=, in-place) of composed elementwise operators. A body maps operands of one
+// dtype to the result; torch's TensorIterator handles promotion, broadcasting, output strides,
+// resizing and overlap checks. Half-precision operands reach the body as float, and the result is
+// rounded once. Complex operands go to the fallback.
 #pragma once
 
 #include <ATen/TensorIterator.h>
@@ -22,16 +22,15 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline bool is_half(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
 
-// The operand, in the common dtype of all, in the type that it is computed in: half types are
-// widened.
+// An operand converted to the common dtype, or to float where that is a half-precision dtype.
 inline Tensor operand(const Tensor& tensor, const Tensor& out, c10::ScalarType type) {
   const Tensor typed =
       tensor.device() == out.device() ? tensor.to(type) : tensor.to(out.device(), type);
   return is_half(type) ? typed.to(at::kFloat) : typed;
 }
 
-// Gives `result` as `out`: itself where the caller gave no output and it is new and laid out as
-// torch would, else by way of memory.
+// Writes `result` to `out`. Where the caller gave no output and `result` is a new tensor with the
+// strides that torch requires, it becomes the output without a copy.
 template <typename... Inputs>
 Tensor settle(bool given, const Tensor& out, const Tensor& result, const Inputs&... inputs) {
   if (!given && result.scalar_type() == out.scalar_type() && result.sizes() == out.sizes() &&
@@ -49,23 +48,23 @@ at::TensorIterator iterator_of(Tensor& out, const Tensor& self, const Tensor& ot
 // A number as a tensor that takes part in promotion as a number.
 Tensor wrapped(const Scalar& number);
 
-// The bits of floating-point numbers as integers of their width.
+// Bits of floating-point numbers, as integers of the same width.
 Tensor bits_of(const Tensor& x);
 inline Tensor signbit_of(const Tensor& x) { return bits_of(x).lt(0); }
 
-// The error of torch's kernels of floating-point numbers for operands that are none.
+// Raises the error of torch's floating-point kernels for other dtypes.
 inline void check_floating(const char* kernel, c10::ScalarType type) {
   TORCH_CHECK_NOT_IMPLEMENTED(c10::isFloatingType(type), "\"", kernel, "\" not implemented for '",
                               type, "'");
 }
 
-// Bodies that others are built from; on operands of one dtype.
+// Bodies that other operators use; all operands have one dtype.
 Tensor copysign_of(const Tensor& magnitude, const Tensor& sign);
 Tensor atan2_of(const Tensor& y, const Tensor& x);
 Tensor trunc_of(const Tensor& x);
 
-// The dtypes that the formulas here are right for. The fallback says of others that they are not
-// supported, or computes them: complex ones.
+// Dtypes for which the formulas here are correct. The fallback rejects other dtypes or, for complex
+// ones, computes the result.
 inline bool takes(std::string_view name, std::string_view overload, c10::ScalarType type) {
   constexpr std::string_view of_integers[] = {"gcd", "lcm"};
   constexpr std::string_view of_numbers[] = {"round", "trunc"};
@@ -85,7 +84,7 @@ inline bool takes(std::string_view name, std::string_view overload, c10::ScalarT
   return c10::isFloatingType(type) || !(is_among(of_floats) || rounds_to_digits);
 }
 
-// The operators `name`.`overload`, `name`.`out_overload` and `name`_.`overload`.
+// Kernels of `name`.`overload`, `name`.`out_overload` and `name`_.`overload`.
 template <auto body, Promotion promotion, Text name, Text overload = "", Text out_overload = "out",
           typename Body = decltype(body)>
 struct Unary;
@@ -181,8 +180,8 @@ struct Binary<body, promotion, name, overload, out_overload,
 
 }  // namespace dl::core::composed
 
-// The overloads of a form: functional and out=, and in place where torch has one. For a
-// TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block.
+// Register the overloads of a form: functional and out=, and in-place where torch has it. Use them
+// in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block.
 #define DL_COMPOSED_OUT(name, out_name, Form) \
   do {                                        \
     DL_COMPOSED(name, Form::functional);      \

@@ -34,13 +34,13 @@ std::atomic<FallbackMode> process_mode{FallbackMode::allow};
               op.schema().arguments()[argument].name(), " of aten::", info.name, ")");
 }
 
-// CPU scalars may, unless they are written to.
+// CPU scalars may stay on the CPU unless the operator writes to them.
 bool may_stay_on_cpu(const OperatorInfo& info, const at::Tensor& tensor, size_t argument) {
   return tensor.is_cpu() && ((tensor.dim() == 0 && !info.writes[argument]) ||
                              static_cast<int>(argument) == info.cpu_indices);
 }
 
-// A generator of dl brings a call on CPU tensors here.
+// Calls on CPU tensors reach this kernel if they have a dl generator.
 void refuse_generator(const OperatorInfo& info, const torch::jit::Stack& stack, size_t begin,
                       size_t count) {
   if (info.generator_index < 0 || !stack[begin + info.generator_index].isGenerator()) return;
@@ -50,7 +50,8 @@ void refuse_generator(const OperatorInfo& info, const torch::jit::Stack& stack, 
   });
 }
 
-// The device of the call. CPU scalars may take part, as may CPU indices where torch allows them.
+// Returns the device of the call. CPU scalars may take part, and CPU indices where torch allows
+// them.
 int common_device(const OperatorInfo& info, const c10::OperatorHandle& op,
                   const torch::jit::Stack& stack, size_t begin, size_t count) {
   int device = -1;
@@ -92,7 +93,7 @@ std::string describe_arguments(const torch::jit::Stack& stack, size_t begin, siz
   return text.str();
 }
 
-// Torch's kernels for the CPU may read and write wherever an integer leads.
+// torch's CPU kernels may read and write wherever an integer index points.
 void refuse_integers(const OperatorInfo& info, int index, const torch::jit::Stack& stack,
                      size_t begin, size_t count) {
   visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t) {
@@ -153,7 +154,7 @@ void reset_fallback_counts() {
 void refuse_unsupported(const std::string& overload, int index, const std::string& arguments,
                         const c10::NotImplementedError& error) {
   const std::string said = error.what_without_backtrace();
-  // What came from an operator inside this one says it all.
+  // An error from an operator called by this one is already complete.
   if (said.rfind("[dl]", 0) == 0) throw error;
   const c10::NotImplementedError refused(
       {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
@@ -189,7 +190,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   OperatorInfo& info = operator_info(op);
   const size_t count = op.schema().arguments().size();
   const size_t begin = stack->size() - count;
-  // Others' operators see shared memory as it is: only they know what to make of it.
+  // Operators of other namespaces define themselves what shared memory means.
   if (info.mutates && info.is_torchs && overlap::are_entangled(info, *stack, begin, count) &&
       !overlap::is_permitted(op)) {
     overlap::disentangle(op, c10::DispatchKeySet(), stack);
@@ -200,7 +201,7 @@ void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   check_not_captured(info, index);
   typed::Count counted(info);
 
-  // CPU kernels call other operators; those must neither record gradients nor be autocast.
+  // CPU kernels call other operators, which must neither record gradients nor be autocast.
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::autocast_dispatch_keyset);
   const DeviceScope scope(index);

@@ -1,6 +1,7 @@
-// The fallback of a generated wrapper: arguments keep their C++ types where they can, because
-// boxing them costs a third of a small operator. What is rare goes the boxed way, which knows it
-// all: generators, tensor lists, staging, forbidden fallbacks, operands on several devices.
+// Unboxed fallback for generated wrappers: arguments keep their C++ types where possible, because
+// boxing costs a third of the time of a small operator. Rare cases take the boxed fallback, which
+// supports everything: generators, tensor lists, staging, forbidden fallbacks, operands on several
+// devices.
 #pragma once
 
 #include <ATen/core/LegacyTypeDispatch.h>
@@ -40,7 +41,7 @@ struct IsMask : std::false_type {};
 template <size_t N>
 struct IsMask<std::array<bool, N>> : std::true_type {};
 
-// Arguments that mean the same on every device.
+// Arguments without tensors, which need no conversion.
 template <typename T>
 inline constexpr bool kPlain =
     kOneOf<T, int64_t, double, bool, at::Scalar, at::ScalarType, at::IntArrayRef,
@@ -54,13 +55,14 @@ struct IsResult : std::bool_constant<kTensor<T>> {};
 template <typename... T>
 struct IsResult<std::tuple<T...>> : std::bool_constant<(std::is_same_v<T, at::Tensor> && ...)> {};
 
-// One reference among the results is one of the arguments; several go the boxed way.
+// A single reference result refers to one of the arguments; several results take the boxed
+// fallback.
 template <typename Return, typename... Args>
 inline constexpr bool kSupported =
     IsResult<Return>::value && ((kTensor<Args> || kOptionalTensor<Args> || kPlain<Args>) && ...);
 
-// The dl device of all tensors, CPU scalars that are only read aside; -1 when they have none in
-// common.
+// The dl device of all tensors, ignoring CPU scalars that are only read; -1 if there is no common
+// device.
 class CommonDevice {
  public:
   template <bool written, typename T>
@@ -128,7 +130,7 @@ std::tuple<T...> release(HostArguments& host, const std::tuple<T...>& results) {
                     results);
 }
 
-// Remembers the argument that `result`, a reference into the held ones, stands for.
+// Finds the argument that `result`, a reference to one of the held tensors, stands for.
 template <typename T>
 void match(const at::Tensor& result, Held<T>& held, std::remove_reference_t<T>& argument,
            at::Tensor*& found) {
@@ -137,7 +139,7 @@ void match(const at::Tensor& result, Held<T>& held, std::remove_reference_t<T>& 
   }
 }
 
-// Counts a call once it has run: what is refused has run nowhere, as with a vendor's operators.
+// Counts a call after it has run: as with vendor operators, calls that raise are not counted.
 class Count {
  public:
   explicit Count(OperatorInfo& info) : info_(info) {
@@ -163,7 +165,8 @@ class Count {
 
 }  // namespace typed
 
-// What the fallback is called with. Looked up once for each overload, by whoever falls back.
+// Data of an operator that the fallback needs. Looked up once for each overload, at its first
+// fallback.
 struct FallbackOperator {
   c10::OperatorHandle handle;
   OperatorInfo& info;
@@ -173,7 +176,7 @@ inline FallbackOperator find_operator(const char* name, const char* overload) {
   return {handle, operator_info(handle)};
 }
 
-// By its name and overload, "add.Tensor". Takes a while: for what is rare.
+// Finds an operator by name and overload, "add.Tensor". Slow: for rare calls only.
 FallbackOperator find_operator(const char* overload);
 
 template <typename Signature>
@@ -200,13 +203,13 @@ struct TypedFallback<Return(Args...)> {
     OperatorInfo& info = op.info;
     check_not_forked();
     typed::Count count(info);
-    // CPU kernels call other operators; those must neither record gradients nor be autocast.
+    // CPU kernels call other operators, which must neither record gradients nor be autocast.
     const c10::impl::ExcludeDispatchKeyGuard below_autograd_and_autocast(
         c10::autograd_dispatch_keyset_with_ADInplaceOrView | c10::autocast_dispatch_keyset);
     const DeviceScope scope(index);
     HostArguments host(index, Twins::alias, false);
     host.begin();
-    // Braces evaluate from left to right.
+    // A braced list evaluates from left to right.
     std::tuple<typed::Held<Args>...> held{typed::hold<Args>(host, args, info.writes[Position])...};
     const auto run = [&](typed::Held<Args>&... each) -> Return {
       try {
@@ -237,7 +240,7 @@ struct TypedFallback<Return(Args...)> {
   }
 };
 
-// Runs an overload, "add.Tensor", on the CPU; `Signature` is the type of the kernel that gives up.
+// Runs an overload, "add.Tensor", on the CPU; `Signature` is the type of the native kernel.
 template <Text overload, typename Signature, typename... Args>
 decltype(auto) on_cpu(Args&&... args) {
   static const FallbackOperator op = find_operator(overload.value);

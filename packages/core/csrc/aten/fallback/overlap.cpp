@@ -17,12 +17,12 @@
 namespace dl::core::overlap {
 namespace {
 
-// What torch says, with what shares memory.
+// Beginning of torch's message for overlapping memory.
 constexpr const char* kRefusal = "unsupported operation";
 
 thread_local const c10::FunctionSchema* permitted = nullptr;
 
-// Lets calls of an operator pass its guard.
+// Allows calls of an operator to pass its guard.
 class Permit {
  public:
   explicit Permit(const c10::OperatorHandle& op) : before_(permitted) { permitted = &op.schema(); }
@@ -51,7 +51,7 @@ std::vector<Place> places_of(const OperatorInfo& info, const torch::jit::Stack& 
   return result;
 }
 
-// First and last byte, from the start of the storage.
+// Offsets in the storage of the first byte and of the byte behind the last one.
 std::pair<int64_t, int64_t> span(const at::Tensor& tensor) {
   int64_t elements = 1;
   for (int64_t i = 0; i < tensor.dim(); ++i) elements += (tensor.size(i) - 1) * tensor.stride(i);
@@ -59,13 +59,13 @@ std::pair<int64_t, int64_t> span(const at::Tensor& tensor) {
   return {first, first + elements * static_cast<int64_t>(tensor.itemsize())};
 }
 
-// Whether a result could be larger than the tensor given for it, which then grows over what lies
-// behind it.
+// Returns true if a result could be larger than the tensor given for it, which then grows over the
+// memory behind it.
 bool may_grow(const at::Tensor& written, const at::Tensor& read) {
   return written.numel() < read.numel();
 }
 
-// Whether two tensors of one storage have a byte in common.
+// Returns true if two tensors of one storage have a byte in common.
 bool may_share_bytes(const at::Tensor& a, const at::Tensor& b) {
   const int64_t a_bytes = static_cast<int64_t>(a.itemsize());
   const int64_t b_bytes = static_cast<int64_t>(b.itemsize());
@@ -80,8 +80,8 @@ bool may_share_bytes(const at::Tensor& a, const at::Tensor& b) {
   return equation.may_have_solution(b.storage_offset() * b_bytes - a.storage_offset() * a_bytes);
 }
 
-// Those that leave the same value whichever of the elements is written last, or of which torch
-// warns that it is open: it lets them write to expanded tensors.
+// Operators whose result does not depend on the order of writes to one element, or for which torch
+// documents it as undefined: torch lets them write to expanded tensors.
 bool tolerates_repeats(const OperatorInfo& info) {
   const std::string base = info.name.substr(0, info.name.find('.'));
   return info.name == "fill_.Scalar" || base == "zero_" || base == "masked_fill_" ||
@@ -107,7 +107,7 @@ bool is_result(const c10::Argument& argument) {
   return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
 }
 
-// Two results in one memory: one of them would be lost.
+// Throws if two outputs share memory, because one result would be lost.
 void refuse_shared_results(const c10::OperatorHandle& op, const OperatorInfo& info,
                            const std::vector<Place>& places) {
   const auto& arguments = op.schema().arguments();
@@ -125,8 +125,7 @@ void refuse_shared_results(const c10::OperatorHandle& op, const OperatorInfo& in
   }
 }
 
-// Whether there is an operator that overwrites its input with the result: then torch takes the
-// input as `out=` too.
+// Returns true if the operator has an in-place form: then torch accepts the input as `out=` too.
 bool has_in_place_form(const c10::OperatorHandle& op) {
   const auto& name = op.operator_name();
   std::string overload = name.overload_name;
@@ -138,7 +137,7 @@ bool has_in_place_form(const c10::OperatorHandle& op) {
          dispatcher.findSchema({name.name + "_", ""}).has_value();
 }
 
-// Whether torch's kernel may refuse. It looks at dense tensors only.
+// Returns true if torch's kernel may reject the call. It checks dense tensors only.
 bool is_refusable(const c10::OperatorHandle& op, const std::vector<Place>& places) {
   for (const Place& written : places) {
     if (!written.written) continue;
@@ -155,8 +154,8 @@ bool is_refusable(const c10::OperatorHandle& op, const std::vector<Place>& place
   return false;
 }
 
-// Asks torch's CPU kernel, on memory of the same geometry that holds zeros, whether it takes the
-// arguments. What else it may say of zeros means nothing.
+// Calls torch's CPU kernel on zeros of the same geometry to find out whether it accepts the
+// arguments. Errors about the values are ignored.
 void ask_cpu(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
   const std::exception_ptr said = rehearse(op, std::move(arguments), Twins::blank, true);
   if (said == nullptr) return;
@@ -167,8 +166,8 @@ void ask_cpu(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
   }
 }
 
-// Gives memory of its own to what is written to where it may meet what else takes part. What an
-// out= tensor holds is never read, and so not copied.
+// Copies written tensors that may overlap other arguments to memory of their own. The values of an
+// out= tensor are never read, and so not copied.
 void separate(const c10::OperatorHandle& op, std::vector<Place>& places) {
   const auto& arguments = op.schema().arguments();
   for (Place& written : places) {

@@ -1,9 +1,10 @@
-// Operators that write into tensors of the caller, which may share memory with what they read.
+// Guard for operators that write to tensors of the caller which may share memory with their inputs.
 //
-// Torch's kernels differ in what they refuse and in what they get right. Here every kernel that
-// writes stands behind a guard (kernel.h): a call whose tensors lie apart, which is nearly every
-// one, costs a few comparisons of pointers and goes on. Others take the long way: what torch's CPU
-// kernel refuses is refused, and what it computes is computed in memory of its own.
+// torch's kernels differ in which overlaps they reject and which they handle correctly. Here a
+// guard (kernel.h) precedes every kernel that writes: for tensors that do not overlap, which is
+// nearly always the case, it costs a few pointer comparisons. Otherwise the slow path follows
+// torch's CPU kernel: a call that it rejects raises its error, and a call that it accepts is
+// computed in separate memory.
 #pragma once
 
 #include <ATen/core/IListRef.h>
@@ -20,14 +21,14 @@ namespace dl::core {
 
 namespace overlap {
 
-// Whether two tensors of one storage have elements in common, or an output could grow into the
-// other. Views between whose elements the other's lie, such as halves of rows, have none.
+// Returns true if two tensors of one storage have common elements, or if an output could grow into
+// the other tensor. Interleaved views, such as the left and the right columns, have none.
 bool ranges_meet(const at::Tensor& written, const at::Tensor& read);
-// Whether two tensors are the same elements in the same order.
+// Returns true if two tensors have the same elements in the same order.
 bool coincide(const at::Tensor& a, const at::Tensor& b);
 bool has_repeated_dim(const at::Tensor& tensor);
 
-// Whether several elements are one in memory, as torch's own check sees it.
+// Returns true if several elements share a memory location, by torch's own check.
 inline bool repeats(const at::Tensor& tensor) {
   return !tensor.is_non_overlapping_and_dense() && has_repeated_dim(tensor);
 }
@@ -58,7 +59,7 @@ bool meets(const at::Tensor& written, const T& argument) {
   return false;
 }
 
-// `may_coincide`: whether the kernel copes with the argument being the very tensor it writes to.
+// `may_coincide`: whether the kernel supports an argument that is the tensor it writes to.
 template <bool may_coincide, typename T>
 bool entangles(const at::Tensor& written, const T& argument) {
   if (!meets(written, argument)) return false;
@@ -69,12 +70,11 @@ bool entangles(const at::Tensor& written, const T& argument) {
 template <typename T>
 inline constexpr bool kWritten = std::is_same_v<T, at::Tensor&>;
 
-// The long way, and as a kernel; and whether it has brought this call here, with the tensors as
-// they are.
+// The slow path, and the same as a boxed kernel.
 void disentangle(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack);
 c10::BoxedKernel disentangling();
 bool is_permitted(const c10::OperatorHandle& op);
-// Whether boxed arguments need the long way.
+// Returns true if boxed arguments need the slow path.
 bool are_entangled(const OperatorInfo& info, const torch::jit::Stack& stack, size_t begin,
                    size_t count);
 

@@ -15,21 +15,21 @@
 namespace dl::core {
 namespace {
 
-// What torch says of a number that a dtype does not hold.
+// Part of torch's message for a value that a dtype cannot represent.
 constexpr const char* kOverflow = "cannot be converted to type";
 
 thread_local const c10::Error* current = nullptr;
-// What the last kernel that refused in this thread has said, in torch's words.
+// Message of the last kernel error in this thread, in torch's words.
 thread_local std::string last_said;
 
-// Torch's CPU kernels of gradients trust the indices that a forward pass gave them, and that of
-// ctc_loss its targets: with those that a vendor has refused they would leave their memory.
+// torch's CPU kernels of gradients trust the indices of the forward pass, and its ctc_loss trusts
+// its targets: indices that a vendor has rejected would make them access memory out of bounds.
 bool trusts_indices(const c10::OperatorHandle& op) {
   const std::string& name = op.operator_name().name;
   return name.find("_backward") != std::string::npos || name == "aten::_ctc_loss";
 }
 
-// The least of integers divided by -1 is none, and ends a process where the CPU's kernels divide.
+// Dividing the smallest integer by -1 overflows and traps in the CPU's kernels.
 bool may_trap(const c10::OperatorHandle& op, const c10::IValue& dividend) {
   constexpr const char* names[] = {"aten::div", "aten::floor_divide", "aten::fmod",
                                    "aten::remainder"};
@@ -55,15 +55,15 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
   try {
     said = rehearse(op, arguments, Twins::copy);
   } catch (const c10::Error& error) {
-    // What an earlier call has left came first.
+    // An error of an earlier call takes precedence.
     if (dynamic_cast<const LateError*>(&error) != nullptr) throw;
-    // A device that does not even give its memory back has more to say than torch's CPU.
+    // If the device cannot even return its memory, its error is more informative than torch's.
   }
   if (said == nullptr) throw;
   try {
     std::rethrow_exception(said);
   } catch (const c10::NotImplementedError& error) {
-    // An operator inside has no kernel, nor has this one, which the caller knows.
+    // Neither the inner operator nor this one has a kernel; the caller knows this one.
     if (dynamic_cast<const c10::NotImplementedError*>(&refused) != nullptr)
       refuse_unsupported(op, arguments, error);
   } catch (c10::Error& error) {

@@ -1,6 +1,6 @@
-// Vendor errors in torch's words: torch's CPU kernel is called with copies of the arguments, and
-// what it raises is raised, with the vendor's own message beside it. The operator that the caller
-// has called has the last word, not those it is built from.
+// Translation of vendor errors to torch's: torch's CPU kernel is called with copies of the
+// arguments, and the error that it raises is raised, with the vendor's message appended. The error
+// is that of the operator the user called, not of those it is composed of.
 #pragma once
 
 #include <ATen/core/boxing/BoxedKernel.h>
@@ -15,7 +15,7 @@
 
 namespace dl::core {
 
-// The error that the thread is about to word anew.
+// The error that this thread is translating.
 class Refusal {
  public:
   explicit Refusal(const c10::Error& error);
@@ -23,9 +23,10 @@ class Refusal {
   Refusal(const Refusal&) = delete;
   Refusal& operator=(const Refusal&) = delete;
 
-  // Whether it is a vendor's or a CPU kernel's, in its own words or in those of an operator inside.
+  // Returns true if a vendor's or a CPU kernel has raised the error, and not an operator inside of
+  // it.
   static bool is_of_kernel(const c10::Error& error);
-  // Says so of a CPU kernel's.
+  // Records that a CPU kernel has raised `error`.
   static void note(const c10::Error& error);
 
  private:
@@ -36,8 +37,8 @@ class Refusal {
 // thread words anew, which it is called while handling.
 c10::BoxedKernel rewording();
 
-// A number that only double precision holds: torch refuses it beside narrower types, where a kernel
-// would take it for an infinity.
+// Return true for values that only double can represent: torch rejects them for narrower dtypes,
+// where a kernel would convert them to infinity.
 inline bool is_beyond_float(double number) {
   return std::abs(number) > std::numeric_limits<float>::max() && !std::isinf(number);
 }

@@ -1,5 +1,5 @@
-// Fused Adam and AdamW, both by the contract's fused AdamW: Adam's decay joins the gradients
-// before, which is all that tells them apart.
+// Fused Adam and AdamW, both with the contract's fused AdamW: they differ only in that Adam adds
+// the weight decay to the gradients first.
 #include <ATen/OpMathType.h>
 #include <ATen/ops/_foreach_copy.h>
 
@@ -74,8 +74,8 @@ bool has_half_types(TensorList tensors) {
   });
 }
 
-// The decay joins the gradients, which are not rounded in between: half types take the whole step
-// in wider copies.
+// Weight decay is added to the gradients without rounding in between: half precision computes the
+// whole step on wider copies.
 bool run_with_decay(Site& site, AdamStep step) {
   const AdamStep given = step;
   std::vector<at::Tensor> params, grads, exp_avgs, exp_avg_sqs, largest;

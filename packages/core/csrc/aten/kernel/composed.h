@@ -1,4 +1,4 @@
-// Composed operators: built from other ATen operators instead of served by one of the contract.
+// Registration of composed operators: built on other ATen operators instead of one of the contract.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,14 +15,14 @@
 
 namespace dl::core {
 
-// The overloads registered with DL_COMPOSED, which run on the device as far as those they call do,
-// and those registered with DL_PROVIDED.
+// Overloads registered with DL_COMPOSED, which run on the device if the operators they call do, and
+// overloads registered with DL_PROVIDED.
 std::vector<std::string>& composed_operators();
 
 inline bool is_on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
 
-// Autocast decides about the operator that was called, as where that is one kernel, and not about
-// those it is built from.
+// Applies autocast to the operator that the user called, as for a single kernel, and not to the
+// operators that it is composed of.
 template <auto Function, typename Signature = std::remove_pointer_t<decltype(Function)>>
 struct Composed;
 template <auto Function, typename Return, typename... Args>
@@ -38,25 +38,26 @@ using ComposedKernel = Kernel<name, &Counted<&Composed<function>::call>::call, M
 
 }  // namespace dl::core
 
-// In a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block: operators that are built from others.
+// Registers composed operators in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block.
 #define DL_COMPOSED(name, function)                                             \
   do {                                                                          \
     ::dl::core::composed_operators().push_back(name);                           \
     library.impl(name, ::dl::core::ComposedKernel<name, &function>::pointer()); \
   } while (false)
-// The same for a function whose parts autocast decides about.
+// Same, for functions whose inner operators are autocast.
 #define DL_COMPOSED_OF_CALLS(name, function)                            \
   do {                                                                  \
     ::dl::core::composed_operators().push_back(name);                   \
     library.impl(name, TORCH_FN(::dl::core::Counted<&function>::call)); \
   } while (false)
-// What needs no count and no guard: views, memory, copies.
+// Registers operators without count and guard: views, memory, copies.
 #define DL_PROVIDED(name, function)                   \
   do {                                                \
     ::dl::core::composed_operators().push_back(name); \
     library.impl(name, TORCH_FN(function));           \
   } while (false)
-// Operators that are composed where the vendor, which is asked first, lacks them.
+// Registers operators that are composed only if the vendor, which is asked first, does not have
+// them.
 #define DL_KERNEL_COMPOSED(name, function)            \
   do {                                                \
     ::dl::core::composed_operators().push_back(name); \

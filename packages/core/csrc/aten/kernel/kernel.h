@@ -1,8 +1,8 @@
-// How kernels are registered: what every one of them needs around it, whatever it computes.
+// Registration of kernels, with the checks that every kernel needs.
 //
-// What it writes to may share memory with what it reads (overlap.h), its results may depend on the
-// order in which a device adds (deterministic.h), and what a vendor refuses is worded as torch
-// words it (refusal.h). None of it costs anything measurable where nothing is the matter.
+// Outputs may share memory with inputs (overlap.h), results may depend on the order in which a
+// device adds (deterministic.h), and vendor errors are translated to torch's (refusal.h). In the
+// common case these checks have no measurable cost.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -30,7 +30,7 @@ enum class Made {
   of_operators,  // other kernels do the work
 };
 
-// What cannot be captured is inside of a kernel, and this is the name that the caller knows.
+// A capture error inside of a kernel gets the name of the operator that the user called.
 [[gnu::noinline, gnu::cold]] inline void add_name(CaptureError& error, const char* kernel) {
   error.add_context(std::string("in aten::") + kernel);
 }
@@ -97,7 +97,7 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
     }
   }
 
-  // What is rare goes the boxed way.
+  // Rare cases take the boxed path.
   [[gnu::noinline, gnu::cold]] static Return boxed(const c10::BoxedKernel& way,
                                                    std::remove_reference_t<Args>&... args) {
     return c10::impl::BoxedKernelWrapper<Return(Args...)>::call(
@@ -142,8 +142,8 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
 
 }  // namespace dl::core
 
-// Registers a kernel in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block; DL_KERNEL_OVER one
-// that copes with the arguments of these bits being the tensor that it writes to.
+// Register a kernel in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block; DL_KERNEL_OVER one
+// for which the arguments of the bit mask may be the tensor that it writes to.
 #define DL_KERNEL(name, function) DL_KERNEL_OVER(name, function, 0)
 #define DL_KERNEL_OVER(name, function, coinciding) \
   library.impl(                                    \

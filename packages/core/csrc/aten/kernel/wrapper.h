@@ -1,4 +1,4 @@
-// What the generated wrappers include.
+// Common includes of the generated wrappers.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +18,7 @@
 
 namespace dl::core {
 
-// As device_of for one tensor: the first of the list decides.
+// As device_of for one tensor; the first tensor of the list decides.
 template <typename List>
 int device_of_list(const List& tensors) {
   return tensors.size() == 0

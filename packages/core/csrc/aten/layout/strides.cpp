@@ -42,8 +42,8 @@ at::Tensor arranged_by_columns(const at::Tensor& matrix) {
 at::Tensor arranged_as_indexed(const at::Tensor& result, const at::Tensor& self,
                                at::TensorList indices) {
   if (has_standard_strides(self.unsafeGetTensorImpl()) || result.numel() == 0) return result;
-  // Strides in the result of the dimensions that are left, and where those that replace the others
-  // stand: in place of them where they are neighbours, else in front.
+  // Strides of the remaining dimensions in the result, and the position of the dimensions that
+  // replace the indexed ones: in their place if these are adjacent, otherwise in front.
   std::vector<int64_t> strides;
   size_t place = 0;
   int64_t groups = 0, dim = 0;
@@ -65,7 +65,7 @@ at::Tensor arranged_as_indexed(const at::Tensor& result, const at::Tensor& self,
   const size_t behind = strides.size() - place;
   strides.insert(strides.begin() + static_cast<int64_t>(place),
                  static_cast<size_t>(result.dim()) - strides.size(), 0);
-  // Torch's own rule then finds the order, from these and from how the indices lie.
+  // torch's own rule then determines the order, from these strides and those of the indices.
   at::Tensor out;
   at::TensorIteratorConfig config;
   config.check_all_same_dtype(false).set_check_mem_overlap(false).add_output(out);

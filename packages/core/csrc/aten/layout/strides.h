@@ -1,5 +1,5 @@
-// The strides of results. Those of a dimension of size 1 say nothing about memory, but decide which
-// format torch takes a tensor to have: so they are torch's too.
+// Strides of results. Strides of size-1 dimensions do not affect the memory layout, but determine
+// the memory format that torch detects; so they equal torch's as well.
 #pragma once
 
 #include <ATen/DimVector.h>
@@ -7,7 +7,7 @@
 
 namespace dl::core {
 
-// Whether they are those that a new contiguous tensor of the same sizes has.
+// Returns true if the strides are those of a new contiguous tensor of the same sizes.
 inline bool has_standard_strides(const c10::TensorImpl* impl) {
   const c10::IntArrayRef sizes = impl->sizes(), strides = impl->strides();
   int64_t expected = 1;
@@ -18,7 +18,7 @@ inline bool has_standard_strides(const c10::TensorImpl* impl) {
   return true;
 }
 
-// Those of a new tensor of this format.
+// Returns the strides of a new tensor of this memory format.
 at::DimVector strides_of(c10::IntArrayRef sizes, c10::MemoryFormat format);
 
 // The tensor with the strides that a new one of this format has.

@@ -19,14 +19,14 @@ namespace {
 
 using c10::DispatchKey;
 
-// What an operator does without a detour, and which detours it has. Never freed: a call may be on
-// its way through it.
+// The kernel of an operator without detours, and its active detours. Never freed: a call may still
+// be executing it.
 struct Detour {
   std::optional<c10::SafeKernelFunction> kernel;
   std::optional<c10::SafeKernelFunction> decomposition;
   std::atomic<bool> watched{false};
   std::atomic<bool> decomposed{false};
-  // While one of the two is set.
+  // Set while at least one of the detours is active.
   std::unique_ptr<torch::Library> registration;
   std::unique_ptr<torch::Library> above_autograd;
 };
@@ -54,7 +54,7 @@ void take(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::S
   pass(op, keys, stack);
 }
 
-// Torch takes an operator apart before autograd sees it.
+// Decomposes an operator before autograd sees it.
 void take_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   detour_of(op).decomposition->callBoxed(op, keys, stack);
 }
@@ -88,7 +88,7 @@ std::optional<DispatchKey> decomposition_key(const c10::OperatorHandle& op) {
   return std::nullopt;
 }
 
-// Whether it only describes an argument's memory otherwise.
+// Returns true if the operator returns a view of an argument.
 bool is_view(const c10::OperatorHandle& op) {
   if (op.hasTag(at::Tag::inplace_view)) return true;
   bool shares = false;

@@ -7,7 +7,8 @@
 
 namespace dl::core::plans {
 
-// All on the device of the first, which is a dl device; undefined optional tensors pass.
+// Returns true if all tensors are on the dl device of the first; undefined optional tensors are
+// ignored.
 inline bool on_same_device(const Tensor& first, const Tensor& other) {
   return first.device() == other.device();
 }
@@ -22,8 +23,8 @@ inline bool same_type(const Tensor& first, const OptionalTensor& other) {
   return !other || !other->defined() || first.dtype() == other->dtype();
 }
 
-// Whether the elements are those in memory, not their conjugates or negatives: torch leaves it to
-// products to see to such views.
+// Returns true if the tensor is not a lazy conjugate or negative view: torch leaves it to products
+// to handle these.
 inline bool as_stored(const Tensor& tensor) { return !tensor.is_conj() && !tensor.is_neg(); }
 inline bool as_stored(const OptionalTensor& tensor) {
   return !tensor || !tensor->defined() || as_stored(*tensor);
@@ -40,7 +41,7 @@ inline bool is_index(const Tensor& tensor) {
   return tensor.scalar_type() == at::kLong || tensor.scalar_type() == at::kInt;
 }
 
-// Dimensions as torch counts them: a tensor without any is taken for one of one element.
+// Number of dimensions by torch's rules: a 0-dim tensor counts as a vector of one element.
 inline int64_t count_of(const Tensor& self) { return self.dim() == 0 ? 1 : self.dim(); }
 inline bool valid_dim(const Tensor& self, int64_t dim) {
   return dim >= -count_of(self) && dim < count_of(self);
@@ -49,7 +50,7 @@ inline int64_t wrapped(const Tensor& self, int64_t dim) {
   return dim < 0 ? dim + count_of(self) : dim;
 }
 
-// What is written must not be read as well: torch refuses it.
+// Returns true if written and read tensors share no memory; torch rejects calls where they do.
 inline bool apart(const Tensor& written, const Tensor& read) { return !written.is_alias_of(read); }
 
 inline bool is_dim_of(int64_t dim, int64_t count) { return dim >= -count && dim < count; }

@@ -1,4 +1,4 @@
-// Comparisons with complex numbers, which the contract's functions for numbers do not take.
+// Comparisons with complex scalars, which the contract's functions do not take.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -11,8 +11,8 @@ namespace {
 // torch skips legacy empty tensors of shape (0) in a concatenation.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
 
-// The format that all tensors have, `at` a new dimension where it is one; contiguous where they
-// differ.
+// The memory format that all tensors have, considering a new dimension `at` if there is one;
+// contiguous where they differ.
 c10::MemoryFormat common_format(at::TensorList tensors, std::optional<int64_t> at) {
   std::optional<c10::MemoryFormat> common;
   for (const Tensor& tensor : tensors) {
@@ -45,7 +45,7 @@ void stacked_output(OutputPlan& plan, at::TensorList tensors, int64_t at, const 
 bool concatenation(OutputPlan& plan, AxisValues& values, const at::ITensorListRef& tensors,
                    int64_t dim) {
   const Tensor* leading = nullptr;
-  const Tensor* first = nullptr;  // of those that are not skipped
+  const Tensor* first = nullptr;  // the first tensor that is not skipped
   DimVector sizes{0};
   int64_t at = 0;
   c10::MemoryFormat format = c10::MemoryFormat::Contiguous;
@@ -56,7 +56,7 @@ bool concatenation(OutputPlan& plan, AxisValues& values, const at::ITensorListRe
       type = tensor.scalar_type();
     }
     if (!alike(tensor) || !on_same_device(*leading, tensor)) return false;
-    // Numbers without dimensions have a say of their own in what type the result has.
+    // 0-dim tensors take part in type promotion with lower priority.
     if (tensor.dim() == 0) return false;
     if (tensor.scalar_type() != type) type = c10::promoteTypes(type, tensor.scalar_type());
     if (is_skipped(tensor)) continue;

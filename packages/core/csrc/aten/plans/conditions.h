@@ -1,5 +1,5 @@
-// The conditions that the table names in `before_plan` and `after_plan`. Where one does not hold
-// the call goes to the fallback, whose kernel words the error if there is one.
+// Conditions that the table names in `before_plan` and `after_plan`. If one does not hold, the call
+// goes to the fallback, whose kernel raises the error if there is one.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,7 +12,7 @@
 
 namespace dl::core::conditions {
 
-// Operands, before anything is converted.
+// Checks operands before any conversion.
 inline bool not_bool(const at::Tensor& self, const at::Tensor& other) {
   return self.scalar_type() != at::kBool && other.scalar_type() != at::kBool;
 }
@@ -21,7 +21,7 @@ template <typename... Others>
 bool same_dtype(const at::Tensor& first, const Others&... others) {
   return (... && (first.dtype() == others.dtype()));
 }
-// True unless an out= tensor has another dtype, which these operators convert to none.
+// Return true unless an out= tensor has a different dtype, to which these operators do not convert.
 inline bool keeps_dtype(const at::Tensor& given, const at::Tensor& self) {
   return !given.defined() || given.dtype() == self.dtype();
 }
@@ -29,30 +29,30 @@ inline bool same_sizes(const at::Tensor& first, const at::Tensor& other) {
   return first.sizes() == other.sizes();
 }
 
-// A factor that may scale operands of `type`. The contract has no complex numbers as arguments.
+// Return true for a factor that can scale operands of `type`. The contract has no complex scalars.
 inline bool alpha_fits(c10::ScalarType type, const at::Scalar& alpha) {
   if (C10_LIKELY(c10::isFloatingType(type)) || c10::isComplexType(type))
     return !alpha.isComplex() && !alpha.isBoolean();
   return c10::isIntegralType(type, false) && alpha.isIntegral(false) && plans::holds(type, alpha);
 }
 
-// Torch divides no integers by integers here.
+// torch does not divide integers by integers here.
 inline bool divides_numbers(const at::Tensor& dividend, const at::Tensor& divisor) {
   return !c10::isIntegralType(dividend.scalar_type(), true) ||
          !c10::isIntegralType(divisor.scalar_type(), true);
 }
-// The dtype of a mean of integers has to be asked for: that of an output does not count.
+// A mean of integers needs an explicit dtype; the dtype of an output does not count.
 inline bool mean_has_dtype(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
   return dtype || c10::isFloatingType(self.scalar_type());
 }
 
-// Whether torch converts a number to `type` where that is one of the half types; kernels convert to
-// wider ones, whose bounds are looked at for all operators alike.
+// Returns true if torch converts a value to `type`, where that is a half-precision dtype. Kernels
+// convert to wider dtypes, whose bounds are checked for all operators alike.
 inline bool is_in_range(c10::ScalarType type, const at::Scalar& value) {
   return (type != at::kHalf && type != at::kBFloat16) || plans::holds(type, value);
 }
 
-// A number that is compared with, or takes the place of, elements of `type`.
+// Return true for a scalar that is compared with elements of `type`, or replaces them.
 inline bool bound_fits(c10::ScalarType type, const at::Scalar& bound) {
   if (c10::isIntegralType(type, false) ? !bound.isIntegral(true) : bound.isComplex()) return false;
   return plans::holds(type, bound);
@@ -61,13 +61,13 @@ inline bool both_bounds_fit(c10::ScalarType type, const at::Scalar& first,
                             const at::Scalar& second) {
   return bound_fits(type, first) && bound_fits(type, second);
 }
-// At least one bound, and each that is there fits.
+// Returns true if there is at least one bound and every bound fits.
 inline bool clamp_bounds_fit(c10::ScalarType type, const std::optional<at::Scalar>& min,
                              const std::optional<at::Scalar>& max) {
   return (min || max) && (!min || bound_fits(type, *min)) && (!max || bound_fits(type, *max));
 }
 
-// Integers have no negative powers, and none that are not whole.
+// Integers have neither negative nor fractional powers.
 inline bool power_fits(c10::ScalarType type, const at::Scalar& exponent) {
   if (c10::isFloatingType(type) || c10::isComplexType(type)) return !exponent.isComplex();
   return c10::isIntegralType(type, false) && exponent.isIntegral(false) && exponent.toLong() >= 0 &&
@@ -78,11 +78,11 @@ inline bool known_rounding(const std::optional<std::string_view>& mode) {
   return !mode || *mode == "trunc" || *mode == "floor";
 }
 
-// The gradient from a result is defined only where elu is monotonic.
+// The gradient can be computed from the result only if elu is monotonic.
 inline bool elu_invertible(bool is_result, const at::Scalar& alpha) {
   return !is_result || alpha.toDouble() >= 0;
 }
-// How far torch lets values be drawn to 0.
+// Range of the thresholds that torch allows.
 inline bool shrinkage_fits(const at::Tensor& self, const at::Scalar& bound) {
   return bound.toDouble() >= 0 && bound.toDouble() <= largest_of(self.scalar_type());
 }

@@ -16,7 +16,7 @@ bool is_cpu_scalar(const at::Tensor& tensor) { return tensor.dim() == 0 && tenso
 
 bool computable(c10::ScalarType type) { return to_diopi(type) != diopi_dtype_unsupported; }
 
-// A number as a kernel for operands of `type` wants it.
+// Converts a scalar for a kernel on operands of `type`.
 diopiScalar_t scalar_as(const at::Scalar& value, c10::ScalarType type) {
   if (c10::isFloatingType(type)) {
     diopiScalar_t result;
@@ -27,7 +27,7 @@ diopiScalar_t scalar_as(const at::Scalar& value, c10::ScalarType type) {
   return to_scalar(value);
 }
 
-// The value of a CPU scalar tensor, read in place: item() would go through the dispatcher.
+// Returns the value of a CPU scalar tensor, read directly: item() would call the dispatcher.
 at::Scalar value_of(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kDouble:
@@ -43,7 +43,8 @@ at::Scalar value_of(const at::Tensor& tensor) {
   }
 }
 
-// True when a number of this kind leaves the dtype of a tensor of `type` as it is.
+// Returns true if a scalar of this type does not change the dtype of a tensor of `type` by
+// promotion.
 bool keeps_type(c10::ScalarType type, const at::Scalar& value) {
   if (c10::isFloatingType(type) || c10::isComplexType(type)) return !value.isComplex();
   if (c10::isIntegralType(type, false)) return value.isIntegral(true);
@@ -88,7 +89,7 @@ bool ElementwisePlan::unary_into_like(const at::Tensor& self) {
 
 bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& self,
                                      const at::Tensor& other, Promotion promotion) {
-  // The commonest special case: a tensor without gaps and a number.
+  // The most common special case: a dense tensor and a scalar.
   const bool is_number = is_cpu_scalar(other) && !other.is_complex();
   if (is_number && on_dl(self) && other.unsafeGetTensorImpl()->is_wrapped_number()) {
     return with_scalar(given, self, value_of(other), promotion);
@@ -134,7 +135,7 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
     }
     const bool fits = !given.defined() || given.dtype() == impl->dtype();
     if (!compares && fits && (laid_out || !impl->is_contiguous())) {
-      // Same dtype in and out: only the geometry is in question.
+      // Same dtype for input and output: only sizes and strides are to be checked.
       out_ = given;
       auto iterator = at::TensorIterator::unary_op(out_, self);
       out_ = iterator.output();
@@ -145,7 +146,7 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
       return true;
     }
   }
-  // Promotion is needed: let torch decide, with the number as a tensor.
+  // Type promotion is needed: torch decides, with the scalar as a tensor.
   at::Tensor tensor = c10::scalar_to_tensor(other);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
   out_ = given;

@@ -1,7 +1,7 @@
-// Elementwise operators: which operands the vendor sees, and what the caller gets.
+// Plans of elementwise operators: the operands that the vendor receives, and the result.
 //
-// Almost every call has operands of one dtype, one shape and no gaps; those take the inline paths
-// below, which look at nothing else. All others go through torch's own TensorIterator, so that
+// Almost every call has dense operands of one dtype and one shape; these take the inline paths
+// below, which check nothing else. All other calls use torch's own TensorIterator, so that
 // promotion, broadcasting, output strides, resizing and overlap checks are torch's by construction.
 #pragma once
 
@@ -17,18 +17,19 @@ namespace dl::core {
 
 enum class Promotion {
   same,        // result in the common dtype of the inputs
-  floating,    // integers become the default floating dtype
+  floating,    // integers are promoted to the default floating-point dtype
   comparison,  // result is bool, inputs are promoted among themselves
 };
 
 // What a number is to torch: an operand has a shape that takes part in how the result is laid out.
 enum class NumberAs { operand, parameter };
 
-// The plan of one call. Pointers refer to the caller's tensors or to the converted ones kept here.
+// The plan of one call. Pointers refer to the caller's tensors or to the converted ones stored
+// here.
 class ElementwisePlan {
  public:
-  // Each returns false when the call is for the fallback, which also words torch's errors. `given`
-  // is the output of out= and in-place forms, or an undefined tensor.
+  // Each function returns false when the call goes to the fallback, which also raises torch's
+  // errors. `given` is the output of out= and in-place forms, or an undefined tensor.
   bool unary(const at::Tensor& given, const at::Tensor& self, Promotion promotion) {
     if (!promotes(self, promotion)) {
       const auto* impl = self.unsafeGetTensorImpl();
@@ -41,7 +42,7 @@ class ElementwisePlan {
     return unary_general(given, self, promotion);
   }
 
-  // As unary, for operators whose results torch makes with empty_like.
+  // As unary, for operators whose results torch allocates with empty_like.
   bool unary_like(const at::Tensor& given, const at::Tensor& self) {
     if (C10_LIKELY(given.defined() || has_standard_strides(self.unsafeGetTensorImpl())))
       return unary(given, self, Promotion::same);
@@ -67,10 +68,9 @@ class ElementwisePlan {
     return binary_general(given, self, other, promotion);
   }
 
-  // As binary, for operators whose operands may change places: a number of the host's that comes
-  // first, as in torch's own `mul_(Scalar)`, is then no tensor that has to be copied to the device.
-  // It is rounded as that copy would be; complex ones are copied, as the contract has no such
-  // number.
+  // As binary, for commutative operators: a host scalar as first operand, as in torch's own
+  // `mul_(Scalar)`, is then not copied to the device as a tensor. It is rounded as the copy would
+  // be. Complex scalars are copied, because the contract does not have them.
   bool binary_commuting(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
                         Promotion promotion) {
     const bool number_first =
@@ -81,7 +81,7 @@ class ElementwisePlan {
     return true;
   }
 
-  // The second operand is a number: `other_is_scalar()` holds then.
+  // The second operand is a scalar: `other_is_scalar()` returns true then.
   bool with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other,
                    Promotion promotion, NumberAs number = NumberAs::operand);
 
@@ -98,7 +98,7 @@ class ElementwisePlan {
     }
     return ternary_general(given, first, second, third);
   }
-  // As ternary with a bool `condition` that takes no part in promotion.
+  // As ternary, with a boolean `condition` that takes no part in type promotion.
   bool select(const at::Tensor& given, const at::Tensor& condition, const at::Tensor& first,
               const at::Tensor& second) {
     if (C10_LIKELY(condition.scalar_type() == at::kBool && dense_alike(first, condition, false) &&
@@ -116,7 +116,7 @@ class ElementwisePlan {
   int device() const { return device_; }
   bool other_is_scalar() const { return scalar_; }
   const diopiScalar_t* scalar() const { return &value_; }
-  // The same as an element of the common dtype.
+  // Same, rounded to the common dtype.
   const diopiScalar_t* rounded_scalar() {
     value_ = rounded(value_, common_type());
     return &value_;
@@ -124,24 +124,26 @@ class ElementwisePlan {
   const at::Tensor& self() const { return *self_; }
   const at::Tensor& other() const { return *other_; }
   const at::Tensor& third() const { return *third_; }
-  // Where the kernel writes.
+  // The tensor that the kernel writes to.
   const at::Tensor& target() const { return target_.defined() ? target_ : out_; }
   c10::ScalarType common_type() const { return self_->scalar_type(); }
 
-  // After the kernel: converts into the caller's dtype if need be.
+  // After the kernel: converts the result to the caller's dtype if necessary.
   at::Tensor finish() {
     if (C10_UNLIKELY(target_.defined())) out_.copy_(target_);
     return std::move(out_);
   }
 
  private:
-  // The general path decides: integers that become floating, and dtypes that the contract lacks.
+  // Returns true if the general path must decide: integers that are promoted, and dtypes that the
+  // contract does not have.
   static bool promotes(const at::Tensor& self, Promotion promotion) {
     const c10::ScalarType type = self.scalar_type();
     if (C10_UNLIKELY(to_diopi(type) == diopi_dtype_unsupported)) return true;
     return promotion == Promotion::floating && !c10::isFloatingType(type);
   }
-  // An explicit output fits as it is, and shares no memory with `self` unless it is `self`.
+  // Returns true if an explicit output fits without changes and shares no memory with `self` unless
+  // it is `self`.
   static bool usable(const at::Tensor& given, const at::Tensor& self, caffe2::TypeMeta type) {
     if (!given.defined()) return true;
     const auto* out = given.unsafeGetTensorImpl();
@@ -174,9 +176,9 @@ class ElementwisePlan {
                        const at::Tensor& third);
   bool select_general(const at::Tensor& given, const at::Tensor& condition, const at::Tensor& first,
                       const at::Tensor& second);
-  // Converts an input to `type` on the plan's device, keeping it in `slot` when it had to be made.
+  // Converts an input to `type` on the plan's device; a converted tensor is stored in `slot`.
   const at::Tensor* prepared(const at::Tensor& input, c10::ScalarType type, at::Tensor& slot);
-  // Makes a target of `type` when the output has another dtype.
+  // Allocates a target of `type` when the output has another dtype.
   void set_target(c10::ScalarType type);
 
   int device_ = -1;
@@ -190,7 +192,7 @@ class ElementwisePlan {
   at::Tensor kept_[3];
 };
 
-// The dl device of the first operand that is on one; -1 when none is.
+// The dl device of the first operand on one; -1 if there is none.
 inline int device_of(const at::Tensor& tensor) {
   const c10::Device where = tensor.unsafeGetTensorImpl()->device();
   return where.type() == kDeviceType ? where.index() : -1;

@@ -6,7 +6,7 @@
 namespace dl::core::plans {
 namespace {
 
-// Writing through a view that overlaps itself has no defined result; torch refuses it.
+// Writing to a view that overlaps itself is undefined; torch rejects it.
 bool writable(const Tensor& self) {
   if (self.is_non_overlapping_and_dense()) return true;
   for (int64_t i = 0; i < self.dim(); ++i) {

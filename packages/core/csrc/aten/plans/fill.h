@@ -1,4 +1,4 @@
-// Plans of fill, and of every operator that works in place.
+// Plans of fill and of all in-place operators.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -25,7 +25,7 @@ bool gather(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t di
             const Tensor& index, bool) {
   if (!alike(self) || !on_same_device(self, index) || index.scalar_type() != at::kLong)
     return false;
-  // A tensor without dimensions counts as one with a single element.
+  // A 0-dim tensor counts as a vector of one element.
   if (count_of(self) != count_of(index) || !valid_dim(self, dim)) return false;
   for (int64_t i = 0; self.dim() > 1 && i < self.dim(); ++i) {
     if (i != wrapped(self, dim) && index.size(i) > self.size(i)) return false;

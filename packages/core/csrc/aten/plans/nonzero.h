@@ -1,4 +1,4 @@
-// Plans of nonzero and masked_select, whose outputs the vendor allocates once it has counted.
+// Plans of nonzero and masked_select, whose outputs the vendor allocates after counting.
 #pragma once
 
 #include "aten/plans/plan.h"

@@ -1,4 +1,4 @@
-// The outputs of an operator that is not elementwise: described by a plan function, then allocated.
+// Outputs of a non-elementwise operator: described by a plan function, then allocated.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,40 +11,39 @@
 namespace dl::core {
 
 using DimVector = c10::SmallVector<int64_t, 5>;
-// The outputs of an out= form, or none.
+// Outputs of an out= form, or empty.
 using GivenOutputs = std::initializer_list<const at::Tensor*>;
 
 class OutputPlan {
  public:
-  // Called by plan functions, in order of the outputs.
+  // The functions below are called by plan functions, in the order of the outputs.
   void start(const at::Tensor& leading) { device_ = leading.get_device(); }
   void output(c10::IntArrayRef sizes, c10::ScalarType type,
               c10::MemoryFormat format = c10::MemoryFormat::Contiguous) {
     specs_.push_back({DimVector(sizes.begin(), sizes.end()), type, format, true});
   }
-  // As output(), with the strides that keep_strides() was given.
+  // As output(), with the strides passed to keep_strides().
   void strided_output(c10::IntArrayRef sizes, c10::ScalarType type) {
     output(sizes, type);
     specs_.back().strided = true;
   }
-  // Matrices in the last two dimensions, each by columns, as torch's linear algebra has them.
+  // Column-major matrices in the last two dimensions, as in torch's linear algebra.
   void column_major_output(c10::IntArrayRef sizes, c10::ScalarType type) {
     output(sizes, type);
     specs_.back().by_columns = true;
   }
   void keep_strides(c10::IntArrayRef strides) { strides_.assign(strides.begin(), strides.end()); }
-  // An output that the caller did not ask for: NULL in the call, undefined in the result.
+  // An output that the caller did not request: NULL in the call, undefined in the result.
   void absent_output() {
     specs_.push_back({{}, c10::ScalarType::Undefined, c10::MemoryFormat::Contiguous, false});
   }
 
-  // Allocates the outputs, or resizes the given ones; false when a given one has another dtype or
-  // device. Outputs beyond the given ones are the call's own.
+  // Allocates the outputs, or resizes the given ones; returns false if a given one has a different
+  // dtype or device. Outputs beyond the given ones are temporary.
   bool make_outputs(GivenOutputs given);
-  // The matrix that the vendor is going to allocate is by columns in torch; a vendor may have it by
-  // rows.
+  // Marks a vendor-allocated matrix as column-major in torch; the vendor may return it row-major.
   void take_by_columns() { taken_by_columns_ = true; }
-  // Takes an output that the vendor has allocated.
+  // Sets an output that the vendor has allocated.
   void set_output(at::Tensor made);
 
   int device() const { return device_; }

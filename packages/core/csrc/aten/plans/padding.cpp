@@ -44,7 +44,7 @@ bool padded_with(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   for (size_t k = 0; k < pad.size(); k += 2) {
     int64_t& size = sizes[ndim - 1 - static_cast<int64_t>(k / 2)];
-    // Torch cuts off at both ends before it adds at either.
+    // torch crops at both ends before it pads at either.
     const int64_t before = std::min<int64_t>(pad[k], 0), after = std::min<int64_t>(pad[k + 1], 0);
     if (checked_sum({size, before, after}, "padding: the remaining size") < 0) return false;
     size = checked_sum({size, pad[k], pad[k + 1]}, "padding: the padded size");

@@ -19,7 +19,7 @@ constexpr Range range_of() {
   return {std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
 }
 
-// The integers that a dtype holds exactly; empty where there is no native path.
+// Range of integers that a dtype represents exactly; empty if there is no native path.
 Range exact_integers(at::ScalarType type) {
   const auto floating = [](int digits) {
     const int64_t most = int64_t{1} << digits;
@@ -51,7 +51,7 @@ Range exact_integers(at::ScalarType type) {
     case at::kUInt32:
       return range_of<uint32_t>();
     case at::kUInt64:
-      // The last integer that a bound can be.
+      // The largest possible bound.
       return {0, std::numeric_limits<int64_t>::max()};
     default:
       return {0, -1};
@@ -89,7 +89,7 @@ bool uniform(OutputPlan& plan, const Tensor& self, double from, double to) {
 
 bool random_integers(OutputPlan& plan, const Tensor& self, int64_t from,
                      std::optional<int64_t> to) {
-  // What torch does without an end differs between the wide unsigned types.
+  // Without an upper bound, torch treats the wide unsigned dtypes differently from one another.
   if (!to && c10::isBarebonesUnsignedType(self.scalar_type())) return false;
   const Range range = exact_integers(self.scalar_type());
   const int64_t last = to && *to > range.low ? *to - 1 : to ? range.low : range.high;

@@ -1,4 +1,4 @@
-// Plans of random numbers.
+// Plans of random sampling.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ namespace plans {
 bool drawn_like(OutputPlan& plan, const Tensor& model);
 bool drawn_like_both(OutputPlan& plan, NormalValues& values, const Tensor& mean, const Tensor& std);
 bool random_floating(OutputPlan& plan, const Tensor& self);
-// A range that the dtype holds, its width too.
+// The dtype must represent the range and its width.
 bool uniform(OutputPlan& plan, const Tensor& self, double from, double to);
-// Bounds that the dtype holds exactly.
+// The dtype must represent the bounds exactly.
 bool random_integers(OutputPlan& plan, const Tensor& self, int64_t from, std::optional<int64_t> to);
 
 }  // namespace plans

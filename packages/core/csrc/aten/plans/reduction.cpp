@@ -8,7 +8,7 @@
 namespace dl::core::plans {
 namespace {
 
-// The dimensions that go; false when the list is not one that torch takes.
+// Reads the reduced dimensions; returns false for a list that torch rejects.
 using DimSet = std::bitset<at::dim_bitset_size>;
 
 bool reduced_dims(const Tensor& self, at::OptionalIntArrayRef dims, DimSet& reduced) {
@@ -35,7 +35,7 @@ DimVector reduced_sizes(const Tensor& self, const DimSet& reduced, bool keepdim)
   return sizes;
 }
 
-// Whether each result is made from at least one element.
+// Returns true if each result is computed from at least one element.
 bool has_elements(const Tensor& self, const DimSet& reduced) {
   for (int64_t i = 0; i < self.dim(); ++i) {
     if (reduced[i] && self.size(i) == 0) return false;
@@ -71,8 +71,8 @@ at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType 
   return self.scalar_type();
 }
 
-// Torch converts the elements before it adds or multiplies them, the contract its sum: 1 and -1
-// are two that are true.
+// torch converts the elements before it adds or multiplies them, the contract converts the sum: for
+// booleans, 1 and -1 give two trues instead of 0.
 bool adds_before_converting(const Tensor& self, at::ScalarType type) {
   return type == at::kBool && self.scalar_type() != at::kBool;
 }

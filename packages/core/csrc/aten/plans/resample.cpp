@@ -54,7 +54,7 @@ AxisTaps antialiased(Resampling kind, const AxisScale& axis) {
   const double reach = kind == Resampling::aa_linear ? 1 : kind == Resampling::aa_cubic ? 2 : 3;
   const double support = reach * wide;
   const auto inputs = static_cast<double>(axis.input);
-  // No window has more cells than there are.
+  // A window has at most all input cells.
   AxisTaps taps{static_cast<int64_t>(std::min(std::ceil(support) * 2 + 1, inputs)), {}, {}};
   make_room(taps, axis.output, true);
   for (int64_t o = 0; o < axis.output; ++o) {
@@ -101,7 +101,7 @@ at::Tensor on_device_of(const at::Tensor& like, const std::vector<int64_t>& valu
   return at::tensor(values, at::kLong).to(like.device());
 }
 
-// [results, count, 1 …], to meet the dimensions from `dim` on.
+// Reshapes the weights to [results, count, 1 …], to broadcast with the dimensions from `dim` on.
 at::Tensor weights_for(const at::Tensor& like, int64_t dim, const AxisTaps& taps) {
   std::vector<int64_t> shape(static_cast<size_t>(like.dim() - dim) + 1, 1);
   shape[0] = static_cast<int64_t>(taps.weights.size()) / taps.count;
@@ -125,10 +125,10 @@ int64_t repeated_cell(const AxisScale& axis, bool exact, int64_t o) {
                         : static_cast<Real>(axis.input) / static_cast<Real>(axis.output);
   const auto place = static_cast<Real>(o);
   const Real half = 0.5;
-  // The exact form is the cell whose centre is nearest to that of the output.
+  // The exact mode uses the input cell whose center is nearest to that of the output cell.
   const Real at = exact ? std::max(step * (place + half) - half, Real(0)) + half : step * place;
   if (!(at >= 1)) return 0;
-  // A step of the caller's own may lead further than 64 bits count.
+  // A scale given by the caller may exceed the range of 64 bits.
   if (at >= static_cast<Real>(1LL << 62)) return axis.input - 1;
   return std::min(static_cast<int64_t>(std::floor(at)), axis.input - 1);
 }
@@ -163,7 +163,7 @@ at::Tensor apply_taps_backward(const at::Tensor& grad, int64_t dim, int64_t cell
       taps.weights.empty()
           ? grad
           : (grad.unsqueeze(dim + 1) * weights_for(grad, dim, taps)).flatten(dim, dim + 1);
-  // Rows of a table that were looked up: their gradients are added up in order.
+  // Rows of a table were looked up: their gradients are summed in a fixed order.
   const at::Tensor rows = shares.movedim(dim, 0).contiguous();
   const at::Tensor total =
       at::embedding_dense_backward(rows.view({rows.size(0), rows.numel() / rows.size(0)}),

@@ -19,7 +19,8 @@ bool is_nearest(Resampling kind) {
   return kind == Resampling::nearest || kind == Resampling::nearest_exact;
 }
 
-// Whether `sizes`, (N, C, …), can be resized to `output_size`; torch words the errors.
+// Returns true if `sizes`, (N, C, …), can be resized to `output_size`; otherwise torch raises the
+// error.
 bool resizable(const Tensor& self, at::IntArrayRef sizes, at::IntArrayRef output_size,
                Scales scales) {
   const auto spatial = static_cast<int64_t>(scales.size());
@@ -31,7 +32,7 @@ bool resizable(const Tensor& self, at::IntArrayRef sizes, at::IntArrayRef output
   return std::all_of(output_size.begin(), output_size.end(), [](int64_t n) { return n > 0; });
 }
 
-// torch has nearest cells of bytes, too.
+// torch supports bytes for the nearest mode.
 bool resamples(const Tensor& self, Resampling kind) {
   return floating(self) || (is_nearest(kind) && self.scalar_type() == at::kByte);
 }
@@ -41,7 +42,7 @@ AxisScale axis_of(at::IntArrayRef sizes, at::IntArrayRef output_size, bool align
   return {sizes[2 + i], output_size[i], align_corners, scales.begin()[i]};
 }
 
-// From here on the work before the call grows with a result, too.
+// Threshold above which the host's work before the call is significant.
 constexpr int64_t kLongAxis = 1 << 20;
 
 // Throws what making tensors of such axes would, before work that grows with them.
@@ -50,7 +51,7 @@ void check_room(const Tensor& like, at::IntArrayRef sizes) {
     empty_on(like.get_device(), sizes, like.scalar_type(), std::nullopt);
 }
 
-// The contract knows no factors and takes the cell at floor(o · input / output).
+// The contract has no scale factors and reads the cell at floor(o · input / output).
 bool contract_agrees(Resampling kind, const AxisScale& axis, bool in_double) {
   if (is_nearest(kind)) {
     for (int64_t o = 0; o < axis.output; ++o) {

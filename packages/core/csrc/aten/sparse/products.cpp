@@ -1,5 +1,5 @@
-// Sparse matrices times dense ones: each element scales a row of the dense matrix, and the rows are
-// added up where they belong.
+// Products of sparse and dense matrices: each element scales a row of the dense matrix, and the
+// rows are summed by index.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_convert_indices_from_csr_to_coo.h>
@@ -15,7 +15,7 @@
 namespace dl::core {
 namespace {
 
-// A matrix by its elements: int64[nnz], int64[nnz], [nnz].
+// Elements of a matrix: row int64[nnz], column int64[nnz], value [nnz].
 struct Elements {
   at::Tensor rows, columns, values;
 };
@@ -39,7 +39,7 @@ bool is_sparse_matrix(const at::Tensor& tensor) {
   return tensor.dim() == 2 && tensor.dense_dim() == 0;
 }
 
-// Torch words what is wrong with the others.
+// Otherwise torch raises the error.
 bool fits(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
           const at::Tensor& out) {
   const at::ScalarType type = mat1.scalar_type();
@@ -55,7 +55,7 @@ bool fits(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2
          (self.dim() < 2 || spreads(self.size(0), rows));
 }
 
-// mat1 @ mat2. Narrow floats are added up in float32.
+// mat1 @ mat2. Half-precision sums are accumulated in float32.
 at::Tensor matrix_product(const at::Tensor& mat1, const at::Tensor& mat2) {
   const at::ScalarType type = mat1.scalar_type();
   const at::ScalarType sum_type = at::isReducedFloatingType(type) ? at::kFloat : type;
@@ -72,7 +72,7 @@ at::Tensor combined(const at::Tensor& self, const at::Tensor& mat1, const at::Te
                     const at::Scalar& beta, const at::Scalar& alpha) {
   at::Tensor result = matrix_product(mat1, mat2);
   if (!alpha.equal(1)) result.mul_(alpha);
-  // beta == 0: what self holds does not matter.
+  // For beta == 0 the values of self are ignored.
   if (!beta.equal(0)) result.add_(self.to(result.scalar_type()), beta);
   return result.to(self.scalar_type());
 }

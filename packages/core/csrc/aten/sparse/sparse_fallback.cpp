@@ -15,7 +15,7 @@
 namespace dl::core {
 namespace {
 
-// Each tensor of dl among the arguments and its copy on the CPU.
+// Each dl tensor among the arguments with its CPU copy.
 class HostCopies {
  public:
   at::Tensor of(const at::Tensor& tensor, bool written) {
@@ -26,7 +26,7 @@ class HostCopies {
       return copy.host;
     }
     copies_.push_back({tensor, tensor.to(at::kCPU), written});
-    // Some kernels keep what gradients need only where one is wanted.
+    // Some kernels save tensors for the backward pass only if a gradient is required.
     if (tensor.requires_grad()) copies_.back().host.set_requires_grad(true);
     return copies_.back().host;
   }
@@ -43,7 +43,7 @@ class HostCopies {
     }
   }
 
-  // What the caller sees of a result.
+  // Converts a result for the caller.
   at::Tensor on_device(const at::Tensor& result, c10::Device device) const {
     if (!result.defined()) return result;
     for (const Copy& copy : copies_) {
@@ -60,7 +60,7 @@ class HostCopies {
   std::vector<Copy> copies_;
 };
 
-// Throws for tensors of several devices; numbers without dimensions may be the CPU's.
+// Throws for tensors on several devices; 0-dim tensors may be on the CPU.
 int device_in_common(const OperatorInfo& info, const torch::jit::Stack& stack, size_t begin,
                      size_t count) {
   int device = -1;
@@ -105,7 +105,7 @@ void to_dl(const HostCopies& copies, c10::IValue& value, c10::Device device) {
   }
 }
 
-// What the CPU's kernel says of a dtype is worth telling; what the dispatcher says is not.
+// The message of a CPU kernel about a dtype is useful; that of the dispatcher is not.
 [[noreturn]] void refuse_sparse(const std::string& overload,
                                 const c10::NotImplementedError& error) {
   const std::string said = error.what_without_backtrace();

@@ -29,7 +29,7 @@ bool lies_on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDe
 
 bool plain(const at::Tensor& tensor) { return !tensor.is_conj() && !tensor.is_neg(); }
 
-// True when both tensors are one block of memory in the same element order.
+// Returns true if both tensors are dense blocks of memory with the same strides.
 bool same_layout(const at::Tensor& a, const at::Tensor& b) {
   if (a.sizes() != b.sizes() || a.dtype() != b.dtype()) return false;
   if (a.is_conj() != b.is_conj() || a.is_neg() != b.is_neg()) return false;
@@ -50,7 +50,7 @@ bool copy_natively(const at::Tensor& source, const at::Tensor& target) {
   return call.run("diopiCopyInp", function, TensorHandle(source).get(), out.get());
 }
 
-// A graph copies from and to pinned memory, in one block.
+// During capture, host copies must be of one block of pinned memory.
 void check_capturable(int device, const at::Tensor& source, const at::Tensor& target) {
   if (C10_LIKELY(!is_capturing(device))) return;
   const at::Tensor& host = lies_on_dl(target) ? source : target;
@@ -62,7 +62,7 @@ void check_capturable(int device, const at::Tensor& source, const at::Tensor& ta
                                     "pinned memory of the same layout and dtype");
 }
 
-// Lets torch's CPU kernel do it, on aliases or staged copies of the dl side.
+// Calls torch's CPU kernel on aliases or staged copies of the dl tensors.
 void copy_on_host(const at::Tensor& source, const at::Tensor& target) {
   const int index = lies_on_dl(target) ? target.get_device() : source.get_device();
   check_not_capturing(index, "aten::copy_, which runs on the CPU for these tensors,");
@@ -83,7 +83,8 @@ at::Tensor spread(const at::Tensor& self, const at::Tensor& target) {
   return self.sizes() == target.sizes() ? self : self.expand(target.sizes());
 }
 
-// `self` as the caller gave it, for torch tells what overlaps by tensors that are not expanded.
+// `self` is the caller's tensor before expansion, because torch's messages about overlap name its
+// shape.
 void copy_same_device(const at::Tensor& self, const at::Tensor& target) {
   if (C10_UNLIKELY(overlap::meets(target, self) && !overlap::coincide(target, self))) {
     at::assert_no_partial_overlap(target, self);
@@ -117,7 +118,7 @@ void copy_host_to_device(const at::Tensor& source, const at::Tensor& target, boo
     copy_on_host(source, target);
     return;
   }
-  // Convert on the host, move one dense block, spread it on the device.
+  // Convert on the host, copy one dense block, then rearrange on the device.
   at::Tensor dense =
       at::empty(target.sizes(), source.options().dtype(target.scalar_type()).pinned_memory(false));
   at::native::copy_(dense, source, false);
@@ -146,7 +147,7 @@ void copy_device_to_host(const at::Tensor& source, const at::Tensor& target, boo
   }
 }
 
-// One block from device to device; what else is to be done, each device does by itself.
+// Copies one block between devices; each device makes its tensor dense by itself.
 bool copy_as_peers(const at::Tensor& source, const at::Tensor& target) {
   const int from = source.get_device(), to = target.get_device();
   if (!has_peer_copies(from, to) || !plain(source) || !plain(target)) return false;
@@ -166,8 +167,8 @@ bool copy_as_peers(const at::Tensor& source, const at::Tensor& target) {
   return true;
 }
 
-// Vendors know nothing of each other's memory: through the host, unless one vendor has both devices
-// and copies between them.
+// Vendors do not know each other's memory: copies go through the host, unless one vendor owns both
+// devices and supports copies between them.
 void copy_between_devices(const at::Tensor& source, const at::Tensor& target) {
   if (copy_as_peers(source, target)) return;
   at::Tensor middle = at::empty(source.sizes(), source.options().device(at::kCPU));
@@ -211,7 +212,7 @@ at::Scalar local_scalar_dense(const at::Tensor& self) {
                       "aten::item (also bool(), int(), float()), which the host waits for,");
   at::Tensor host = at::empty(self.sizes(), self.options().device(at::kCPU));
   copy_from(self, host, false);
-  // Any byte but 0 is true; a bool must not hold others than 0 and 1.
+  // Any nonzero byte is true, but a C++ bool may only hold 0 or 1.
   if (host.scalar_type() == at::kBool) return c10::load(host.const_data_ptr<bool>());
   return at::native::_local_scalar_dense_cpu(host);
 }
@@ -224,7 +225,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_PROVIDED("_local_scalar_dense", local_scalar_dense);
 }
 
-// Without these, resolving a conjugate clones, which copies, which resolves again.
+// Without these kernels, resolving a conjugate clones, which copies, which resolves again.
 TORCH_LIBRARY_IMPL(aten, Conjugate, library) {
   library.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }

@@ -1,4 +1,4 @@
-// empty and its kin: tensors without values.
+// empty and related operators: uninitialized tensors.
 #include "memory/new_tensor.h"
 
 #include <ATen/EmptyTensor.h>
@@ -46,14 +46,14 @@ at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, Optio
                                           c10::dtype_or_default(type)));
 }
 
-// A zero that takes no memory: autograd's stand-in for an absent gradient.
+// A zero tensor without memory: autograd's placeholder for an absent gradient.
 at::Tensor efficient_zero_tensor(c10::IntArrayRef sizes, OptionalType type,
                                  std::optional<at::Layout> layout, std::optional<at::Device> where,
                                  std::optional<bool> pinned) {
   const int index = checked_device(where, layout, pinned);
   const caffe2::TypeMeta meta = c10::scalarTypeToTypeMeta(c10::dtype_or_default(type));
   at::detail::check_size_nonnegative(sizes);
-  // Views are checked against the bytes that it would take.
+  // Views are checked against the number of bytes that a real tensor would have.
   const size_t bytes = at::detail::computeStorageNbytesContiguous(sizes, meta.itemsize());
   auto storage = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),

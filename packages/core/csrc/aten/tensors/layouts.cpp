@@ -1,5 +1,5 @@
-// Quantised tensors, which no kernel of dl takes, and operators of nested tensors that nested.cpp
-// lacks get an error that names the way out instead of the dispatcher's list of all backends.
+// Errors for quantized tensors, which dl does not support, and for operators of nested tensors that
+// nested.cpp does not register. They name the remedy, whereas the dispatcher lists all backends.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 

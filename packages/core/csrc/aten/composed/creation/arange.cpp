@@ -1,4 +1,4 @@
-// arange and linspace, and range and logspace, which are built from them.
+// arange and linspace; range and logspace are built on them.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/full_like.h>
@@ -29,27 +29,27 @@ void hold(Tensor& out, int64_t count) {
 
 Site arange_site{"arange.start_out", {"arange.start_out"}, {Op::diopiArange}};
 
-// A sequence whose arguments torch accepts for a dtype, as its kernels read them.
+// Arguments of a sequence, converted to the dtype as torch's kernels read them.
 struct Sequence {
   int64_t count;
   Scalar start, end, step;
 };
 
-// The elements that a sequence of integers has in torch.int64, where torch counts in integers.
+// Number of elements of a torch.int64 sequence, computed in integer arithmetic as torch does.
 std::optional<int64_t> count_exactly(int64_t start, int64_t end, int64_t step) {
   const int64_t sign = step > 0 ? 1 : -1;
   int64_t span, up;
   if (__builtin_sub_overflow(end, start, &span) || __builtin_add_overflow(span, step - sign, &up))
     return std::nullopt;
-  // The least number has no opposite, which processors cannot divide for; torch's CPU does not
-  // ask.
+  // Negating the smallest int64 overflows, and so does the division; torch's CPU kernel does not
+  // check for it.
   TORCH_CHECK(step != -1 || up != std::numeric_limits<int64_t>::min(),
               "invalid size, possible overflow? arange from ", start, " to ", end, " in steps of ",
               step);
   return up / step;
 }
 
-// Return true if double has the integer and its neighbors.
+// Returns true if double represents the integer and its neighbors exactly.
 bool is_exact(int64_t number) {
   constexpr int64_t kMost = int64_t{1} << 53;
   return -kMost < number && number < kMost;
@@ -69,7 +69,7 @@ bool leads(double start, double end, double step) {
   return step > 0 ? start <= end : step < 0 && start >= end;
 }
 
-// True if torch converts all three to int64 for a sequence of integers, and if they are finite.
+// Returns true if torch converts all three to int64 for an integer sequence and all are finite.
 bool are_usable(const Scalar& start, const Scalar& end, const Scalar& step, c10::ScalarType type) {
   const bool integers = c10::isIntegralType(type, false);
   const auto usable = [&](const Scalar& number) {
@@ -79,8 +79,9 @@ bool are_usable(const Scalar& start, const Scalar& end, const Scalar& step, c10:
   return usable(start) && usable(end) && usable(step);
 }
 
-// Steps from `start` that stay below `end`; nothing for what torch refuses. Torch counts the
-// elements of torch.int64 in integers, those of all other dtypes in the numbers that it was given.
+// The sequence of arange, which excludes `end`; empty for arguments that torch rejects. Torch
+// counts the elements of torch.int64 in integers, and those of other dtypes in the type of its
+// arguments.
 std::optional<Sequence> arange_sequence(const Scalar& start, const Scalar& end, const Scalar& step,
                                         c10::ScalarType type) {
   if (!are_usable(start, end, step, type)) return std::nullopt;
@@ -124,7 +125,7 @@ Tensor& arange_out(const Scalar& start, const Scalar& end, const Scalar& step, T
       start, end, step, out);
 }
 
-// As arange_sequence, with the end included. Torch counts in integers where the elements are.
+// Same as arange_sequence, with the end included. Torch counts in integers for integer dtypes.
 std::optional<Sequence> range_sequence(const Scalar& start, const Scalar& end, const Scalar& step,
                                        c10::ScalarType type) {
   if (!are_usable(start, end, step, type)) return std::nullopt;
@@ -136,7 +137,7 @@ std::optional<Sequence> range_sequence(const Scalar& start, const Scalar& end, c
     return Sequence{static_cast<int64_t>(steps), from, from + (steps - 0.5) * by, by};
   }
   const int64_t first = start.toLong(), last = end.toLong(), width = step.toLong();
-  // Torch's CPU divides by it.
+  // Torch's CPU kernel divides by the step without this check.
   TORCH_CHECK(width != 0, "range: step must be nonzero, but it is ", step,
               ", which is 0 in an integer dtype");
   int64_t span;
@@ -161,8 +162,8 @@ struct Bounds {
   double start, end;
 };
 
-// The bounds as elements of the dtype, which is how torch's kernels read them; nothing where it has
-// no such element or where double has no such number. Only those of two steps or more have an end.
+// The bounds converted to the dtype, as torch's kernels read them. Empty where the dtype or double
+// cannot represent them. The end is used only with two or more steps.
 std::optional<Bounds> bounds_of(const Scalar& start, const Scalar& end, int64_t steps,
                                 c10::ScalarType type) {
   if (steps < 0 || start.isComplex() || end.isComplex()) return std::nullopt;
@@ -196,7 +197,7 @@ Tensor& linspace_out(const Scalar& start, const Scalar& end, int64_t steps, Tens
 Tensor& logspace_out(const Scalar& start, const Scalar& end, int64_t steps, double base,
                      Tensor& out) {
   const auto bounds = bounds_of(start, end, steps, out.scalar_type());
-  // A single step is the power of `start` as it is given, and its conversion is checked.
+  // A single step gives the power of the unconverted `start`, and its conversion is checked.
   const bool single = steps == 1 && !start.isComplex();
   if (!real_output(out) || !(bounds || single)) {
     return on_cpu<"logspace.out", Tensor&(const Scalar&, const Scalar&, int64_t, double, Tensor&)>(

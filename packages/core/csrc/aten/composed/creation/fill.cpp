@@ -15,8 +15,9 @@ Tensor& fill_from(Tensor& self, const Tensor& value) {
   return self.copy_(value);
 }
 
-// Whether the parts can be written by fill_: through no view that repeats or changes elements, and
-// as numbers that their dtype holds. Torch's kernel words the errors.
+// Returns true if fill_ can write the real and imaginary parts: the view neither repeats nor
+// changes elements, and the dtype can represent both values. Otherwise torch's kernel raises the
+// error.
 bool fills_in_parts(const Tensor& self, const c10::complex<double>& number) {
   if (!self.is_complex() || !is_on_dl(self) || self.is_conj() || self.is_neg() ||
       overlap::repeats(self))

@@ -1,4 +1,4 @@
-// tril_indices and triu_indices: the places of the elements of a triangle.
+// tril_indices and triu_indices: indices of the elements of a triangle.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 
@@ -12,7 +12,7 @@
 namespace dl::core::composed {
 namespace {
 
-// Row and column numbers of the elements of a triangle, row by row.
+// Row and column indices of the elements of a triangle, in row-major order.
 Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
                         std::optional<at::ScalarType> dtype, std::optional<at::Layout> layout,
                         std::optional<at::Device> device, bool upper) {

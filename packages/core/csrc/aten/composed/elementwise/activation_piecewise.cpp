@@ -1,4 +1,4 @@
-// Piecewise linear activations that DIOPI lacks, and their gradients.
+// Piecewise linear activations that DIOPI does not have, and their gradients.
 #include "aten/composed/elementwise/activation_piecewise.h"
 
 #include <ATen/ops/where.h>
@@ -7,7 +7,7 @@
 
 namespace dl::core::composed {
 
-// NaN is in neither range: it stays, and its gradient is 0.
+// NaN is outside of both ranges: it is returned as it is, and its gradient is 0.
 Tensor Hardshrink::functional(const Tensor& self, const Scalar& bound) {
   const auto type = self.scalar_type();
   if (!conditions::is_in_range(type, bound))

@@ -1,4 +1,4 @@
-// Operators on the bits of integers and floating-point numbers.
+// Operators on the bits of integers and of floating-point numbers.
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/div.h>
@@ -14,7 +14,7 @@
 namespace dl::core::composed {
 namespace {
 
-// a | b and a & b differ in the bits that are wanted. Nobody subtracts wide unsigned numbers.
+// (a | b) - (a & b): the contract has no subtraction of wide unsigned integers.
 Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
   if (a.scalar_type() == at::kBool) return a.ne(b);
   const at::ScalarType type = a.scalar_type();
@@ -41,7 +41,7 @@ Tensor left_shift(const Tensor& a, const Tensor& b) {
   return a.mul(power_of_two(b.clamp(0, bits - 1))).masked_fill_(beyond, 0);
 }
 
-// Beyond the width only the sign is left.
+// Shifts beyond the width leave only the sign.
 Tensor right_shift(const Tensor& a, const Tensor& b) {
   check_shift("rshift", a);
   const int64_t largest = 8 * a.element_size() - (a.scalar_type() == at::kByte ? 1 : 2);
@@ -54,8 +54,8 @@ bool any(const Tensor& condition) {
   return condition.numel() != 0 && condition.to(at::kByte).amax().item<uint8_t>() != 0;
 }
 
-// Euclid's algorithm, until all have ended. The least of integers is its own absolute value: as
-// torch's, rests have the sign of what is divided.
+// Euclid's algorithm, iterated until it has ended for all elements. The smallest integer is its own
+// absolute value; as in torch, remainders have the sign of the dividend.
 Tensor gcd(const Tensor& self, const Tensor& other) {
   Tensor a = self.abs(), b = other.abs();
   for (Tensor more = b.ne(0); any(more); more = b.ne(0)) {
@@ -103,7 +103,7 @@ Tensor& nextafter_inplace(Tensor& self, const Tensor& other) {
   return self;
 }
 
-// Mantissa and exponent as double holds them; numbers that are subnormal even there are scaled.
+// Mantissa and exponent, computed in double; values that are subnormal in double are scaled first.
 std::tuple<Tensor, Tensor> frexp(const Tensor& self) {
   TORCH_CHECK(self.is_floating_point(), "torch.frexp() only supports floating-point dtypes");
   constexpr int64_t kField = int64_t{0x7ff} << 52;
@@ -137,8 +137,8 @@ std::tuple<Tensor&, Tensor&> frexp_out(const Tensor& self, Tensor& mantissa, Ten
   return {mantissa, exponent};
 }
 
-// The exclusive or of all elements' bits over some dimensions: each as double or int64, halves
-// combined until one is left.
+// Exclusive or of the bits of all elements over some dimensions, with each element as double or
+// int64. A tree reduction: pairs of elements are combined until one is left.
 Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode) {
   TORCH_CHECK(mode == 0, "Unknown hash_tensor mode: ", mode);
   Tensor bits =

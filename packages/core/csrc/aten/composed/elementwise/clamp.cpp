@@ -1,4 +1,4 @@
-// clamp to bounds that are tensors.
+// clamp with tensor bounds.
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 
@@ -15,7 +15,7 @@ bool is_given(const OptionalTensor& bound) { return bound && bound->defined(); }
 bool is_number(const Tensor& tensor) {
   return !tensor.is_complex() && tensor.scalar_type() != at::kBool;
 }
-// Return true for operands that can be clamped: none is complex, and not all are bools.
+// Return true for operands that can be clamped: none is complex, and not all are boolean.
 bool takes(const Tensor& self, const OptionalTensor& min, const OptionalTensor& max) {
   bool number = is_number(self);
   for (const auto& bound : {min, max}) {
@@ -32,8 +32,9 @@ OptionalTensor placed(const OptionalTensor& bound, const Tensor& self) {
   return bound->is_cpu() && bound->dim() == 0 ? bound->to(self.device()) : *bound;
 }
 
-// The dtype and the shape of the result follow from all operands together. Those of a minimum of
-// a maximum would follow from two at a time: int64 and a half are a half, with a double a double.
+// Dtype and shape of the result follow from all operands together. minimum(maximum(...)) would
+// promote two operands at a time: int64 with float16 gives float16, which with float64 gives
+// float64.
 Tensor run(const Tensor& given, const Tensor& self, const OptionalTensor& low,
            const OptionalTensor& high) {
   TORCH_CHECK(is_given(low) || is_given(high),

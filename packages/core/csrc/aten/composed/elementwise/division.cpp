@@ -1,4 +1,4 @@
-// fmod, and the remainder of a number.
+// fmod, and remainder with a scalar dividend.
 #include <ATen/ops/remainder.h>
 
 #include "aten/composed/elementwise_forms.h"
@@ -6,7 +6,7 @@
 namespace dl::core::composed {
 namespace {
 
-// The remainder of the sign of the dividend.
+// The remainder with the sign of the dividend.
 Tensor fmod(const Tensor& a, const Tensor& b) {
   if (a.is_floating_point()) return copysign_of(a.abs().remainder(b.abs()), a);
   const Tensor floored = a.remainder(b);

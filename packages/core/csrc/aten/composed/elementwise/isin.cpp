@@ -1,4 +1,4 @@
-// isin: which elements are among those of another tensor.
+// isin: tests which elements are contained in another tensor.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/zeros.h>
 
@@ -11,7 +11,7 @@
 namespace dl::core::composed {
 namespace {
 
-// The comparison of all pairs, as many at a time as memory should hold.
+// Compares all pairs, in chunks that bound the memory of intermediate results.
 Tensor is_in(const Tensor& elements, const Tensor& tests, bool invert) {
   constexpr int64_t kPairs = 1 << 22;
   const Tensor column = elements.reshape({-1, 1}), row = tests.reshape({1, -1});
@@ -23,7 +23,7 @@ Tensor is_in(const Tensor& elements, const Tensor& tests, bool invert) {
   }
   return invert ? found.eq(0) : found;
 }
-// As torch, which converts no bools here.
+// As in torch, results are not converted from boolean.
 Tensor& write_bools(Tensor& out, const Tensor& result) {
   TORCH_CHECK(out.scalar_type() == at::kBool, "Expected out tensor to have dtype bool, but got ",
               out.scalar_type(), " instead");
@@ -33,7 +33,7 @@ void check_isin(c10::ScalarType type) {
   TORCH_CHECK(type != at::kBool && type != at::kComplexFloat && type != at::kComplexDouble,
               "Unsupported input type encountered for isin(): ", type);
 }
-// As torch's kernel, to which the half complex numbers come that the check lets pass.
+// As in torch's kernel, which complex half tensors reach because its first check accepts them.
 void check_comparable(const Tensor& tensor) {
   TORCH_CHECK_NOT_IMPLEMENTED(tensor.scalar_type() != at::kComplexHalf,
                               "\"isin_default_cpu\" not implemented for '", tensor.scalar_type(),

@@ -1,4 +1,4 @@
-// Losses that the contract lacks.
+// Losses that the contract does not have.
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
@@ -27,7 +27,7 @@ void check_delta(double delta) {
 }
 Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, double delta) {
   check_delta(delta);
-  // Torch's losses have the dtype of the input, whatever the target's.
+  // Torch's losses have the dtype of the input, whatever the dtype of the target.
   const Tensor given = self.dtype() == target.dtype() ? Tensor() : at::empty({0}, self.options());
   return combined(Huber::run(given, self, target, delta), reduction);
 }
@@ -52,12 +52,12 @@ Tensor& huber_loss_backward_out(const Tensor& grad_output, const Tensor& self, c
   return write_to(grad_input, huber_loss_backward(grad_output, self, target, reduction, delta));
 }
 
-// What multilabel_margin_loss works on: targets up to the first negative one name classes.
+// Operands of multilabel_margin_loss. Targets before the first negative one are class indices.
 struct Labels {
   Tensor input;      // [N, C]
-  Tensor classes;    // [N, D, C]: whether target d names class c
+  Tensor classes;    // [N, D, C]: true where target d is class c
   Tensor is_target;  // [N, C]
-  Tensor violation;  // [N, D, C]: 1 - input[target d] + input[c] where it counts, else 0
+  Tensor violation;  // [N, D, C]: 1 - input[target d] + input[c] for pairs that count, otherwise 0
   bool batched;
 };
 
@@ -86,7 +86,7 @@ Labels labels_of(const Tensor& self, const Tensor& target) {
   const Tensor own = input.gather(1, labels.clamp_min(0));
   const Tensor margin = input.unsqueeze(1).sub(own.unsqueeze(2)).add_(1);
   const Tensor counts = valid.unsqueeze(2).logical_and(is_target.logical_not().unsqueeze(1));
-  // Neither a margin that does not count nor one that is nan is violated, as in torch's kernels.
+  // A margin that does not count or that is NaN adds nothing, as in torch's kernels.
   const Tensor violation = at::where(counts.logical_and(margin.gt(0)), margin, 0);
   return {input, named, is_target, violation, batched};
 }

@@ -1,4 +1,4 @@
-// Powers of a number, and numbers scaled by powers of two.
+// Powers with a scalar base, and ldexp.
 #include <ATen/ExpandUtils.h>
 #include <ATen/ops/ldexp_compositeexplicitautograd_dispatch.h>
 #include <ATen/ops/pow.h>
@@ -21,8 +21,8 @@ Tensor& pow_of_number_out(const Scalar& self, const Tensor& exponent, Tensor& ou
   return at::pow_out(out, wrapped(self), exponent);
 }
 
-// A mantissa and the power of two that it is scaled by: torch's own composite, which takes bools
-// where its CPU kernel does not.
+// self · 2^other: torch's composite implementation, which takes booleans that the CPU kernel
+// rejects.
 Tensor ldexp(const Tensor& self, const Tensor& other) {
   check_exponents(self, other);
   return at::compositeexplicitautograd::ldexp(self, other);
@@ -33,7 +33,7 @@ Tensor& ldexp_out(const Tensor& self, const Tensor& other, Tensor& out) {
 }
 Tensor& ldexp_inplace(Tensor& self, const Tensor& other) {
   check_exponents(self, other);
-  // The composite would resize `self`.
+  // The composite implementation would resize `self`.
   const auto sizes = at::infer_size(self.sizes(), other.sizes());
   TORCH_CHECK(self.sizes() == at::IntArrayRef(sizes), "output with shape ", self.sizes(),
               " doesn't match the broadcast shape ", at::IntArrayRef(sizes));

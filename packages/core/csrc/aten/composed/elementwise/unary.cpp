@@ -1,4 +1,4 @@
-// Elementwise unary functions that the contract lacks: exp2, frac, trunc and their kin.
+// Elementwise unary functions that the contract does not have: exp2, frac, trunc, ...
 #include <ATen/ops/imag.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/real.h>
@@ -20,7 +20,7 @@ Tensor isposinf(const Tensor& x) { return x.eq(kInfinity); }
 Tensor isneginf(const Tensor& x) { return x.eq(-kInfinity); }
 Tensor signbit(const Tensor& x) {
   const auto type = x.scalar_type();
-  // Nobody compares wide unsigned numbers.
+  // The contract has no comparison of wide unsigned integers.
   const bool is_signed = c10::isIntegralType(type, false) && c10::isSignedType(type);
   if (is_signed) return x.lt(0);
   return x.is_floating_point() ? signbit_of(x) : at::zeros_like(x, x.options().dtype(at::kBool));
@@ -39,9 +39,10 @@ Tensor sinc(const Tensor& x) {
   return scaled.sin().div_(scaled).masked_fill_(x.eq(0), 1);
 }
 
-// Above 1/2 the trapezoidal rule on an integral of erfc, with the residue of the integrand's pole;
-// source: Chiarella and Reichl, On the evaluation of integrals related to the error function
-// (Mathematics of Computation 22, 1968). With steps of 1/2 its error is below double's.
+// Above 1/2: trapezoidal rule on an integral representation of erfc, plus the residue of the
+// integrand's pole. Source: Chiarella and Reichl, On the evaluation of integrals related to the
+// error function (Mathematics of Computation 22, 1968). With a step of 1/2 its error is below the
+// rounding error of double.
 Tensor erfc(const Tensor& input) {
   const Tensor x = input.to(at::kDouble);
   constexpr double h = 0.5;
@@ -53,7 +54,7 @@ Tensor erfc(const Tensor& input) {
     sum.add_(square.add(node).reciprocal_(), 2.0 * std::exp(-node));
   }
   sum.add_(square.reciprocal());
-  // exp(-a²) from a part of a whose square is exact, and the rest.
+  // exp(-a²), split into a head of `a` whose square is exact, and the rest.
   const Tensor head = a.to(at::kFloat).to(at::kDouble);
   Tensor result = head.mul(head).neg_().exp_();
   result.mul_(a.sub(head).mul_(a.add(head)).neg_().exp_());
@@ -63,7 +64,7 @@ Tensor erfc(const Tensor& input) {
   return at::where(x.gt(0.5), result, x.erf().neg_().add_(1.0));
 }
 
-// NaN, and the numbers beyond the largest, in the caller's dtype.
+// Replacements of NaN and of the infinities, in the caller's dtype.
 struct Replacements {
   double nan, posinf, neginf;
 };
@@ -121,7 +122,7 @@ Tensor logit(const Tensor& x, std::optional<double> eps) {
   return p.div(p.neg().add_(1.0)).log_();
 }
 
-// 0 or π for real numbers; those of complex ones, by their parts.
+// 0 or π for real numbers; for complex numbers, from their real and imaginary parts.
 Tensor angle_of_real(const Tensor& x) {
   return x.masked_fill(x.gt(0), 0.0).masked_fill_(x.lt(0), kPi).abs_();
 }

@@ -17,18 +17,18 @@ namespace {
 
 using IndexList = c10::List<std::optional<at::Tensor>>;
 
-// Masks of bytes are deprecated: torch's own kernel says so.
+// Byte masks are deprecated; torch's own kernel warns about them.
 bool is_mask(const at::Tensor& index) { return index.scalar_type() == at::kBool; }
 
-// The dimensions of `self` that the mask covers from `dim` on.
+// Returns true if the shape of the mask matches the dimensions of `self` from `dim` on.
 bool covers(const at::Tensor& mask, const at::Tensor& self, int64_t dim) {
   if (mask.dim() == 0 || dim + mask.dim() > self.dim()) return false;
   return mask.sizes() == self.sizes().slice(dim, mask.dim());
 }
 
 // Fills `given` with the indices on the device of `self`, and sets `dims` to the number of
-// dimensions of what they select. False for what the contract does not cover, and for errors, which
-// torch's kernels word.
+// dimensions that they index. Returns false for calls that the contract does not cover and for
+// invalid ones, for which torch's kernels raise the error.
 bool prepare(const at::Tensor& self, const IndexList& indices, std::vector<at::Tensor>& given,
              int64_t& dims) {
   int64_t dim = 0, skipped = 0, rank = 0;

@@ -1,4 +1,4 @@
-// Embedding bags: sums, means and maxima of rows of an embedding, and their gradients.
+// Embedding bags: sum, mean and maximum of rows of an embedding table, and their gradients.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_embedding_bag_sparse_backward.h>
@@ -42,7 +42,7 @@ bool served(const Tensor& weight, const Tensor& indices, const Tensor& offsets, 
   return mode >= kSum && mode <= kMax && padding < weight.size(0);
 }
 
-// The bag of every index: how many bags began before it.
+// Bag of every index: the number of bags that start at or before it, minus one.
 Tensor bags_of(const Tensor& indices, const Tensor& starts) {
   const int64_t count = indices.numel();
   Tensor begun = at::zeros({count + 1}, starts.options());
@@ -50,7 +50,7 @@ Tensor bags_of(const Tensor& indices, const Tensor& starts) {
   return at::cumsum(begun.narrow(0, 0, count), 0) - 1;
 }
 
-// The largest value of each bag and column, and the row of the table it came from.
+// The maximum of each bag and column, and the row of the table that it comes from.
 std::tuple<Tensor, Tensor> largest(const Tensor& rows, const Tensor& keep, const Tensor& bags,
                                    const Tensor& indices, const Tensor& sizes) {
   const int64_t count = indices.numel(), bag_count = sizes.numel();
@@ -68,7 +68,7 @@ std::tuple<Tensor, Tensor> largest(const Tensor& rows, const Tensor& keep, const
   return {result, table.index_select(0, first.reshape({-1})).view(first.sizes())};
 }
 
-// How many of the indices are in bags: with include_last_offset the last offset ends the last bag.
+// Number of indices that are in a bag: with include_last_offset, the last offset ends the last bag.
 int64_t check_offsets(const Tensor& offsets, int64_t count, bool include_last) {
   if (offsets.numel() == 0) return 0;
   TORCH_CHECK(offsets.select(0, 0).item<int64_t>() == 0,
@@ -81,9 +81,9 @@ int64_t check_offsets(const Tensor& offsets, int64_t count, bool include_last) {
   return include_last ? last : count;
 }
 
-// Results as torch's meta kernel of devices has them: the second names the bag of every index, the
-// third has an entry for every offset. Indices behind the last offset are in a bag of their own,
-// behind the others, which has no row in the result; without offsets all are in bag 0.
+// Results as in torch's meta kernel for devices: the second is the bag of every index, the third
+// has an entry for every offset. Indices after the last offset are in an additional last bag, which
+// has no row in the result; without offsets all indices are in bag 0.
 Four bag_forward(const Tensor& weight, const Tensor& given_indices, const Tensor& given_offsets,
                  int64_t mode, const OptionalTensor& weights, bool include_last, int64_t padding) {
   const Tensor all = given_indices.to(at::kLong), offsets = given_offsets.to(at::kLong);
@@ -131,12 +131,12 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
                                         weights, include_last, padding);
 }
 
-// Appends a row of zeros for the indices that are in none of the bags, where there may be some.
+// Appends a row of zeros for indices that are in no bag, where there can be such indices.
 Tensor with_open_bag(const Tensor& grad, int64_t offset_count) {
   if (grad.size(0) > 0 && grad.size(0) == offset_count) return grad;
   return at::cat({grad, at::zeros({1, grad.size(1)}, grad.options())});
 }
-// The sizes of as many bags as that.
+// Sizes of the first `bag_count` bags.
 Tensor sizes_of(const Tensor& sizes, int64_t bag_count) {
   if (sizes.numel() >= bag_count) return sizes.narrow(0, 0, bag_count);
   return at::zeros({bag_count}, sizes.options());
@@ -176,7 +176,7 @@ Tensor bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& off
                     const OptionalTensor& weights, int64_t padding) {
   if (sparse) {
     const Tensor rows = with_open_bag(grad, sizes.numel());
-    // Means are divided by the sizes, also those of the open bag.
+    // Means are divided by the bag sizes, including the size of the additional bag.
     const Tensor divisors = sizes_of(sizes, rows.size(0)).clamp_min(1);
     return at::_embedding_bag_sparse_backward(rows, indices, offsets, bags, divisors, num_weights,
                                               scale_by_frequency, mode, weights, padding);

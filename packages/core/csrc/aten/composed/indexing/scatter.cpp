@@ -1,5 +1,5 @@
-// scatter and scatter_reduce: the functional and out= forms start from a copy and work in place;
-// reductions that the contract lacks are composed.
+// scatter and scatter_reduce: the functional and out= forms copy the input and scatter in place;
+// reductions that the contract does not have are composed.
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones_like.h>
@@ -80,7 +80,7 @@ Tensor& scatter_add_out(const Tensor& self, int64_t dim, const Tensor& index, co
 
 Site reduce_site{"scatter_reduce_.two", {"scatter_reduce_.two"}, {Op::diopiScatterInp}};
 
-// The contract's word for a reduction, NULL for none.
+// The contract's name of a reduction, or NULL.
 const char* contract_word(std::string_view reduce) {
   if (reduce == "sum") return "add";
   if (reduce == "prod") return "multiply";
@@ -102,7 +102,7 @@ bool reduce_natively(Tensor& self, int64_t dim, const Tensor& index, const Tenso
                   TensorHandle(index).get(), word);
 }
 
-// What leaves the other operand of a reduction as it is.
+// The identity element of a reduction.
 Scalar neutral(const Tensor& self, std::string_view reduce) {
   if (reduce == "prod") return 1;
   if (reduce != "amax" && reduce != "amin") return 0;

@@ -1,4 +1,4 @@
-// LU factors taken apart, and systems that are solved with them.
+// lu_unpack, linalg_lu and linalg_lu_solve.
 #include <ATen/ops/argsort.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/linalg_lu_compositeexplicitautogradnonfunctional_dispatch.h>
@@ -27,7 +27,8 @@ Site lu_unpack_site{"lu_unpack", {"lu_unpack", "lu_unpack.out"}, {Op::dlopPivots
 Site lu_solve_site{
     "linalg_lu_solve", {"linalg_lu_solve", "linalg_lu_solve.out"}, {Op::dlopPivotsToPermutation}};
 
-// The row of a matrix that each row of L · U is; undefined where the vendor cannot tell.
+// Row of the matrix that corresponds to each row of L · U; undefined if the vendor has no operator
+// for it.
 Tensor order_of_rows(Site& site, const Tensor& pivots, int64_t rows) {
   const int device_index = ::dl::core::device_of(pivots);
   if (device_index < 0 || site.disabled.load(std::memory_order_relaxed)) return {};
@@ -44,7 +45,7 @@ Tensor order_of_rows(Site& site, const Tensor& pivots, int64_t rows) {
   return done ? order : Tensor();
 }
 
-// Whether `pivots` has as many for each matrix as it has of them.
+// Returns true if `pivots` has min(m, n) entries for each matrix of LU.
 bool are_pivots_of(const Tensor& pivots, const Tensor& LU) {
   return pivots.scalar_type() == at::kInt && pivots.device() == LU.device() &&
          pivots.dim() == LU.dim() - 1 &&
@@ -84,7 +85,7 @@ References lu_unpack_out(const Tensor& LU, const Tensor& pivots, bool unpack_dat
                          bool unpack_pivots, Tensor& P, Tensor& L, Tensor& U) {
   OutputPlan plan;
   if (unpack(plan, LU, pivots, unpack_data, unpack_pivots, {&P, &L, &U})) return {P, L, U};
-  // Torch's CPU reads a pivot that is not there.
+  // Torch's CPU kernel would read beyond the end of an empty `pivots`.
   TORCH_CHECK(!unpack_pivots || pivots.numel() > 0 || LU.numel() == 0, "[lu_unpack] LU_pivots is ",
               "empty; LU of shape ", LU.sizes(), " needs as many as lu_factor returns with it");
   return on_cpu<"lu_unpack.out", decltype(lu_unpack_out)>(LU, pivots, unpack_data, unpack_pivots, P,
@@ -106,7 +107,7 @@ Tensor reordered(const Tensor& self, const Tensor& order, bool are_rows) {
   return at::gather(self.expand(sizes), are_rows ? -2 : -1, index.expand(sizes));
 }
 
-// P · L · U is the matrix, which may stand on either side, as its adjoint.
+// Solves with the matrix P · L · U on the left or right of the unknown, or with its adjoint.
 Tensor solution(const Tensor& LU, const Tensor& order, const Tensor& B, bool left, bool adjoint) {
   const auto divided = [&](const Tensor& by, const Tensor& right, bool upper, bool unit) {
     return at::linalg_solve_triangular(by, right, upper, left, unit);

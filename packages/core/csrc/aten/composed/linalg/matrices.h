@@ -1,4 +1,4 @@
-// What composed linear algebra shares.
+// Helper functions for composed linear algebra.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,7 +10,7 @@
 
 namespace dl::core::composed {
 
-// A finished result, by columns where `out` has to be resized for it.
+// Writes a result to `out`, in column-major order if `out` has to be resized.
 inline Tensor& write_by_columns(Tensor& out, const Tensor& result) {
   OutputPlan plan;
   plan.start(result);
@@ -19,7 +19,7 @@ inline Tensor& write_by_columns(Tensor& out, const Tensor& result) {
   return write_to(out, result);
 }
 
-// The same for an `out` without elements; others keep torch's ordinary strides.
+// Same for an empty `out`; otherwise the strides are torch's usual ones.
 inline Tensor& write_to_matrices(Tensor& out, const Tensor& result) {
   return out.numel() == 0 ? write_by_columns(out, result) : write_to(out, result);
 }

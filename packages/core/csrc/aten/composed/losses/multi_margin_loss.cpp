@@ -1,5 +1,5 @@
-// multi_margin_loss: for each sample the mean over all classes of max(0, margin - x[target] + x)^p,
-// the target's own aside.
+// multi_margin_loss: for each sample, the mean over all classes of max(0, margin - x[target] +
+// x)^p, without the target class.
 #include <ATen/core/Reduction.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/multi_margin_loss.h>
@@ -13,8 +13,8 @@
 namespace dl::core::composed {
 namespace {
 
-// One class at least; torch has the words for what does not fit. A batch without samples, for which
-// torch's CPU returns memory that nothing was written to, has a mean of NaN as of other losses.
+// At least one class; torch raises the error for shapes that do not match. For an empty batch
+// torch's CPU kernel returns uninitialized memory; here the mean is NaN, as for other losses.
 bool takes(const Tensor& self, const Tensor& target, const Scalar& p, const OptionalTensor& weight,
            int64_t reduction) {
   if ((self.scalar_type() != at::kFloat && self.scalar_type() != at::kDouble) || self.dim() < 1 ||
@@ -35,7 +35,7 @@ struct Margins {
       : classes(self.size(-1)), index(target.reshape({-1, 1})) {
     const Tensor input = self.reshape({-1, classes});
     const Tensor excess = at::gather(input, 1, index).neg().add(margin).add(input);
-    // A margin that is nan is not violated, as in torch's kernels.
+    // A NaN margin adds nothing, as in torch's kernels.
     violation = at::where(excess.gt(0), excess, 0);
     violation.scatter_(1, index, 0);
   }

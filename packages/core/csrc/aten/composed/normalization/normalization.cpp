@@ -1,4 +1,4 @@
-// Normalisations expressed by others: batch norm's newer forms, weight norm, renorm.
+// Normalizations composed of others: batch norm's newer forms, weight norm, renorm.
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -24,7 +24,7 @@
 namespace dl::core::composed {
 namespace {
 
-// Every dimension but one.
+// All dimensions but `dim`.
 DimVector other_dims(const Tensor& tensor, int64_t dim) {
   DimVector dims;
   for (int64_t d = 0; d < tensor.dim(); ++d) {
@@ -35,7 +35,7 @@ DimVector other_dims(const Tensor& tensor, int64_t dim) {
 
 Tensor widened(const Tensor& tensor) { return tensor.to(at::toOpMathType(tensor.scalar_type())); }
 
-// The reserve is what libraries keep for their gradient; this way there is nothing to keep.
+// The reserve is a buffer that libraries save for the backward pass; here it is empty.
 std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(
     const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
     Tensor& running_mean, Tensor& running_var, double momentum, double eps) {
@@ -68,7 +68,7 @@ void move_towards(const OptionalTensor& running, const Tensor& fresh, double mom
   running->mul_(1 - momentum).add_(fresh.to(running->scalar_type()), momentum);
 }
 
-// Gives the mean and the variance of the population; a running variance is unbiased.
+// Returns the mean and the biased variance; the running variance is updated with the unbiased one.
 std::tuple<Tensor, Tensor> batch_norm_update_stats(const Tensor& input,
                                                    const OptionalTensor& running_mean,
                                                    const OptionalTensor& running_var,
@@ -88,7 +88,7 @@ std::tuple<Tensor, Tensor> batch_norm_update_stats(const Tensor& input,
   return {flat.to(type), variance.to(type)};
 }
 
-// Powers that leave the range of floats are the kernel's care.
+// torch's kernel handles powers that are outside of float's range.
 Tensor norms_of(const Tensor& wide, double p, at::IntArrayRef dims) {
   return at::linalg_vector_norm(wide, p, dims, /*keepdim=*/true);
 }
@@ -109,7 +109,7 @@ std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor& grad_w, const Tens
   return {grad_v.to(v.scalar_type()), along.to(g.scalar_type())};
 }
 
-// Whether torch's checks would pass; where not, its own kernel words the error.
+// Returns true if torch's checks would pass; otherwise torch's own kernel raises the error.
 bool renorm_fits(const Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
   return at::isFloatingType(self.scalar_type()) && !p.isComplex() && !maxnorm.isComplex() &&
          p.toDouble() > 0 && maxnorm.toDouble() >= 0 && self.dim() > 1 && dim >= -self.dim() &&
@@ -119,7 +119,7 @@ bool renorm_fits(const Tensor& self, const at::Scalar& p, int64_t dim, const at:
 Tensor renormed(const Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
   const Tensor norms = norms_of(widened(self), p.toDouble(), other_dims(self, dim));
   const double limit = maxnorm.toDouble();
-  // The small number is torch's: it keeps the result below the limit.
+  // torch's epsilon keeps the norm of the result below maxnorm.
   const Tensor factor = at::where(norms > limit, limit / (norms + 1e-7), 1.0);
   return at::mul(self, factor.to(self.scalar_type()));
 }
@@ -150,8 +150,8 @@ Tensor& renorm_out(const Tensor& self, const at::Scalar& p, int64_t dim, const a
 
 }  // namespace
 
-// Source: Zhang and Sennrich, Root mean square layer normalization (2019); with x̂ = x · rstd and
-// g = weight · gradient, the input's gradient is rstd · (g - x̂ · mean(g · x̂)) over each row.
+// Source: Zhang and Sennrich, Root mean square layer normalization (2019). With x̂ = x · rstd and g
+// = weight · gradient, the gradient of the input is rstd · (g - x̂ · mean(g · x̂)) for each row.
 std::tuple<Tensor, Tensor> composed::RmsNormBackward::functional(
     const Tensor& grad_out, const Tensor& input, at::IntArrayRef normalized_shape,
     const Tensor& rstd, const OptionalTensor& weight, std::array<bool, 2> mask) {

@@ -1,5 +1,5 @@
-// The parts of nn.SyncBatchNorm, which torch has for CUDA and XPU only. Statistics are per channel,
-// the second dimension, in the dtype that sums are kept in.
+// Operators of nn.SyncBatchNorm, which torch implements for CUDA and XPU only. Statistics are per
+// channel (dimension 1), in the accumulation dtype.
 #include <ATen/DimVector.h>
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
@@ -30,7 +30,7 @@ at::DimVector all_but_channels(const Tensor& input) {
 
 Tensor in_sums(const Tensor& tensor) { return tensor.to(at::toOpMathType(tensor.scalar_type())); }
 
-// A value of each channel, to be combined with `input`.
+// Reshapes per-channel values so that they broadcast with `input`.
 Tensor of_channels(const Tensor& values, const Tensor& input) {
   at::DimVector sizes(input.dim(), 1);
   sizes[kChannels] = input.size(kChannels);
@@ -45,7 +45,7 @@ std::tuple<Tensor, Tensor> batch_norm_stats(const Tensor& input, double eps) {
   return {std::move(mean), (variance + eps).rsqrt()};
 }
 
-// Each of `mean` and `invstd` has a row of each rank, `counts` a number.
+// `mean` and `invstd` have a row for each rank, `counts` has one value for each rank.
 std::tuple<Tensor, Tensor> batch_norm_gather_stats_with_counts(
     const Tensor&, const Tensor& mean, const Tensor& invstd, const OptionalTensor& running_mean,
     const OptionalTensor& running_var, double momentum, double eps, const Tensor& counts) {

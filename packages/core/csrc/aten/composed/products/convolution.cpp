@@ -1,6 +1,6 @@
-// Convolution over one, two and three dimensions, plain and transposed, and its gradients. By hand
-// because the contract has an operator for each form, and none over one dimension: such tensors
-// get a second one of size 1.
+// Convolution over one, two and three dimensions, forward and transposed, and its gradients. The
+// contract has an operator for each form, and none for one dimension: 1-D tensors get a second
+// dimension of size 1.
 #include <ATen/TracerMode.h>
 #include <ATen/ops/convolution_compositeexplicitautograd_dispatch.h>
 
@@ -22,9 +22,9 @@ Site convolution_backward_site{
     {Op::diopiConvolution2dBackward, Op::diopiConvolution3dBackward,
      Op::diopiConvTranspose2dBackward, Op::diopiConvTranspose3dBackward}};
 
-// What a call says apart from its tensors, for as many dimensions as the contract's operator has.
+// Arguments of a call apart from its tensors, for the dimensions of the contract's operator.
 struct Geometry {
-  bool lifted;   // from one dimension
+  bool lifted;   // one dimension was expanded to two
   int64_t dims;  // 2 or 3
   bool transposed;
   int64_t groups;
@@ -67,7 +67,7 @@ bool read_geometry(Geometry& geometry, const Tensor& input, const Tensor& weight
          at_least(geometry.padding, 0) && at_least(geometry.output_padding, 0);
 }
 
-// False where torch has an error to word, or there is nothing to compute.
+// Returns false where torch raises an error, or where there is nothing to compute.
 bool sizes_of_result(const Geometry& geometry, const Tensor& input, const Tensor& weight,
                      DimVector& sizes) {
   if (geometry.groups < 1 || weight.numel() == 0 || !plans::floating(input)) return false;
@@ -98,7 +98,7 @@ bool sizes_of_result(const Geometry& geometry, const Tensor& input, const Tensor
   return true;
 }
 
-// Channels-last as soon as one operand is, as torch's convolutions do.
+// Channels-last if any operand is, as in torch's convolutions.
 c10::MemoryFormat common_format(const Tensor& input, const Tensor& weight) {
   const c10::MemoryFormat format = input.suggest_memory_format();
   return format == c10::MemoryFormat::Contiguous ? weight.suggest_memory_format() : format;
@@ -212,7 +212,8 @@ bool backward_native(OutputPlan& plan, GivenOutputs given, const Tensor& grad_ou
 }
 
 // torch.jit.trace records `_convolution`, which torch's own kernel of `convolution` calls, and
-// leaves out `convolution` itself: a kernel that does not call it would make the result a constant.
+// ignores `convolution` itself: with a kernel that does not call it, the traced result would be a
+// constant.
 Tensor convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                    at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                    bool transposed, at::IntArrayRef output_padding, int64_t groups) {
@@ -244,7 +245,7 @@ Tensor& convolution_out(const Tensor& input, const Tensor& weight, const Optiona
       input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out);
 }
 
-// As traced programs call it. The flags are cuDNN's.
+// The operator that traced programs call. The flags are for cuDNN.
 Tensor traced_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                           at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                           bool transposed, at::IntArrayRef output_padding, int64_t groups, bool,

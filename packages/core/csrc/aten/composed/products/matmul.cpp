@@ -1,4 +1,4 @@
-// Products expressed as matmuls.
+// Products that are composed of matmul.
 #include <ATen/TensorIterator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/addmm.h>
@@ -16,15 +16,15 @@
 namespace dl::core::composed {
 namespace {
 
-// Of floats of one dtype, on one device: what the contract's products with a summand take. Torch's
-// own kernels get the rest, and word the errors.
+// Return true for floating-point tensors of one dtype on one device, which the contract's addmm
+// family takes. torch's own kernels handle the rest and raise the errors.
 bool products_take(const Tensor& self, const Tensor& left, const Tensor& right) {
   return at::isFloatingType(self.scalar_type()) && self.scalar_type() == left.scalar_type() &&
          self.scalar_type() == right.scalar_type() && self.device() == left.device() &&
          self.device() == right.device();
 }
 
-// Those and integers, where the numbers are such, too: products with integers are composed.
+// Same, and also integers with integral scalars: integer products are composed.
 bool sums_take(const Tensor& self, const Tensor& left, const Tensor& right, const Scalar& beta,
                const Scalar& alpha) {
   if (products_take(self, left, right)) return true;
@@ -38,7 +38,7 @@ bool is_target(const Tensor& out, const Tensor& self) {
   return out.scalar_type() == self.scalar_type() && out.device() == self.device();
 }
 
-// Whether `self` is, or broadcasts to, a tensor of these sizes.
+// Returns true if `self` has these sizes or broadcasts to them.
 bool spreads_to(const Tensor& self, at::IntArrayRef sizes) {
   if (self.dim() > static_cast<int64_t>(sizes.size())) return false;
   for (int64_t d = 1; d <= self.dim(); ++d) {
@@ -57,8 +57,8 @@ bool is_matrix_times_vector(const Tensor& self, const Tensor& mat, const Tensor&
          spreads_to(self, {mat.size(0)});
 }
 
-// The column that a vector is, and the vector that a fresh column of `rows` is, without calls of
-// the dispatcher: they would take as long as a small product.
+// A vector as a column, and a new column of `rows` as a vector, without dispatcher calls, which
+// would take as long as a small product.
 Tensor column_of(const Tensor& vector) {
   Tensor column = rewrap(vector.storage(), vector, vector.key_set());
   column.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef({vector.size(0), 1}),
@@ -129,7 +129,8 @@ bool is_sum_of_products(const Tensor& self, const Tensor& batch1, const Tensor& 
          spreads_to(self, {batch1.size(1), batch2.size(2)});
 }
 
-// The matrices of a batch side by side: the sum over the batch becomes part of the product's own.
+// Places the matrices of a batch side by side, so that the sum over the batch becomes part of the
+// product's reduction.
 Tensor side_by_side(const Tensor& batch) {
   return batch.permute({1, 0, 2}).reshape({batch.size(1), batch.size(0) * batch.size(2)});
 }
@@ -164,7 +165,7 @@ bool is_outer_product(const Tensor& self, const Tensor& vec1, const Tensor& vec2
          spreads_to(self, {vec1.size(0), vec2.size(0)});
 }
 
-// The result's memory: as for an elementwise operator on all three.
+// Allocates the result as an elementwise operator on all three tensors would.
 Tensor memory_for_outer(const Tensor& self, const Tensor& vec1, const Tensor& vec2) {
   Tensor out;
   at::TensorIteratorConfig config;
@@ -173,13 +174,13 @@ Tensor memory_for_outer(const Tensor& self, const Tensor& vec1, const Tensor& ve
   return config.build().output();
 }
 
-// Numbers that are no bools, which torch refuses with their reasons.
+// Return true for scalars that are not boolean, which torch rejects with an error.
 bool scales(const Scalar& beta, const Scalar& alpha) {
   return !beta.isBoolean() && !alpha.isBoolean() && !alpha.equal(0);
 }
 
-// Not with an alpha of 0: an infinite number times it is no number here, while matrix products
-// leave their operands alone.
+// An alpha of 0 is handled separately: 0 times an infinity is NaN, whereas matrix products ignore
+// their operands.
 Tensor addr(const Tensor& self, const Tensor& vec1, const Tensor& vec2, const Scalar& beta,
             const Scalar& alpha) {
   if (is_outer_product(self, vec1, vec2) && scales(beta, alpha)) {

@@ -1,4 +1,4 @@
-// slow_conv2d and its kin, torch's library-free convolutions: all become aten::convolution.
+// slow_conv2d and related operators, torch's native convolutions: all call aten::convolution.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
@@ -18,8 +18,8 @@ constexpr int64_t kOnes[3] = {1, 1, 1}, kZeros[3] = {0, 0, 0};
 IntArrayRef ones(const Tensor& weight) { return {kOnes, static_cast<size_t>(weight.dim() - 2)}; }
 IntArrayRef zeros(const Tensor& weight) { return {kZeros, static_cast<size_t>(weight.dim() - 2)}; }
 
-// The weight with its window, which may be given flattened; `transposed` ones lead with the input's
-// channels, as all weights do.
+// Returns the weight with its window dimensions, which may be flattened in the argument. Weights of
+// `transposed` convolutions begin with the input channels, as usual.
 Tensor with_window(const Tensor& weight, IntArrayRef window) {
   if (weight.dim() == static_cast<int64_t>(window.size()) + 2) return weight;
   TORCH_CHECK(weight.dim() == 2, "[dl] a weight with ", weight.dim(),
@@ -35,7 +35,7 @@ Tensor convolve(const Tensor& self, const Tensor& given, IntArrayRef window,
                 std::optional<IntArrayRef> dilation, bool transposed = false,
                 IntArrayRef output_padding = {}) {
   const Tensor weight = with_window(given, window);
-  // A sample alone gets a batch of its own.
+  // A single sample gets a batch dimension.
   const bool single = self.dim() == weight.dim() - 1;
   const Tensor out = at::convolution(single ? self.unsqueeze(0) : self, weight, bias, stride,
                                      padding, dilation.value_or(ones(weight)), transposed,

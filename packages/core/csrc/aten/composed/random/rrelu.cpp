@@ -1,5 +1,5 @@
-// Randomised leaky ReLU. Source: Xu et al., Empirical Evaluation of Rectified Activations in
-// Convolutional Network (2015). `noise` keeps the slope of every element for the gradient.
+// Randomized leaky ReLU. Source: Xu et al., Empirical Evaluation of Rectified Activations in
+// Convolutional Network (2015). `noise` saves the slope of every element for the backward pass.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/gt.h>
 #include <ATen/ops/le.h>

@@ -1,5 +1,5 @@
-// bincount, histc and histogram. The gradient of an embedding adds up rows by index, which is what
-// a histogram is; in double, so that counts are exact.
+// bincount, histc and histogram. A histogram is the gradient of an embedding, which sums rows by
+// index; it is computed in double, so that counts are exact.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/div.h>
@@ -37,7 +37,7 @@ using References = std::tuple<at::Tensor&, at::Tensor&>;
 
 bool given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
 
-// Σ of the weights, or of ones, of the elements of each bin; in double.
+// Sum of the weights, or number of elements, of each bin; in double.
 at::Tensor tally(const at::Tensor& bin, const OptionalTensor& weights, int64_t bins) {
   const at::Tensor each = given(weights)
                               ? weights->reshape({-1, 1}).to(at::kDouble)
@@ -61,7 +61,7 @@ at::Tensor bincount(const at::Tensor& self, const OptionalTensor& weights, int64
   return weights->scalar_type() == at::kFloat ? sums.to(at::kFloat) : sums;
 }
 
-// The range of a histogram: as given, or from the data; never empty.
+// Range of a histogram: as given, or from the data; never empty.
 bool bounds_of(const at::Tensor& self, double& low, double& high) {
   if (low == high && self.numel() > 0) {
     low = at::min(self).item<double>();
@@ -74,7 +74,7 @@ bool bounds_of(const at::Tensor& self, double& low, double& high) {
   return std::isfinite(low) && std::isfinite(high) && low < high;
 }
 
-// Of integers too, as with CUDA; torch's CPU has no kernel for them.
+// Also for integers, as on CUDA; torch's CPU kernel does not support them.
 at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
                  const at::Scalar& max) {
   double low = 0, high = 0;
@@ -86,10 +86,10 @@ at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
   }
   if (!takes || !bounds_of(self, low, high))
     return on_cpu<"histc", decltype(histc)>(self, bins, min, max);
-  // Integers are exact in double up to 2^53, and so far apart beyond that bins are wider.
+  // Integers are exact in double up to 2^53; beyond it, bins are wider than the rounding error.
   const at::Tensor values = self.is_floating_point() ? self : self.to(at::kDouble);
   const at::Tensor inside = at::logical_and(at::ge(values, low), at::le(values, high));
-  // Elements outside, NaN among them, are sent to the first bin with no weight.
+  // Elements outside of the range, including NaN, go to the first bin with weight 0.
   const at::Tensor shifted =
       at::where(inside, at::sub(values, low), at::scalar_tensor(0, values.options()));
   const at::Tensor bin =
@@ -164,7 +164,7 @@ Pair histogram_even(const at::Tensor& self, int64_t bins, Range range, const Opt
   return counted(self, edges, weight, density);
 }
 
-// As torch: what is given holds the dtype of the data.
+// As in torch, outputs must have the dtype of the input.
 void check_histogram(const at::Tensor& self, const at::Tensor& hist, const at::Tensor& edges) {
   TORCH_CHECK(hist.dtype() == self.dtype(),
               "torch.histogram: input tensor and hist tensor should have the same dtype, but got "

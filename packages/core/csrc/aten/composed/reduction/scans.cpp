@@ -1,6 +1,6 @@
-// cumprod, cummax, cummin and logcumsumexp: in each of log2(n) rounds every element takes in the
-// one twice as far back as in the round before. Source: Hillis and Steele, Data parallel
-// algorithms (1986).
+// cumprod, cummax, cummin and logcumsumexp as parallel prefix scans: in each of log2(n) rounds
+// every element is combined with the one at twice the distance of the previous round. Source:
+// Hillis and Steele, Data parallel algorithms (1986).
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
@@ -29,7 +29,8 @@
 namespace dl::core::composed {
 namespace {
 
-// `combine(earlier, later)` on tensors of neighbours; `state` holds one or more tensors of a shape.
+// `combine(earlier, later)` combines adjacent elements; `state` has one or more tensors of equal
+// shape.
 template <typename Combine>
 std::vector<at::Tensor> scan(std::vector<at::Tensor> state, int64_t dim, const Combine& combine) {
   const int64_t n = state[0].dim() == 0 ? 1 : state[0].size(dim);
@@ -53,7 +54,7 @@ at::Tensor cumprod(const at::Tensor& self, int64_t dim, std::optional<at::Scalar
   const bool half = type == at::kHalf || type == at::kBFloat16;
   if (type == at::kBool || self.numel() == 0)
     return on_cpu<"cumprod", decltype(cumprod)>(self, dim, dtype);
-  // Many roundings follow one another: half types take them in float.
+  // Rounding errors accumulate: half precision is computed in float.
   const at::Tensor product =
       scan({self.to(type).to(half ? at::kFloat : type, false, /*copy=*/true)}, along,
            [](const auto& earlier, const auto& later) {
@@ -69,7 +70,7 @@ at::Tensor& cumprod_out(const at::Tensor& self, int64_t dim, std::optional<at::S
   return write_to(out, composed::cumprod(self, dim, out.scalar_type()));
 }
 
-// Of equal elements the latest counts, and NaN over every number.
+// The last one of equal elements wins, and NaN wins over every number.
 template <typename Reaches>
 void cumulative_extremum(const at::Tensor& self, at::Tensor& values, at::Tensor& indices,
                          int64_t dim, const Reaches& reaches) {
@@ -100,7 +101,7 @@ void cummin_helper(const at::Tensor& self, at::Tensor& values, at::Tensor& indic
                       [](const at::Tensor& a, const at::Tensor& b) { return at::le(a, b); });
 }
 
-// log(exp(a) + exp(b)). Where both are the same infinity, that is the result.
+// log(exp(a) + exp(b)); if both are the same infinity, that infinity.
 at::Tensor log_add(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor high = at::maximum(a, b), low = at::minimum(a, b);
   const at::Tensor sum = at::add(high, at::log1p(at::exp(at::sub(low, high))));

@@ -1,4 +1,4 @@
-// pixel_shuffle, pixel_unshuffle and channel_shuffle: a view of more dimensions, permuted.
+// pixel_shuffle, pixel_unshuffle and channel_shuffle: permutations of a view with more dimensions.
 #include <ATen/core/Tensor.h>
 
 #include "aten/kernel/composed.h"
@@ -13,7 +13,7 @@ std::vector<int64_t> leading(const at::Tensor& self, std::initializer_list<int64
   return shape;
 }
 
-// The dimensions before the last `order.size()` ones stay.
+// Permutes the last `order.size()` dimensions.
 at::Tensor permute_last(const at::Tensor& self, std::initializer_list<int64_t> order) {
   const int64_t kept = self.dim() - static_cast<int64_t>(order.size());
   std::vector<int64_t> dims;

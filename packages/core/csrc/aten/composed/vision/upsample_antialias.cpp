@@ -1,4 +1,4 @@
-// Antialiased resizing and its gradient: each axis is resized by a table of weighted cells.
+// Antialiased resizing and its gradient: each axis is resized with a table of weighted cells.
 #include <ATen/core/Tensor.h>
 
 #include "aten/fallback/fallback_typed.h"
@@ -64,7 +64,7 @@ at::Tensor gradient(const at::Tensor& grad_output, at::IntArrayRef output_size,
                                  scales_w);
 }
 
-// The functions of one operator, which know its name.
+// Define the functions of one operator.
 #define DL_ANTIALIASED(operation, kind)                                                            \
   at::Tensor operation(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,    \
                        std::optional<double> scales_h, std::optional<double> scales_w) {           \
