@@ -232,6 +232,23 @@ def sequence_is_unsorted(difference: Difference) -> bool:
     return False
 
 
+def offsets_leave_the_data(difference: Difference) -> bool:
+    """Return True if an offset of segments is beyond the elements of the first argument."""
+    first, _, names = difference.call.arguments
+    offsets = names.get("offsets")
+    size = first.shape[names.get("axis", 0)]
+    return isinstance(offsets, torch.Tensor) and bool((to_host(offsets) > size).any())
+
+
+def strides_of_size_1_differ(difference: Difference) -> bool:
+    """Return True if strides differ only in dimensions of size 1."""
+    for got, cpu in zip(difference.got.leaves(), difference.cpu.leaves(), strict=True):
+        rows = zip(cpu.shape, got.stride(), cpu.stride(), strict=True)
+        if any(size > 1 and left != right for size, left, right in rows):
+            return False
+    return True
+
+
 def offsets_decrease(difference: Difference) -> bool:
     """Return True if an offset of the bags is less than the one before it."""
     offsets = difference.call.arguments[2].get("offsets")
@@ -329,11 +346,26 @@ def has_strided_parameters(difference: Difference) -> bool:
     return any(x.dim() == 1 and not x.is_contiguous() for x in parameters)
 
 
-def has_huge_degrees(difference: Difference) -> bool:
-    """Return True if a degree, the second argument, does not fit int64."""
+def has_large_degrees(difference: Difference) -> bool:
+    """Return True if a degree, the second argument, is 1000 or more, or NaN."""
     first, rest, _ = difference.call.arguments
     degrees = rest[0] if rest else first
-    return isinstance(degrees, torch.Tensor) and not bool((to_host(degrees).abs() < 2.0**63).all())
+    return isinstance(degrees, torch.Tensor) and not bool((to_host(degrees).abs() < 1000).all())
+
+
+def has_negative_scalar(difference: Difference) -> bool:
+    """Return True if an argument is a number below zero that is not an integer."""
+    leaves = tree_leaves(difference.call.arguments)
+    return any(type(x) is float and x < 0 for x in leaves)
+
+
+def is_closer_than_the_cpu(difference: Difference) -> bool:
+    """Return True if dl is finite where the CPU leaves the range, or is finite and not 0
+    everywhere that they differ."""
+    return all(
+        pair.all(pair.got.isfinite() & (pair.got != 0)) or pair.all(~pair.cpu.isfinite())
+        for pair in differing(difference)
+    )
 
 
 def has_infinite_scalar(difference: Difference) -> bool:

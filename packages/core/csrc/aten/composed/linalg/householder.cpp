@@ -8,6 +8,7 @@
 #include <ATen/ops/linalg_solve_triangular.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ormqr.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
 
@@ -28,12 +29,18 @@ bool are_reflectors(const Tensor& input, const Tensor& tau) {
 struct Reflectors {
   Reflectors(const Tensor& input, const Tensor& tau) {
     const int64_t m = input.size(-2), k = tau.size(-1);
-    vectors = input.narrow(-1, 0, k).tril(-1).add(at::eye(m, k, input.options()));
+    const Tensor given = input.narrow(-1, 0, k).tril(-1).add(at::eye(m, k, input.options()));
+    // Products of large vectors would overflow: tau · v · vᴴ is the same for v / s and tau · s².
+    const Tensor largest = given.abs().amax(-2, /*keepdim=*/true);
+    const Tensor scale = at::where(largest.gt(kLargest), largest, 1);
+    const Tensor each = scale.squeeze(-2), weights = tau.mul(each).mul_(each);
+    vectors = given.div(scale);
     const Tensor above = at::matmul(vectors.mH(), vectors).triu(1);
-    factor = at::linalg_solve_triangular(above.mul(tau.unsqueeze(-1)), at::diag_embed(tau),
+    factor = at::linalg_solve_triangular(above.mul(weights.unsqueeze(-1)), at::diag_embed(weights),
                                          /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
   }
-  Tensor vectors;  // [..., m, k], with 1 on the diagonal and 0 above it
+  static constexpr double kLargest = 0x1p20;
+  Tensor vectors;  // [..., m, k], with 1 on the diagonal and 0 above it, scaled where it is large
   Tensor factor;   // T
 };
 

@@ -30,7 +30,7 @@ at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
               " Value of groups:", groups);
   TORCH_CHECK(channels % groups == 0, "Number of channels must be divisible by groups. Got ",
               channels, " channels and ", groups, " groups.");
-  if (self.numel() == 0) return self.clone();
+  if (self.numel() == 0) return self.alias();
   const at::Tensor parts = self.unflatten(1, {groups, channels / groups});
   const at::Tensor shuffled = parts.transpose(1, 2).flatten(1, 2);
   const c10::MemoryFormat format = self.suggest_memory_format();
