@@ -1,4 +1,4 @@
-"""Builds the one part of dl-core that is tied to a torch release."""
+"""Build of dl-core's compiled part, the only part that depends on the torch release."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ TORCH_RELEASE = torch.__version__.partition("+")[0]
 
 
 class InfoOfRelease(egg_info):
-    """Names the torch release in the wheel's local version and in its extra ``torch``.
+    """Adds the torch release to the wheel's local version and to its extra ``torch``.
 
-    Wheels of one dl-core for several releases stand beside each other. ``dl-core>=0.1`` and
-    ``dl-core==0.1.0`` hold for each of them, because a local version is not compared where none is
-    asked for.
+    Wheels of one dl-core for several releases coexist on an index. ``dl-core>=0.1`` and
+    ``dl-core==0.1.0`` match each of them, because a local version is ignored unless it is
+    requested.
     """
 
     def finalize_options(self) -> None:
@@ -36,7 +36,7 @@ class InfoOfRelease(egg_info):
 
 
 class BuildWithRecord(build_py):
-    """Records the torch release in the wheel: autoload refuses another one with a clear message."""
+    """Stores the torch release in the wheel: autoload rejects another one with a clear message."""
 
     def run(self) -> None:
         super().run()
@@ -52,10 +52,10 @@ class BuildWithRecord(build_py):
         )
 
 
-# What is compiled together, because torch's headers and their templates take longer than most files
-# that include them: a name, the folders of csrc/, and how many units their files make. Which unit a
-# file belongs to follows from its name alone, so that a new file leaves the others as they are.
-# Names in the anonymous namespaces of one line have to differ. Other files are compiled alone.
+# Units of compilation, because parsing torch's headers takes longer than compiling most files that
+# include them: a name, folders of csrc/, and the number of units for their files. The file name
+# determines the unit, so that a new file does not move the others. Names in the anonymous
+# namespaces of one line must differ. Other files are compiled separately.
 UNITS = (
     ("backend", ("runtime", "backend", "calls", "graphs"), 1),
     ("memory", ("memory",), 1),
@@ -76,7 +76,7 @@ UNITS = (
 
 
 class BuildInUnits(BuildExtension):
-    """Compiles many files at a time, with torch's headers parsed beforehand."""
+    """Compiles several files at a time, with precompiled torch headers."""
 
     # Settings of build_ext in configuration files would otherwise be lost in editable installs.
     command_name = "build_ext"
@@ -91,7 +91,7 @@ class BuildInUnits(BuildExtension):
         super().build_extension(ext)
 
     def units(self, folder: Path) -> list[str]:
-        """Write a file for each unit, which includes its share; return all there is to compile."""
+        """Write a file for each unit, which includes its members; return all files to compile."""
         sources = HERE / "csrc"
         units = {layer: (name, count) for name, layers, count in UNITS for layer in layers}
         members: dict[str, list[str]] = {}
@@ -112,7 +112,7 @@ class BuildInUnits(BuildExtension):
         return [*(str(folder / name) for name in members), *alone]
 
     def precompile(self, header: Path, ext: Extension) -> None:
-        """Compile ``header`` with the flags of the sources; without it they are slower to build."""
+        """Compile ``header`` with the flags of the sources, which makes them faster to build."""
         flags = [*self.compiler.compiler_so[1:], *ext.extra_compile_args]
         folders = [*self.compiler.include_dirs, *ext.include_dirs]
         output = header.with_suffix(".h.gch")
@@ -120,7 +120,7 @@ class BuildInUnits(BuildExtension):
             *(get_cxx_compiler(), *flags, *(f"-I{folder}" for folder in folders)),
             *("-x", "c++-header", str(header), "-o", str(output)),
         ]
-        # Objects depend on it: it is made again only where it would differ.
+        # Objects depend on it, so that it is rewritten only if its contents change.
         state = hashlib.sha256(repr((command, torch.__version__)).encode()).hexdigest()
         stamp = header.with_suffix(".stamp")
         if output.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == state:
@@ -143,13 +143,13 @@ setup(
                 str(HERE / "csrc"),
                 str(diopi_proto.include_dir()),
                 str(dl_graph.include_dir()),
-                # torch's headers name those of its profiler without their folder.
+                # torch's headers include those of its profiler without their folder.
                 str(Path(torch.__file__).parent / "include" / "kineto"),
             ],
             extra_compile_args=[
                 "-O2",
                 "-g0",
-                # torch's pool of threads is OpenMP's: without it at::parallel_for is a plain loop.
+                # torch's thread pool uses OpenMP; without it at::parallel_for is a serial loop.
                 "-fopenmp",
                 "-fvisibility=hidden",
                 "-Wall",

@@ -1,7 +1,7 @@
-"""What the table may name in C++: plan functions, conditions and composed forms, read from headers.
+"""C++ declarations for the table, read from headers: plan functions, conditions, composed forms.
 
-The headers stay the only place where these are declared. They are formatted by clang-format, so
-that a declaration at namespace scope starts in the first column.
+The headers are the only source of these declarations. They are formatted by clang-format, so that a
+declaration at namespace scope starts in the first column.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """A plan function, a condition, or one that builds a result from other operators."""
+    """A plan function, a condition, or a function that composes a result of other operators."""
 
     name: str
     header: str
     parameters: tuple[Parameter, ...]
     values: str | None = None
-    """The struct of what a plan function works out for the contract call."""
+    """Struct of the values that a plan function computes for the contract call."""
     variadic: bool = False
 
 
 @dataclass
 class Declarations:
-    """All that the table may name."""
+    """All declarations that the table may use."""
 
     plans: dict[str, Function] = field(default_factory=dict)
     builders: dict[str, Function] = field(default_factory=dict)
     conditions: dict[str, Function] = field(default_factory=dict)
     forms: dict[str, str] = field(default_factory=dict)
-    """The header of each composed form."""
+    """Header of each composed form."""
     values: dict[str, dict[str, str]] = field(default_factory=dict)
-    """Type by member of each struct of plan values."""
+    """Type of each member, for each struct of plan values."""
     enums: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 

@@ -1,9 +1,9 @@
 """Write the generated files of dl-core: ``python codegen/generate.py [--check]``.
 
-They are C++, and the table as data for readers in Python.
+They are C++ sources, and the table as JSON for Python code.
 
-Needs torch (for torchgen and the dispatcher) and PyYAML; the output is committed, so that
-building needs neither.
+Needs torch (for torchgen and the dispatcher) and PyYAML; the output is committed, so that a build
+needs neither.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOURCES = Path(__file__).parents[1] / "csrc"
 ATEN = SOURCES / "aten"
 CALLS = SOURCES.with_name("src") / "dl_core" / "contract_calls_gen.json"
 FINGERPRINTS = Path(__file__).parents[2] / "diopi-proto/include/diopi/fingerprints.gen.h"
-# Composite only, and their code asks for a CPU kernel by the device's type, or resizes a number.
+# Composite operators whose code needs a CPU kernel for the device type, or resizes a scalar.
 NEEDS_CPU = {"mode.values", "conj_physical_", "addr_"}
 
 
@@ -34,7 +34,7 @@ def contract_operators() -> list[str]:
 
 
 def registered_by_hand() -> set[str]:
-    """Operators that a file of csrc/aten registers itself."""
+    """Return the operators that a file of csrc/aten registers itself."""
     sources = [path for path in ATEN.rglob("*.cpp") if ".gen." not in path.name]
     names = r'((?:\s*"[\w.]+",)+)'
     pattern = r"(?:library\.impl|DL_KERNEL|DL_COMPOSED|DL_COMPOSED_FORMS|DL_COMPOSED_OUT)\(" + names
@@ -43,7 +43,7 @@ def registered_by_hand() -> set[str]:
 
 
 def explicit_fallback_names(entries: list[Entry]) -> list[str]:
-    """Operators whose CPU kernel the boxed fallback would never reach."""
+    """Return the operators whose CPU kernels the boxed fallback would never reach."""
     wrapped = {form.overload for entry in entries for form in entry.forms}
     names = NEEDS_CPU | {"convolution", "convolution_backward"}
     for full in torch._C._dispatch_get_all_op_names():
@@ -60,9 +60,9 @@ def explicit_fallback_names(entries: list[Entry]) -> list[str]:
 
 
 def wrappers(table: Table, folder: Path = TABLE) -> tuple[dict[str, list[Entry]], dict[str, str]]:
-    """The entries of each family and the C++ of their wrappers.
+    """Return the entries of each family and the C++ code of their wrappers.
 
-    :raises TableError: with all mistakes in the table.
+    :raises TableError: with all errors in the table.
     """
     declarations = table.declarations
     errors: list[Mistake] = []
@@ -79,7 +79,7 @@ def wrappers(table: Table, folder: Path = TABLE) -> tuple[dict[str, list[Entry]]
 
 
 def contract_calls(entries: list[Entry]) -> str:
-    """The table as data: which contract operator serves an overload, and with which arguments."""
+    """Return the table as data: the contract operator and its arguments for each overload."""
 
     def use(found: Use | None) -> object:
         return None if found is None else [found.name, list(found.values)]
@@ -114,7 +114,7 @@ def outputs() -> dict[Path, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; fail when a file would change"
+        "--check", action="store_true", help="write nothing and fail if a file would change"
     )
     check = parser.parse_args().check
     try:

@@ -1,7 +1,7 @@
-"""The table as it is written: one file for each family of the contract, one row for each entry.
+"""Parser of the table: one file for each family of the contract, one row for each entry.
 
-Only the shape of a row is checked here; whether its words mean something is found out where they
-are used (model.py, arguments.py).
+Only the structure of a row is checked here; its names are resolved where they are used (model.py,
+arguments.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ELEMENTWISE = (
     *("comparison", "binary_scalar", "comparison_scalar", "ternary", "select"),
 )
 RULES = (*ELEMENTWISE, "output", "in_place")
-# A C++ condition on the common dtype of an elementwise operator by its name in the table.
+# Conditions on the common dtype of an elementwise operator, by their names in the table.
 DTYPES = {
     "floating": "c10::isFloatingType(plan.common_type())",
     "single_or_double": "plan.common_type() == at::kFloat || plan.common_type() == at::kDouble",
@@ -33,13 +33,13 @@ KEYS = (
 )
 FALLBACK = "fallback"
 
-# What stands for a value: a name, a literal, or a list of them.
+# A value: a name, a literal, or a list of these.
 Value = str | int | float | bool | None | list[Any]
 
 
 @dataclass(frozen=True)
 class Use:
-    """A name and the values that it is given: ``{max_pool: [2, self, kernel_size]}``."""
+    """A name and its arguments: ``{max_pool: [2, self, kernel_size]}``."""
 
     name: str
     values: tuple[Value, ...]
@@ -59,13 +59,13 @@ class Row:
     after_plan: tuple[Use, ...]
     dtypes: str | None
     rounded: tuple[str, ...]
-    """Numbers that torch converts to the common dtype before it computes."""
+    """Scalars that torch converts to the common dtype before the computation."""
     otherwise: str | Use
-    """A composed form, or the function that builds the one result, or ``fallback``."""
+    """A composed form, a function that builds the single result, or ``fallback``."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that is given twice, which YAML's own loader drops."""
+    """Rejects duplicate keys, which YAML's own loader ignores."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [self.construct_object(key) for key, _ in node.value]
@@ -102,9 +102,9 @@ def _alternatives(value: object) -> tuple[Use, ...]:
 
 
 def parse_row(row: object) -> Row:
-    """Check the shape of one entry.
+    """Check the structure of one entry.
 
-    :raises EntryError: a key is unknown, missing, out of place, or of another shape.
+    :raises EntryError: a key is unknown, missing, misplaced, or has the wrong structure.
     """
     if not isinstance(row, Mapping):
         raise EntryError(f"{row!r} is not an entry, like {{op: relu, rule: unary, …}}")
@@ -158,7 +158,7 @@ def parse_row(row: object) -> Row:
 
 
 def read_rows(folder: Path, errors: list[Mistake]) -> Iterator[tuple[Path, Row]]:
-    """Every entry with its file; those that are wrong are added to ``errors`` instead."""
+    """Yield every entry with its file; invalid entries are appended to ``errors`` instead."""
     for path in sorted(folder.glob("*.yaml")):
         try:
             rows = yaml.load(path.read_text("utf-8"), _Loader)
