@@ -1,4 +1,4 @@
-"""Mistakes in the table of core's wrappers are found, and named so that they are soon mended."""
+"""Errors in the table of core's wrappers are found, and reported with their location."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GOOD = {
 
 @pytest.fixture(scope="module")
 def generate() -> Any:
-    """Return the generator, which is not a package: it is next to what it generates."""
+    """Return the generator, which is not a package: it is stored next to its output."""
     sys.path.insert(0, str(CODEGEN))
     try:
         import generate
@@ -60,7 +60,7 @@ def test_a_right_entry_has_no_mistake(generate: Any, table: Any, tmp_path: Path)
 
 
 def changed(key: str, old: object, new: object) -> dict[str, Any]:
-    """GOOD with one value of a call replaced."""
+    """Return GOOD with one value of a call replaced."""
     ((name, values),) = GOOD[key].items()  # type: ignore[attr-defined]
     return {**GOOD, key: {name: [new if value == old else value for value in values]}}
 
@@ -82,7 +82,7 @@ def changed(key: str, old: object, new: object) -> dict[str, Any]:
         (
             changed("call", "plan.kernel", "plan.list(0)"),
             "call",
-            "value that the plan works out; did you mean 'plan.stride'?",
+            "value that the plan computes; did you mean 'plan.stride'?",
         ),
         (changed("call", "grad_output", "grad_outputs"), "call", "did you mean 'grad_output'?"),
         (changed("call", "ceil_mode", "!ceil_mode"), "call", "did you mean 'ceil_mode'?"),
@@ -138,7 +138,7 @@ def test_a_key_given_twice_is_named(generate: Any, table: Any, tmp_path: Path) -
 
 
 def test_every_value_of_a_plan_is_read(table: Any) -> None:
-    """The headers are read by patterns: a struct that they pass over would be missed later."""
+    """The headers are parsed with patterns, which must not miss a struct."""
     declared = table.declarations
     assert declared.values["WindowValues"].keys() == {"kernel", "stride", "padding", "dilation"}
     assert declared.plans["max_pool"].values == "WindowValues"

@@ -1,4 +1,4 @@
-"""Core's table, wrappers, plans and composed forms carry the families of the contract."""
+"""Core's table, wrappers, plans and composed forms are named after the contract's families."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ CORE = Path(__file__).parents[2] / "packages" / "core"
 TABLE = CORE / "codegen" / "table"
 ATEN = CORE / "csrc" / "aten"
 FAMILIES = sorted(path.stem for path in TABLE.glob("*.yaml"))
-# Parts that the plans of several families share, whatever the operator: and plans of operators that
-# belong together, though the contract has a family for each way of computing them.
+# Files that the plans of several families share, and plans of related operators that the contract
+# splits into several families.
 SHARED = {
-    *("plan", "checks", "complex_number", "conditions", "elementwise", "output_plan"),
-    "stored_number",
+    *("plan", "checks", "complex_scalar", "conditions", "elementwise", "output_plan"),
+    "stored_scalar",
     *("normalization", "pointwise_loss", "pooling", "resample", "upsample"),
 }
 
@@ -35,7 +35,7 @@ def rows() -> Rows:
 
 
 def plan_files() -> dict[str, str]:
-    """The file in which each plan function is declared."""
+    """Return the file that declares each plan function."""
     declared = re.compile(r"^(?:bool|Tensor) (\w+)\(", re.MULTILINE)
     return {
         name: path.stem
@@ -45,7 +45,7 @@ def plan_files() -> dict[str, str]:
 
 
 def composed_files() -> dict[str, str]:
-    """The file in which each composed form with a name is declared."""
+    """Return the file that declares each named composed form."""
     declared = re.compile(r"^(?:struct|using) (\w+)", re.MULTILINE)
     return {
         name: path.stem
@@ -55,7 +55,7 @@ def composed_files() -> dict[str, str]:
 
 
 def named_by(table: Rows, key: str) -> dict[str, set[str]]:
-    """The families whose rows name each plan or form under a key."""
+    """Return the families whose rows use each plan or form under a key."""
     found = defaultdict(set)
     for family, entries in table.items():
         for row in entries:
@@ -66,7 +66,8 @@ def named_by(table: Rows, key: str) -> dict[str, set[str]]:
 
 
 def misplaced_plans(users: Mapping[str, Set[str]], files: Mapping[str, str]) -> list[str]:
-    """A plan of one family is in its file, one of several families in that of one, or shared."""
+    """Return the plans in wrong files. A plan is in the file of a family that uses it, or in a
+    shared one."""
     wrong = []
     for name, families in sorted(users.items()):
         allowed = families | SHARED if len(families) > 1 else families

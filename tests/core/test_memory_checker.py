@@ -55,7 +55,7 @@ os._exit(0)  # autograd's thread
     [
         (40, "0 bytes after the end"),
         (100, "60 bytes after the end"),
-        (-4, "4 bytes before the begin"),
+        (-4, "4 bytes before the start"),
     ],
 )
 def test_a_write_out_of_bounds(place: int, said: str) -> None:

@@ -274,5 +274,5 @@ def test_marks_for_a_vendors_tool_are_refused() -> None:
         False,
         _profiler._ExperimentalConfig(),
     )
-    with pytest.raises(NotImplementedError, match=r"no marks; use torch\.profiler"):
+    with pytest.raises(NotImplementedError, match=r"no ranges; use torch\.profiler"):
         _enable_profiler(config, {ProfilerActivity.CPU})

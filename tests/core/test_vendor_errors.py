@@ -96,7 +96,7 @@ torch.dl.synchronize()
 """
     said = output(code, **failing)
     assert said.startswith("[diopiSin] a wave of 1e-07 at -3\\n{lower}%s{.....")
-    assert "..... (dl:0, vendor stub; found when the stream was waited for" in said
+    assert "..... (dl:0, vendor stub; detected at a synchronization of the stream" in said
 
 
 def test_an_earlier_error_is_not_lost_to_one_that_is_raised_at_once(

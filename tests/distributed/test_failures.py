@@ -31,7 +31,7 @@ def test_a_killed_rank_is_reported_by_the_other(doomed: Ranks) -> None:
     assert "rank 1: ended with -9" in str(told.value)
     assert "rank 0: Traceback" in str(told.value)
     told.match(NAMES_THE_CALL)
-    told.match(r"\(2 ranks, call \d+\) failed: another rank has ended.*\(timeout 30 s\)")
+    told.match(r"\(2 ranks, call \d+\) failed: another rank has exited.*\(timeout 30 s\)")
 
 
 def test_sizes_that_differ_are_named_by_the_debug_mode() -> None:
@@ -57,13 +57,13 @@ def test_ranks_of_a_communicator_that_disagree_hear_of_it() -> None:
 def test_a_rank_that_does_not_come_is_reported_in_time(ranks: Ranks) -> None:
     for operation, said in zip(("all_reduce", "recv"), ranks.run("failing.late")[0], strict=True):
         assert f"[dicl] {operation} of float32 [4] on dl:0 of rank 0 with rank 1" in said
-        assert "not every rank came within the timeout of 1 s" in said
+        assert "not every rank joined within the timeout of 1 s" in said
 
 
 def test_a_wait_may_have_a_timeout_of_its_own(ranks: Ranks) -> None:
     said = ranks.run("failing.waits_shortly")[0]
     assert "all_reduce of float32 [4]" in said
-    assert "has not ended within the 0.1 s that wait() was given" in said
+    assert "has not completed within the 0.1 s passed to wait()" in said
 
 
 @pytest.mark.parametrize(

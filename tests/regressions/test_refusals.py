@@ -28,7 +28,7 @@ OTHER_TYPE = {
     "renorm": "dl refuses a number that float32 does not hold, as the CPU does elsewhere",
 }
 
-LATE = "found when the stream was waited for"
+LATE = "detected at a synchronization of the stream"
 """Part of errors that a device finds in its data. They are IndexError for indices, where some
 operators of torch's CPU raise RuntimeError."""
 

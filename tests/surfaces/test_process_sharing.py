@@ -220,7 +220,7 @@ def test_a_process_with_another_vendor_is_told_the_cure(other: Other) -> None:
 
 
 def test_bytes_that_are_no_message_are_refused() -> None:
-    with pytest.raises(ValueError, match="a message of 3 bytes names no tensor"):
+    with pytest.raises(ValueError, match="a message of 3 bytes does not name a tensor"):
         _C.borrow_storage(b"abc")
 
 

@@ -1,10 +1,11 @@
-"""The values of the table as C++: what is passed follows from what the parameter takes."""
+"""Conversion of the table's values to C++: the expression follows from the type of the
+parameter."""
 
 from __future__ import annotations
 
 import re
 
-from contract import enumerators, is_output, matched
+from contract import enumerators, is_output, match_values
 from declarations import Declarations, Function
 from model import Entry
 from problems import EntryError, unknown
@@ -17,20 +18,20 @@ INPUT_HANDLE = "diopiConstTensorHandle_t"
 INPUT_ARRAY = "diopiConstTensorHandle_t*"
 SCALAR = "const diopiScalar_t*"
 RESULT_DTYPE = "result_dtype"
-"""In a plan: the dtype that was asked for, else that of the out= tensor."""
+"""In a plan: the requested dtype, otherwise the dtype of the out= tensor."""
 GIVEN = "given"
-"""In a condition of an elementwise operator: the out= tensor, undefined in other forms."""
+"""In a condition of an elementwise operator: the out= tensor, or undefined in other forms."""
 
 
-def number(value: Value) -> str | None:
-    """C++ of a literal that is written alike for every type."""
+def literal_number(value: Value) -> str | None:
+    """Return the C++ literal of a value that is the same for every type."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, int | float) else None
 
 
 class CallArguments:
-    """What one contract call is given, and the local variables that hold it."""
+    """Arguments of one contract call, and the local variables that hold them."""
 
     def __init__(
         self, entry: Entry, call: Use, declarations: Declarations, *, scalar: bool = False
@@ -40,7 +41,7 @@ class CallArguments:
         self.types = entry.argument_types()
         self.elementwise = entry.rule in ELEMENTWISE
         self.locals: list[str] = []
-        self.arguments = [self._pass(parameter, value) for parameter, value in matched(call)]
+        self.arguments = [self._pass(parameter, value) for parameter, value in match_values(call)]
 
     def _local(self, text: str) -> None:
         if text not in self.locals:
@@ -82,7 +83,7 @@ class CallArguments:
     def _planned(self, parameter: Parameter, name: str) -> str:
         if name not in self.members:
             known = [f"plan.{member}" for member in self.members]
-            raise unknown(f"plan.{name}", "value that the plan works out", known)
+            raise unknown(f"plan.{name}", "value that the plan computes", known)
         value = f"values.{name}"
         ways = {
             ("DimVector", "diopiSize_t"): f"to_size({value})",
@@ -105,11 +106,11 @@ class CallArguments:
             return f"{name}_handles.data(), {name}_handles.size()"
         if kind == "Scalar" and parameter.type == SCALAR:
             if self.entry.rule == "in_place":
-                # Elements become the number, as torch converts it.
-                return f"stored(self, {name}).get()"
+                # The scalar is converted to the dtype of the elements, as torch does.
+                return f"to_stored(self, {name}).get()"
             made = f"to_scalar({name})"
             if name in self.entry.row.rounded:
-                made = f"rounded({name}, plan.common_type())"
+                made = f"round_scalar({name}, plan.common_type())"
             self._local(f"const diopiScalar_t {name}_scalar = {made};")
             return f"&{name}_scalar"
         if kind == "Scalar?" and parameter.type == SCALAR:
@@ -122,8 +123,8 @@ class CallArguments:
             self._local(f"GeneratorHandle {name}_handle({name}, plan.device());")
             return f"{name}_handle.get()"
         if kind == "Scalar" and parameter.type == "double" and name in self.entry.row.rounded:
-            return f"rounded(at::Scalar({name}.toDouble()), plan.common_type()).fval"
-        # int[2] and SymInt[1] are lists of int.
+            return f"round_scalar(at::Scalar({name}.toDouble()), plan.common_type()).fval"
+        # int[2] and SymInt[1] are lists of integers.
         kind = re.sub(r"\[\d*\]$", "[]", kind.replace("SymInt", "int"))
         or_null = f"{name} ? &*{name} : nullptr"
         ways = {
@@ -152,7 +153,7 @@ class CallArguments:
         if way is None:
             raise EntryError(
                 f"{name} is {kind} and {parameter.name} takes {parameter.type}: "
-                "let the plan work out a value of that type"
+                "let the plan compute a value of that type"
             )
         return way
 
@@ -161,7 +162,7 @@ class CallArguments:
             if not parameter.nullable:
                 raise EntryError(f"{parameter.name} cannot be null")
             return "nullptr"
-        written = number(value)
+        written = literal_number(value)
         if written is not None:
             if parameter.value_type == "int64_t":
                 return f"int64_t{{{written}}}"
@@ -188,9 +189,9 @@ class CallArguments:
 def cpp_arguments(
     use: Use, function: Function, entry: Entry, declarations: Declarations
 ) -> list[str]:
-    """The arguments of a function of ours: a plan, a condition, or a builder of results.
+    """Return the arguments of a plan function, a condition, or a builder of results.
 
-    :raises EntryError: there are more or fewer than it takes, or one is not what it takes.
+    :raises EntryError: their number is wrong, or one has the wrong type.
     """
     takes = [p.name for p in function.parameters]
     fits = len(use.values) == len(takes)
@@ -207,7 +208,7 @@ def cpp_arguments(
     written = []
     for parameter, value in zip(parameters, use.values, strict=True):
         pointer = parameter.type.endswith("*")
-        plain = number(value)
+        plain = literal_number(value)
         if plain is not None:
             written.append(plain)
         elif value is None:

@@ -1,4 +1,4 @@
-"""The operators of the contract, and how a call's values meet their parameters."""
+"""Operators of the contract, and the assignment of a call's values to their parameters."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ RUNTIME = Path(__file__).parents[2] / "diopi-proto" / "schema" / "runtime.yaml"
 
 @functools.cache
 def enumerators() -> dict[str, tuple[str, ...]]:
-    """The values of each enum of the contract."""
+    """Return the values of each enum of the contract."""
     enums = yaml.safe_load(RUNTIME.read_text("utf-8"))["enums"]
     return {enum["name"]: tuple(enum["values"]) for enum in enums}
 
 
 def operator(name: str) -> Operator:
-    """The operator of the contract with this name.
+    """Return the contract operator of this name.
 
-    :raises EntryError: there is none.
+    :raises EntryError: it does not exist.
     """
     operators = load()
     if name not in operators:
@@ -33,8 +33,8 @@ def operator(name: str) -> Operator:
     return operators[name]
 
 
-def counted(parameter: Parameter, following: Parameter | None) -> bool:
-    """Whether the next parameter is the number of entries of this array of inputs."""
+def has_length(parameter: Parameter, following: Parameter | None) -> bool:
+    """Return True if the next parameter is the length of this array of inputs."""
     return (
         parameter.type == "diopiConstTensorHandle_t*"
         and following is not None
@@ -42,16 +42,16 @@ def counted(parameter: Parameter, following: Parameter | None) -> bool:
     )
 
 
-def matched(call: Use) -> list[tuple[Parameter, Value]]:
-    """The values of a call with their parameters; an array's number of entries has no value.
+def match_values(call: Use) -> list[tuple[Parameter, Value]]:
+    """Return the parameters of a call with their values; the length of an array has no value.
 
-    :raises EntryError: there are more or fewer values than parameters.
+    :raises EntryError: the number of values differs from the number of parameters.
     """
     parameters = operator(call.name).params[1:]
     taking = [
         p
         for p, before in zip(parameters, (None, *parameters), strict=False)
-        if before is None or not counted(before, p)
+        if before is None or not has_length(before, p)
     ]
     if len(taking) != len(call.values):
         names = ", ".join(p.name for p in taking)
@@ -62,10 +62,10 @@ def matched(call: Use) -> list[tuple[Parameter, Value]]:
 
 
 def is_output(value: Value) -> bool:
-    """Whether a value of a call is one of the operator's outputs."""
+    """Return True if a value of a call is one of the operator's outputs."""
     return isinstance(value, str) and re.fullmatch(r"out\d?", value) is not None
 
 
 def allocates(call: Use) -> bool:
-    """Whether the operator asks for its output's memory itself, by diopiRequireTensor."""
+    """Return True if the operator allocates its output itself, with diopiRequireTensor."""
     return any(p.allocated_by == "vendor" for p in operator(call.name).params)

@@ -9,7 +9,7 @@ from model import Entry, Form
 from problems import EntryError, Mistake, TableError, at_key, unknown
 from rows import DTYPES, ELEMENTWISE, FALLBACK, Use
 
-# What an elementwise plan is asked for, by rule; a, b and c are the operands.
+# Call of the elementwise plan for each rule; a, b and c are the operands.
 ELEMENTWISE_PLANS = {
     "unary": "unary(given, {a}, Promotion::same)",
     "unary_like": "unary_like(given, {a})",
@@ -20,15 +20,15 @@ ELEMENTWISE_PLANS = {
     "binary_rounded": "binary(given, {a}, {b}, rounding_mode ? Promotion::same : "
     "Promotion::floating)",
     "comparison": "binary(given, {a}, {b}, Promotion::comparison)",
-    "binary_scalar": "with_scalar(given, {a}, {b}, Promotion::same, NumberAs::parameter)",
+    "binary_scalar": "with_scalar(given, {a}, {b}, Promotion::same, ScalarRole::parameter)",
     "comparison_scalar": "with_scalar(given, {a}, {b}, Promotion::comparison)",
     "ternary": "ternary(given, {a}, {b}, {c})",
     "select": "select(given, {a}, {b}, {c})",
 }
-# The rules whose second operand may be a number.
+# Rules whose second operand may be a scalar.
 SCALAR_SECOND = ("binary", "binary_commuting", "binary_float", "comparison")
 
-# The dtype and the number of dimensions of outputs that the vendor allocates.
+# Dtype and number of dimensions of outputs that the vendor allocates.
 VENDOR_SIZED = {
     "diopiNonzero": ("at::kLong", "2"),
     "diopiMaskedSelect": ("self.scalar_type()", "1"),
@@ -50,7 +50,7 @@ def _site(entry: Entry) -> str:
 
 
 class NativeFunction:
-    """The function that looks up the vendor's operator, plans and calls it."""
+    """The function that looks up the vendor's operator, plans the call and runs it."""
 
     def __init__(self, entry: Entry, declarations: Declarations) -> None:
         self.entry, self.declarations = entry, declarations
@@ -97,7 +97,7 @@ class NativeFunction:
         return lines + self._calls()
 
     def _names(self) -> list[str]:
-        """The variables that hold the vendor's functions, in order of preference."""
+        """Return the variables that hold the vendor's functions, in order of preference."""
         others = len(self.entry.row.alternatives)
         return ["function", *(f"alternative_{i}" for i in range(1, others + 1))]
 
@@ -158,7 +158,8 @@ class NativeFunction:
         ]
 
     def _calls(self) -> list[str]:
-        """The vendor's operators in order: the first that it has is the one that is called."""
+        """Return the calls of the vendor's operators in order: the first available one is
+        called."""
         lines: list[str] = []
         calls = list(zip(self._names(), self.entry.calls, strict=True))
         for number, (name, call) in enumerate(calls):
@@ -193,7 +194,7 @@ def _leading_device(entry: Entry) -> str:
 
 
 def _otherwise(entry: Entry, form: Form, declarations: Declarations) -> tuple[str, str | None]:
-    """What runs where the vendor lacks the operator or declines, and the header it needs."""
+    """Return the code that runs if the vendor does not support the call, and its header."""
     otherwise = entry.row.otherwise
     if otherwise == FALLBACK:
         return "", None
@@ -220,7 +221,7 @@ def _otherwise(entry: Entry, form: Form, declarations: Declarations) -> tuple[st
 
 
 def _result(entry: Entry, form: Form) -> str:
-    """The statement that returns what the native function has computed."""
+    """Return the statement that returns the result of the native function."""
     elementwise = entry.rule in ELEMENTWISE
     returns = form.signature.returns_type().cpp_type()
     outputs = form.outputs
@@ -238,7 +239,7 @@ def _result(entry: Entry, form: Form) -> str:
 
 
 def _given(entry: Entry, form: Form) -> str:
-    """The outputs that the native function is given, if any, before its other arguments."""
+    """Return the output arguments of the native function, which precede its other arguments."""
     if not entry.writes_given:
         return ""
     outputs = form.outputs
@@ -248,7 +249,8 @@ def _given(entry: Entry, form: Form) -> str:
 
 
 def wrapper(entry: Entry, form: Form, otherwise: str) -> str:
-    """One registered kernel: the native path, else what the entry says, else the fallback."""
+    """Return one registered kernel: the native path, then the entry's alternative, then the
+    fallback."""
     returns = form.signature.returns_type().cpp_type()
     types = ", ".join(a.type for a in form.signature.arguments())
     arguments = ", ".join(a.name for a in form.signature.arguments())
@@ -267,7 +269,7 @@ def wrapper(entry: Entry, form: Form, otherwise: str) -> str:
 
 
 def registration(entry: Entry, form: Form) -> str:
-    """The statement that registers a wrapper."""
+    """Return the statement that registers a wrapper."""
     built = isinstance(entry.row.otherwise, str) and entry.row.otherwise != FALLBACK
     macro = "DL_KERNEL_COMPOSED" if built else "DL_KERNEL"
     names = [a.name for a in form.signature.arguments()]
@@ -278,16 +280,17 @@ def registration(entry: Entry, form: Form) -> str:
 
 
 def shard(file: str, entries: list[Entry], declarations: Declarations) -> str:
-    """The wrappers of one family.
+    """Return the wrappers of one family.
 
-    :raises TableError: values of an entry do not fit what they are given to.
+    :raises TableError: values of an entry do not match their parameters.
     """
     body: list[str] = []
     registrations: list[str] = []
     headers: set[str] = set()
     errors: list[Mistake] = []
     for entry in entries:
-        # Structured operators take tensor lists as ITensorListRef; torchgen keeps that in a global.
+        # Structured operators take tensor lists as ITensorListRef; torchgen uses a global variable
+        # for it.
         structured = entry.functional.function.part_of_structured_group
         with torchgen.local.parametrize(
             use_const_ref_for_mutable_tensors=False, use_ilistref_for_tensor_lists=structured
@@ -341,9 +344,10 @@ def explicit_fallbacks(names: list[str]) -> str:
     )
     return (
         HEADER
-        + "// Operators that have both a CPU kernel and a composite one. The composite would\n"
-        + "// be chosen for dl: a detour for the structured ones, another algorithm for the\n"
-        + "// rest. They go straight to the fallback.\n"
+        + "// Operators with both a CPU kernel and a composite implementation. The dispatcher\n"
+        + "// would choose the composite one for dl, which takes a detour for structured\n"
+        + "// operators and uses another algorithm for the others. They go straight to the\n"
+        + "// fallback.\n"
         + '#include <torch/library.h>\n\n#include "aten/fallback/fallback.h"\n\n'
         + "namespace dl::core {\n\n"
         + "TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {\n"

@@ -1,4 +1,4 @@
-"""The rows of the table, joined with torch's own operator schemas and the contract's."""
+"""Rows of the table, joined with the schemas of torch and of the contract."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torchgen
-from contract import allocates, is_output, matched, operator
+from contract import allocates, is_output, match_values, operator
 from declarations import Declarations
 from problems import EntryError, Mistake, at_key, unknown
 from rows import ELEMENTWISE, FALLBACK, Row, Use, read_rows
@@ -17,7 +17,7 @@ from torchgen.model import NativeFunction, SchemaKind
 
 @dataclass(frozen=True)
 class Form:
-    """One ATen overload that an entry serves: the functional, in-place or out= form."""
+    """One ATen overload that an entry implements: the functional, in-place or out= form."""
 
     function: NativeFunction
     signature: DispatcherSignature
@@ -36,7 +36,7 @@ class Form:
 
     @property
     def outputs(self) -> list[str]:
-        """Names of the out= arguments, or ``self`` of an in-place form."""
+        """Return the names of the out= arguments, or ``self`` for an in-place form."""
         if self.kind is SchemaKind.inplace:
             return ["self"]
         return [argument.name for argument in self.function.func.arguments.out]
@@ -44,16 +44,16 @@ class Form:
 
 @dataclass(frozen=True)
 class Entry:
-    """One row, with the overloads that it serves."""
+    """One row, with the overloads that it implements."""
 
     row: Row
     forms: tuple[Form, ...]
     operands: tuple[str, ...]
-    """Of an elementwise operator: the arguments that take part, in the order of the call."""
+    """Operands of an elementwise operator, in the order of the call."""
     values: str | None
-    """The struct of what the plan works out for the call."""
+    """Struct of the values that the plan computes for the call."""
     may_coincide: frozenset[str]
-    """Arguments that the contract allows to be the output itself."""
+    """Arguments that may share memory with the output, according to the contract."""
 
     @property
     def op(self) -> str:
@@ -69,7 +69,7 @@ class Entry:
 
     @property
     def calls(self) -> tuple[Use, ...]:
-        """The calls in the order in which the vendor is asked for them."""
+        """Return the calls in the order in which the vendor's operators are looked up."""
         return (self.row.call, *self.row.alternatives)
 
     @property
@@ -79,12 +79,12 @@ class Entry:
 
     @property
     def allocates(self) -> bool:
-        """Whether the vendor asks for the output's memory, whose size it finds out."""
+        """Return True if the vendor allocates the output, because its size depends on the data."""
         return allocates(self.row.call)
 
     @property
     def writes_given(self) -> bool:
-        """Whether the native function takes the outputs of an out= or in-place form."""
+        """Return True if the native function takes the outputs of an out= or in-place form."""
         return self.rule != "in_place" and not self.allocates
 
     @property
@@ -106,9 +106,9 @@ def native_functions() -> list[NativeFunction]:
 
 
 def may_coincide(call: Use) -> frozenset[str]:
-    """What is passed for the parameters that the first output may alias."""
+    """Return the arguments for the parameters that the first output may alias."""
     parameters = operator(call.name).params
-    passed = {p.name: value for p, value in matched(call)}
+    passed = {p.name: value for p, value in match_values(call)}
     outputs = [p for p in parameters if p.direction == "out"]
     return frozenset(
         value for p in outputs[:1] for name in p.may_alias if isinstance(value := passed[name], str)
@@ -116,7 +116,7 @@ def may_coincide(call: Use) -> frozenset[str]:
 
 
 class Table:
-    """Makes entries of rows."""
+    """Creates entries from rows."""
 
     def __init__(self, declarations: Declarations) -> None:
         self.declarations = declarations
@@ -127,7 +127,7 @@ class Table:
             self.groups.setdefault(function.func.signature(), []).append(function)
 
     def load(self, folder: Path, errors: list[Mistake]) -> dict[str, list[Entry]]:
-        """The entries of each family; what is wrong is added to ``errors``."""
+        """Return the entries of each family; errors are appended to ``errors``."""
         families: dict[str, list[Entry]] = {}
         seen: dict[str, str] = {}
         for path, row in read_rows(folder, errors):

@@ -1,4 +1,4 @@
-"""Mistakes in the table, each with where it is and what may have been meant."""
+"""Errors in the table, each with its location and a suggestion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mistake:
-    """What is wrong, and where: file, entry and key, each empty where there is none."""
+    """An error message and its location: file, entry and key, each of which may be empty."""
 
     file: str
     entry: str
@@ -22,7 +22,7 @@ class Mistake:
 
 
 class TableError(Exception):
-    """All mistakes of a table, one a line."""
+    """All errors of a table, one per line."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = tuple(mistakes)
@@ -30,7 +30,7 @@ class TableError(Exception):
 
 
 class EntryError(ValueError):
-    """What is wrong with an entry, before it is known which; ``key`` is where in it."""
+    """An error in an entry, before the entry is known; ``key`` is the location within the entry."""
 
     def __init__(self, message: str, key: str = "") -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ class EntryError(ValueError):
 
 @contextmanager
 def at_key(key: str) -> Iterator[None]:
-    """Say that mistakes found within belong to ``key`` of an entry."""
+    """Attribute errors of the block to ``key`` of an entry."""
     try:
         yield
     except EntryError as error:
@@ -47,7 +47,7 @@ def at_key(key: str) -> Iterator[None]:
 
 
 def unknown(word: object, what: str, known: Iterable[str]) -> EntryError:
-    """A word that is none of ``known``, with the nearest of them."""
+    """Return the error for a word that is not one of ``known``, with the closest match."""
     near = difflib.get_close_matches(str(word), tuple(known), n=1, cutoff=0.5)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return EntryError(f"{word!r} is no {what}{hint}")
+    return EntryError(f"{word!r} is not a known {what}{hint}")

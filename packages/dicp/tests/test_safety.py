@@ -382,11 +382,11 @@ def test_recording_belongs_to_its_thread() -> None:
         assert _C.take_recorded() == []
         vector().exp()
         assert "diopiExp" in [name for name, _, _ in _C.take_recorded()]
-        with pytest.raises(RuntimeError, match="records already"):
+        with pytest.raises(RuntimeError, match="already recording"):
             _C.start_recording([])
     finally:
         _C.stop_recording()
-    with pytest.raises(RuntimeError, match="does not record"):
+    with pytest.raises(RuntimeError, match="is not recording"):
         _C.take_recorded()
 
 

@@ -26,8 +26,8 @@ const dl_graph_extension_t& graphs_of(int index) {
                         graphs->capture_end != nullptr && graphs->launch != nullptr &&
                         graphs->destroy != nullptr;
   TORCH_CHECK_NOT_IMPLEMENTED(complete, "[torch.accelerator.Graph] dl:", index, " (vendor ",
-                              owner.vendor->name(), ") captures no graphs; call the function ",
-                              "itself each time");
+                              owner.vendor->name(), ") does not support graph capture; call the ",
+                              "function directly");
   return *graphs;
 }
 
@@ -56,8 +56,8 @@ class Graph final : public at::GraphImplInterface {
     const auto& graphs = graphs_of(device_);
     const c10::Stream stream = current_stream(device_);
     check_not_capturing(device_, "another graph");
-    TORCH_CHECK(!checks_memory(), "[torch.accelerator.Graph] capture_begin: no graph is captured ",
-                "while DL_MEM_CHECK checks memory, which hands out no block twice; leave it out");
+    TORCH_CHECK(!checks_memory(), "[torch.accelerator.Graph] capture_begin: graphs cannot be ",
+                "captured with DL_MEM_CHECK, which never reuses blocks; unset it");
     pool_ = pool == c10::MempoolId_t{0, 0} ? new_pool_name() : pool;
     begin_pool(device_, stream.id(), pool_);
     holds_pool_ = true;
@@ -126,13 +126,12 @@ class Graph final : public at::GraphImplInterface {
 
   void check_captured(const char* what) const {
     TORCH_CHECK(graph_ != nullptr, "[torch.accelerator.Graph] ", what, ": no graph was captured; ",
-                "call capture_begin() and capture_end() around what it shall hold");
+                "call capture_begin() and capture_end() around the work to capture");
   }
 
   [[noreturn]] static void refuse_debugging(const char* what) {
-    TORCH_CHECK_NOT_IMPLEMENTED(false, "[torch.accelerator.Graph] ", what,
-                                ": vendors of dl do not ",
-                                "show what a graph holds; profile the function itself");
+    TORCH_CHECK_NOT_IMPLEMENTED(false, "[torch.accelerator.Graph] ", what, ": dl vendors do not ",
+                                "report the contents of a graph; profile the function instead");
   }
 
   int device_ = 0;

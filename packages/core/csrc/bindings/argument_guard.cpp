@@ -53,7 +53,7 @@ class ArgumentGuard {
         arguments_.emplace_back(std::monostate());
     }
     for (const auto& [place, dimension, least, most] : symbols)
-      if (place >= arguments.size()) throw py::index_error("a guard lacks an argument");
+      if (place >= arguments.size()) throw py::index_error("a guard refers to a missing argument");
     for (const auto& [sign, left, right] : relations) {
       if (sign != "==" && sign != "<=" && sign != "<")
         throw py::value_error("a guard has an unknown relation");
@@ -175,8 +175,8 @@ void bind_argument_guard(py::module_& m) {
            py::arg("device"), py::arg("arguments"), py::arg("symbols") = std::vector<GivenSymbol>(),
            py::arg("relations") = std::vector<GivenRelation>(),
            "`arguments`: a layout for a tensor of the device, a number or an expression for an "
-           "integer, None for what is not looked at. `symbols`: (argument, dimension or -1, least, "
-           "most). `relations`: (sign, a, b).")
+           "integer, None for an argument that is not checked. `symbols`: (argument, dimension or "
+           "-1, minimum, maximum). `relations`: (operator, a, b).")
       .def("holds", &ArgumentGuard::holds, py::arg("arguments"))
       .def("sizes", &ArgumentGuard::sizes, py::arg("arguments"));
 }

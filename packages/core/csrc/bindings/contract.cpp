@@ -25,7 +25,7 @@ py::object tensor_of(const RecordedTensor& tensor) {
                         py::tuple(py::cast(tensor.sizes)), py::tuple(py::cast(tensor.strides)));
 }
 
-// Tensors, scalars and generators are tuples with their kind in front.
+// Converts to Python; tensors, scalars and generators become tuples that begin with their kind.
 struct ToPython {
   py::object operator()(std::monostate) const { return py::none(); }
   py::object operator()(const RecordedTensor& tensor) const { return tensor_of(tensor); }
@@ -45,7 +45,7 @@ struct ToPython {
   }
 };
 
-py::list taken() {
+py::list recorded_calls() {
   py::list out;
   for (const Recorded& event : take_recorded()) {
     py::list arguments;
@@ -56,7 +56,7 @@ py::list taken() {
   return out;
 }
 
-// A program whose inputs are picked from a list of values.
+// A program whose inputs are selected from a list of values.
 class PickingProgram {
  public:
   PickingProgram(uintptr_t graph, const std::array<uintptr_t, 4>& functions, int device,
@@ -74,13 +74,14 @@ class PickingProgram {
 
   std::vector<at::Tensor> run(const py::list& values, const Sizes& sizes) {
     if (sizes.size() != symbols_)
-      throw py::value_error("a compiled graph takes another number of sizes");
+      throw py::value_error("a compiled graph got the wrong number of sizes");
     std::vector<at::Tensor> inputs;
     inputs.reserve(places_.size());
     for (const size_t place : places_) {
-      if (place >= values.size()) throw py::index_error("a compiled graph lacks an input");
+      if (place >= values.size()) throw py::index_error("an input of a compiled graph is missing");
       PyObject* const value = PyList_GET_ITEM(values.ptr(), static_cast<Py_ssize_t>(place));
-      if (!THPVariable_Check(value)) throw py::type_error("a compiled graph takes tensors");
+      if (!THPVariable_Check(value))
+        throw py::type_error("an input of a compiled graph is not a tensor");
       inputs.push_back(THPVariable_Unpack(value));
     }
     const py::gil_scoped_release unlock;
@@ -117,7 +118,8 @@ class PickingProgram {
       const std::vector<std::pair<std::string, size_t>>& passed, size_t symbols) {
     std::vector<PassedSize> out;
     for (const auto& [name, symbol] : passed) {
-      if (symbol >= symbols) throw py::index_error("a compiled graph lacks a symbol");
+      if (symbol >= symbols)
+        throw py::index_error("a size of a compiled graph has an unknown symbol");
       out.push_back({name, symbol});
     }
     return out;
@@ -131,13 +133,13 @@ class PickingProgram {
 }  // namespace
 
 void bind_contract(py::module_& m) {
-  m.def("start_recording", &start_recording, py::arg("opaque"), py::arg("made_up") = false,
-        "Record what this thread asks of the vendor. `opaque`: operators of which no arguments are "
-        "read. `made_up`: the values of integers mean nothing; operators that would run on the CPU "
-        "with some are refused.");
-  m.def("take_recorded", &taken,
-        "What this thread did since the start or the last take: (name, whether it is a call of "
-        "the contract's operator, arguments in the order of its parameters).");
+  m.def("start_recording", &start_recording, py::arg("opaque"), py::arg("placeholders") = false,
+        "Record the vendor calls of this thread. `opaque`: operators whose arguments are not "
+        "recorded. `placeholders`: integer tensors hold placeholder values; operators that would "
+        "read them on the CPU raise an error.");
+  m.def("take_recorded", &recorded_calls,
+        "Calls of this thread since the start or the last take: (name, whether it is a call of a "
+        "contract operator, arguments in the order of its parameters).");
   m.def("stop_recording", &end_recording);
   bind_argument_guard(m);
   py::class_<PickingProgram>(m, "ContractProgram")
@@ -149,11 +151,12 @@ void bind_contract(py::module_& m) {
            py::arg("graph"), py::arg("functions"), py::arg("device"), py::arg("generator"),
            py::arg("inputs"), py::arg("blocks"), py::arg("outputs"), py::arg("symbols") = 0,
            py::arg("passed") = std::vector<std::pair<std::string, size_t>>(),
-           "A graph's entry on torch tensors. `functions`: addresses of dl_contract_session_open, "
-           "_close, _run and _generator. `inputs`: (place in the list of values, layout, whether "
-           "it is written). `blocks`: bytes of the graph's further inputs, which are made for each "
-           "run. `outputs`: (block, layout) of the tensors that a run returns. `symbols`: how many "
-           "sizes all these depend on. `passed`: name and place of those that no input has.")
+           "Entry point of a graph for torch tensors. `functions`: addresses of "
+           "dl_contract_session_open, _close, _run and _generator. `inputs`: (index in the list of "
+           "values, layout, whether it is written). `blocks`: bytes of the graph's additional "
+           "inputs, which are allocated for each run. `outputs`: (block, layout) of the tensors "
+           "that a run returns. `symbols`: number of sizes that these depend on. `passed`: name "
+           "and index of sizes that no input has.")
       .def("run", &PickingProgram::run, py::arg("values"), py::arg("sizes") = Sizes());
 }
 

@@ -58,7 +58,7 @@ class HostCall {
   // another one.
   py::object run(const py::list& arguments) {
     if (arguments.size() != written_.size())
-      throw py::value_error("a function on the host takes another number of arguments");
+      throw py::value_error("a host function got the wrong number of arguments");
     if (is_capturing(device_))
       check_not_capturing(device_, "a graph that was compiled for the CPU");
     if (writes_ && is_entangled(arguments)) return py::none();
@@ -111,7 +111,7 @@ class HostCall {
   py::list on_device(HostArguments& host, const std::vector<Argument>& pairs,
                      const py::list& made) const {
     if (made.size() != on_device_.size())
-      throw py::value_error("a function on the host returned another number of results");
+      throw py::value_error("a host function returned the wrong number of results");
     std::vector<py::object> results;
     for (const py::handle each : made) results.push_back(py::reinterpret_borrow<py::object>(each));
     // Results that stay on the CPU come first: results that share memory with them are copied.
@@ -193,14 +193,13 @@ void bind_host_call(py::module_& m) {
                     std::vector<at::Tensor>>(),
            py::arg("device"), py::arg("function"), py::arg("written"), py::arg("on_device"),
            py::arg("kept") = std::vector<at::Tensor>(),
-           "A function of a list of CPU tensors over the memory of those of the device. "
-           "`written`: for each argument, whether the function writes to it. `on_device`: for each "
-           "result, whether the caller gets it as a tensor of the device, which takes its memory "
-           "over. `kept`: CPU tensors that the function keeps between calls: a result that lies in "
-           "one is copied.")
+           "A function of a list of CPU tensors that alias device tensors. `written`: for each "
+           "argument, whether the function writes to it. `on_device`: for each result, whether the "
+           "caller gets it as a device tensor, which takes over its memory. `kept`: CPU tensors "
+           "that the function caches between calls; a result in their memory is copied.")
       .def("run", &HostCall::run, py::arg("arguments"),
-           "The results; None where an argument that is written to shares memory with another "
-           "one: nothing has run.");
+           "Return the results, or None without running the function if an argument that it writes "
+           "shares memory with another one.");
 }
 
 }  // namespace dl::core

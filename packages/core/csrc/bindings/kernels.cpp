@@ -27,7 +27,7 @@ void bind_kernels(py::module_& m) {
         return std::make_pair(found.languages, found.unavailable);
       },
       py::arg("device"),
-      "The languages that a device compiles, separated by commas, and why it compiles none.");
+      "Languages that a device compiles, separated by commas, and the reason if it compiles none.");
   m.def(
       "compile_kernels",
       [](int device, const std::string& language, const std::string& name, const std::string& text,
@@ -40,19 +40,21 @@ void bind_kernels(py::module_& m) {
         return py::bytes(code);
       },
       py::arg("device"), py::arg("language"), py::arg("name"), py::arg("text"), py::arg("options"),
-      py::arg("seconds"), "Code for a device; an error has the compiler's log.");
+      py::arg("seconds"),
+      "Return machine code for a device; an error contains the compiler's log.");
   py::class_<KernelProgram>(m, "KernelProgram")
-      .def(py::init([](int device, const py::bytes& code, const std::vector<Launch>& launches,
-                       size_t addresses) {
-             std::vector<KernelLaunch> wanted;
-             for (const auto& [function, blocks, threads, places] : launches)
-               wanted.push_back({function, blocks, threads, places});
-             return std::make_unique<KernelProgram>(device, std::string(code), wanted, addresses);
-           }),
-           py::arg("device"), py::arg("code"), py::arg("launches"), py::arg("addresses"),
-           "Kernels of one code, launched one after the other. `launches`: function, blocks, "
-           "threads of each, and the places of its arguments among the addresses, of which there "
-           "are `addresses`.")
+      .def(
+          py::init([](int device, const py::bytes& code, const std::vector<Launch>& launches,
+                      size_t addresses) {
+            std::vector<KernelLaunch> wanted;
+            for (const auto& [function, blocks, threads, places] : launches)
+              wanted.push_back({function, blocks, threads, places});
+            return std::make_unique<KernelProgram>(device, std::string(code), wanted, addresses);
+          }),
+          py::arg("device"), py::arg("code"), py::arg("launches"), py::arg("addresses"),
+          "Kernels of one module, launched in order. `launches`: function, blocks, threads of "
+          "each, "
+          "and the indices of its arguments among the addresses. `addresses`: number of addresses.")
       .def("run", &KernelProgram::run, py::arg("addresses"),
            py::call_guard<py::gil_scoped_release>());
 }

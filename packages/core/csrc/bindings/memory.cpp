@@ -175,10 +175,10 @@ void bind_memory(py::module_& m) {
   m.def("set_memory_fraction", &set_memory_fraction, py::arg("index"), py::arg("fraction"));
   m.def("memory_fraction", &memory_fraction, py::arg("index"));
   m.def("is_capturing", &is_capturing, py::arg("index"),
-        "Whether the current stream of a device is recorded in a graph.");
+        "Return True if the current stream of a device is capturing a graph.");
   m.def(
       "allocate_raw", [](size_t bytes, int index) { return address(allocate_raw(bytes, index)); },
-      py::arg("bytes"), py::arg("index"), "Address of a new block.");
+      py::arg("bytes"), py::arg("index"), "Allocate a block and return its address.");
   m.def(
       "free_raw", [](uintptr_t memory) { free_raw(reinterpret_cast<void*>(memory)); },
       py::arg("address"));
@@ -198,7 +198,7 @@ void bind_memory(py::module_& m) {
       py::arg("stacks"), py::arg("every_operator"), "Before activate().");
   m.def("checks_memory", &checks_memory);
   m.def("check_memory", &check_memory,
-        "What was found wrong since the start, after a look at all.");
+        "Check all memory and return the errors found since the start.");
   m.def("prepare_leak_report", &prepare_leak_report);
 }
 

@@ -24,8 +24,8 @@ py::object& hook() {
   return *function;
 }
 
-// What a hook calls is neither recorded nor cast nor seen by hooks and modes.
-class Apart {
+// Operators called by a hook are not recorded, autocast, or observed by hooks and modes.
+class HookScope {
   const Unwatched unwatched_;
   const at::AutoDispatchBelowADInplaceOrView below_autograd_;
   const at::NoGradGuard no_gradients_;
@@ -71,13 +71,13 @@ py::object ask(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
       positional.append(std::move(object));
     }
   }
-  const Apart apart;
+  const HookScope scope;
   return hook()(c10::toString(op.operator_name()).substr(6), py::tuple(positional), named);
 }
 
 void tell(const py::object& then, const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
   const size_t count = op.schema().returns().size();
-  const Apart apart;
+  const HookScope scope;
   py::list results;
   for (auto it = stack.end() - static_cast<ptrdiff_t>(count); it != stack.end(); ++it)
     results.append(torch::jit::toPyObject(*it));
@@ -97,7 +97,7 @@ void call_hook(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::j
     try {
       run();
     } catch (...) {
-      const Apart apart;
+      const HookScope scope;
       then(py::none());
       throw;
     }
@@ -143,19 +143,20 @@ void bind_modes(py::module_& m) {
         set_watcher(&call_hook);
       },
       py::arg("function"),
-      "Called as function(overload, args, kwargs), which hold all arguments, before a watched "
-      "operator runs. What it returns, "
-      "unless None, is called with the list of results afterwards, or with None if it failed.");
-  m.def("watch", &watch, py::arg("overloads"), "Call the hook for exactly these overloads.");
+      "Set the function that is called as function(overload, args, kwargs), with all arguments, "
+      "before a watched operator runs. If it returns a function, that is called afterwards with "
+      "the "
+      "list of results, or with None if the operator failed.");
+  m.def("watch", &watch, py::arg("overloads"), "Set the overloads for which the hook is called.");
   m.def("decompose", &decompose, py::arg("overloads"),
-        "Run exactly these overloads by torch's own decomposition.");
+        "Set the overloads that run torch's decomposition.");
   m.def("watchable_operators", &watchable_operators,
-        "Overloads that reach a kernel of the device, or the fallback, as they are.");
+        "Overloads that reach a kernel of the device or the fallback unchanged.");
   m.def("decomposable_operators", &decomposable_operators,
-        "Overloads that dl-core has a kernel for and torch a decomposition.");
+        "Overloads with a kernel in dl-core and a decomposition in torch.");
   m.def("contract_operators", &contract_operators, py::arg("index"),
-        "The contract's operators behind each overload that the device's vendor has code for.");
-  m.def("operator_forms", &forms, "The overloads that share a wrapper, by its name.");
+        "Contract operators behind each overload that the device's vendor implements.");
+  m.def("operator_forms", &forms, "Overloads that share a wrapper, by its name.");
 }
 
 }  // namespace dl::core

@@ -155,12 +155,14 @@ PYBIND11_MODULE(_C, m) {
   bind_memory(m);
   bind_sharing(m);
   m.def("activate", &activate,
-        "Register the device type with torch. Done once, when a vendor was found.");
-  m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"), "Where libdiopirt.so.1 is.");
-  m.def("load_vendor", &load, py::arg("name"), py::arg("library"), py::arg("legacy") = false,
-        py::arg("adaptor") = 0,
-        "Load a vendor library; returns its facts. `adaptor`: the address of a dl_adaptor_t that "
-        "stays as long as the process. Raises RuntimeError with the cause.");
+        "Register the device type with torch. Called once, after a vendor was found.");
+  m.def("set_legacy_runtime", &set_legacy_runtime, py::arg("path"),
+        "Set the path of libdiopirt.so.1.");
+  m.def(
+      "load_vendor", &load, py::arg("name"), py::arg("library"), py::arg("legacy") = false,
+      py::arg("adaptor") = 0,
+      "Load a vendor library and return its properties. `adaptor`: address of a dl_adaptor_t that "
+      "lives until the process exits. Raises RuntimeError with the cause.");
   m.def(
       "vendor_handle",
       [](size_t index) { return reinterpret_cast<uintptr_t>(vendor(index).instance()); },
@@ -190,7 +192,7 @@ PYBIND11_MODULE(_C, m) {
       py::arg("index"), "As exchange_device; a negative index changes nothing.");
   m.def(
       "reserved_stream", [](int index) { return reserved_stream(index, 0).id(); }, py::arg("index"),
-      "Id of a new stream of a device that no program gets from torch.Stream().");
+      "Id of a new stream of a device that torch.Stream() never returns.");
   m.def("device_info", &info, py::arg("index"));
   m.def(
       "default_generator", [](int index) { return at::Generator(default_generator(index)); },
@@ -199,7 +201,7 @@ PYBIND11_MODULE(_C, m) {
   m.def("note_first_use", &note_first_use);
 
   m.def("fallback_stats", &fallback_stats,
-        "Per overload: count, and nanoseconds while operators are profiled.");
+        "Count of each overload, and nanoseconds while operators are profiled.");
   m.def("reset_fallback_stats", [] {
     reset_fallback_counts();
     reset_call_totals();
@@ -210,13 +212,13 @@ PYBIND11_MODULE(_C, m) {
         const CallTotals totals = call_totals();
         return std::make_pair(totals.native, totals.composed);
       },
-      "Calls of the vendor's operators and of composed ones since reset_fallback_stats().");
+      "Number of calls of vendor operators and of composed ones since reset_fallback_stats().");
   m.def(
       "silent_writes", [] { return silent_writes.load(std::memory_order_relaxed); },
-      "How often operators have written to tensors whose versions did not change.");
+      "Number of writes by operators to tensors whose version was not bumped.");
   m.def("set_fallback_mode", &set_mode, py::arg("mode"));
   m.def("fallback_mode", &get_mode);
-  m.def("native_stats", &native_stats, "Per overload, counted only while operators are profiled.");
+  m.def("native_stats", &native_stats, "Counts of each overload while operators are profiled.");
   m.def("reset_native_stats", &reset_native_stats);
   m.def(
       "profile_operators",
@@ -232,14 +234,14 @@ PYBIND11_MODULE(_C, m) {
         "native_operators() with their in-place and out= forms.");
   m.def(
       "composed_operators", [] { return composed_operators(); },
-      "Overloads that are built from other operators.");
+      "Overloads that are composed of other operators.");
   m.def("native_operators", &native_operators, py::arg("index"),
-        "Overloads for which the device's vendor binds a contract operator.");
+        "Overloads for which the device's vendor implements a contract operator.");
   m.def("disable_native", &disable_native, py::arg("overloads"),
-        "Run exactly these overloads through the fallback; returns how many are known.");
+        "Set the overloads that always run through the fallback; return how many are known.");
   m.def(
       "bind_distributed", [m]() mutable { bind_distributed(m); },
-      "Adds Dicl, for which torch.distributed must have been imported.");
+      "Add Dicl to the module; torch.distributed must have been imported.");
   bind_modes(m);
   bind_contract(m);
   bind_host_call(m);

@@ -23,8 +23,8 @@ py::bytes lend_storage(const at::Tensor& tensor) {
 
 Loan read_loan(const std::string& message) {
   TORCH_CHECK_VALUE(message.size() == sizeof(Loan), "[dl] a message of ", message.size(),
-                    " bytes names no tensor that another process has sent; both need the same "
-                    "dl-core");
+                    " bytes does not name a tensor of another process; both processes need the "
+                    "same dl-core");
   Loan loan;
   std::memcpy(static_cast<void*>(&loan), message.data(), sizeof loan);
   loan.vendor[sizeof loan.vendor - 1] = '\0';
@@ -44,16 +44,16 @@ at::Tensor borrow_storage(const std::string& message) {
 
 void bind_sharing(py::module_& m) {
   m.def("can_lend", &can_lend, py::arg("index"),
-        "Whether other processes can be sent its tensors.");
+        "Return True if tensors of a device can be sent to other processes.");
   m.def("lend_storage", &lend_storage, py::arg("tensor"),
-        "The message that lets another process open the storage of a tensor.");
+        "Message with which another process opens the storage of a tensor.");
   m.def("borrow_storage", &borrow_storage, py::arg("message"),
-        "The bytes of a storage that another process has sent: uint8.");
+        "Storage sent by another process, as a uint8 tensor.");
   m.def(
       "note_borrowed_again",
       [](const std::string& message) { note_borrowed_again(read_loan(message)); },
-      py::arg("message"), "The same for a storage that is known from an earlier message.");
-  m.def("collect_loans", &collect_loans, "Free what was sent and is used nowhere any more.");
+      py::arg("message"), "Same, for a storage known from an earlier message.");
+  m.def("collect_loans", &collect_loans, "Free sent storages that are no longer used.");
 }
 
 }  // namespace dl::core

@@ -31,8 +31,8 @@ template <typename... What>
       {__func__, __FILE__, static_cast<uint32_t>(__LINE__)},
       c10::str("[", contract_name, "] ", what..., " (dl:", index, ", vendor ",
                device_unchecked(index).vendor->name(),
-               "). The vendor breaks the interface; ask its maintainers for a release that keeps "
-               "it, or set DL_FORCE_FALLBACK to run the operator on the CPU"));
+               "). The vendor violates the interface; ask its maintainers for a fixed release, or "
+               "set DL_FORCE_FALLBACK to run the operator on the CPU"));
 }
 
 at::Tensor empty_pinned(c10::IntArrayRef size, c10::ScalarType type) {
@@ -60,7 +60,7 @@ void check_place(const diopiTensorHandle_t* tensor, diopiDevice_t where, const c
     throw VendorDefect(c10::str(function, " was called with NULL for the tensor"));
   if (where != diopi_host && where != diopi_device)
     throw VendorDefect(c10::str(function, " was called with the device ", static_cast<int>(where),
-                                ", which is no diopiDevice_t"));
+                                ", which is not a diopiDevice_t"));
 }
 
 diopiError_t require_tensor(diopiContextHandle_t handle, diopiTensorHandle_t* tensor,
@@ -183,7 +183,7 @@ at::Tensor CallContext::take(diopiTensorHandle_t handle, const ExpectedOutput& e
              expected.dimensions, " dimensions");
     return tensor;
   }
-  if (handle == nullptr) refuse("no tensor for its output");
+  if (handle == nullptr) refuse("NULL for its output");
   refuse("a tensor for its output that it did not get from diopiRequireTensor");
   return {};
 }

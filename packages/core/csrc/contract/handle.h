@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "contract/device_numbers.h"
+#include "contract/device_indices.h"
 #include "contract/dtype.h"
 #include "dl/handles.h"
 
@@ -47,7 +47,7 @@ class TensorHandle {
     prefix_.numel = impl->numel();
     prefix_.dtype = to_diopi(c10::typeMetaToScalarType(impl->dtype()));
     prefix_.device = on_device ? diopi_device : diopi_host;
-    prefix_.device_index = on_device ? local_number(where.index()) : 0;
+    prefix_.device_index = on_device ? local_index(where.index()) : 0;
     prefix_.flags = impl->is_contiguous() ? DL_TENSOR_CONTIGUOUS : 0;
     prefix_.crow_indices = prefix_.col_indices = prefix_.values = nullptr;
   }

@@ -7,8 +7,8 @@
 namespace dl::core::distributed {
 namespace {
 
-// How long an error may stay unseen.
-constexpr std::chrono::milliseconds kLook{20};
+// Polling interval for errors.
+constexpr std::chrono::milliseconds kPollInterval{20};
 
 std::string text_of(const c10::Error& error) {
   std::string text = error.what_without_backtrace();
@@ -106,12 +106,12 @@ void Communicator::watch_calls() {
     if (waiting_.empty())
       changed_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
     else
-      changed_.wait_for(lock, kLook);
-    look();
+      changed_.wait_for(lock, kPollInterval);
+    poll_errors();
   }
 }
 
-void Communicator::look() {
+void Communicator::poll_errors() {
   try {
     vendor_.call_extension(slots_.check, "communicator.check", handle_);
     while (!waiting_.empty() && waiting_.front()->end.query()) waiting_.pop_front();

@@ -69,8 +69,8 @@ class Communicator {
 
  private:
   void watch_calls();
-  // Both with the lock held.
-  void look();
+  // Both require the lock.
+  void poll_errors();
   void fail(const std::string& said);
 
   const int device_;

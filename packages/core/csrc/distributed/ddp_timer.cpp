@@ -5,7 +5,7 @@
 #include <array>
 #include <optional>
 
-#include "contract/device_numbers.h"
+#include "contract/device_indices.h"
 #include "runtime/stream.h"
 
 namespace dl::core::distributed {

@@ -106,11 +106,11 @@ c10::intrusive_ptr<c10d::Work> start(const std::shared_ptr<Communicator>& commun
   }
   if (call.afterwards) call.afterwards(dense);
 
-  const CallFacts facts{described(call.operation, call.parts[0].tensor, call.parts.size() - 1)};
+  const CallFacts facts{describe(call.operation, call.parts[0].tensor, call.parts.size() - 1)};
   auto watched = std::make_shared<Watched>(Watched{
       c10::Event(kDeviceType), std::chrono::steady_clock::now() + group.timeout,
       [facts, group, vendor = dl::core::device(index).vendor->name()](const std::string& said) {
-        return explained(vendor, said, facts, group);
+        return explain(vendor, said, facts, group);
       }});
   watched->end.record(stream);
   communicator->watch(watched);

@@ -95,8 +95,8 @@ Dicl::WorkPtr Dicl::by_device(const DeviceCall& call, std::chrono::milliseconds 
   try {
     communicator = meeting_.communicator(call.parts[0].tensor.get_device(), limit);
   } catch (...) {
-    const CallFacts words{described(call.operation, call.parts[0].tensor, call.parts.size() - 1)};
-    std::rethrow_exception(explained(std::current_exception(), words, facts(timeout)));
+    const CallFacts words{describe(call.operation, call.parts[0].tensor, call.parts.size() - 1)};
+    std::rethrow_exception(explain(std::current_exception(), words, facts(timeout)));
   }
   if (communicator == nullptr) return nullptr;
   auto work = start(communicator, call, facts(timeout));
@@ -113,7 +113,7 @@ Dicl::WorkPtr Dicl::run(c10d::OpType type, std::shared_ptr<Job> job,
   try {
     given = issue();
   } catch (...) {
-    std::rethrow_exception(explained(std::current_exception(), job->facts(), group));
+    std::rethrow_exception(explain(std::current_exception(), job->facts(), group));
   }
   auto work = c10::make_intrusive<GlooWork>(type, std::move(job), group, std::move(given));
   work->follow();

@@ -27,8 +27,8 @@ std::string words_for(const CallFacts& call, const GroupFacts& group) {
   return text.str();
 }
 
-// The first line: what follows are frames and files of the library that failed.
-std::string said_by(const std::exception_ptr& error) {
+// The first line of the message: the following ones are stack frames of the library that failed.
+std::string first_line_of(const std::exception_ptr& error) {
   std::string text;
   try {
     std::rethrow_exception(error);
@@ -44,27 +44,27 @@ std::string said_by(const std::exception_ptr& error) {
 
 }  // namespace
 
-std::exception_ptr explained(std::exception_ptr error, const CallFacts& call,
-                             const GroupFacts& group) {
-  const std::string said = said_by(error);
+std::exception_ptr explain(std::exception_ptr error, const CallFacts& call,
+                           const GroupFacts& group) {
+  const std::string said = first_line_of(error);
   if (said.rfind("[dicl]", 0) == 0) return error;
-  return explained(said.rfind("[", 0) == 0 ? "gloo" : "torch", said, call, group);
+  return explain(said.rfind("[", 0) == 0 ? "gloo" : "torch", said, call, group);
 }
 
-std::exception_ptr explained(const std::string& library, const std::string& said,
-                             const CallFacts& call, const GroupFacts& group) {
+std::exception_ptr explain(const std::string& library, const std::string& said,
+                           const CallFacts& call, const GroupFacts& group) {
   const bool late = said.empty() || said.find("imed out") != std::string::npos ||
                     said.find("imeout") != std::string::npos;
   const std::string timeout = seconds(group.timeout);
   try {
     TORCH_CHECK_WITH(
         DistBackendError, false, words_for(call, group), " failed: ",
-        late
-            ? "not every rank came within the timeout of " + timeout
-            : "another rank has ended, has left the group, or has called something else (timeout " +
-                  timeout + ")",
-        ". The error of the rank that failed first tells why; afterwards all ranks have to make "
-        "the group anew",
+        late ? "not every rank joined within the timeout of " + timeout
+             : "another rank has exited, has left the group, or has called another collective "
+               "(timeout " +
+                   timeout + ")",
+        ". The error of the rank that failed first has the cause; all ranks have to recreate the "
+        "group afterwards",
         said.empty() ? "" : ". " + library + " says: " + said);
   } catch (...) {
     return std::current_exception();
@@ -72,8 +72,9 @@ std::exception_ptr explained(const std::string& library, const std::string& said
 }
 
 void raise_late(const CallFacts& call, const GroupFacts& group, std::chrono::milliseconds waited) {
-  TORCH_CHECK_WITH(DistBackendError, false, words_for(call, group), " has not ended within the ",
-                   seconds(waited), " that wait() was given; it goes on");
+  TORCH_CHECK_WITH(DistBackendError, false, words_for(call, group),
+                   " has not completed within the ", seconds(waited),
+                   " passed to wait(); it continues");
 }
 
 }  // namespace dl::core::distributed

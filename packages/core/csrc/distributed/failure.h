@@ -24,13 +24,14 @@ struct CallFacts {
   int peer = -1;
 };
 
-// `error` as a DistBackendError that names the call. One that does already is returned as it is.
-std::exception_ptr explained(std::exception_ptr error, const CallFacts& call,
-                             const GroupFacts& group);
-// The same for what `library` has said; it said nothing where the time is over.
-std::exception_ptr explained(const std::string& library, const std::string& said,
-                             const CallFacts& call, const GroupFacts& group);
-// For a wait that has its own timeout: the call itself goes on.
+// Converts `error` to a DistBackendError that names the call. An error that names it already is
+// returned unchanged.
+std::exception_ptr explain(std::exception_ptr error, const CallFacts& call,
+                           const GroupFacts& group);
+// Same, for the message of `library`, which is empty after a timeout.
+std::exception_ptr explain(const std::string& library, const std::string& said,
+                           const CallFacts& call, const GroupFacts& group);
+// Raises the error of a wait with its own timeout; the call itself continues.
 [[noreturn]] void raise_late(const CallFacts& call, const GroupFacts& group,
                              std::chrono::milliseconds waited);
 

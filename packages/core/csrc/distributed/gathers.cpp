@@ -14,23 +14,23 @@ using Slots = dl_communicator_extension_t;
 constexpr int32_t kBytes = diopi_dtype_uint8;
 uint64_t bytes_of(const at::Tensor& tensor) { return static_cast<uint64_t>(tensor.nbytes()); }
 
-// Memory for one part of each rank, one after the other.
-at::Tensor room_for(const std::vector<at::Tensor>& parts) {
+// Allocates memory for one part of each rank, concatenated.
+at::Tensor allocate_for(const std::vector<at::Tensor>& parts) {
   const int64_t count = static_cast<int64_t>(parts.size()) * parts[0].numel();
   return at::empty({count}, parts[0].options());
 }
 
-// What is in it, to the parts.
-void spread(const at::Tensor& room, const std::vector<at::Tensor>& parts) {
+// Copies the concatenated memory to the parts.
+void copy_to_parts(const at::Tensor& memory, const std::vector<at::Tensor>& parts) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const int64_t count = parts[0].numel();
   for (size_t i = 0; i < parts.size(); ++i) {
     at::Tensor target = parts[i].detach();
-    target.copy_(room.narrow(0, static_cast<int64_t>(i) * count, count).view(target.sizes()));
+    target.copy_(memory.narrow(0, static_cast<int64_t>(i) * count, count).view(target.sizes()));
   }
 }
 
-at::Tensor joined(const std::vector<at::Tensor>& parts) {
+at::Tensor concatenate(const std::vector<at::Tensor>& parts) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   std::vector<at::Tensor> flat;
   for (const at::Tensor& part : parts) flat.push_back(part.reshape({part.numel()}));
@@ -65,7 +65,7 @@ Dicl::WorkPtr Dicl::allgather(Lists& outputs, Tensors& inputs,
   if (has_device(own)) {
     const DeviceCall call{c10d::OpType::ALLGATHER,
                           job->operation,
-                          {{own, Use::kRead}, {room_for(parts), Use::kWrite}},
+                          {{own, Use::kRead}, {allocate_for(parts), Use::kWrite}},
                           parts,
                           [&](const Communicator& device, const Tensors& dense, void* stream) {
                             return device.enqueue(&Slots::all_gather, "communicator.all_gather",
@@ -73,7 +73,7 @@ Dicl::WorkPtr Dicl::allgather(Lists& outputs, Tensors& inputs,
                                                   dense[1].mutable_data_ptr(), bytes_of(dense[0]),
                                                   kBytes, stream);
                           },
-                          [&](const Tensors& dense) { spread(dense[1], parts); }};
+                          [&](const Tensors& dense) { copy_to_parts(dense[1], parts); }};
     for (const at::Tensor& part : parts) check_sendable(part, Use::kWrite, job->operation);
     if (auto work = by_device(call, options.timeout)) return work;
   }
@@ -161,9 +161,9 @@ Dicl::WorkPtr Dicl::gather(Lists& outputs, Tensors& inputs, const c10d::GatherOp
     if (root) {
       const Tensors& parts = outputs[0];
       for (const at::Tensor& part : parts) check_sendable(part, Use::kWrite, job->operation);
-      call.parts.push_back({room_for(parts), Use::kWrite});
+      call.parts.push_back({allocate_for(parts), Use::kWrite});
       call.outputs = parts;
-      call.afterwards = [&](const Tensors& dense) { spread(dense[1], parts); };
+      call.afterwards = [&](const Tensors& dense) { copy_to_parts(dense[1], parts); };
     }
     if (auto work = by_device(call, options.timeout)) return work;
   }
@@ -195,7 +195,7 @@ Dicl::WorkPtr Dicl::scatter(Tensors& outputs, Lists& inputs, const c10d::Scatter
                                             dense[0].mutable_data_ptr(), bytes_of(dense[0]), kBytes,
                                             static_cast<int32_t>(options.rootRank), stream);
                     }};
-    if (root) call.parts.push_back({joined(inputs[0]), Use::kRead});
+    if (root) call.parts.push_back({concatenate(inputs[0]), Use::kRead});
     if (auto work = by_device(call, options.timeout)) return work;
   }
   Tensors received{job->add_bytes(own, Use::kWrite)};

@@ -67,10 +67,10 @@ std::vector<c10::Device> Job::devices() const {
 
 CallFacts Job::facts() const {
   if (lanes_.empty()) return {operation, peer};
-  return {described(operation, lanes_.front().tensor(), lanes_.size() - 1), peer};
+  return {describe(operation, lanes_.front().tensor(), lanes_.size() - 1), peer};
 }
 
-std::string described(const char* operation, const at::Tensor& first, size_t more) {
+std::string describe(const char* operation, const at::Tensor& first, size_t more) {
   std::ostringstream text;
   text << operation << " of " << c10::getDtypeNames(first.scalar_type()).first << " "
        << first.sizes();

@@ -45,9 +45,9 @@ struct Job {
   std::vector<std::shared_ptr<Reduction>> reductions_;
 };
 
-// "all_reduce of float32 [4] and 2 more on dl:0".
-std::string described(const char* operation, const at::Tensor& first, size_t more);
-// Whether all have as many elements.
+// Formats a description: "all_reduce of float32 [4] and 2 more on dl:0".
+std::string describe(const char* operation, const at::Tensor& first, size_t more);
+// Returns true if all tensors have the same number of elements.
 bool alike(const std::vector<at::Tensor>& tensors);
 // Returns the bytes of a contiguous tensor as a one-dimensional tensor.
 at::Tensor as_bytes(const at::Tensor& tensor);

@@ -66,7 +66,7 @@ void Meeting::make(int index, std::chrono::milliseconds timeout) {
       say(key("id", 0), std::string(reinterpret_cast<const char*>(id.bytes), sizeof id.bytes));
     } else {
       const std::string bytes = heard(key("id", 0), timeout);
-      TORCH_CHECK(bytes.size() == sizeof id.bytes, "[dicl] rank 0 has no name for a communicator");
+      TORCH_CHECK(bytes.size() == sizeof id.bytes, "[dicl] rank 0 could not create a communicator");
       std::memcpy(id.bytes, bytes.data(), sizeof id.bytes);
     }
     owner.vendor->call_extension(slots.create, "communicator.create", owner.local,
@@ -85,8 +85,8 @@ void Meeting::make(int index, std::chrono::milliseconds timeout) {
     if (other == kMade) continue;
     made_.reset();
     TORCH_WARN("[dicl] vendor ", owner.vendor->name(),
-               " could not connect the devices of this group, which goes over gloo instead. Rank ",
-               rank, ": ", other, ". DL_DISTRIBUTED=gloo asks for that without a warning");
+               " could not connect the devices of this group, which uses gloo instead. Rank ", rank,
+               ": ", other, ". Set DL_DISTRIBUTED=gloo to choose gloo without a warning");
     return;
   }
 }

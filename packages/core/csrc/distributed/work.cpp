@@ -44,13 +44,13 @@ void GlooWork::complete(std::exception_ptr error) {
       error = std::current_exception();
     }
   }
-  if (error != nullptr) error = explained(error, job_->facts(), group_);
+  if (error != nullptr) error = explain(error, job_->facts(), group_);
   if (error == nullptr) {
     try {
       future_->markCompleted(at::IValue(job_->outputs));
     } catch (...) {
-      // Its events, which mark where results arrive, cannot be recorded.
-      error = explained(std::current_exception(), job_->facts(), group_);
+      // The events that mark the arrival of results cannot be recorded.
+      error = explain(std::current_exception(), job_->facts(), group_);
     }
   }
   if (error != nullptr && !future_->completed()) future_->setError(error);
@@ -106,8 +106,8 @@ bool GlooWork::wait(std::chrono::milliseconds timeout) {
 
 c10::intrusive_ptr<c10::ivalue::Future> GlooWork::getFuture() {
   TORCH_CHECK_NOT_IMPLEMENTED(!is_message(), "[dicl] ", job_->operation,
-                              " has no future: gloo ends messages when they are waited for. Call "
-                              "wait() on what isend and irecv return");
+                              " has no future: gloo completes messages in wait(). Call wait() on "
+                              "the results of isend and irecv");
   return future_;
 }
 

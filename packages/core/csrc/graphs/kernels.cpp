@@ -25,7 +25,7 @@ const dl_kernel_extension_t* kernels_or_none(int index) {
 const dl_kernel_extension_t& kernels_of(int index) {
   const auto* const found = kernels_or_none(index);
   TORCH_CHECK_NOT_IMPLEMENTED(found != nullptr, "[dl] dl:", index, " (vendor ",
-                              device(index).vendor->name(), ") runs no kernels of others");
+                              device(index).vendor->name(), ") does not support custom kernels");
   return *found;
 }
 
@@ -34,7 +34,7 @@ const dl_kernel_extension_t& kernels_of(int index) {
 KernelLanguages kernel_languages(int index) {
   const auto* const kernels = kernels_or_none(index);
   if (kernels == nullptr)
-    return {"", "vendor " + device(index).vendor->name() + " runs no kernels of others"};
+    return {"", "vendor " + device(index).vendor->name() + " does not support custom kernels"};
   dl_kernel_properties_t found{};
   found.struct_size = sizeof found;
   device(index).vendor->call_extension(kernels->properties, "kernel.properties",

@@ -51,7 +51,7 @@ SizeExpression::SizeExpression(std::vector<int64_t> steps, size_t symbols)
     depth = leaf ? depth + 1 : depth - 1;
     right = right && depth <= kDeepest;
   }
-  TORCH_CHECK(right && depth == 1, "[dl] a size of a compiled graph is no expression");
+  TORCH_CHECK(right && depth == 1, "[dl] a size of a compiled graph is not a valid expression");
 }
 
 bool SizeExpression::value(const Sizes& symbols, int64_t& out) const {

@@ -80,9 +80,9 @@ class Allocator final : public DeviceAllocator {
     const Device& owner = device(index);
     const int64_t stream = current_stream(index).id();
     DeviceState& state = state_of(index);
-    const size_t length = rounded(bytes, owner);
+    const size_t length = round_size(bytes, owner);
     const Request request{index, stream, pool_of(index, stream), length, bytes};
-    Block* block = take_kept(state, request);
+    Block* block = take_cached(state, request);
     if (C10_UNLIKELY(block == nullptr)) block = take(state, request);
     if (C10_UNLIKELY(memory_watchers.load(std::memory_order_relaxed) != 0)) {
       tell_memory_watchers({MemoryEvent::allocated, index, block->memory, block->bytes, stream});
@@ -168,7 +168,7 @@ class Allocator final : public DeviceAllocator {
     size_t bytes;
   };
 
-  static Block* take_kept(DeviceState& state, const Request& request) {
+  static Block* take_cached(DeviceState& state, const Request& request) {
     const std::lock_guard<SpinLock> guard(state.lock);
     Block* const block = state.memory_of(request.pool).take(request.length);
     if (C10_LIKELY(block != nullptr)) count(state, block, request.bytes);

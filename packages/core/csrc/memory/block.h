@@ -23,10 +23,10 @@ struct Segment {
 };
 
 enum class BlockState : uint8_t {
-  used,     // by a tensor
-  waiting,  // freed, while another stream may still use it
-  kept,     // free, as it was used
-  free,     // free, and one with what was free beside it
+  used,     // owned by a tensor
+  waiting,  // freed, but another stream may still use it
+  cached,   // free, with its size unchanged
+  free,     // free, and merged with its free neighbors
 };
 
 struct Block {

@@ -20,19 +20,19 @@ namespace dl::core {
 namespace {
 
 std::mutex borrowed_mutex;
-std::unordered_set<const void*>& borrowed() {
+std::unordered_set<const void*>& borrowed_addresses() {
   static auto* made = new std::unordered_set<const void*>;
   return *made;
 }
 
 void note_borrowed(const void* memory) {
   const std::lock_guard<std::mutex> guard(borrowed_mutex);
-  borrowed().insert(memory);
+  borrowed_addresses().insert(memory);
 }
 
 void forget_borrowed(const void* memory) {
   const std::lock_guard<std::mutex> guard(borrowed_mutex);
-  borrowed().erase(memory);
+  borrowed_addresses().erase(memory);
 }
 
 // Memory opened by a vendor, shared by all storages in it.
@@ -62,8 +62,8 @@ struct Opened {
   uint64_t bytes = 0;
 };
 
-// A vendor opens memory once in a process; storages of one segment meet here.
-std::shared_ptr<Opened> opened(int index, const dl_peer_handle_t& handle) {
+// A vendor opens memory once per process; storages of one segment share it.
+std::shared_ptr<Opened> open_shared(int index, const dl_peer_handle_t& handle) {
   static std::mutex mutex;
   static auto* all = new std::unordered_map<std::string, std::weak_ptr<Opened>>;
   const std::string key =
@@ -109,7 +109,7 @@ void end_mapping(void* context) {
   SharedFile::unmap(mapped->memory, mapped->bytes);
 }
 
-std::string what_is_lent(const Loan& loan) {
+std::string describe_loan(const Loan& loan) {
   return c10::str("a tensor of ", loan.bytes, " bytes");
 }
 
@@ -136,10 +136,10 @@ void check_loan(const Loan& loan, const std::string& what) {
 }
 
 at::DataPtr borrow_block(SharedFile file, const Loan& loan, const std::string& what) {
-  std::shared_ptr<Opened> segment = opened(loan.device, loan.handle);
+  std::shared_ptr<Opened> segment = open_shared(loan.device, loan.handle);
   TORCH_CHECK(loan.offset <= segment->bytes && loan.bytes <= segment->bytes - loan.offset, "[dl] ",
-              what, " cannot be received: it does not lie in the memory that process ",
-              loan.name.process, " has exported");
+              what, " cannot be received: it is not in the memory that process ", loan.name.process,
+              " has exported");
   void* const memory = static_cast<char*>(segment->memory) + loan.offset;
   auto* block = new BorrowedBlock{std::move(file), std::move(segment), memory, loan.device};
   note_borrowed(memory);
@@ -151,7 +151,7 @@ at::DataPtr borrow_block(SharedFile file, const Loan& loan, const std::string& w
 
 bool is_borrowed(const void* memory) {
   const std::lock_guard<std::mutex> guard(borrowed_mutex);
-  return borrowed().count(memory) != 0;
+  return borrowed_addresses().count(memory) != 0;
 }
 
 at::DataPtr map_shared(const SharedFile& file, size_t bytes) {
@@ -161,11 +161,11 @@ at::DataPtr map_shared(const SharedFile& file, size_t bytes) {
 
 void note_borrowed_again(const Loan& loan) {
   check_not_forked();
-  SharedFile(loan.name, what_is_lent(loan)).note_received();
+  SharedFile(loan.name, describe_loan(loan)).note_received();
 }
 
 c10::Storage borrow(const Loan& loan) {
-  const std::string what = what_is_lent(loan);
+  const std::string what = describe_loan(loan);
   check_not_forked();
   refuse_own(loan, what);
   SharedFile file(loan.name, what);

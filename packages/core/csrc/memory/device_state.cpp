@@ -42,7 +42,7 @@ void count_inactive_split(DeviceState& state, c10::CachingDeviceAllocator::Devic
     for (const Segment* segment : memory.segments()) {
       if (segment->first->after == nullptr) continue;
       for (const Block* block = segment->first; block != nullptr; block = block->after) {
-        if (block->state != BlockState::kept && block->state != BlockState::free) continue;
+        if (block->state != BlockState::cached && block->state != BlockState::free) continue;
         ++blocks;
         bytes += static_cast<int64_t>(block->bytes);
       }
@@ -79,7 +79,7 @@ c10::CachingDeviceAllocator::DeviceStats stats_of(int device) {
   stats.num_ooms = state.ooms;
   stats.num_device_alloc = state.vendor_allocations;
   stats.num_device_free = state.vendor_frees;
-  stats.num_sync_all_streams = state.synchronisations;
+  stats.num_sync_all_streams = state.synchronizations;
   stats.max_split_size =
       static_cast<int64_t>(c10::CachingAllocator::AcceleratorAllocatorConfig::max_split_size());
   return stats;

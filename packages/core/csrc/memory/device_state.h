@@ -40,8 +40,8 @@ struct DeviceState {
   std::vector<Adopted*> unused_adopted;  // cached for reuse
   Tally allocated, reserved, requested, allocations, segments, waiting_blocks, waiting_bytes;
   int64_t retries = 0, ooms = 0, vendor_allocations = 0, vendor_frees = 0;
-  int64_t synchronisations = 0;  // of the whole device, to free memory
-  double fraction = 1;           // of the device's memory that this process may take
+  int64_t synchronizations = 0;  // device synchronizations in order to free memory
+  double fraction = 1;           // of the device's memory that this process may use
   const size_t total;            // bytes of the device; 0: unknown
 
   FreeMemory& memory_of(int64_t stream) {

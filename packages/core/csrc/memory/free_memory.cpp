@@ -3,7 +3,7 @@
 namespace dl::core {
 namespace {
 
-constexpr int kLooks = 8;  // at blocks of the request's own class, which may be too short
+constexpr int kMaxTries = 8;  // tries in the request's own class, whose blocks may be too short
 
 // The first non-empty class from `from` on, or kBlockClasses.
 template <size_t words>
@@ -27,7 +27,7 @@ bool serves(const Block* block, size_t bytes, const SplitLimits& limits) {
 }  // namespace
 
 Block* FreeMemory::search(size_t bytes, const SplitLimits& limits) {
-  int looks = kLooks;
+  int looks = kMaxTries;
   for (Block** link = &kept_[block_class(bytes)]; *link != nullptr && looks-- > 0;
        link = &(*link)->next) {
     Block* const block = *link;
@@ -38,18 +38,18 @@ Block* FreeMemory::search(size_t bytes, const SplitLimits& limits) {
   }
   Block* found = fit(bytes, limits);
   if (found == nullptr) {
-    merge_kept();
+    merge_cached();
     found = fit(bytes, limits);
   }
   if (found == nullptr) return nullptr;
   remove(found);
-  return cut(found, bytes, limits);
+  return split(found, bytes, limits);
 }
 
 Block* FreeMemory::fit(size_t bytes, const SplitLimits& limits) {
   const Lists& lists = lists_[bytes <= kSmallBlock];
   const int own = block_class(bytes);
-  int looks = kLooks;
+  int looks = kMaxTries;
   for (Block* block = lists.first[own]; block != nullptr && looks-- > 0; block = block->next)
     if (serves(block, bytes, limits)) return block;
   for (int other = first_filled(lists.filled, own + 1); other < kBlockClasses;
@@ -62,7 +62,7 @@ Block* FreeMemory::fit(size_t bytes, const SplitLimits& limits) {
   return nullptr;
 }
 
-Block* FreeMemory::cut(Block* block, size_t bytes, const SplitLimits& limits) {
+Block* FreeMemory::split(Block* block, size_t bytes, const SplitLimits& limits) {
   const size_t rest = block->bytes - bytes;
   const size_t least = block->segment->small ? limits.unit : kSmallBlock + limits.unit;
   block->state = BlockState::used;
@@ -86,10 +86,10 @@ Block* FreeMemory::add(Segment* segment, size_t bytes, int16_t device, int64_t s
   segment->first = block;
   segment->pool = this;
   segments_.insert(segment);
-  return cut(block, bytes, limits);
+  return split(block, bytes, limits);
 }
 
-void FreeMemory::merge_kept() {
+void FreeMemory::merge_cached() {
   for (Block*& list : kept_) {
     while (list != nullptr) {
       Block* const block = list;
@@ -121,7 +121,7 @@ Block* FreeMemory::join(Block* block) {
 }
 
 Segment* FreeMemory::remove_unused() {
-  merge_kept();
+  merge_cached();
   for (Segment* segment : segments_) {
     Block* const block = segment->first;
     if (block->state != BlockState::free || block->after != nullptr) continue;

@@ -41,7 +41,7 @@ class FreeMemory {
   Block* search(size_t bytes, const SplitLimits& limits);
 
   void give_back(Block* block) {
-    block->state = BlockState::kept;
+    block->state = BlockState::cached;
     Block*& list = kept_[block->size_class];
     block->next = list;
     list = block;
@@ -72,8 +72,8 @@ class FreeMemory {
 
   Lists& lists_of(const Block* block) { return lists_[block->segment->small]; }
   Block* fit(size_t bytes, const SplitLimits& limits);
-  Block* cut(Block* block, size_t bytes, const SplitLimits& limits);
-  void merge_kept();
+  Block* split(Block* block, size_t bytes, const SplitLimits& limits);
+  void merge_cached();
   void insert(Block* block);
   void remove(Block* block);
   Block* join(Block* block);

@@ -74,7 +74,7 @@ void release_unused(int device) {
   DeviceState& state = state_of(device);
   {
     const std::lock_guard<SpinLock> guard(state.lock);
-    ++state.synchronisations;
+    ++state.synchronizations;
     state.each_memory([&](FreeMemory& memory) {
       if (memory.is_held()) return;
       while (Segment* segment = memory.remove_unused()) unused.push_back(segment);
@@ -122,13 +122,13 @@ void fail_out_of_memory(int device, int64_t stream, size_t bytes, const std::str
 
 void set_memory_fraction(int index, double fraction) {
   TORCH_CHECK_VALUE(fraction >= 0 && fraction <= 1,
-                    "[set_per_process_memory_fraction] the fraction must lie between 0 and 1, but "
+                    "[set_per_process_memory_fraction] the fraction must be between 0 and 1, but "
                     "is ",
                     fraction);
   const Device& owner = device(index);
   TORCH_CHECK_NOT_IMPLEMENTED(owner.vendor->slots().memory_info != nullptr || fraction == 1,
                               "[set_per_process_memory_fraction] vendor ", owner.vendor->name(),
-                              " does not tell how much memory dl:", index, " has");
+                              " does not report the memory size of dl:", index);
   DeviceState& state = state_of(index);
   const std::lock_guard<SpinLock> guard(state.lock);
   state.fraction = fraction;

@@ -72,7 +72,7 @@ void install(c10::StorageImpl& storage, std::unique_ptr<Lent> lent, at::DataPtr 
   storage._mutable_data_ptr_no_checks() = at::DataPtr(address, context, &end_loan, where);
 }
 
-Loan described(const Device& owner, int index, size_t bytes) {
+Loan make_loan(const Device& owner, int index, size_t bytes) {
   Loan loan = {};
   loan.device = index;
   loan.bytes = bytes;
@@ -88,7 +88,7 @@ Loan lend_block(c10::StorageImpl& storage, const Device& owner, int index,
   TORCH_CHECK(segment != nullptr, "[dl] a storage of dl:", index, " whose memory dl did not ",
               "allocate cannot be sent to another process; send x.clone()");
   auto lent = std::make_unique<Lent>(
-      Lent{SharedFile(0), described(owner, index, storage.nbytes()), at::DataPtr()});
+      Lent{SharedFile(0), make_loan(owner, index, storage.nbytes()), at::DataPtr()});
   owner.vendor->call_extension(peer.export_memory, "peer.export_memory", owner.local, segment,
                                &lent->loan.handle);
   lent->loan.is_device_memory = 1;
@@ -104,7 +104,7 @@ Loan lend_block(c10::StorageImpl& storage, const Device& owner, int index,
 Loan lend_file(c10::StorageImpl& storage, const Device& owner, int index) {
   const size_t bytes = storage.nbytes();
   auto lent = std::make_unique<Lent>(
-      Lent{SharedFile(bytes), described(owner, index, bytes), at::DataPtr()});
+      Lent{SharedFile(bytes), make_loan(owner, index, bytes), at::DataPtr()});
   at::DataPtr mapped = map_shared(lent->file, bytes);
   std::memcpy(mapped.get(), storage.data(), bytes);
   lent->loan.name = lent->file.name();

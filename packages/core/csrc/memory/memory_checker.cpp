@@ -21,8 +21,8 @@
 namespace dl::core {
 namespace {
 
-// Freed blocks that are kept back: so many, and so many bytes of them.
-constexpr size_t kMostKept = 4096;
+// Limits for freed blocks that are quarantined: their number and their total bytes.
+constexpr size_t kMaxQuarantined = 4096;
 constexpr size_t kMostKeptBytes = size_t{256} << 20;
 
 class Checker final : public DeviceAllocator {
@@ -71,7 +71,7 @@ class Checker final : public DeviceAllocator {
   bool initialized() override { return plain_->initialized(); }
   void emptyCache(c10::MempoolId_t pool) override {
     check();
-    release_kept();
+    release_quarantine();
     plain_->emptyCache(pool);
   }
   // Freed memory is reused only after the device was idle, so that streams need not be recorded.
@@ -157,7 +157,7 @@ class Checker final : public DeviceAllocator {
     try {
       return from_vendor();
     } catch (const c10::OutOfMemoryError&) {
-      release_kept();
+      release_quarantine();
     }
     try {
       return from_vendor();
@@ -197,11 +197,12 @@ class Checker final : public DeviceAllocator {
         paint_freed(*block);
         kept_bytes_ += block->bytes;
         kept_.push_back(block);
-        while (kept_.size() > kMostKept || kept_bytes_ > kMostKeptBytes) drop_oldest(findings);
+        while (kept_.size() > kMaxQuarantined || kept_bytes_ > kMostKeptBytes)
+          drop_oldest(findings);
       }
       tell(findings);
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "[dl memory check] a block could not be looked at: %s\n", error.what());
+      std::fprintf(stderr, "[dl memory check] a block could not be checked: %s\n", error.what());
     }
   }
 
@@ -217,7 +218,7 @@ class Checker final : public DeviceAllocator {
                                 static_cast<void*>(block->whole));
   }
 
-  void release_kept() {
+  void release_quarantine() {
     std::vector<Finding> findings;
     {
       const std::lock_guard<std::mutex> guard(mutex_);
@@ -232,7 +233,7 @@ class Checker final : public DeviceAllocator {
     if (!changed) return;
     const int64_t beyond = *changed - static_cast<int64_t>(block->bytes);
     const std::string where = beyond >= 0 ? c10::str(beyond, " bytes after the end of ")
-                                          : c10::str(-*changed, " bytes before the begin of ");
+                                          : c10::str(-*changed, " bytes before the start of ");
     findings.push_back(
         {c10::str("out of bounds: ", where, describe(*block), " was written", when), block});
     repaint_guards(*block);

@@ -34,8 +34,8 @@ void throw_out_of_memory(size_t bytes, int device, const std::string& descriptio
                    ". Device dl:", device, " (", description, ")", capacity, size(allocated),
                    " is allocated by tensors, ", size(reserved),
                    " is reserved by dl. Free tensors, use a smaller batch, or call "
-                   "torch.accelerator.empty_cache(). What helps against \"CUDA out of memory.\" "
-                   "helps here. ",
+                   "torch.accelerator.empty_cache(). Remedies for \"CUDA out of memory.\" "
+                   "apply here as well. ",
                    reason);
 }
 

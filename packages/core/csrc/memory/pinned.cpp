@@ -33,7 +33,7 @@ struct HostBlock {
   c10::SmallVector<PendingUse, 2> uses;
 };
 
-bool finished(const PendingUse& use) {
+bool is_finished(const PendingUse& use) {
   const Device& owner = device_unchecked(use.device);
   int32_t done = 0;
   owner.vendor->call(&dl_vendor_table_t::event_query, "event_query", owner.local, use.event, &done);
@@ -129,7 +129,7 @@ class PinnedAllocator final : public at::HostAllocator {
   void collect_finished() {
     std::vector<HostBlock*> still_waiting;
     for (HostBlock* block : waiting_) {
-      while (!block->uses.empty() && finished(block->uses.back())) block->uses.pop_back();
+      while (!block->uses.empty() && is_finished(block->uses.back())) block->uses.pop_back();
       if (block->uses.empty()) {
         free_[block->size_class].push_back(block);
       } else {

@@ -44,9 +44,10 @@ void free_raw(void* memory) {
     const std::string before = freed_before(memory);
     TORCH_CHECK_VALUE(before.empty(), "[caching_allocator_delete] double free: ", memory,
                       " has been deleted before\n", before);
-    TORCH_CHECK_VALUE(false, "[caching_allocator_delete] ", memory,
-                      " is not allocated: caching_allocator_alloc() did not give it, or it was "
-                      "deleted before. DL_MEM_CHECK=1 tells which");
+    TORCH_CHECK_VALUE(
+        false, "[caching_allocator_delete] ", memory,
+        " is not allocated: it is not from caching_allocator_alloc(), or was deleted before. "
+        "DL_MEM_CHECK=1 tells which");
   }
 }
 

@@ -33,7 +33,7 @@ void read_settings() {
   to_powers.store(any, std::memory_order_relaxed);
 }
 
-size_t rounded(size_t bytes, const Device& device) {
+size_t round_size(size_t bytes, const Device& device) {
   const size_t unit = block_unit(device);
   if (C10_UNLIKELY(rounds_to_powers())) bytes = round_to_power(bytes, unit);
   return (bytes + unit - 1) & ~(unit - 1);

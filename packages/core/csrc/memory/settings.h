@@ -21,8 +21,8 @@ bool rounds_to_powers() noexcept;
 // torch does not notify of changes: settings are read again only when no free block fits.
 void read_settings();
 
-// Bytes of the block for `bytes`.
-size_t rounded(size_t bytes, const Device& device);
+// Size of the block for an allocation of `bytes`.
+size_t round_size(size_t bytes, const Device& device);
 SplitLimits split_limits(const Device& device);
 // Number of bytes to request from the vendor for a block of `bytes`: a multiple for short blocks,
 // but at most a small fraction of the device's memory of `total` bytes (0: unknown).

@@ -38,13 +38,13 @@ SharedFile::SharedFile(size_t bytes) {
       fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     const int error = errno;
     if (file_ >= 0) close(file_);
-    TORCH_CHECK(false, "[dl] no memory file of ", bytes,
-                " bytes can be made to share a tensor: ", std::strerror(error));
+    TORCH_CHECK(false, "[dl] cannot create a memory file of ", bytes,
+                " bytes to share a tensor: ", std::strerror(error));
   }
   map_header();
   TORCH_CHECK(getrandom(header_->nonce.data(), header_->nonce.size(), 0) ==
                   static_cast<ssize_t>(header_->nonce.size()),
-              "[dl] the system gave no random numbers to name a shared tensor with");
+              "[dl] the system provided no random numbers for the name of a shared tensor");
 }
 
 SharedFile::SharedFile(const SharedName& name, const std::string& what) {

@@ -9,10 +9,10 @@ namespace {
 
 void refuse_marks(const torch::profiler::impl::ProfilerConfig&,
                   const std::unordered_set<at::RecordScope>&) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false,
-                              "[dl] ProfilerState.PRIVATEUSE1 marks ranges for the tool of a ",
-                              "vendor, and the vendor interface has no marks; use torch.profiler, ",
-                              "which shows the device by itself");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      false, "[dl] ProfilerState.PRIVATEUSE1 marks ranges for the tool of a ",
+      "vendor, and the vendor interface has no ranges; use torch.profiler, ",
+      "which shows the device by itself");
 }
 
 const torch::profiler::impl::RegisterPRIVATEUSE1Observer refusal(&refuse_marks);

@@ -43,7 +43,7 @@ int32_t this_thread() {
   return id;
 }
 
-void* marked(int device, void* stream) {
+void* record_mark(int device, void* stream) {
   State& own = state();
   const std::lock_guard<std::mutex> lock(own.mutex);
   if (!own.recording) return nullptr;
@@ -57,7 +57,7 @@ void* marked(int device, void* stream) {
 
 void begin(int device) {
   if (marking.load(std::memory_order_relaxed))
-    begun = marked(device, current_native_stream(device));
+    begun = record_mark(device, current_native_stream(device));
 }
 
 void end(int device, const char* name, const Site& site, uint64_t start, uint64_t finish) {
@@ -71,7 +71,7 @@ void end(int device, const char* name, const Site& site, uint64_t start, uint64_
                 static_cast<int64_t>(finish),
                 stream};
   call.first_event = std::exchange(begun, nullptr);
-  if (call.first_event != nullptr) call.last_event = marked(device, stream);
+  if (call.first_event != nullptr) call.last_event = record_mark(device, stream);
   State& own = state();
   const std::lock_guard<std::mutex> lock(own.mutex);
   if (own.recording) own.recorded.calls.push_back(call);

@@ -70,8 +70,8 @@ void set_visible_devices(const std::vector<std::pair<size_t, int32_t>>& list) {
   for (const auto& [index, local] : list) {
     const Vendor& owner = vendor(index);
     TORCH_CHECK(local >= 0 && local < owner.device_count(), "[dl] vendor ", owner.name(), " has ",
-                owner.device_count(), " devices, none has number ", local);
-    local_numbers[count] = local;
+                owner.device_count(), " devices, but no device ", local);
+    local_indices[count] = local;
     devices[count++] = Device(owner, local);
   }
   visible_count = count;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "contract/device_numbers.h"
+#include "contract/device_indices.h"
 #include "runtime/vendor.h"
 
 namespace dl::core {

@@ -119,7 +119,7 @@ class Late : public Base, public LateError {
   std::string text =
       c10::str("[", foreign::printable(name), "] ", foreign::printable(device_error_text(error)),
                " (dl:", device, ", vendor ", owner.vendor->name(),
-               "; found when the stream was waited for, after the call had returned)");
+               "; detected at a synchronization of the stream, after the call had returned)");
   if (error.kind == DL_DEVICE_ERROR_INDEX) throw Late<c10::IndexError>(where, std::move(text));
   throw Late<c10::Error>(where, std::move(text));
 }

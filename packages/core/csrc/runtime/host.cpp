@@ -53,7 +53,7 @@ int32_t parallel_for(const dl_host_t*, int64_t begin, int64_t end, int64_t grain
               foreign::printable(error.what()))
                  .c_str());
   } catch (...) {
-    complain("the body of a vendor's parallel_for threw what is no std::exception");
+    complain("the body of a vendor's parallel_for threw an exception that is not a std::exception");
   }
   return DL_ERROR;
 }

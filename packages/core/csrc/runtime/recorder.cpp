@@ -27,15 +27,15 @@ namespace {
 struct Record {
   std::vector<Recorded> events;
   std::vector<std::string> opaque;
-  bool made_up;
+  bool placeholders;
 };
 
 thread_local std::unique_ptr<Record> record;
 
-// How an argument is passed in C.
-enum class Passed : uint8_t {
+// C representation of an argument.
+enum class ArgumentForm : uint8_t {
   kTensor,
-  kTensors,  // counted by the next integer of 64 bits
+  kTensors,  // the next int64 argument is their number
   kGenerator,
   kInt64,
   kInt32,
@@ -53,48 +53,48 @@ enum class Passed : uint8_t {
 };
 
 template <typename T>
-constexpr Passed passed() {
+constexpr ArgumentForm form_of() {
   if constexpr (std::is_same_v<T, diopiTensorHandle_t> ||
                 std::is_same_v<T, diopiConstTensorHandle_t>) {
-    return Passed::kTensor;
+    return ArgumentForm::kTensor;
   } else if constexpr (std::is_same_v<T, diopiTensorHandle_t*> ||
                        std::is_same_v<T, diopiConstTensorHandle_t*>) {
-    return Passed::kTensors;
+    return ArgumentForm::kTensors;
   } else if constexpr (std::is_same_v<T, diopiGeneratorHandle_t>) {
-    return Passed::kGenerator;
+    return ArgumentForm::kGenerator;
   } else if constexpr (std::is_same_v<T, int64_t>) {
-    return Passed::kInt64;
+    return ArgumentForm::kInt64;
   } else if constexpr (std::is_same_v<T, int32_t> || std::is_enum_v<T>) {
     static_assert(sizeof(T) == sizeof(int32_t));
-    return Passed::kInt32;
+    return ArgumentForm::kInt32;
   } else if constexpr (std::is_same_v<T, float>) {
-    return Passed::kFloat;
+    return ArgumentForm::kFloat;
   } else if constexpr (std::is_same_v<T, double>) {
-    return Passed::kDouble;
+    return ArgumentForm::kDouble;
   } else if constexpr (std::is_same_v<T, bool>) {
-    return Passed::kBool;
+    return ArgumentForm::kBool;
   } else if constexpr (std::is_same_v<T, diopiSize_t>) {
-    return Passed::kSize;
+    return ArgumentForm::kSize;
   } else if constexpr (std::is_same_v<T, diopiSize_t*>) {
-    return Passed::kSizePointer;
+    return ArgumentForm::kSizePointer;
   } else if constexpr (std::is_same_v<T, const int64_t*>) {
-    return Passed::kInt64Pointer;
+    return ArgumentForm::kInt64Pointer;
   } else if constexpr (std::is_same_v<T, const double*>) {
-    return Passed::kDoublePointer;
+    return ArgumentForm::kDoublePointer;
   } else if constexpr (std::is_same_v<T, const bool*>) {
-    return Passed::kBoolPointer;
+    return ArgumentForm::kBoolPointer;
   } else if constexpr (std::is_same_v<T, const diopiScalar_t*> ||
                        std::is_same_v<T, diopiScalar_t*>) {
-    return Passed::kScalar;
+    return ArgumentForm::kScalar;
   } else if constexpr (std::is_same_v<T, const char*>) {
-    return Passed::kString;
+    return ArgumentForm::kString;
   } else {
-    return Passed::kOther;
+    return ArgumentForm::kOther;
   }
 }
 
 struct PassedArgument {
-  Passed type;
+  ArgumentForm type;
   const void* value;
 };
 
@@ -123,7 +123,7 @@ std::vector<int64_t> read_size(const diopiSize_t& size) {
 
 int64_t count_behind(const PassedArgument* from, const PassedArgument* end) {
   const auto* const found = std::find_if(
-      from, end, [](const PassedArgument& each) { return each.type == Passed::kInt64; });
+      from, end, [](const PassedArgument& each) { return each.type == ArgumentForm::kInt64; });
   return found == end ? 0 : as<int64_t>(*found);
 }
 
@@ -131,19 +131,19 @@ RecordedValue read_pointer(const PassedArgument& argument) {
   const void* const pointer = as<const void*>(argument);
   if (pointer == nullptr) return {};
   switch (argument.type) {
-    case Passed::kSizePointer:
+    case ArgumentForm::kSizePointer:
       return read_size(*static_cast<const diopiSize_t*>(pointer));
-    case Passed::kInt64Pointer:
+    case ArgumentForm::kInt64Pointer:
       return *static_cast<const int64_t*>(pointer);
-    case Passed::kDoublePointer:
+    case ArgumentForm::kDoublePointer:
       return *static_cast<const double*>(pointer);
-    case Passed::kBoolPointer:
+    case ArgumentForm::kBoolPointer:
       return *static_cast<const bool*>(pointer);
-    case Passed::kString:
+    case ArgumentForm::kString:
       return std::string(static_cast<const char*>(pointer));
-    case Passed::kGenerator:
+    case ArgumentForm::kGenerator:
       return RecordedGenerator{};
-    case Passed::kTensor:
+    case ArgumentForm::kTensor:
       return read_tensor(*static_cast<const dl_tensor_prefix_t*>(pointer));
     default: {
       const auto& scalar = *static_cast<const diopiScalar_t*>(pointer);
@@ -156,7 +156,7 @@ RecordedValue read_pointer(const PassedArgument& argument) {
 
 RecordedValue read_argument(const PassedArgument* argument, const PassedArgument* end) {
   switch (argument->type) {
-    case Passed::kTensors: {
+    case ArgumentForm::kTensors: {
       std::vector<std::variant<std::monostate, RecordedTensor>> list;
       const void* const* handles = as<const void* const*>(*argument);
       if (handles == nullptr) return {};
@@ -164,22 +164,22 @@ RecordedValue read_argument(const PassedArgument* argument, const PassedArgument
       for (int64_t i = 0; i < count; ++i) list.push_back(read_handle(handles[i]));
       return list;
     }
-    case Passed::kInt64:
+    case ArgumentForm::kInt64:
       return as<int64_t>(*argument);
-    case Passed::kInt32:
+    case ArgumentForm::kInt32:
       return static_cast<int64_t>(as<int32_t>(*argument));
-    case Passed::kFloat:
+    case ArgumentForm::kFloat:
       return static_cast<double>(as<float>(*argument));
-    case Passed::kDouble:
+    case ArgumentForm::kDouble:
       return as<double>(*argument);
-    case Passed::kBool:
+    case ArgumentForm::kBool:
       return as<bool>(*argument);
-    case Passed::kSize: {
+    case ArgumentForm::kSize: {
       const auto& size = as<diopiSize_t>(*argument);
       if (size.data == nullptr && size.len == 0) return {};
       return read_size(size);
     }
-    case Passed::kOther:
+    case ArgumentForm::kOther:
       return {};
     default:
       return read_pointer(*argument);
@@ -204,11 +204,11 @@ dl_function_t own_function(diopiContextHandle_t context, Op op) {
   return nullptr;
 }
 
-// Calls the vendor's own function, and tells of it.
+// Calls the vendor's own function and records the call.
 template <Op kOp, typename Function>
-struct Telling;
+struct RecordingCall;
 template <Op kOp, typename... Args>
-struct Telling<kOp, diopiError_t(diopiContextHandle_t, Args...)> {
+struct RecordingCall<kOp, diopiError_t(diopiContextHandle_t, Args...)> {
   static diopiError_t call(diopiContextHandle_t context, Args... args) {
     const auto function = reinterpret_cast<diopiError_t (*)(diopiContextHandle_t, Args...)>(
         own_function(context, kOp));
@@ -216,7 +216,7 @@ struct Telling<kOp, diopiError_t(diopiContextHandle_t, Args...)> {
     const diopiError_t code = function(context, args...);
     if (code != diopiSuccess || record == nullptr) return code;
     try {
-      const std::array<PassedArgument, sizeof...(Args)> list = {{{passed<Args>(), &args}...}};
+      const std::array<PassedArgument, sizeof...(Args)> list = {{{form_of<Args>(), &args}...}};
       record_call(kOpNames[static_cast<size_t>(kOp)], list.data(), list.size());
     } catch (const std::bad_alloc&) {
       return diopiErrorOccurred;
@@ -230,7 +230,7 @@ const dl_function_t* telling_functions() {
     std::array<dl_function_t, kOpCount> made{};
 #define DL_TELLING(op)                \
   made[static_cast<size_t>(Op::op)] = \
-      reinterpret_cast<dl_function_t>(&Telling<Op::op, decltype(::op)>::call);
+      reinterpret_cast<dl_function_t>(&RecordingCall<Op::op, decltype(::op)>::call);
     DIOPI_EACH_OPERATOR(DL_TELLING)
 #undef DL_TELLING
     return made;
@@ -238,7 +238,7 @@ const dl_function_t* telling_functions() {
   return functions.data();
 }
 
-// Held while functions are put in or taken out.
+// Guards the replacement of functions.
 std::mutex standing_in;
 
 void count_thread(int change) {
@@ -267,16 +267,16 @@ void record_copy(dl_copy_kind_t kind, const void* to, const void* from, size_t b
   record->events.push_back({"copy", false, {block(to), block(from)}});
 }
 
-void start_recording(std::vector<std::string> opaque, bool made_up) {
-  TORCH_CHECK(record == nullptr, "[dl] this thread records already");
-  record = std::make_unique<Record>(Record{{}, std::move(opaque), made_up});
+void start_recording(std::vector<std::string> opaque, bool placeholders) {
+  TORCH_CHECK(record == nullptr, "[dl] this thread is already recording");
+  record = std::make_unique<Record>(Record{{}, std::move(opaque), placeholders});
   count_thread(1);
 }
 
-bool records_made_up_values() { return is_recorded() && record != nullptr && record->made_up; }
+bool records_placeholders() { return is_recorded() && record != nullptr && record->placeholders; }
 
 std::vector<Recorded> take_recorded() {
-  TORCH_CHECK(record != nullptr, "[dl] this thread does not record");
+  TORCH_CHECK(record != nullptr, "[dl] this thread is not recording");
   return std::exchange(record->events, {});
 }
 

@@ -1,5 +1,5 @@
-// A record of what this thread asks of the vendor: each call of an operator with its arguments, and
-// what happens beside calls. A graph compiler makes contract graphs of it.
+// Recorder of the vendor calls of a thread: calls of operators with their arguments, and events
+// between them. A graph compiler builds contract graphs from a recording.
 #pragma once
 
 #include <c10/macros/Macros.h>
@@ -14,14 +14,14 @@
 
 namespace dl::core {
 
-// Whether any thread records.
+// Number of recording threads.
 inline std::atomic<int> recording_threads{0};
 inline bool is_recorded() {
   return C10_UNLIKELY(recording_threads.load(std::memory_order_relaxed) != 0);
 }
 
-// What is no call of an operator: "host" (the CPU computes on the device's tensors), "late error"
-// (the operator may find its data wrong only when it runs).
+// Records an event that is not an operator call: "host" (the CPU computes on device tensors), "late
+// error" (the operator detects errors in its data asynchronously).
 void record_event(const char* what);
 void record_copy(dl_copy_kind_t kind, const void* to, const void* from, size_t bytes);
 
@@ -44,20 +44,20 @@ using RecordedValue =
                  std::vector<std::variant<std::monostate, RecordedTensor>>>;
 
 struct Recorded {
-  std::string name;  // of the contract's operator, or of the event
+  std::string name;  // of the contract operator, or of the event
   bool is_call;
   std::vector<RecordedValue> arguments;
 };
 
-// From now on, what this thread does is recorded: functions that tell stand in for those of all
-// vendors, so that a call costs nothing more where no thread records. `opaque`: operators of which
-// no arguments are read, because they have arrays that the next integer does not count. `made_up`:
-// the values of integers mean nothing, so that no operator may run on the CPU with any: those check
-// less than a vendor's.
-void start_recording(std::vector<std::string> opaque, bool made_up);
-// Whether this thread records made-up values.
-bool records_made_up_values();
-// What was recorded since the start, or since the last take.
+// Starts to record this thread: recording functions replace those of all vendors, so that calls
+// have no overhead while no thread records. `opaque`: operators whose arguments are not recorded,
+// because the next integer is not the length of their arrays. `placeholders`: integer tensors hold
+// placeholder values, so that no operator may read them on the CPU, whose kernels check less than a
+// vendor's.
+void start_recording(std::vector<std::string> opaque, bool placeholders);
+// Returns true if this thread records with placeholder values.
+bool records_placeholders();
+// Returns the calls recorded since the start or the last take.
 std::vector<Recorded> take_recorded();
 void end_recording();
 

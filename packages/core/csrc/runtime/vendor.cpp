@@ -42,7 +42,7 @@ void Vendor::open(bool legacy) {
   dl_opened_t opened;
   check_status(checked::open(entry, host_table(), &opened), "dl_vendor_v1", name_);
   TORCH_CHECK(opened.defect[0] == '\0', "[dl] ", library_, ": dl_vendor_v1 ", opened.defect,
-              ". The library breaks the vendor interface; ask its maintainers for a release that "
+              ". The library violates the vendor interface; ask its maintainers for a release that "
               "keeps it");
   instance_ = opened.vendor;
   checked_ = opened.checked;

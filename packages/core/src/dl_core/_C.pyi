@@ -61,7 +61,7 @@ def collect_loans() -> None: ...
 def bind_distributed() -> None: ...
 
 class Dicl(torch._C._distributed_c10d.Backend):
-    """Exists once :func:`bind_distributed` was called."""
+    """Available after :func:`bind_distributed` has been called."""
 
     def __init__(
         self,
@@ -93,15 +93,15 @@ _Size = int | Sequence[int]
 """A number, or an expression: pairs (operation, number) in postfix order."""
 _Layout = tuple[torch.dtype, Sequence[_Size], Sequence[_Size], _Size]
 
-def start_recording(opaque: Sequence[str], made_up: bool = ...) -> None: ...
+def start_recording(opaque: Sequence[str], placeholders: bool = ...) -> None: ...
 def take_recorded() -> list[tuple[str, bool, list[Any]]]: ...
 def stop_recording() -> None: ...
 
 class ArgumentGuard:
-    """Whether arguments have the layouts, and integers the values, that are wanted.
+    """Checks the layouts of tensor arguments and the values of integer arguments.
 
-    ``symbols``: (argument, dimension or -1, least, most) of sizes that vary; ``relations``:
-    (sign, a, b).
+    ``symbols``: (argument, dimension or -1, minimum, maximum) of variable sizes; ``relations``:
+    (operator, a, b).
     """
 
     def __init__(
@@ -137,9 +137,9 @@ def compile_kernels(
 ) -> bytes: ...
 
 class KernelProgram:
-    """Kernels of one code, launched one after the other.
+    """Kernels of one module, launched in order.
 
-    ``launches``: function, blocks, threads of each, and the places of its arguments among the
+    ``launches``: function, blocks, threads per block, and the indices of its arguments among the
     addresses of a run.
     """
 
@@ -153,9 +153,9 @@ class KernelProgram:
     def run(self, addresses: Sequence[int]) -> None: ...
 
 class HostCall:
-    """A function of CPU tensors, called with tensors of a device in whose memory the CPU computes.
+    """A CPU function that is called with device tensors whose memory the CPU can access.
 
-    ``kept``: tensors that the function keeps between calls.
+    ``kept``: tensors that the function caches between calls.
     """
 
     def __init__(
@@ -167,4 +167,4 @@ class HostCall:
         kept: Sequence[torch.Tensor] = ...,
     ) -> None: ...
     def run(self, arguments: list[Any]) -> list[Any] | None:
-        """None: an argument that is written to shares memory with another one."""
+        """Return None if an argument that is written shares memory with another one."""

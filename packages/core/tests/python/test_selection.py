@@ -11,7 +11,7 @@ ABSENT = Candidate("rocm", 200, accelerator=True, present=False)
 
 def chosen(candidates, counts, requested=None, torch_gpu=None):
     made = plan(candidates, requested, torch_gpu)
-    # As the loader does: it stops at the first vendor with a device where the plan says so.
+    # Like the loader, stop at the first vendor with a device if the plan says so.
     seen = {}
     for name in made.order:
         if name in counts:
@@ -101,7 +101,7 @@ def test_no_vendor_is_said() -> None:
 
 
 def test_there_are_as_many_places_as_in_the_compiled_part() -> None:
-    header = Path(__file__).parents[2] / "csrc" / "contract" / "device_numbers.h"
+    header = Path(__file__).parents[2] / "csrc" / "contract" / "device_indices.h"
     assert f"kMaxDevices = {selection.MOST_DEVICES};" in header.read_text()
 
 

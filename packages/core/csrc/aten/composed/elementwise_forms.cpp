@@ -23,7 +23,7 @@ at::TensorIterator iterator_of(Tensor& out, const Tensor& self, const Tensor& ot
   return at::TensorIterator::comparison_op(out, self, other);
 }
 
-Tensor wrapped(const Scalar& number) {
+Tensor wrap_scalar(const Scalar& number) {
   const auto type = number.isFloatingPoint() ? at::kDouble
                     : number.isComplex()     ? at::kComplexDouble
                     : number.isBoolean()     ? at::kBool

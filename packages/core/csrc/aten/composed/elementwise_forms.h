@@ -45,8 +45,8 @@ at::TensorIterator iterator_of(Tensor& out, const Tensor& self, Promotion promot
 at::TensorIterator iterator_of(Tensor& out, const Tensor& self, const Tensor& other,
                                Promotion promotion);
 
-// A number as a tensor that takes part in promotion as a number.
-Tensor wrapped(const Scalar& number);
+// Returns a 0-dim tensor that takes part in type promotion as a scalar does.
+Tensor wrap_scalar(const Scalar& number);
 
 // Bits of floating-point numbers, as integers of the same width.
 Tensor bits_of(const Tensor& x);

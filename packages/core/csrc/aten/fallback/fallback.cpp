@@ -99,8 +99,8 @@ void refuse_integers(const OperatorInfo& info, int index, const torch::jit::Stac
   visit_tensors(stack, begin, count, [&](const at::Tensor& tensor, size_t) {
     TORCH_CHECK_NOT_IMPLEMENTED(
         !tensor.defined() || !c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false),
-        "[dl] aten::", info.name, " does not run on the CPU, in place of dl:", index,
-        ", with integers that mean nothing");
+        "[dl] aten::", info.name, " cannot run on the CPU for dl:", index,
+        " while its integer arguments are placeholders");
   });
 }
 
@@ -112,7 +112,7 @@ FallbackMode fallback_mode() { return process_mode.load(std::memory_order_relaxe
 
 void apply_fallback_mode(OperatorInfo& info, int index, const torch::jit::Stack& stack,
                          size_t begin, size_t count) {
-  if (records_made_up_values()) refuse_integers(info, index, stack, begin, count);
+  if (records_placeholders()) refuse_integers(info, index, stack, begin, count);
   const FallbackMode mode = fallback_mode();
   if (C10_LIKELY(mode == FallbackMode::allow)) return;
   const Device& owner = device(index);

@@ -93,7 +93,7 @@ class CommonDevice {
 
 inline bool possible(const OperatorInfo& info, int index) {
   return index >= 0 && fallback_mode() == FallbackMode::allow && !is_capturing(index) &&
-         !records_made_up_values() && device_unchecked(index).host_accessible &&
+         !records_placeholders() && device_unchecked(index).host_accessible &&
          info.generator_index < 0 && !info.random && !info.whole_storage;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "aten/fallback/boxed_arguments.h"
-#include "aten/fallback/rehearsal.h"
+#include "aten/fallback/dry_run.h"
 #include "aten/layout/stride_equation.h"
 #include "runtime/host.h"
 
@@ -119,7 +119,7 @@ void refuse_shared_results(const c10::OperatorHandle& op, const OperatorInfo& in
                       !surely_meets(places[i].tensor, places[k].tensor),
                   kRefusal, ": the outputs ", arguments[places[i].argument].name(), " and ",
                   arguments[places[k].argument].name(), " of aten::", info.name,
-                  " share memory, which can hold but one of them. Please clone() one of them "
+                  " share memory, so that one result would be lost. Please clone() one output "
                   "before performing the operation.");
     }
   }
@@ -157,7 +157,7 @@ bool is_refusable(const c10::OperatorHandle& op, const std::vector<Place>& place
 // Calls torch's CPU kernel on zeros of the same geometry to find out whether it accepts the
 // arguments. Errors about the values are ignored.
 void ask_cpu(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
-  const std::exception_ptr said = rehearse(op, std::move(arguments), Twins::blank, true);
+  const std::exception_ptr said = dry_run(op, std::move(arguments), Twins::blank, true);
   if (said == nullptr) return;
   try {
     std::rethrow_exception(said);
@@ -300,6 +300,6 @@ void disentangle(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit:
   replace_results(places, *stack, op.schema().returns().size());
 }
 
-c10::BoxedKernel disentangling() { return c10::BoxedKernel::makeFromFunction<&disentangle>(); }
+c10::BoxedKernel disentangle_kernel() { return c10::BoxedKernel::makeFromFunction<&disentangle>(); }
 
 }  // namespace dl::core::overlap

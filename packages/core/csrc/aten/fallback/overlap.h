@@ -72,7 +72,8 @@ inline constexpr bool kWritten = std::is_same_v<T, at::Tensor&>;
 
 // The slow path, and the same as a boxed kernel.
 void disentangle(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stack* stack);
-c10::BoxedKernel disentangling();
+c10::BoxedKernel disentangle_kernel();
+// Returns true if the slow path itself makes this call, with tensors that no longer overlap.
 bool is_permitted(const c10::OperatorHandle& op);
 // Returns true if boxed arguments need the slow path.
 bool are_entangled(const OperatorInfo& info, const torch::jit::Stack& stack, size_t begin,

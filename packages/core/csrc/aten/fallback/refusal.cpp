@@ -7,8 +7,8 @@
 #include <iterator>
 #include <limits>
 
+#include "aten/fallback/dry_run.h"
 #include "aten/fallback/fallback.h"
-#include "aten/fallback/rehearsal.h"
 #include "calls/vendor_error.h"
 #include "runtime/device_error.h"
 
@@ -53,7 +53,7 @@ void reword(const c10::OperatorHandle& op, c10::DispatchKeySet, torch::jit::Stac
   const torch::jit::Stack arguments(stack->end() - count, stack->end());
   std::exception_ptr said;
   try {
-    said = rehearse(op, arguments, Twins::copy);
+    said = dry_run(op, arguments, Twins::copy);
   } catch (const c10::Error& error) {
     // An error of an earlier call takes precedence.
     if (dynamic_cast<const LateError*>(&error) != nullptr) throw;
@@ -87,10 +87,10 @@ bool Refusal::is_of_kernel(const c10::Error& error) {
 
 void Refusal::note(const c10::Error& error) { last_said = error.what_without_backtrace(); }
 
-c10::BoxedKernel rewording() { return c10::BoxedKernel::makeFromFunction<&reword>(); }
+c10::BoxedKernel reword_kernel() { return c10::BoxedKernel::makeFromFunction<&reword>(); }
 
-void ask_about_numbers(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
-  const std::exception_ptr said = rehearse(op, std::move(arguments), Twins::blank);
+void check_scalars(const c10::OperatorHandle& op, torch::jit::Stack arguments) {
+  const std::exception_ptr said = dry_run(op, std::move(arguments), Twins::blank);
   if (said == nullptr) return;
   try {
     std::rethrow_exception(said);

@@ -33,9 +33,9 @@ class Refusal {
   const c10::Error* before_;
 };
 
-// A kernel that never returns: it throws what the CPU's kernel throws, or else the error that the
-// thread words anew, which it is called while handling.
-c10::BoxedKernel rewording();
+// A kernel that never returns: it throws the error of torch's CPU kernel or, if there is none, the
+// error that the thread is translating. Called while that error is being handled.
+c10::BoxedKernel reword_kernel();
 
 // Return true for values that only double can represent: torch rejects them for narrower dtypes,
 // where a kernel would convert them to infinity.
@@ -50,7 +50,7 @@ bool is_beyond_float(const std::optional<T>& number) {
   return number && is_beyond_float(*number);
 }
 
-// Throws if torch's CPU refuses a number among the arguments.
-void ask_about_numbers(const c10::OperatorHandle& op, torch::jit::Stack arguments);
+// Throws if torch's CPU kernel rejects a scalar argument.
+void check_scalars(const c10::OperatorHandle& op, torch::jit::Stack arguments);
 
 }  // namespace dl::core

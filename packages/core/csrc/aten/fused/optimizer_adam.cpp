@@ -59,7 +59,7 @@ void fall_back(const AdamStep& s, const OptionalTensor& grad_scale,
                               s.amsgrad, s.maximize, grad_scale, found_inf);
 }
 
-std::vector<at::Tensor> widened(TensorList tensors) {
+std::vector<at::Tensor> widen(TensorList tensors) {
   std::vector<at::Tensor> wide;
   wide.reserve(tensors.size());
   for (const at::Tensor& tensor : tensors) {
@@ -81,11 +81,11 @@ bool run_with_decay(Site& site, AdamStep step) {
   std::vector<at::Tensor> params, grads, exp_avgs, exp_avg_sqs, largest;
   const bool wide = has_half_types(step.params);
   if (wide) {
-    step.params = params = widened(given.params);
-    step.grads = grads = widened(given.grads);
-    step.exp_avgs = exp_avgs = widened(given.exp_avgs);
-    step.exp_avg_sqs = exp_avg_sqs = widened(given.exp_avg_sqs);
-    if (step.amsgrad) step.max_exp_avg_sqs = largest = widened(given.max_exp_avg_sqs);
+    step.params = params = widen(given.params);
+    step.grads = grads = widen(given.grads);
+    step.exp_avgs = exp_avgs = widen(given.exp_avgs);
+    step.exp_avg_sqs = exp_avg_sqs = widen(given.exp_avg_sqs);
+    if (step.amsgrad) step.max_exp_avg_sqs = largest = widen(given.max_exp_avg_sqs);
   }
   const std::vector<at::Tensor> decayed =
       effective_gradients(step.params, step.grads, step.maximize, step.weight_decay);

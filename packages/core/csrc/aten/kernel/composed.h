@@ -34,7 +34,8 @@ struct Composed<Function, Return(Args...)> {
 };
 
 template <Text name, auto function>
-using ComposedKernel = Kernel<name, &Counted<&Composed<function>::call>::call, Made::of_operators>;
+using ComposedKernel =
+    Kernel<name, &Counted<&Composed<function>::call>::call, KernelKind::kComposed>;
 
 }  // namespace dl::core
 

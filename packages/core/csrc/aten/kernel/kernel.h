@@ -24,10 +24,10 @@
 
 namespace dl::core {
 
-// Where a kernel comes from decides what can happen in it.
-enum class Made {
-  by_vendor,     // it calls an operator of the vendor, which may fail
-  of_operators,  // other kernels do the work
+// Origin of a kernel, which determines the errors that can occur in it.
+enum class KernelKind {
+  kVendor,    // calls an operator of the vendor, which may fail
+  kComposed,  // calls other kernels only
 };
 
 // A capture error inside of a kernel gets the name of the operator that the user called.
@@ -35,21 +35,21 @@ enum class Made {
   error.add_context(std::string("in aten::") + kernel);
 }
 
-// `coinciding`: bits of the arguments that may be the very tensor that the kernel writes to.
-template <Text name, auto function, Made made, uint64_t coinciding = 0,
+// `coinciding`: bit mask of the arguments that may be the tensor that the kernel writes to.
+template <Text name, auto function, KernelKind kind, uint64_t coinciding = 0,
           typename Type = decltype(function)>
 struct Kernel;
 
-template <Text name, auto function, Made made, uint64_t coinciding, typename Return,
+template <Text name, auto function, KernelKind kind, uint64_t coinciding, typename Return,
           typename... Args>
-struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
+struct Kernel<name, function, kind, coinciding, Return (*)(Args...)> {
   static auto pointer() { return &call; }
 
   static Return call(Args... args) {
     if constexpr (kWrites) {
       if (C10_UNLIKELY(is_entangled(std::index_sequence_for<Args...>(), args...))) {
         const FallbackOperator op = find_operator(name.value);
-        if (!overlap::is_permitted(op.handle)) return boxed(overlap::disentangling(), args...);
+        if (!overlap::is_permitted(op.handle)) return boxed(overlap::disentangle_kernel(), args...);
       }
     }
     if constexpr (kOrder != Order::fixed) {
@@ -62,12 +62,12 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
     }
     if constexpr (kNumbers) {
       if (C10_UNLIKELY((is_beyond_float_number(args) || ...))) {
-        ask_about_numbers(find_operator(name.value).handle,
-                          c10::impl::boxArgs<std::decay_t<Args>...>(args...));
+        check_scalars(find_operator(name.value).handle,
+                      c10::impl::boxArgs<std::decay_t<Args>...>(args...));
       }
     }
-    // What an operator that others are built from refuses is worded by the outer one.
-    using Refused = std::conditional_t<made == Made::by_vendor, VendorError, c10::Error>;
+    // The outermost operator translates the errors of the operators it is composed of.
+    using Refused = std::conditional_t<kind == KernelKind::kVendor, VendorError, c10::Error>;
     try {
       return function(args...);
     } catch (CaptureError& error) {
@@ -76,7 +76,7 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
     } catch (const Refused& error) {
       if (!Refusal::is_of_kernel(error)) throw;
       const Refusal refusal(error);
-      return boxed(rewording(), args...);
+      return boxed(reword_kernel(), args...);
     }
   }
 
@@ -148,4 +148,4 @@ struct Kernel<name, function, made, coinciding, Return (*)(Args...)> {
 #define DL_KERNEL_OVER(name, function, coinciding) \
   library.impl(                                    \
       name,                                        \
-      ::dl::core::Kernel<name, &function, ::dl::core::Made::by_vendor, coinciding>::pointer())
+      ::dl::core::Kernel<name, &function, ::dl::core::KernelKind::kVendor, coinciding>::pointer())

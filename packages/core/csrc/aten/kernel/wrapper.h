@@ -12,7 +12,7 @@
 #include "aten/plans/conditions.h"
 #include "aten/plans/elementwise.h"
 #include "aten/plans/output_plan.h"
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 #include "calls/call.h"
 #include "calls/generator_handle.h"
 

@@ -26,21 +26,21 @@ at::DimVector strides_of(c10::IntArrayRef sizes, c10::MemoryFormat format) {
   }
 }
 
-at::Tensor arranged(const at::Tensor& tensor, c10::MemoryFormat format) {
+at::Tensor arrange(const at::Tensor& tensor, c10::MemoryFormat format) {
   const at::DimVector wanted = strides_of(tensor.sizes(), format);
   if (tensor.strides() == at::IntArrayRef(wanted)) return tensor;
   if (tensor.is_contiguous(format)) return tensor.as_strided(tensor.sizes(), wanted);
   return tensor.contiguous(format);
 }
 
-at::Tensor arranged_by_columns(const at::Tensor& matrix) {
+at::Tensor arrange_by_columns(const at::Tensor& matrix) {
   const int64_t strides[2] = {1, matrix.size(0)};
   if (matrix.strides() == at::IntArrayRef(strides)) return matrix;
   return matrix.t().contiguous().t().as_strided(matrix.sizes(), strides);
 }
 
-at::Tensor arranged_as_indexed(const at::Tensor& result, const at::Tensor& self,
-                               at::TensorList indices) {
+at::Tensor arrange_as_indexed(const at::Tensor& result, const at::Tensor& self,
+                              at::TensorList indices) {
   if (has_standard_strides(self.unsafeGetTensorImpl()) || result.numel() == 0) return result;
   // Strides of the remaining dimensions in the result, and the position of the dimensions that
   // replace the indexed ones: in their place if these are adjacent, otherwise in front.

@@ -21,16 +21,16 @@ inline bool has_standard_strides(const c10::TensorImpl* impl) {
 // Returns the strides of a new tensor of this memory format.
 at::DimVector strides_of(c10::IntArrayRef sizes, c10::MemoryFormat format);
 
-// The tensor with the strides that a new one of this format has.
-at::Tensor arranged(const at::Tensor& tensor,
-                    c10::MemoryFormat format = c10::MemoryFormat::Contiguous);
+// Returns `tensor` with the strides of a new tensor of this memory format.
+at::Tensor arrange(const at::Tensor& tensor,
+                   c10::MemoryFormat format = c10::MemoryFormat::Contiguous);
 
-// A matrix with each column in a row of memory.
-at::Tensor arranged_by_columns(const at::Tensor& matrix);
+// Returns the matrix in column-major order.
+at::Tensor arrange_by_columns(const at::Tensor& matrix);
 
-// As a result of torch's indexing: dimensions of `self` that are not indexed keep their order in
-// memory. `indices` has an undefined tensor for each of them.
-at::Tensor arranged_as_indexed(const at::Tensor& result, const at::Tensor& self,
-                               at::TensorList indices);
+// Returns `result` with the strides of torch's indexing: dimensions of `self` that are not indexed
+// keep their order in memory. `indices` has an undefined tensor for each of them.
+at::Tensor arrange_as_indexed(const at::Tensor& result, const at::Tensor& self,
+                              at::TensorList indices);
 
 }  // namespace dl::core

@@ -59,15 +59,15 @@ void take_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::
   detour_of(op).decomposition->callBoxed(op, keys, stack);
 }
 
-// The dispatcher warns of kernels that replace others; here they are meant to.
-class Silence : public c10::WarningHandler {
+// Suppresses the dispatcher's warning about replaced kernels, which is intended here.
+class NoWarnings : public c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };
 
-std::unique_ptr<torch::Library> registered(const c10::OperatorHandle& op, DispatchKey key,
-                                           torch::CppFunction&& function) {
-  Silence silence;
-  const c10::WarningUtils::WarningHandlerGuard guard(&silence);
+std::unique_ptr<torch::Library> register_kernel(const c10::OperatorHandle& op, DispatchKey key,
+                                                torch::CppFunction&& function) {
+  NoWarnings no_warnings;
+  const c10::WarningUtils::WarningHandlerGuard guard(&no_warnings);
   auto library = std::make_unique<torch::Library>(torch::Library::IMPL, "aten",
                                                   std::make_optional(key), __FILE__, __LINE__);
   const std::string name = c10::toString(op.operator_name());
@@ -102,8 +102,8 @@ bool is_view(const c10::OperatorHandle& op) {
   return shares && !writes;
 }
 
-// A key of a device that has no kernels: there the decomposition is what is computed.
-constexpr DispatchKey kNobody = DispatchKey::PrivateUse3;
+// Key of a device without kernels: for it, torch computes the decomposition.
+constexpr DispatchKey kNoDevice = DispatchKey::PrivateUse3;
 
 Detour& made_for(const c10::OperatorHandle& op) {
   {
@@ -113,7 +113,7 @@ Detour& made_for(const c10::OperatorHandle& op) {
   }
   auto* detour = new Detour;
   detour->kernel = op.getComputedKernelForDispatchKey(DispatchKey::PrivateUse1);
-  if (decomposition_key(op)) detour->decomposition = op.getComputedKernelForDispatchKey(kNobody);
+  if (decomposition_key(op)) detour->decomposition = op.getComputedKernelForDispatchKey(kNoDevice);
   const std::unique_lock<std::shared_mutex> lock(table_mutex);
   return *(table()[&op.schema()] = detour);
 }
@@ -121,15 +121,16 @@ Detour& made_for(const c10::OperatorHandle& op) {
 void settle(const c10::OperatorHandle& op, Detour& detour) {
   const bool wanted = detour.watched || detour.decomposed;
   if (wanted && detour.registration == nullptr) {
-    detour.registration = registered(op, DispatchKey::PrivateUse1,
-                                     torch::CppFunction::makeFromBoxedFunction<&take>());
+    detour.registration = register_kernel(op, DispatchKey::PrivateUse1,
+                                          torch::CppFunction::makeFromBoxedFunction<&take>());
   } else if (!wanted) {
     detour.registration.reset();
   }
   if (!is_implicit(op)) return;
   if (detour.decomposed && detour.above_autograd == nullptr) {
-    detour.above_autograd = registered(op, DispatchKey::AutogradPrivateUse1,
-                                       torch::CppFunction::makeFromBoxedFunction<&take_apart>());
+    detour.above_autograd =
+        register_kernel(op, DispatchKey::AutogradPrivateUse1,
+                        torch::CppFunction::makeFromBoxedFunction<&take_apart>());
   } else if (!detour.decomposed) {
     detour.above_autograd.reset();
   }

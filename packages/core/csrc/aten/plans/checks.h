@@ -46,7 +46,7 @@ inline int64_t count_of(const Tensor& self) { return self.dim() == 0 ? 1 : self.
 inline bool valid_dim(const Tensor& self, int64_t dim) {
   return dim >= -count_of(self) && dim < count_of(self);
 }
-inline int64_t wrapped(const Tensor& self, int64_t dim) {
+inline int64_t wrap_dim(const Tensor& self, int64_t dim) {
   return dim < 0 ? dim + count_of(self) : dim;
 }
 

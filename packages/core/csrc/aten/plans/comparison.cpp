@@ -15,11 +15,11 @@ Tensor as_operand(const at::Scalar& number) {
 
 }  // namespace
 
-Tensor equal_to_number(const Tensor& self, const at::Scalar& other) {
+Tensor equal_to_scalar(const Tensor& self, const at::Scalar& other) {
   return other.isComplex() ? at::eq(self, as_operand(other)) : Tensor();
 }
 
-Tensor unequal_to_number(const Tensor& self, const at::Scalar& other) {
+Tensor unequal_to_scalar(const Tensor& self, const at::Scalar& other) {
   return other.isComplex() ? at::ne(self, as_operand(other)) : Tensor();
 }
 

@@ -5,8 +5,8 @@
 
 namespace dl::core::plans {
 
-// Undefined where the number is real.
-Tensor equal_to_number(const Tensor& self, const at::Scalar& other);
-Tensor unequal_to_number(const Tensor& self, const at::Scalar& other);
+// Undefined for a real scalar.
+Tensor equal_to_scalar(const Tensor& self, const at::Scalar& other);
+Tensor unequal_to_scalar(const Tensor& self, const at::Scalar& other);
 
 }  // namespace dl::core::plans

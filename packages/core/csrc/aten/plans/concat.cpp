@@ -24,9 +24,9 @@ c10::MemoryFormat common_format(at::TensorList tensors, std::optional<int64_t> a
   return *common;
 }
 
-// Torch concatenates and then splits the dimension, except for a new one behind all others.
-void stacked_output(OutputPlan& plan, at::TensorList tensors, int64_t at, const DimVector& sizes,
-                    c10::ScalarType type) {
+// torch concatenates and then splits the dimension, unless the new dimension is the last.
+void stack_output(OutputPlan& plan, at::TensorList tensors, int64_t at, const DimVector& sizes,
+                  c10::ScalarType type) {
   const bool behind = at == tensors[0].dim();
   const c10::MemoryFormat format =
       common_format(tensors, behind ? std::optional<int64_t>(at) : std::nullopt);
@@ -63,7 +63,7 @@ bool concatenation(OutputPlan& plan, AxisValues& values, const at::ITensorListRe
     if (first == nullptr) {
       first = &tensor;
       if (!valid_dim(tensor, dim)) return false;
-      at = wrapped(tensor, dim);
+      at = wrap_dim(tensor, dim);
       sizes.assign(tensor.sizes().begin(), tensor.sizes().end());
       format = tensor.suggest_memory_format();
       continue;
@@ -82,7 +82,7 @@ bool concatenation(OutputPlan& plan, AxisValues& values, const at::ITensorListRe
   return true;
 }
 
-bool stacked(OutputPlan& plan, AxisValues& values, at::TensorList tensors, int64_t dim) {
+bool stack(OutputPlan& plan, AxisValues& values, at::TensorList tensors, int64_t dim) {
   if (tensors.empty() || !alike(tensors[0]) || !is_dim_of(dim, tensors[0].dim() + 1)) return false;
   c10::ScalarType type = tensors[0].scalar_type();
   for (const Tensor& tensor : tensors) {
@@ -95,7 +95,7 @@ bool stacked(OutputPlan& plan, AxisValues& values, at::TensorList tensors, int64
   sizes.insert(sizes.begin() + at, static_cast<int64_t>(tensors.size()));
   plan.start(tensors[0]);
   values.dim = at;
-  stacked_output(plan, tensors, at, sizes, type);
+  stack_output(plan, tensors, at, sizes, type);
   return true;
 }
 

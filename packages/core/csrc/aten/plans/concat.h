@@ -9,6 +9,6 @@ namespace dl::core::plans {
 
 bool concatenation(OutputPlan& plan, AxisValues& values, const at::ITensorListRef& tensors,
                    int64_t dim);
-bool stacked(OutputPlan& plan, AxisValues& values, at::TensorList tensors, int64_t dim);
+bool stack(OutputPlan& plan, AxisValues& values, at::TensorList tensors, int64_t dim);
 
 }  // namespace dl::core::plans

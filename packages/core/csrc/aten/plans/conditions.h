@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 #include "contract/dtype.h"
 
 namespace dl::core::conditions {

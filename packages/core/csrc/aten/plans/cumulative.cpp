@@ -10,7 +10,7 @@ bool scan(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
   if (!alike(self) || !valid_dim(self, dim) || adds_before_converting(self, type)) return false;
   plan.start(self);
   plan.output(self.sizes(), type);
-  values.dim = wrapped(self, dim);
+  values.dim = wrap_dim(self, dim);
   return true;
 }
 

@@ -5,7 +5,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/result_type.h>
 
-#include "aten/plans/complex_number.h"
+#include "aten/plans/complex_scalar.h"
 
 namespace dl::core {
 namespace {
@@ -58,7 +58,7 @@ const at::Tensor* ElementwisePlan::prepared(const at::Tensor& input, c10::Scalar
   const bool elsewhere = !on_dl(input);
   if (!elsewhere && input.scalar_type() == type) return &input;
   if (elsewhere && c10::isComplexType(type) && is_cpu_scalar(input)) {
-    slot = complex_number_on(device_, type, value_of(input));
+    slot = complex_scalar_on(device_, type, value_of(input));
     if (slot.defined()) return &slot;
   }
   slot = elsewhere ? input.to(out_.device(), type) : input.to(type);
@@ -116,7 +116,7 @@ bool ElementwisePlan::binary_general(const at::Tensor& given, const at::Tensor& 
 }
 
 bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& self,
-                                  const at::Scalar& other, Promotion promotion, NumberAs number) {
+                                  const at::Scalar& other, Promotion promotion, ScalarRole number) {
   const auto* impl = self.unsafeGetTensorImpl();
   const c10::ScalarType type = self.scalar_type();
   const bool compares = promotion == Promotion::comparison;
@@ -125,7 +125,7 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
                  computable(type))) {
     scalar_ = true;
     value_ = scalar_as(other, type);
-    const bool laid_out = given.defined() || number == NumberAs::parameter;
+    const bool laid_out = given.defined() || number == ScalarRole::parameter;
     if (C10_LIKELY((laid_out ? impl->is_contiguous() : has_standard_strides(impl)) &&
                    usable(given, self, result))) {
       start(given, self);

@@ -8,7 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "aten/layout/strides.h"
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 #include "calls/call.h"
 #include "contract/handle.h"
 #include "memory/new_tensor.h"
@@ -21,8 +21,8 @@ enum class Promotion {
   comparison,  // result is bool, inputs are promoted among themselves
 };
 
-// What a number is to torch: an operand has a shape that takes part in how the result is laid out.
-enum class NumberAs { operand, parameter };
+// Role of a scalar in torch: an operand has a shape that affects the strides of the result.
+enum class ScalarRole { operand, parameter };
 
 // The plan of one call. Pointers refer to the caller's tensors or to the converted ones stored
 // here.
@@ -83,7 +83,7 @@ class ElementwisePlan {
 
   // The second operand is a scalar: `other_is_scalar()` returns true then.
   bool with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other,
-                   Promotion promotion, NumberAs number = NumberAs::operand);
+                   Promotion promotion, ScalarRole number = ScalarRole::operand);
 
   bool ternary(const at::Tensor& given, const at::Tensor& first, const at::Tensor& second,
                const at::Tensor& third) {
@@ -118,7 +118,7 @@ class ElementwisePlan {
   const diopiScalar_t* scalar() const { return &value_; }
   // Same, rounded to the common dtype.
   const diopiScalar_t* rounded_scalar() {
-    value_ = rounded(value_, common_type());
+    value_ = round_scalar(value_, common_type());
     return &value_;
   }
   const at::Tensor& self() const { return *self_; }

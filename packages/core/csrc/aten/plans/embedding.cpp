@@ -25,7 +25,7 @@ bool embedding_backward(OutputPlan& plan, const Tensor& grad_output, const Tenso
   return true;
 }
 
-bool rows_scaled(OutputPlan& plan, const Tensor& self, const Tensor& indices) {
+bool embedding_renorm(OutputPlan& plan, const Tensor& self, const Tensor& indices) {
   return floating(self) && self.dim() == 2 && on_same_device(self, indices) && is_index(indices) &&
          in_place(plan, self);
 }

@@ -1,7 +1,7 @@
 #include "aten/plans/fill.h"
 
 #include "aten/plans/checks.h"
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 
 namespace dl::core::plans {
 namespace {
@@ -23,7 +23,7 @@ bool in_place(OutputPlan& plan, const Tensor& self) {
   return true;
 }
 
-bool filled(OutputPlan& plan, const Tensor& self, const at::Scalar& value) {
+bool fill(OutputPlan& plan, const Tensor& self, const at::Scalar& value) {
   if (!alike(self) || !holds(self.scalar_type(), value)) return false;
   return in_place(plan, self);
 }

@@ -6,6 +6,6 @@
 namespace dl::core::plans {
 
 bool in_place(OutputPlan& plan, const Tensor& self);
-bool filled(OutputPlan& plan, const Tensor& self, const at::Scalar& value);
+bool fill(OutputPlan& plan, const Tensor& self, const at::Scalar& value);
 
 }  // namespace dl::core::plans

@@ -13,10 +13,10 @@ bool index_select(OutputPlan& plan, AxisValues& values, const Tensor& self, int6
   if (self.dim() == 0) {
     if (index.numel() != 1) return false;
   } else {
-    sizes[wrapped(self, dim)] = index.numel();
+    sizes[wrap_dim(self, dim)] = index.numel();
   }
   plan.start(self);
-  values.dim = wrapped(self, dim);
+  values.dim = wrap_dim(self, dim);
   plan.output(sizes, self.scalar_type());
   return true;
 }
@@ -28,10 +28,10 @@ bool gather(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t di
   // A 0-dim tensor counts as a vector of one element.
   if (count_of(self) != count_of(index) || !valid_dim(self, dim)) return false;
   for (int64_t i = 0; self.dim() > 1 && i < self.dim(); ++i) {
-    if (i != wrapped(self, dim) && index.size(i) > self.size(i)) return false;
+    if (i != wrap_dim(self, dim) && index.size(i) > self.size(i)) return false;
   }
   plan.start(self);
-  values.dim = wrapped(self, dim);
+  values.dim = wrap_dim(self, dim);
   plan.output(index.sizes(), self.scalar_type());
   return true;
 }

@@ -4,7 +4,7 @@
 #include <ATen/ops/mm.h>
 
 #include "aten/plans/checks.h"
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 
 namespace dl::core::plans {
 namespace {

@@ -5,7 +5,7 @@
 
 namespace dl::core::plans {
 
-bool vendor_sized_positions(OutputPlan& plan, const Tensor& self);
-bool vendor_sized_masked(OutputPlan& plan, const Tensor& self, const Tensor& mask);
+bool nonzero(OutputPlan& plan, const Tensor& self);
+bool masked_select(OutputPlan& plan, const Tensor& self, const Tensor& mask);
 
 }  // namespace dl::core::plans

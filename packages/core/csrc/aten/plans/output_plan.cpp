@@ -24,7 +24,7 @@ DimVector strides_by_columns(c10::IntArrayRef sizes) {
 
 }  // namespace
 
-at::Tensor OutputPlan::made(const Spec& spec) const {
+at::Tensor OutputPlan::allocate(const Spec& spec) const {
   if (!spec.wanted) return {};
   if (spec.by_columns)
     return empty_strided_on(device_, spec.sizes, strides_by_columns(spec.sizes), spec.type);
@@ -57,12 +57,12 @@ bool OutputPlan::make_outputs(GivenOutputs given) {
     }
     made_.push_back(*tensor);
   }
-  for (; i < specs_.size(); ++i) made_.push_back(made(specs_[i]));
+  for (; i < specs_.size(); ++i) made_.push_back(allocate(specs_[i]));
   return true;
 }
 
 void OutputPlan::set_output(at::Tensor made) {
-  made_.push_back(taken_by_columns_ ? arranged_by_columns(made) : std::move(made));
+  made_.push_back(taken_by_columns_ ? arrange_by_columns(made) : std::move(made));
 }
 
 }  // namespace dl::core

@@ -60,7 +60,7 @@ class OutputPlan {
     bool strided = false;
     bool by_columns = false;
   };
-  at::Tensor made(const Spec& spec) const;
+  at::Tensor allocate(const Spec& spec) const;
 
   int device_ = -1;
   bool taken_by_columns_ = false;

@@ -4,12 +4,12 @@
 
 #include "aten/layout/checked_sizes.h"
 #include "aten/plans/checks.h"
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 
 namespace dl::core::plans {
 
-bool padded(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64_t spatial,
-            PadKind kind) {
+bool pad(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64_t spatial,
+         PadKind kind) {
   const int64_t ndim = self.dim();
   if (!alike(self) || static_cast<int64_t>(padding.size()) != 2 * spatial) return false;
   if (self.scalar_type() == at::kBool) return false;
@@ -32,13 +32,13 @@ bool padded(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64
   return true;
 }
 
-bool padded_with(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
-                 const at::Scalar& value) {
+bool pad_constant(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
+                  const at::Scalar& value) {
   const int64_t ndim = self.dim();
   if (!alike(self) || pad.size() % 2 != 0 || static_cast<int64_t>(pad.size()) > 2 * ndim)
     return false;
-  if (!stored_number(self.scalar_type(), value)) return false;
-  // Torch clones a window then, in the order that the window has in memory.
+  if (!stored_value(self.scalar_type(), value)) return false;
+  // torch clones a slice in this case, with the memory order of the slice.
   const bool cuts = std::all_of(pad.begin(), pad.end(), [](int64_t width) { return width <= 0; });
   if (cuts) return false;
   DimVector sizes(self.sizes().begin(), self.sizes().end());

@@ -9,10 +9,10 @@ enum class PadKind { reflect, replicate };
 
 namespace plans {
 
-bool padded(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64_t spatial,
-            PadKind kind);
-bool padded_with(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
-                 const at::Scalar& value);
+bool pad(OutputPlan& plan, const Tensor& self, at::IntArrayRef padding, int64_t spatial,
+         PadKind kind);
+bool pad_constant(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
+                  const at::Scalar& value);
 
 }  // namespace plans
 }  // namespace dl::core

@@ -21,19 +21,19 @@ constexpr Range range_of() {
 
 // Range of integers that a dtype represents exactly; empty if there is no native path.
 Range exact_integers(at::ScalarType type) {
-  const auto floating = [](int digits) {
+  const auto floating_range = [](int digits) {
     const int64_t most = int64_t{1} << digits;
     return Range{-most, most};
   };
   switch (type) {
     case at::kDouble:
-      return floating(std::numeric_limits<double>::digits);
+      return floating_range(std::numeric_limits<double>::digits);
     case at::kFloat:
-      return floating(std::numeric_limits<float>::digits);
+      return floating_range(std::numeric_limits<float>::digits);
     case at::kHalf:
-      return floating(std::numeric_limits<c10::Half>::digits);
+      return floating_range(std::numeric_limits<c10::Half>::digits);
     case at::kBFloat16:
-      return floating(std::numeric_limits<c10::BFloat16>::digits);
+      return floating_range(std::numeric_limits<c10::BFloat16>::digits);
     case at::kBool:
       return {0, 1};
     case at::kByte:
@@ -58,7 +58,7 @@ Range exact_integers(at::ScalarType type) {
   }
 }
 
-bool drawn(OutputPlan& plan, const Tensor& model, at::IntArrayRef sizes) {
+bool plan_samples(OutputPlan& plan, const Tensor& model, at::IntArrayRef sizes) {
   if (!alike(model) || !floating(model)) return false;
   plan.start(model);
   plan.output(sizes, model.scalar_type());
@@ -67,14 +67,16 @@ bool drawn(OutputPlan& plan, const Tensor& model, at::IntArrayRef sizes) {
 
 }  // namespace
 
-bool drawn_like(OutputPlan& plan, const Tensor& model) { return drawn(plan, model, model.sizes()); }
+bool random_like(OutputPlan& plan, const Tensor& model) {
+  return plan_samples(plan, model, model.sizes());
+}
 
-bool drawn_like_both(OutputPlan& plan, NormalValues& values, const Tensor& mean,
-                     const Tensor& std) {
+bool random_like_both(OutputPlan& plan, NormalValues& values, const Tensor& mean,
+                      const Tensor& std) {
   if (!alike(mean, std) || !at::are_expandable(mean.sizes(), std.sizes())) return false;
   const at::DimVector sizes = at::infer_size_dimvector(mean.sizes(), std.sizes());
   values = {mean.expand(sizes), std.expand(sizes)};
-  return drawn(plan, mean, sizes);
+  return plan_samples(plan, mean, sizes);
 }
 
 bool random_floating(OutputPlan& plan, const Tensor& self) {

@@ -13,8 +13,9 @@ struct NormalValues {
 
 namespace plans {
 
-bool drawn_like(OutputPlan& plan, const Tensor& model);
-bool drawn_like_both(OutputPlan& plan, NormalValues& values, const Tensor& mean, const Tensor& std);
+bool random_like(OutputPlan& plan, const Tensor& model);
+bool random_like_both(OutputPlan& plan, NormalValues& values, const Tensor& mean,
+                      const Tensor& std);
 bool random_floating(OutputPlan& plan, const Tensor& self);
 // The dtype must represent the range and its width.
 bool uniform(OutputPlan& plan, const Tensor& self, double from, double to);

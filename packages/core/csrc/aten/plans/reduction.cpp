@@ -19,8 +19,8 @@ bool reduced_dims(const Tensor& self, at::OptionalIntArrayRef dims, DimSet& redu
   }
   DimSet seen;
   for (const int64_t dim : *dims) {
-    if (!valid_dim(self, dim) || seen[wrapped(self, dim)]) return false;
-    seen.set(wrapped(self, dim));
+    if (!valid_dim(self, dim) || seen[wrap_dim(self, dim)]) return false;
+    seen.set(wrap_dim(self, dim));
   }
   if (self.dim() > 0) reduced = seen;
   return true;
@@ -43,8 +43,9 @@ bool has_elements(const Tensor& self, const DimSet& reduced) {
   return true;
 }
 
-bool reduced(OutputPlan& plan, DimVector& list, const Tensor& self, at::OptionalIntArrayRef dims,
-             bool keepdim, at::ScalarType type, ReducedType kind) {
+bool plan_reduction(OutputPlan& plan, DimVector& list, const Tensor& self,
+                    at::OptionalIntArrayRef dims, bool keepdim, at::ScalarType type,
+                    ReducedType kind) {
   if (!alike(self)) return false;
   if (kind == ReducedType::floating && !c10::isFloatingType(type)) return false;
   DimSet gone;
@@ -83,8 +84,8 @@ bool reduced_along(OutputPlan& plan, ReducedAxisValues& values, const Tensor& se
   const at::OptionalIntArrayRef dims =
       dim ? at::OptionalIntArrayRef(at::IntArrayRef(*dim)) : std::nullopt;
   DimVector list;
-  if (!reduced(plan, list, self, dims, keepdim, type, kind)) return false;
-  if (dim) values.dim = wrapped(self, *dim);
+  if (!plan_reduction(plan, list, self, dims, keepdim, type, kind)) return false;
+  if (dim) values.dim = wrap_dim(self, *dim);
   return true;
 }
 
@@ -92,7 +93,7 @@ bool reduction(OutputPlan& plan, ReducedValues& values, const Tensor& self,
                at::OptionalIntArrayRef dims, bool keepdim, OptionalType dtype, ReducedType kind) {
   const at::ScalarType type = reduced_type(self, dtype, kind);
   return !adds_before_converting(self, type) &&
-         reduced(plan, values.dims, self, dims, keepdim, type, kind);
+         plan_reduction(plan, values.dims, self, dims, keepdim, type, kind);
 }
 
 bool reduction_along(OutputPlan& plan, ReducedAxisValues& values, const Tensor& self,

@@ -35,28 +35,28 @@ double filter(Resampling kind, double x) {
   return std::max(0.0, 1 - std::abs(x));
 }
 
-// Before a table is filled, which takes as long as it is large.
-void make_room(AxisTaps& taps, int64_t results, bool weighted) {
+// Reserves the memory of a table before filling it, which takes time proportional to its size.
+void reserve(AxisTaps& taps, int64_t results, bool weighted) {
   const int64_t entries = checked_product({taps.count, results}, "a table of resizing");
-  const auto room = static_cast<uint64_t>(entries);
+  const auto capacity = static_cast<uint64_t>(entries);
   try {
-    taps.cells.reserve(room);
-    taps.weights.reserve(weighted ? room : 0);
+    taps.cells.reserve(capacity);
+    taps.weights.reserve(weighted ? capacity : 0);
   } catch (const std::exception&) {
     TORCH_CHECK_WITH(OutOfMemoryError, false, "[dl] out of memory: resizing to ", results,
                      " cells needs a table of ", entries, " entries on the host");
   }
 }
 
-// The filter is widened to the cells that a result stands for.
-AxisTaps antialiased(Resampling kind, const AxisScale& axis) {
+// Antialiasing widens the filter to the cells that an output cell covers.
+AxisTaps antialias_taps(Resampling kind, const AxisScale& axis) {
   const double step = axis.step(), wide = std::max(step, 1.0);
   const double reach = kind == Resampling::aa_linear ? 1 : kind == Resampling::aa_cubic ? 2 : 3;
   const double support = reach * wide;
   const auto inputs = static_cast<double>(axis.input);
   // A window has at most all input cells.
   AxisTaps taps{static_cast<int64_t>(std::min(std::ceil(support) * 2 + 1, inputs)), {}, {}};
-  make_room(taps, axis.output, true);
+  reserve(taps, axis.output, true);
   for (int64_t o = 0; o < axis.output; ++o) {
     const double center = step * (static_cast<double>(o) + 0.5);
     const auto begin = static_cast<int64_t>(std::clamp(center - support + 0.5, 0.0, inputs));
@@ -76,10 +76,10 @@ AxisTaps antialiased(Resampling kind, const AxisScale& axis) {
   return taps;
 }
 
-AxisTaps interpolated(bool is_cubic, const AxisScale& axis) {
+AxisTaps interpolation_taps(bool is_cubic, const AxisScale& axis) {
   const double step = axis.step();
   AxisTaps taps{is_cubic ? 4 : 2, {}, {}};
-  make_room(taps, axis.output, true);
+  reserve(taps, axis.output, true);
   for (int64_t o = 0; o < axis.output; ++o) {
     double at = axis.align_corners ? step * static_cast<double>(o)
                                    : step * (static_cast<double>(o) + 0.5) - 0.5;
@@ -139,11 +139,11 @@ int64_t nearest_cell(const AxisScale& axis, bool exact, bool in_double, int64_t 
 
 AxisTaps axis_taps(Resampling kind, const AxisScale& axis, bool in_double) {
   if (kind == Resampling::linear || kind == Resampling::cubic)
-    return interpolated(kind == Resampling::cubic, axis);
+    return interpolation_taps(kind == Resampling::cubic, axis);
   if (kind != Resampling::nearest && kind != Resampling::nearest_exact)
-    return antialiased(kind, axis);
+    return antialias_taps(kind, axis);
   AxisTaps taps{1, {}, {}};
-  make_room(taps, axis.output, false);
+  reserve(taps, axis.output, false);
   for (int64_t o = 0; o < axis.output; ++o) {
     taps.cells.push_back(nearest_cell(axis, kind == Resampling::nearest_exact, in_double, o));
   }

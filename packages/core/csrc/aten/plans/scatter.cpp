@@ -2,7 +2,7 @@
 
 #include "aten/plans/checks.h"
 #include "aten/plans/fill.h"
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 
 namespace dl::core::plans {
 namespace {
@@ -20,7 +20,7 @@ bool set_dim(AxisValues& values, const Tensor& self, int64_t dim) {
 
 bool scatter_target(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
                     const Tensor& index) {
-  if (!indexed(plan, values, self, dim, index) || count_of(self) != count_of(index)) return false;
+  if (!index_dim(plan, values, self, dim, index) || count_of(self) != count_of(index)) return false;
   for (int64_t i = 0; i < self.dim(); ++i) {
     if (i != values.dim && extent(index, i) > self.size(i)) return false;
   }
@@ -31,14 +31,14 @@ bool known(std::string_view reduce) { return reduce == "add" || reduce == "multi
 
 }  // namespace
 
-bool indexed(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-             const Tensor& index) {
+bool index_dim(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+               const Tensor& index) {
   return in_place(plan, self) && on_same_device(self, index) && is_index(index) &&
          apart(self, index) && set_dim(values, self, dim);
 }
 
-bool scattered(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-               const Tensor& index, const Tensor& src) {
+bool scatter(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+             const Tensor& index, const Tensor& src) {
   if (!scatter_target(plan, values, self, dim, index) || !alike(self, src) || !apart(self, src))
     return false;
   if (count_of(src) != count_of(index)) return false;
@@ -48,19 +48,19 @@ bool scattered(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t
   return true;
 }
 
-bool scattered_by(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-                  const Tensor& index, const Tensor& src, std::string_view reduce) {
-  return known(reduce) && scattered(plan, values, self, dim, index, src);
+bool scatter_reduce(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+                    const Tensor& index, const Tensor& src, std::string_view reduce) {
+  return known(reduce) && scatter(plan, values, self, dim, index, src);
 }
 
-bool scattered_number(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-                      const Tensor& index, const at::Scalar& value) {
+bool scatter_scalar(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+                    const Tensor& index, const at::Scalar& value) {
   return holds(self.scalar_type(), value) && scatter_target(plan, values, self, dim, index);
 }
 
-bool scattered_number_by(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-                         const Tensor& index, const at::Scalar& value, std::string_view reduce) {
-  return known(reduce) && scattered_number(plan, values, self, dim, index, value);
+bool scatter_scalar_reduce(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+                           const Tensor& index, const at::Scalar& value, std::string_view reduce) {
+  return known(reduce) && scatter_scalar(plan, values, self, dim, index, value);
 }
 
 }  // namespace dl::core::plans

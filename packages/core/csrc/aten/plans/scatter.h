@@ -7,16 +7,16 @@
 
 namespace dl::core::plans {
 
-bool scattered(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-               const Tensor& index, const Tensor& src);
-bool scattered_by(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-                  const Tensor& index, const Tensor& src, std::string_view reduce);
-bool scattered_number(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-                      const Tensor& index, const at::Scalar& value);
-bool scattered_number_by(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-                         const Tensor& index, const at::Scalar& value, std::string_view reduce);
-// A dimension and an index of it, of a tensor that is written in place.
-bool indexed(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
-             const Tensor& index);
+bool scatter(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+             const Tensor& index, const Tensor& src);
+bool scatter_reduce(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+                    const Tensor& index, const Tensor& src, std::string_view reduce);
+bool scatter_scalar(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+                    const Tensor& index, const at::Scalar& value);
+bool scatter_scalar_reduce(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+                           const Tensor& index, const at::Scalar& value, std::string_view reduce);
+// Checks a dimension and an index tensor for a tensor that is written in place.
+bool index_dim(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
+               const Tensor& index);
 
 }  // namespace dl::core::plans

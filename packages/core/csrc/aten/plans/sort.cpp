@@ -13,12 +13,12 @@ bool sort(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
   DimVector sizes(self.sizes().begin(), self.sizes().end());
   if (count) {
     if (self.scalar_type() == at::kBool) return false;
-    const int64_t available = self.dim() > 0 ? self.size(wrapped(self, dim)) : 1;
+    const int64_t available = self.dim() > 0 ? self.size(wrap_dim(self, dim)) : 1;
     if (*count < 0 || *count > available || (self.dim() == 0 && *count != 1)) return false;
-    if (self.dim() > 0) sizes[wrapped(self, dim)] = *count;
+    if (self.dim() > 0) sizes[wrap_dim(self, dim)] = *count;
   }
   plan.start(self);
-  values.dim = wrapped(self, dim);
+  values.dim = wrap_dim(self, dim);
   if (!count && !has_standard_strides(self.unsafeGetTensorImpl())) {
     plan.keep_strides(self.is_non_overlapping_and_dense()
                           ? self.strides()

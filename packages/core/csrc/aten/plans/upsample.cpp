@@ -45,8 +45,8 @@ AxisScale axis_of(at::IntArrayRef sizes, at::IntArrayRef output_size, bool align
 // Threshold above which the host's work before the call is significant.
 constexpr int64_t kLongAxis = 1 << 20;
 
-// Throws what making tensors of such axes would, before work that grows with them.
-void check_room(const Tensor& like, at::IntArrayRef sizes) {
+// Raises the error of an allocation of these sizes, before the host does work that grows with them.
+void check_memory(const Tensor& like, at::IntArrayRef sizes) {
   if (std::any_of(sizes.begin(), sizes.end(), [](int64_t n) { return n > kLongAxis; }))
     empty_on(like.get_device(), sizes, like.scalar_type(), std::nullopt);
 }
@@ -73,7 +73,7 @@ bool contract_agrees(Resampling kind, const Tensor& self, at::IntArrayRef sizes,
   return true;
 }
 
-DimVector resized(at::IntArrayRef sizes, at::IntArrayRef output_size) {
+DimVector replace_spatial_sizes(at::IntArrayRef sizes, at::IntArrayRef output_size) {
   DimVector result(sizes.begin(), sizes.begin() + 2);
   result.append(output_size.begin(), output_size.end());
   return result;
@@ -84,10 +84,11 @@ DimVector resized(at::IntArrayRef sizes, at::IntArrayRef output_size) {
 bool upsample(OutputPlan& plan, Resampling kind, const Tensor& self, at::IntArrayRef output_size,
               bool align_corners, Scales scales) {
   if (!resizable(self, self.sizes(), output_size, scales) || !resamples(self, kind)) return false;
-  check_room(self, resized(self.sizes(), output_size));
+  check_memory(self, replace_spatial_sizes(self.sizes(), output_size));
   if (!contract_agrees(kind, self, self.sizes(), output_size, align_corners, scales)) return false;
   plan.start(self);
-  plan.output(resized(self.sizes(), output_size), self.scalar_type(), self.suggest_memory_format());
+  plan.output(replace_spatial_sizes(self.sizes(), output_size), self.scalar_type(),
+              self.suggest_memory_format());
   return true;
 }
 
@@ -96,9 +97,9 @@ bool upsample_backward(OutputPlan& plan, Resampling kind, const Tensor& grad_out
                        Scales scales) {
   if (!resizable(grad_output, input_size, output_size, scales) || !floating(grad_output))
     return false;
-  if (grad_output.sizes() != resized(input_size, output_size)) return false;
-  check_room(grad_output, grad_output.sizes());
-  check_room(grad_output, input_size);
+  if (grad_output.sizes() != replace_spatial_sizes(input_size, output_size)) return false;
+  check_memory(grad_output, grad_output.sizes());
+  check_memory(grad_output, input_size);
   if (!contract_agrees(kind, grad_output, input_size, output_size, align_corners, scales))
     return false;
   plan.start(grad_output);
@@ -109,8 +110,8 @@ bool upsample_backward(OutputPlan& plan, Resampling kind, const Tensor& grad_out
 Tensor resample(Resampling kind, const Tensor& self, at::IntArrayRef output_size,
                 bool align_corners, Scales scales) {
   if (!resizable(self, self.sizes(), output_size, scales) || !resamples(self, kind)) return {};
-  const DimVector sizes = resized(self.sizes(), output_size);
-  check_room(self, sizes);
+  const DimVector sizes = replace_spatial_sizes(self.sizes(), output_size);
+  check_memory(self, sizes);
   if (sizes[0] == 0) return at::empty(sizes, self.options(), self.suggest_memory_format());
   const bool widen = !is_nearest(kind) && at::isReducedFloatingType(self.scalar_type());
   const bool in_double = self.scalar_type() == at::kDouble;
@@ -119,16 +120,17 @@ Tensor resample(Resampling kind, const Tensor& self, at::IntArrayRef output_size
     const AxisScale axis = axis_of(self.sizes(), output_size, align_corners, scales, i);
     result = apply_taps(result, 2 + i, axis_taps(kind, axis, in_double));
   }
-  return arranged(result.to(self.scalar_type()), self.suggest_memory_format());
+  return arrange(result.to(self.scalar_type()), self.suggest_memory_format());
 }
 
 Tensor resample_backward(Resampling kind, const Tensor& grad_output, at::IntArrayRef output_size,
                          at::IntArrayRef input_size, bool align_corners, Scales scales) {
   if (!resizable(grad_output, input_size, output_size, scales) || !floating(grad_output)) return {};
-  if (grad_output.sizes() != resized(input_size, output_size) || grad_output.numel() == 0)
+  if (grad_output.sizes() != replace_spatial_sizes(input_size, output_size) ||
+      grad_output.numel() == 0)
     return {};
-  check_room(grad_output, grad_output.sizes());
-  check_room(grad_output, input_size);
+  check_memory(grad_output, grad_output.sizes());
+  check_memory(grad_output, input_size);
   const bool widen = at::isReducedFloatingType(grad_output.scalar_type());
   const bool in_double = grad_output.scalar_type() == at::kDouble;
   Tensor result = widen ? grad_output.to(at::kFloat) : grad_output;
@@ -136,7 +138,7 @@ Tensor resample_backward(Resampling kind, const Tensor& grad_output, at::IntArra
     const AxisScale axis = axis_of(input_size, output_size, align_corners, scales, i);
     result = apply_taps_backward(result, 2 + i, axis.input, axis_taps(kind, axis, in_double));
   }
-  return arranged(result.to(grad_output.scalar_type()), grad_output.suggest_memory_format());
+  return arrange(result.to(grad_output.scalar_type()), grad_output.suggest_memory_format());
 }
 
 }  // namespace plans

@@ -12,7 +12,7 @@ bool masked_fill(OutputPlan& plan, const Tensor& self, const Tensor& mask,
   for (int64_t i = 1; i <= mask.dim(); ++i) {
     if (mask.size(-i) != 1 && mask.size(-i) != self.size(-i)) return false;
   }
-  return filled(plan, self, value);
+  return fill(plan, self, value);
 }
 
 bool masked_fill_from(OutputPlan& plan, const Tensor& self, const Tensor& mask,

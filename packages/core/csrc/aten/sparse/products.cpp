@@ -68,8 +68,8 @@ at::Tensor matrix_product(const at::Tensor& mat1, const at::Tensor& mat2) {
   return result.index_add_(0, matrix.rows, scaled);
 }
 
-at::Tensor combined(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
-                    const at::Scalar& beta, const at::Scalar& alpha) {
+at::Tensor combine(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
+                   const at::Scalar& beta, const at::Scalar& alpha) {
   at::Tensor result = matrix_product(mat1, mat2);
   if (!alpha.equal(1)) result.mul_(alpha);
   // For beta == 0 the values of self are ignored.
@@ -81,7 +81,7 @@ at::Tensor& addmm_out(const at::Tensor& self, const at::Tensor& mat1, const at::
                       const at::Scalar& beta, const at::Scalar& alpha, at::Tensor& out) {
   if (!fits(self, mat1, mat2, out))
     return sparse_on_cpu<"addmm.out", decltype(addmm_out)>(self, mat1, mat2, beta, alpha, out);
-  const at::Tensor result = combined(self, mat1, mat2, beta, alpha);
+  const at::Tensor result = combine(self, mat1, mat2, beta, alpha);
   at::native::resize_output(out, result.sizes());
   out.copy_(result);
   return out;
@@ -91,7 +91,7 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1, const at::Tenso
                  const at::Scalar& beta, const at::Scalar& alpha) {
   if (!fits(self, mat1, mat2, self))
     return sparse_on_cpu<"addmm", decltype(addmm)>(self, mat1, mat2, beta, alpha);
-  return combined(self, mat1, mat2, beta, alpha);
+  return combine(self, mat1, mat2, beta, alpha);
 }
 
 at::Tensor& addmm_(at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
@@ -100,7 +100,7 @@ at::Tensor& addmm_(at::Tensor& self, const at::Tensor& mat1, const at::Tensor& m
                       self.size(0) != mat1.size(0) || self.size(1) != mat2.size(1);
   if (spread || !fits(self, mat1, mat2, self))
     return sparse_on_cpu<"addmm_", decltype(addmm_)>(self, mat1, mat2, beta, alpha);
-  return self.copy_(combined(self, mat1, mat2, beta, alpha));
+  return self.copy_(combine(self, mat1, mat2, beta, alpha));
 }
 
 }  // namespace

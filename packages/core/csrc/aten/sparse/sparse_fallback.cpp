@@ -112,9 +112,9 @@ void to_dl(const HostCopies& copies, c10::IValue& value, c10::Device device) {
   if (said.rfind("[dl]", 0) == 0) throw error;
   const bool is_dispatcher = said.rfind("Could not run", 0) == 0;
   TORCH_CHECK_NOT_IMPLEMENTED(
-      false, "[dl] aten::", overload, " takes no sparse tensors of this kind: neither dl nor ",
-      "torch's CPU has a kernel for it; make them dense, x.to_dense(), or use another layout or ",
-      "dtype", is_dispatcher ? "" : ". Torch's CPU says: ", is_dispatcher ? "" : said);
+      false, "[dl] aten::", overload, " does not support sparse tensors of this kind: neither ",
+      "dl nor torch's CPU has a kernel for it; convert them with x.to_dense(), or use another ",
+      "layout or dtype", is_dispatcher ? "" : ". Torch's CPU says: ", is_dispatcher ? "" : said);
 }
 
 }  // namespace

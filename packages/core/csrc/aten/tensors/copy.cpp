@@ -79,7 +79,7 @@ void copy_on_host(const at::Tensor& source, const at::Tensor& target) {
   host.finish();
 }
 
-at::Tensor spread(const at::Tensor& self, const at::Tensor& target) {
+at::Tensor expand_to(const at::Tensor& self, const at::Tensor& target) {
   return self.sizes() == target.sizes() ? self : self.expand(target.sizes());
 }
 
@@ -91,7 +91,7 @@ void copy_same_device(const at::Tensor& self, const at::Tensor& target) {
     copy_same_device(self.clone(), target);
     return;
   }
-  const at::Tensor source = spread(self, target);
+  const at::Tensor source = expand_to(self, target);
   if (same_layout(source, target)) {
     if (source.const_data_ptr() == target.const_data_ptr()) return;
     copy_within_device(target.get_device(), target.mutable_data_ptr(), source.const_data_ptr(),
@@ -190,14 +190,14 @@ at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool non_
       const DeviceScope scope(target.get_device());
       copy_same_device(self, target);
     } else {
-      copy_between_devices(spread(self, target), target);
+      copy_between_devices(expand_to(self, target), target);
     }
   } else if (lies_on_dl(target)) {
     const DeviceScope scope(target.get_device());
-    copy_host_to_device(spread(self, target), target, non_blocking);
+    copy_host_to_device(expand_to(self, target), target, non_blocking);
   } else {
     const DeviceScope scope(self.get_device());
-    copy_device_to_host(spread(self, target), target, non_blocking);
+    copy_device_to_host(expand_to(self, target), target, non_blocking);
   }
   return target;
 }

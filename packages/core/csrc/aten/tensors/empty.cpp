@@ -26,7 +26,7 @@ int checked_device(std::optional<at::Device> where, std::optional<at::Layout> la
   return index;
 }
 
-at::Tensor filled_if_asked(at::Tensor made) {
+at::Tensor fill_if_requested(at::Tensor made) {
   if (C10_UNLIKELY(fills_new_memory())) at::native::fill_empty_deterministic_(made);
   return made;
 }
@@ -35,15 +35,15 @@ at::Tensor empty_memory_format(c10::IntArrayRef sizes, OptionalType type,
                                std::optional<at::Layout> layout, std::optional<at::Device> where,
                                std::optional<bool> pinned, std::optional<at::MemoryFormat> format) {
   const DeviceScope scope(checked_device(where, layout, pinned));
-  return filled_if_asked(at::Tensor(at::detail::empty_generic(
+  return fill_if_requested(at::Tensor(at::detail::empty_generic(
       sizes, device_allocator(), kDlKeys, c10::dtype_or_default(type), format)));
 }
 
 at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, OptionalType type,
                          std::optional<at::Layout> layout, std::optional<at::Device> where,
                          std::optional<bool> pinned) {
-  return filled_if_asked(empty_strided_on(checked_device(where, layout, pinned), sizes, strides,
-                                          c10::dtype_or_default(type)));
+  return fill_if_requested(empty_strided_on(checked_device(where, layout, pinned), sizes, strides,
+                                            c10::dtype_or_default(type)));
 }
 
 // A zero tensor without memory: autograd's placeholder for an absent gradient.

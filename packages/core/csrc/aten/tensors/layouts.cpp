@@ -9,20 +9,20 @@ namespace dl::core {
 namespace {
 
 constexpr char kNested[] =
-    "nested tensors of layout torch.strided on dl; make them with layout=torch.jagged, pad them "
-    "(to_padded_tensor), or take them apart (unbind)";
+    "nested tensors of layout torch.strided on dl; create them with layout=torch.jagged, pad them "
+    "(to_padded_tensor), or split them (unbind)";
 constexpr char kQuantized[] =
     "quantized tensors on dl; use x.dequantize() before x.to(\"dl\"), or compute on the CPU";
 
-template <auto& words>
+template <auto& kSubject>
 void refuse(const c10::OperatorHandle& op, torch::jit::Stack*) {
-  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] ", op.schema().operator_name(), " takes and makes no ",
-                              words);
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "[dl] ", op.schema().operator_name(), " does not support ",
+                              kSubject);
 }
 
-template <auto& words>
+template <auto& kSubject>
 torch::CppFunction refusal() {
-  return torch::CppFunction::makeFromBoxedFunction<&refuse<words>>();
+  return torch::CppFunction::makeFromBoxedFunction<&refuse<kSubject>>();
 }
 
 const bool nested_refused =

@@ -441,7 +441,7 @@ bool hardshrink_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   if (!conditions::is_in_range(plan.common_type(), lambd)) return false;
   NativeCall call(hardshrink_site, plan.device());
   OutputHandle out_handle(plan.target());
-  return call.run("dlopHardshrink", function, out_handle.get(), TensorHandle(plan.self()).get(), rounded(at::Scalar(lambd.toDouble()), plan.common_type()).fval);
+  return call.run("dlopHardshrink", function, out_handle.get(), TensorHandle(plan.self()).get(), round_scalar(at::Scalar(lambd.toDouble()), plan.common_type()).fval);
 }
 
 at::Tensor hardshrink(const at::Tensor & self, const at::Scalar & lambd) {

@@ -20,11 +20,11 @@ bool add_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   if (plan.other_is_scalar()) {
     if (scalar_function == nullptr) return false;
     OutputHandle out_handle(plan.target());
-    const diopiScalar_t alpha_scalar = rounded(alpha, plan.common_type());
+    const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
     return call.run("diopiAddScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar(), &alpha_scalar);
   }
   OutputHandle out_handle(plan.target());
-  const diopiScalar_t alpha_scalar = rounded(alpha, plan.common_type());
+  const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
   return call.run("diopiAdd", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), &alpha_scalar);
 }
 
@@ -69,11 +69,11 @@ bool sub_Tensor_native(ElementwisePlan& plan, const at::Tensor& given, const at:
   if (plan.other_is_scalar()) {
     if (scalar_function == nullptr) return false;
     OutputHandle out_handle(plan.target());
-    const diopiScalar_t alpha_scalar = rounded(alpha, plan.common_type());
+    const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
     return call.run("diopiSubScalar", scalar_function, out_handle.get(), TensorHandle(plan.self()).get(), plan.rounded_scalar(), &alpha_scalar);
   }
   OutputHandle out_handle(plan.target());
-  const diopiScalar_t alpha_scalar = rounded(alpha, plan.common_type());
+  const diopiScalar_t alpha_scalar = round_scalar(alpha, plan.common_type());
   return call.run("diopiSub", function, out_handle.get(), TensorHandle(plan.self()).get(), TensorHandle(plan.other()).get(), &alpha_scalar);
 }
 

@@ -63,7 +63,7 @@ bool bernoulli_native(OutputPlan& plan, GivenOutputs given, const at::Tensor & s
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiBernoulli);
   if (function == nullptr) return false;
-  if (!plans::drawn_like(plan, self)) return false;
+  if (!plans::random_like(plan, self)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(bernoulli_site, device_index);
   OutputHandle out0_handle(plan.out(0));

@@ -289,7 +289,7 @@ at::Tensor eq_Scalar(const at::Tensor & self, const at::Scalar & other) {
     return plan.finish();
   }
   if (!eq_Scalar_site.disabled.load(std::memory_order_relaxed)) {
-    const at::Tensor made = plans::equal_to_number(self, other);
+    const at::Tensor made = plans::equal_to_scalar(self, other);
     if (made.defined()) {
       count_call(&ThreadCounts::composed);
       return made;
@@ -304,7 +304,7 @@ at::Tensor & eq_Scalar_out(const at::Tensor & self, const at::Scalar & other, at
     plan.finish(); return out;
   }
   if (!eq_Scalar_site.disabled.load(std::memory_order_relaxed)) {
-    const at::Tensor made = plans::equal_to_number(self, other);
+    const at::Tensor made = plans::equal_to_scalar(self, other);
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
       return write_to(out, made);
@@ -319,7 +319,7 @@ at::Tensor & eq__Scalar(at::Tensor & self, const at::Scalar & other) {
     plan.finish(); return self;
   }
   if (!eq_Scalar_site.disabled.load(std::memory_order_relaxed)) {
-    const at::Tensor made = plans::equal_to_number(self, other);
+    const at::Tensor made = plans::equal_to_scalar(self, other);
     if (fits_result(self, made)) {
       count_call(&ThreadCounts::composed);
       return write_to(self, made);
@@ -348,7 +348,7 @@ at::Tensor ne_Scalar(const at::Tensor & self, const at::Scalar & other) {
     return plan.finish();
   }
   if (!ne_Scalar_site.disabled.load(std::memory_order_relaxed)) {
-    const at::Tensor made = plans::unequal_to_number(self, other);
+    const at::Tensor made = plans::unequal_to_scalar(self, other);
     if (made.defined()) {
       count_call(&ThreadCounts::composed);
       return made;
@@ -363,7 +363,7 @@ at::Tensor & ne_Scalar_out(const at::Tensor & self, const at::Scalar & other, at
     plan.finish(); return out;
   }
   if (!ne_Scalar_site.disabled.load(std::memory_order_relaxed)) {
-    const at::Tensor made = plans::unequal_to_number(self, other);
+    const at::Tensor made = plans::unequal_to_scalar(self, other);
     if (fits_result(out, made)) {
       count_call(&ThreadCounts::composed);
       return write_to(out, made);
@@ -378,7 +378,7 @@ at::Tensor & ne__Scalar(at::Tensor & self, const at::Scalar & other) {
     plan.finish(); return self;
   }
   if (!ne_Scalar_site.disabled.load(std::memory_order_relaxed)) {
-    const at::Tensor made = plans::unequal_to_number(self, other);
+    const at::Tensor made = plans::unequal_to_scalar(self, other);
     if (fits_result(self, made)) {
       count_call(&ThreadCounts::composed);
       return write_to(self, made);

@@ -47,7 +47,7 @@ bool stack_native(OutputPlan& plan, GivenOutputs given, at::TensorList tensors, 
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiStack);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::stacked(plan, values, tensors, dim)) return false;
+  if (!plans::stack(plan, values, tensors, dim)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(stack_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -80,7 +80,7 @@ bool _stack_native(OutputPlan& plan, GivenOutputs given, at::TensorList tensors,
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiStack);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::stacked(plan, values, tensors, dim)) return false;
+  if (!plans::stack(plan, values, tensors, dim)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(_stack_site, device_index);
   OutputHandle out0_handle(plan.out(0));

@@ -75,7 +75,7 @@ bool embedding_renorm__native(OutputPlan& plan, at::Tensor & self, const at::Ten
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiEmbeddingRenorm_);
   if (function == nullptr) return false;
-  if (!plans::rows_scaled(plan, self, indices)) return false;
+  if (!plans::embedding_renorm(plan, self, indices)) return false;
   NativeCall call(embedding_renorm__site, device_index);
   OutputHandle self_handle(self);
   return call.run("diopiEmbeddingRenorm_", function, self_handle.get(), TensorHandle(indices).get(), max_norm, norm_type);

@@ -14,10 +14,10 @@ bool fill__Scalar_native(OutputPlan& plan, at::Tensor & self, const at::Scalar &
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiFill);
   if (function == nullptr) return false;
-  if (!plans::filled(plan, self, value)) return false;
+  if (!plans::fill(plan, self, value)) return false;
   NativeCall call(fill__Scalar_site, device_index);
   OutputHandle self_handle(self);
-  return call.run("diopiFill", function, self_handle.get(), stored(self, value).get());
+  return call.run("diopiFill", function, self_handle.get(), to_stored(self, value).get());
 }
 
 at::Tensor & fill__Scalar(at::Tensor & self, const at::Scalar & value) {

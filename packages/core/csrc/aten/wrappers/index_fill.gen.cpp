@@ -14,10 +14,10 @@ bool index_fill__int_Scalar_native(OutputPlan& plan, at::Tensor & self, int64_t 
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiIndexFillInpScalar);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::slices_filled(plan, values, self, dim, index, value)) return false;
+  if (!plans::index_fill(plan, values, self, dim, index, value)) return false;
   NativeCall call(index_fill__int_Scalar_site, device_index);
   OutputHandle self_handle(self);
-  return call.run("diopiIndexFillInpScalar", function, self_handle.get(), values.dim, TensorHandle(index).get(), stored(self, value).get());
+  return call.run("diopiIndexFillInpScalar", function, self_handle.get(), values.dim, TensorHandle(index).get(), to_stored(self, value).get());
 }
 
 at::Tensor & index_fill__int_Scalar(at::Tensor & self, int64_t dim, const at::Tensor & index, const at::Scalar & value) {
@@ -37,7 +37,7 @@ bool index_fill__int_Tensor_native(OutputPlan& plan, at::Tensor & self, int64_t 
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiIndexFillInp);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::slices_filled_from(plan, values, self, dim, index, value)) return false;
+  if (!plans::index_fill_tensor(plan, values, self, dim, index, value)) return false;
   NativeCall call(index_fill__int_Tensor_site, device_index);
   OutputHandle self_handle(self);
   return call.run("diopiIndexFillInp", function, self_handle.get(), values.dim, TensorHandle(index).get(), TensorHandle(value).get());

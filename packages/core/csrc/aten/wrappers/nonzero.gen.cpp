@@ -13,7 +13,7 @@ bool nonzero_native(OutputPlan& plan, const at::Tensor & self) {
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiNonzero);
   if (function == nullptr) return false;
-  if (!plans::vendor_sized_positions(plan, self)) return false;
+  if (!plans::nonzero(plan, self)) return false;
   NativeCall call(nonzero_site, device_index);
   diopiTensorHandle_t required = nullptr;
   if (!call.run("diopiNonzero", function, &required, TensorHandle(self).get())) return false;
@@ -37,7 +37,7 @@ bool masked_select_native(OutputPlan& plan, const at::Tensor & self, const at::T
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiMaskedSelect);
   if (function == nullptr) return false;
-  if (!plans::vendor_sized_masked(plan, self, mask)) return false;
+  if (!plans::masked_select(plan, self, mask)) return false;
   NativeCall call(masked_select_site, device_index);
   diopiTensorHandle_t required = nullptr;
   if (!call.run("diopiMaskedSelect", function, &required, TensorHandle(self).get(), TensorHandle(mask).get())) return false;

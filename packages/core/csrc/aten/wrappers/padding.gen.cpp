@@ -14,7 +14,7 @@ bool reflection_pad1d_native(OutputPlan& plan, GivenOutputs given, const at::Ten
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPad);
   if (function == nullptr) return false;
-  if (!plans::padded(plan, self, padding, 1, PadKind::reflect)) return false;
+  if (!plans::pad(plan, self, padding, 1, PadKind::reflect)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(reflection_pad1d_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -45,7 +45,7 @@ bool reflection_pad2d_native(OutputPlan& plan, GivenOutputs given, const at::Ten
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPad);
   if (function == nullptr) return false;
-  if (!plans::padded(plan, self, padding, 2, PadKind::reflect)) return false;
+  if (!plans::pad(plan, self, padding, 2, PadKind::reflect)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(reflection_pad2d_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -76,7 +76,7 @@ bool reflection_pad3d_native(OutputPlan& plan, GivenOutputs given, const at::Ten
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPad);
   if (function == nullptr) return false;
-  if (!plans::padded(plan, self, padding, 3, PadKind::reflect)) return false;
+  if (!plans::pad(plan, self, padding, 3, PadKind::reflect)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(reflection_pad3d_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -107,7 +107,7 @@ bool replication_pad1d_native(OutputPlan& plan, GivenOutputs given, const at::Te
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPad);
   if (function == nullptr) return false;
-  if (!plans::padded(plan, self, padding, 1, PadKind::replicate)) return false;
+  if (!plans::pad(plan, self, padding, 1, PadKind::replicate)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(replication_pad1d_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -138,7 +138,7 @@ bool replication_pad2d_native(OutputPlan& plan, GivenOutputs given, const at::Te
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPad);
   if (function == nullptr) return false;
-  if (!plans::padded(plan, self, padding, 2, PadKind::replicate)) return false;
+  if (!plans::pad(plan, self, padding, 2, PadKind::replicate)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(replication_pad2d_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -169,7 +169,7 @@ bool replication_pad3d_native(OutputPlan& plan, GivenOutputs given, const at::Te
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPad);
   if (function == nullptr) return false;
-  if (!plans::padded(plan, self, padding, 3, PadKind::replicate)) return false;
+  if (!plans::pad(plan, self, padding, 3, PadKind::replicate)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(replication_pad3d_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -200,7 +200,7 @@ bool constant_pad_nd_native(OutputPlan& plan, GivenOutputs given, const at::Tens
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPad);
   if (function == nullptr) return false;
-  if (!plans::padded_with(plan, self, pad, value)) return false;
+  if (!plans::pad_constant(plan, self, pad, value)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(constant_pad_nd_site, device_index);
   OutputHandle out0_handle(plan.out(0));

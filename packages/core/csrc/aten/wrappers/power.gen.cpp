@@ -52,7 +52,7 @@ bool pow_Tensor_Scalar_native(ElementwisePlan& plan, const at::Tensor& given, co
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiPow);
   if (function == nullptr) return false;
-  if (!plan.with_scalar(given, self, exponent, Promotion::same, NumberAs::parameter)) return false;
+  if (!plan.with_scalar(given, self, exponent, Promotion::same, ScalarRole::parameter)) return false;
   if (!conditions::power_fits(plan.common_type(), exponent)) return false;
   if (!conditions::is_in_range(plan.common_type(), exponent)) return false;
   NativeCall call(pow_Tensor_Scalar_site, plan.device());

@@ -60,7 +60,7 @@ bool normal_Tensor_float_native(OutputPlan& plan, GivenOutputs given, const at::
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiNormalTensorScalar);
   if (function == nullptr) return false;
-  if (!plans::drawn_like(plan, mean)) return false;
+  if (!plans::random_like(plan, mean)) return false;
   if (!plan.make_outputs(given)) return false;
   if (!conditions::not_negative(std)) return false;
   NativeCall call(normal_Tensor_float_site, device_index);
@@ -93,7 +93,7 @@ bool normal_float_Tensor_native(OutputPlan& plan, GivenOutputs given, double mea
   const Device& owner = device_unchecked(device_index);
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiNormalScalarTensor);
   if (function == nullptr) return false;
-  if (!plans::drawn_like(plan, std)) return false;
+  if (!plans::random_like(plan, std)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(normal_float_Tensor_site, device_index);
   OutputHandle out0_handle(plan.out(0));
@@ -126,7 +126,7 @@ bool normal_Tensor_Tensor_native(OutputPlan& plan, GivenOutputs given, const at:
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiNormalTensor);
   if (function == nullptr) return false;
   NormalValues values;
-  if (!plans::drawn_like_both(plan, values, mean, std)) return false;
+  if (!plans::random_like_both(plan, values, mean, std)) return false;
   if (!plan.make_outputs(given)) return false;
   NativeCall call(normal_Tensor_Tensor_site, device_index);
   OutputHandle out0_handle(plan.out(0));

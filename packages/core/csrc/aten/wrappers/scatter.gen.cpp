@@ -14,7 +14,7 @@ bool scatter__src_native(OutputPlan& plan, at::Tensor & self, int64_t dim, const
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiScatterInp);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::scattered(plan, values, self, dim, index, src)) return false;
+  if (!plans::scatter(plan, values, self, dim, index, src)) return false;
   NativeCall call(scatter__src_site, device_index);
   OutputHandle self_handle(self);
   return call.run("diopiScatterInp", function, self_handle.get(), values.dim, TensorHandle(src).get(), TensorHandle(index).get(), "");
@@ -37,7 +37,7 @@ bool scatter__reduce_native(OutputPlan& plan, at::Tensor & self, int64_t dim, co
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiScatterInp);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::scattered_by(plan, values, self, dim, index, src, reduce)) return false;
+  if (!plans::scatter_reduce(plan, values, self, dim, index, src, reduce)) return false;
   NativeCall call(scatter__reduce_site, device_index);
   OutputHandle self_handle(self);
   const std::string reduce_text(reduce);
@@ -61,10 +61,10 @@ bool scatter__value_native(OutputPlan& plan, at::Tensor & self, int64_t dim, con
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiScatterInpScalar);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::scattered_number(plan, values, self, dim, index, value)) return false;
+  if (!plans::scatter_scalar(plan, values, self, dim, index, value)) return false;
   NativeCall call(scatter__value_site, device_index);
   OutputHandle self_handle(self);
-  return call.run("diopiScatterInpScalar", function, self_handle.get(), values.dim, stored(self, value).get(), TensorHandle(index).get(), "");
+  return call.run("diopiScatterInpScalar", function, self_handle.get(), values.dim, to_stored(self, value).get(), TensorHandle(index).get(), "");
 }
 
 at::Tensor & scatter__value(at::Tensor & self, int64_t dim, const at::Tensor & index, const at::Scalar & value) {
@@ -84,11 +84,11 @@ bool scatter__value_reduce_native(OutputPlan& plan, at::Tensor & self, int64_t d
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiScatterInpScalar);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::scattered_number_by(plan, values, self, dim, index, value, reduce)) return false;
+  if (!plans::scatter_scalar_reduce(plan, values, self, dim, index, value, reduce)) return false;
   NativeCall call(scatter__value_reduce_site, device_index);
   OutputHandle self_handle(self);
   const std::string reduce_text(reduce);
-  return call.run("diopiScatterInpScalar", function, self_handle.get(), values.dim, stored(self, value).get(), TensorHandle(index).get(), reduce_text.c_str());
+  return call.run("diopiScatterInpScalar", function, self_handle.get(), values.dim, to_stored(self, value).get(), TensorHandle(index).get(), reduce_text.c_str());
 }
 
 at::Tensor & scatter__value_reduce(at::Tensor & self, int64_t dim, const at::Tensor & index, const at::Scalar & value, c10::string_view reduce) {
@@ -108,7 +108,7 @@ bool scatter_add__native(OutputPlan& plan, at::Tensor & self, int64_t dim, const
   const auto function = DL_CONTRACT_FUNCTION(owner, diopiScatterInp);
   if (function == nullptr) return false;
   AxisValues values;
-  if (!plans::scattered(plan, values, self, dim, index, src)) return false;
+  if (!plans::scatter(plan, values, self, dim, index, src)) return false;
   NativeCall call(scatter_add__site, device_index);
   OutputHandle self_handle(self);
   return call.run("diopiScatterInp", function, self_handle.get(), values.dim, TensorHandle(src).get(), TensorHandle(index).get(), "add");

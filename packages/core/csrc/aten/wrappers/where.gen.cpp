@@ -16,7 +16,7 @@ bool masked_fill__Scalar_native(OutputPlan& plan, at::Tensor & self, const at::T
   if (!plans::masked_fill(plan, self, mask, value)) return false;
   NativeCall call(masked_fill__Scalar_site, device_index);
   OutputHandle self_handle(self);
-  return call.run("diopiMaskedFillInpScalar", function, self_handle.get(), TensorHandle(mask).get(), stored(self, value).get());
+  return call.run("diopiMaskedFillInpScalar", function, self_handle.get(), TensorHandle(mask).get(), to_stored(self, value).get());
 }
 
 at::Tensor & masked_fill__Scalar(at::Tensor & self, const at::Tensor & mask, const at::Scalar & value) {

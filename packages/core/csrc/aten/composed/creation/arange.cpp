@@ -12,7 +12,7 @@
 #include "aten/kernel/wrapper.h"
 #include "aten/layout/aliases.h"
 #include "aten/layout/outputs.h"
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 
 namespace dl::core::composed {
 namespace {
@@ -22,8 +22,8 @@ bool real_output(const Tensor& out) {
          out.scalar_type() != at::kBool;
 }
 
-// As torch: an output with the right number of elements keeps its shape.
-void hold(Tensor& out, int64_t count) {
+// As in torch, an output with the right number of elements keeps its shape.
+void resize_for(Tensor& out, int64_t count) {
   if (out.numel() != count) at::native::resize_output(out, {count});
 }
 
@@ -55,17 +55,17 @@ bool is_exact(int64_t number) {
   return -kMost < number && number < kMost;
 }
 
-// The arguments of a sequence of integers, whose fractions torch discards. `count` is that of
-// arange, or of range, whose last element may be `end`. None where there is an overflow.
-std::optional<Sequence> of_integers(int64_t count, int64_t start, int64_t step) {
+// Arguments of an integer sequence; torch discards their fractions. `count` is the length by the
+// rules of arange, or of range, which includes `end`. Empty on overflow.
+std::optional<Sequence> integer_sequence(int64_t count, int64_t start, int64_t step) {
   int64_t length, end;
   if (__builtin_mul_overflow(count, step, &length) || __builtin_add_overflow(start, length, &end))
     return std::nullopt;
   return Sequence{count, start, end, step};
 }
 
-// Return true if the steps lead from `start` to `end`. Torch's kernels word the errors of others.
-bool leads(double start, double end, double step) {
+// Returns true if the steps lead from `start` to `end`. Otherwise torch's kernels raise the error.
+bool reaches_end(double start, double end, double step) {
   return step > 0 ? start <= end : step < 0 && start >= end;
 }
 
@@ -86,7 +86,7 @@ std::optional<Sequence> arange_sequence(const Scalar& start, const Scalar& end, 
                                         c10::ScalarType type) {
   if (!are_usable(start, end, step, type)) return std::nullopt;
   const double from = start.toDouble(), to = end.toDouble(), by = step.toDouble();
-  if (!leads(from, to, by)) return std::nullopt;
+  if (!reaches_end(from, to, by)) return std::nullopt;
   if (type == at::kLong) {
     const int64_t first = start.toLong(), last = end.toLong(), width = step.toLong();
     if (width == 0) return std::nullopt;
@@ -100,7 +100,7 @@ std::optional<Sequence> arange_sequence(const Scalar& start, const Scalar& end, 
   if (!c10::isIntegralType(type, false))
     return Sequence{static_cast<int64_t>(steps), start, end, step};
   if (step.toLong() == 0) return std::nullopt;
-  return of_integers(static_cast<int64_t>(steps), start.toLong(), step.toLong());
+  return integer_sequence(static_cast<int64_t>(steps), start.toLong(), step.toLong());
 }
 
 bool arange_natively(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
@@ -111,7 +111,7 @@ bool arange_natively(const Scalar& start, const Scalar& end, const Scalar& step,
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiArange);
   const auto sequence = arange_sequence(start, end, step, out.scalar_type());
   if (function == nullptr || !sequence) return false;
-  hold(out, sequence->count);
+  resize_for(out, sequence->count);
   NativeCall call(arange_site, device);
   OutputHandle target(out);
   const diopiScalar_t first = to_scalar(sequence->start), last = to_scalar(sequence->end),
@@ -130,7 +130,7 @@ std::optional<Sequence> range_sequence(const Scalar& start, const Scalar& end, c
                                        c10::ScalarType type) {
   if (!are_usable(start, end, step, type)) return std::nullopt;
   const double from = start.toDouble(), to = end.toDouble(), by = step.toDouble();
-  if (!leads(from, to, by)) return std::nullopt;
+  if (!reaches_end(from, to, by)) return std::nullopt;
   if (!c10::isIntegralType(type, false)) {
     const double steps = std::floor((to - from) / by) + 1;
     if (!(steps < 9e18)) return std::nullopt;
@@ -144,7 +144,7 @@ std::optional<Sequence> range_sequence(const Scalar& start, const Scalar& end, c
   if (__builtin_sub_overflow(last, first, &span) ||
       (width == -1 && span == std::numeric_limits<int64_t>::min()))
     return std::nullopt;
-  return of_integers(span / width + 1, first, width);
+  return integer_sequence(span / width + 1, first, width);
 }
 
 Tensor& range_out(const Scalar& start, const Scalar& end, const Scalar& step, Tensor& out) {
@@ -168,8 +168,8 @@ std::optional<Bounds> bounds_of(const Scalar& start, const Scalar& end, int64_t 
                                 c10::ScalarType type) {
   if (steps < 0 || start.isComplex() || end.isComplex()) return std::nullopt;
   if (steps == 0) return Bounds{0, 0};
-  const auto first = plans::stored_number(type, start);
-  const auto last = steps == 1 ? first : plans::stored_number(type, end);
+  const auto first = plans::stored_value(type, start);
+  const auto last = steps == 1 ? first : plans::stored_value(type, end);
   return first && last ? std::optional(Bounds{*first, *last}) : std::nullopt;
 }
 
@@ -181,7 +181,7 @@ bool linspace_natively(const Scalar& start, const Scalar& end, int64_t steps, Te
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiLinspace);
   const auto bounds = bounds_of(start, end, steps, out.scalar_type());
   if (function == nullptr || !bounds) return false;
-  hold(out, steps);
+  resize_for(out, steps);
   NativeCall call(linspace_site, device);
   OutputHandle target(out);
   const diopiScalar_t first = to_scalar(bounds->start), last = to_scalar(bounds->end);
@@ -204,12 +204,12 @@ Tensor& logspace_out(const Scalar& start, const Scalar& end, int64_t steps, doub
         start, end, steps, base, out);
   }
   if (single) {
-    hold(out, 1);
+    resize_for(out, 1);
     return out.fill_(std::pow(base, start.toDouble()));
   }
   const Tensor exponents =
       at::linspace(bounds->start, bounds->end, steps, out.options().dtype(at::kDouble));
-  hold(out, steps);
+  resize_for(out, steps);
   return out.copy_(at::pow(at::full_like(exponents, base), exponents).view(out.sizes()));
 }
 

@@ -4,7 +4,7 @@
 
 #include "aten/kernel/composed.h"
 #include "aten/layout/aliases.h"
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 
 namespace dl::core::composed {
 namespace {

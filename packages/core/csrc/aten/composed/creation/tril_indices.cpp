@@ -30,7 +30,7 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
   const auto options = at::TensorOptions().device(device).dtype(at::kBool);
   const Tensor mask = at::ones({row, col}, options);
   const Tensor places = (upper ? mask.triu(offset) : mask.tril(offset)).nonzero();
-  return arranged(places.t()).to(type);
+  return arrange(places.t()).to(type);
 }
 
 Tensor tril_indices(int64_t row, int64_t col, int64_t offset, std::optional<at::ScalarType> dtype,

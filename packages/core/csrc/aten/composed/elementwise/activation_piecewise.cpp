@@ -12,14 +12,14 @@ Tensor Hardshrink::functional(const Tensor& self, const Scalar& bound) {
   const auto type = self.scalar_type();
   if (!conditions::is_in_range(type, bound))
     return on_cpu<"hardshrink", decltype(functional)>(self, bound);
-  return OfBound::functional(self, is_half(type) ? rounded(bound, type).fval : bound);
+  return OfBound::functional(self, is_half(type) ? round_scalar(bound, type).fval : bound);
 }
 Tensor& Hardshrink::out(const Tensor& self, const Scalar& bound, Tensor& out) {
   const auto type = self.scalar_type();
   if (!conditions::is_in_range(type, bound))
     return on_cpu<"hardshrink.out", Tensor&(const Tensor&, const Scalar&, Tensor&)>(self, bound,
                                                                                     out);
-  return OfBound::out(self, is_half(type) ? rounded(bound, type).fval : bound, out);
+  return OfBound::out(self, is_half(type) ? round_scalar(bound, type).fval : bound, out);
 }
 
 Tensor hardshrink(const Tensor& x, const Scalar& bound) {

@@ -25,7 +25,7 @@ Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
   return a.bitwise_or(b).sub_(a.bitwise_and(b));
 }
 
-Tensor power_of_two(const Tensor& exponent) { return at::pow(wrapped(2), exponent); }
+Tensor power_of_two(const Tensor& exponent) { return at::pow(wrap_scalar(2), exponent); }
 
 void check_shift(const char* name, const Tensor& a) {
   TORCH_CHECK_NOT_IMPLEMENTED(c10::isIntegralType(a.scalar_type(), false), "[dl] \"", name,
@@ -71,8 +71,8 @@ Tensor lcm(const Tensor& self, const Tensor& other) {
   return reduced.mul(other).abs_();
 }
 
-// On numbers in their own dtype: the neighbour depends on it.
-Tensor neighbour(const Tensor& from, const Tensor& towards) {
+// Operands keep their own dtype, because the neighbor depends on it.
+Tensor neighbor(const Tensor& from, const Tensor& towards) {
   const Tensor bits = bits_of(from);
   const Tensor step = towards.gt(from).eq(from.gt(0)).to(bits.scalar_type()).mul_(2).sub_(1);
   const Tensor next = bits.add(step).view(from.scalar_type());
@@ -91,7 +91,7 @@ Tensor nextafter_run(const Tensor& given, const Tensor& self, const Tensor& othe
   const auto shape = out.sizes();
   const Tensor from = self.to(options).expand(shape).contiguous();
   const Tensor towards = other.to(options).expand(shape).contiguous();
-  return settle(given.defined(), out, neighbour(from, towards), self, other);
+  return settle(given.defined(), out, neighbor(from, towards), self, other);
 }
 Tensor nextafter(const Tensor& self, const Tensor& other) { return nextafter_run({}, self, other); }
 Tensor& nextafter_out(const Tensor& self, const Tensor& other, Tensor& out) {
@@ -172,8 +172,8 @@ Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64
     bits = bits.size(1) % 2 == 0 ? folded : at::cat({folded, bits.narrow(1, 2 * half, 1)}, 1);
   }
   const Tensor found = bits.reshape(keepdim ? with_ones : kept).view(at::kUInt64);
-  // Where nothing was combined, the bits are still the caller's.
-  return arranged(found.is_alias_of(self) ? found.clone() : found);
+  // Where nothing was combined, the result still aliases the input.
+  return arrange(found.is_alias_of(self) ? found.clone() : found);
 }
 Tensor& hash_tensor_out(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode,
                         Tensor& out) {
@@ -189,33 +189,29 @@ using RightShift =
 using Gcd = Binary<gcd, Promotion::same, "gcd">;
 using Lcm = Binary<lcm, Promotion::same, "lcm">;
 
-// The operators written << and >>.
-Tensor shifted_left(const Tensor& self, const Tensor& other) {
-  return LeftShift::run({}, self, other);
+// Operators << and >>.
+Tensor lshift(const Tensor& self, const Tensor& other) { return LeftShift::run({}, self, other); }
+Tensor lshift_by(const Tensor& self, const Scalar& other) {
+  return LeftShift::run({}, self, wrap_scalar(other));
 }
-Tensor shifted_left_by(const Tensor& self, const Scalar& other) {
-  return LeftShift::run({}, self, wrapped(other));
-}
-Tensor& shift_left(Tensor& self, const Tensor& other) {
+Tensor& ilshift(Tensor& self, const Tensor& other) {
   LeftShift::run(self, self, other);
   return self;
 }
-Tensor& shift_left_by(Tensor& self, const Scalar& other) {
-  LeftShift::run(self, self, wrapped(other));
+Tensor& ilshift_by(Tensor& self, const Scalar& other) {
+  LeftShift::run(self, self, wrap_scalar(other));
   return self;
 }
-Tensor shifted_right(const Tensor& self, const Tensor& other) {
-  return RightShift::run({}, self, other);
+Tensor rshift(const Tensor& self, const Tensor& other) { return RightShift::run({}, self, other); }
+Tensor rshift_by(const Tensor& self, const Scalar& other) {
+  return RightShift::run({}, self, wrap_scalar(other));
 }
-Tensor shifted_right_by(const Tensor& self, const Scalar& other) {
-  return RightShift::run({}, self, wrapped(other));
-}
-Tensor& shift_right(Tensor& self, const Tensor& other) {
+Tensor& irshift(Tensor& self, const Tensor& other) {
   RightShift::run(self, self, other);
   return self;
 }
-Tensor& shift_right_by(Tensor& self, const Scalar& other) {
-  RightShift::run(self, self, wrapped(other));
+Tensor& irshift_by(Tensor& self, const Scalar& other) {
+  RightShift::run(self, self, wrap_scalar(other));
   return self;
 }
 
@@ -228,14 +224,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
                     "bitwise_left_shift_.Tensor", LeftShift);
   DL_COMPOSED_FORMS("bitwise_right_shift.Tensor", "bitwise_right_shift.Tensor_out",
                     "bitwise_right_shift_.Tensor", RightShift);
-  DL_COMPOSED("__lshift__.Tensor", shifted_left);
-  DL_COMPOSED("__lshift__.Scalar", shifted_left_by);
-  DL_COMPOSED("__ilshift__.Tensor", shift_left);
-  DL_COMPOSED("__ilshift__.Scalar", shift_left_by);
-  DL_COMPOSED("__rshift__.Tensor", shifted_right);
-  DL_COMPOSED("__rshift__.Scalar", shifted_right_by);
-  DL_COMPOSED("__irshift__.Tensor", shift_right);
-  DL_COMPOSED("__irshift__.Scalar", shift_right_by);
+  DL_COMPOSED("__lshift__.Tensor", lshift);
+  DL_COMPOSED("__lshift__.Scalar", lshift_by);
+  DL_COMPOSED("__ilshift__.Tensor", ilshift);
+  DL_COMPOSED("__ilshift__.Scalar", ilshift_by);
+  DL_COMPOSED("__rshift__.Tensor", rshift);
+  DL_COMPOSED("__rshift__.Scalar", rshift_by);
+  DL_COMPOSED("__irshift__.Tensor", irshift);
+  DL_COMPOSED("__irshift__.Scalar", irshift_by);
   DL_COMPOSED_FORMS("gcd", "gcd.out", "gcd_", Gcd);
   DL_COMPOSED_FORMS("lcm", "lcm.out", "lcm_", Lcm);
   DL_COMPOSED("nextafter", nextafter);

@@ -26,8 +26,8 @@ bool takes(const Tensor& self, const OptionalTensor& min, const OptionalTensor& 
   return number && !self.is_complex();
 }
 
-// A bound on the device of `self`; the host's scalars are moved there.
-OptionalTensor placed(const OptionalTensor& bound, const Tensor& self) {
+// Return a bound on the device of `self`; scalars on the host are moved there.
+OptionalTensor move_bound(const OptionalTensor& bound, const Tensor& self) {
   if (!is_given(bound)) return std::nullopt;
   return bound->is_cpu() && bound->dim() == 0 ? bound->to(self.device()) : *bound;
 }
@@ -39,7 +39,7 @@ Tensor run(const Tensor& given, const Tensor& self, const OptionalTensor& low,
            const OptionalTensor& high) {
   TORCH_CHECK(is_given(low) || is_given(high),
               "torch.clamp: At least one of 'min' or 'max' must not be None");
-  const OptionalTensor min = placed(low, self), max = placed(high, self);
+  const OptionalTensor min = move_bound(low, self), max = move_bound(high, self);
   Tensor out = given;
   at::TensorIteratorConfig config;
   config.set_check_mem_overlap(true)

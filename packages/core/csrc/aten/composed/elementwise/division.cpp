@@ -15,7 +15,7 @@ Tensor fmod(const Tensor& a, const Tensor& b) {
 }
 
 Tensor remainder_of_number(const Scalar& self, const Tensor& other) {
-  return at::remainder(wrapped(self), other);
+  return at::remainder(wrap_scalar(self), other);
 }
 
 using Fmod = Binary<fmod, Promotion::same, "fmod", "Tensor", "Tensor_out">;

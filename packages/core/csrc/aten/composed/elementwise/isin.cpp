@@ -50,16 +50,16 @@ Tensor& isin_out(const Tensor& elements, const Tensor& tests, bool unique, bool 
                  Tensor& out) {
   return write_bools(out, isin(elements, tests, unique, invert));
 }
-Tensor isin_number(const Tensor& elements, const Scalar& test, bool, bool invert) {
+Tensor isin_scalar(const Tensor& elements, const Scalar& test, bool, bool invert) {
   check_isin(elements.scalar_type());
   check_isin(test.type());
   return (invert ? elements.ne(test) : elements.eq(test)).contiguous();
 }
-Tensor& isin_number_out(const Tensor& elements, const Scalar& test, bool unique, bool invert,
+Tensor& isin_scalar_out(const Tensor& elements, const Scalar& test, bool unique, bool invert,
                         Tensor& out) {
-  return write_bools(out, isin_number(elements, test, unique, invert));
+  return write_bools(out, isin_scalar(elements, test, unique, invert));
 }
-Tensor number_isin(const Scalar& element, const Tensor& tests, bool, bool invert) {
+Tensor scalar_isin(const Scalar& element, const Tensor& tests, bool, bool invert) {
   check_isin(tests.scalar_type());
   check_isin(element.type());
   check_comparable(tests);
@@ -67,9 +67,9 @@ Tensor number_isin(const Scalar& element, const Tensor& tests, bool, bool invert
                                           : tests.eq(element).amax();
   return invert ? equal.eq(0) : equal;
 }
-Tensor& number_isin_out(const Scalar& element, const Tensor& tests, bool unique, bool invert,
+Tensor& scalar_isin_out(const Scalar& element, const Tensor& tests, bool unique, bool invert,
                         Tensor& out) {
-  return write_bools(out, number_isin(element, tests, unique, invert));
+  return write_bools(out, scalar_isin(element, tests, unique, invert));
 }
 
 }  // namespace
@@ -77,10 +77,10 @@ Tensor& number_isin_out(const Scalar& element, const Tensor& tests, bool unique,
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("isin.Tensor_Tensor", isin);
   DL_COMPOSED("isin.Tensor_Tensor_out", isin_out);
-  DL_COMPOSED("isin.Tensor_Scalar", isin_number);
-  DL_COMPOSED("isin.Tensor_Scalar_out", isin_number_out);
-  DL_COMPOSED("isin.Scalar_Tensor", number_isin);
-  DL_COMPOSED("isin.Scalar_Tensor_out", number_isin_out);
+  DL_COMPOSED("isin.Tensor_Scalar", isin_scalar);
+  DL_COMPOSED("isin.Tensor_Scalar_out", isin_scalar_out);
+  DL_COMPOSED("isin.Scalar_Tensor", scalar_isin);
+  DL_COMPOSED("isin.Scalar_Tensor_out", scalar_isin_out);
 }
 
 }  // namespace dl::core::composed

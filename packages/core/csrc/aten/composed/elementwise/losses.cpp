@@ -10,7 +10,7 @@
 namespace dl::core::composed {
 namespace {
 
-Tensor combined(const Tensor& losses, int64_t reduction) {
+Tensor apply_reduction(const Tensor& losses, int64_t reduction) {
   if (reduction == at::Reduction::Mean) return losses.mean();
   return reduction == at::Reduction::Sum ? losses.sum() : losses;
 }
@@ -29,7 +29,7 @@ Tensor huber_loss(const Tensor& self, const Tensor& target, int64_t reduction, d
   check_delta(delta);
   // Torch's losses have the dtype of the input, whatever the dtype of the target.
   const Tensor given = self.dtype() == target.dtype() ? Tensor() : at::empty({0}, self.options());
-  return combined(Huber::run(given, self, target, delta), reduction);
+  return apply_reduction(Huber::run(given, self, target, delta), reduction);
 }
 Tensor& huber_loss_out(const Tensor& self, const Tensor& target, int64_t reduction, double delta,
                        Tensor& out) {
@@ -97,7 +97,7 @@ std::tuple<Tensor, Tensor> multilabel_forward(const Tensor& self, const Tensor& 
   const auto classes = static_cast<double>(labels.input.size(1));
   const Tensor losses = labels.violation.sum(at::IntArrayRef{1, 2}).div_(classes);
   const Tensor shaped = labels.batched ? losses : losses.view(at::IntArrayRef());
-  return {combined(shaped, reduction),
+  return {apply_reduction(shaped, reduction),
           labels.is_target.to(self.scalar_type()).view(target.sizes())};
 }
 std::tuple<Tensor&, Tensor&> multilabel_forward_out(const Tensor& self, const Tensor& target,

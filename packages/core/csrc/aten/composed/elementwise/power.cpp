@@ -13,12 +13,12 @@ void check_exponents(const Tensor& self, const Tensor& other) {
                               "\"ldexp_cpu_exp\" not implemented for 'Bool'");
 }
 
-Tensor pow_of_number(const Scalar& self, const Tensor& exponent) {
-  // In the memory order that torch gives, whatever that of the exponents.
-  return at::pow(wrapped(self), exponent).contiguous();
+Tensor pow_scalar(const Scalar& self, const Tensor& exponent) {
+  // Torch returns a contiguous result, whatever the memory order of the exponents.
+  return at::pow(wrap_scalar(self), exponent).contiguous();
 }
-Tensor& pow_of_number_out(const Scalar& self, const Tensor& exponent, Tensor& out) {
-  return at::pow_out(out, wrapped(self), exponent);
+Tensor& pow_scalar_out(const Scalar& self, const Tensor& exponent, Tensor& out) {
+  return at::pow_out(out, wrap_scalar(self), exponent);
 }
 
 // self · 2^other: torch's composite implementation, which takes booleans that the CPU kernel
@@ -43,8 +43,8 @@ Tensor& ldexp_inplace(Tensor& self, const Tensor& other) {
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("pow.Scalar", pow_of_number);
-  DL_COMPOSED("pow.Scalar_out", pow_of_number_out);
+  DL_COMPOSED("pow.Scalar", pow_scalar);
+  DL_COMPOSED("pow.Scalar_out", pow_scalar_out);
   DL_COMPOSED("ldexp.Tensor", ldexp);
   DL_COMPOSED("ldexp.out", ldexp_out);
   DL_COMPOSED("ldexp_", ldexp_inplace);

@@ -109,16 +109,16 @@ struct NanToNum {
   }
 };
 
-// From a half on eps is above 1 - eps: what is below it becomes eps, all else 1 - eps. clamp()
-// would make 1 - eps of everything.
-Tensor between(const Tensor& x, double eps) {
+// For eps >= 1/2, eps exceeds 1 - eps: values below eps become eps, all others 1 - eps. clamp()
+// would return 1 - eps everywhere.
+Tensor clamp_eps(const Tensor& x, double eps) {
   if (eps <= 0.5) return x.clamp(eps, 1.0 - eps);
   return x.clamp_max(1.0 - eps).masked_fill_(x.lt(eps), eps);
 }
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
-  // No number is outside of bounds that are NaN.
-  const Tensor p = eps && !std::isnan(*eps) ? between(x, *eps) : x;
+  // With NaN bounds no value is out of range.
+  const Tensor p = eps && !std::isnan(*eps) ? clamp_eps(x, *eps) : x;
   return p.div(p.neg().add_(1.0)).log_();
 }
 

@@ -65,7 +65,7 @@ bool prepare(const at::Tensor& self, const IndexList& indices, std::vector<at::T
   return any && dim <= self.dim();
 }
 
-bool supported(const at::Tensor& self) {
+bool is_supported(const at::Tensor& self) {
   return self.device().type() == kDeviceType &&
          to_diopi(self.scalar_type()) != diopi_dtype_unsupported;
 }
@@ -73,7 +73,7 @@ bool supported(const at::Tensor& self) {
 Site index_site{"index.Tensor", {"index.Tensor"}, {Op::diopiIndex}};
 
 bool index_natively(const at::Tensor& self, const IndexList& indices, at::Tensor& result) {
-  if (!supported(self) || index_site.disabled.load(std::memory_order_relaxed)) return false;
+  if (!is_supported(self) || index_site.disabled.load(std::memory_order_relaxed)) return false;
   const int device = self.get_device();
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiIndex);
   std::vector<at::Tensor> given;
@@ -85,7 +85,7 @@ bool index_natively(const at::Tensor& self, const IndexList& indices, at::Tensor
   if (!call.run("diopiIndex", function, &required, TensorHandle(self).get(), handles.data(),
                 handles.size()))
     return false;
-  result = arranged_as_indexed(call.context().take(required), self, given);
+  result = arrange_as_indexed(call.context().take(required), self, given);
   return true;
 }
 
@@ -106,7 +106,7 @@ Site put_site{"_index_put_impl_", {"_index_put_impl_"}, {Op::diopiIndexPutInp}};
 
 bool put_natively(at::Tensor& self, const IndexList& indices, const at::Tensor& values,
                   bool accumulate) {
-  if (!supported(self) || put_site.disabled.load(std::memory_order_relaxed)) return false;
+  if (!is_supported(self) || put_site.disabled.load(std::memory_order_relaxed)) return false;
   const int device = self.get_device();
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiIndexPutInp);
   if (function == nullptr || values.scalar_type() != self.scalar_type()) return false;

@@ -29,8 +29,9 @@ enum Mode : int64_t { kSum = 0, kMean = 1, kMax = 2 };
 
 bool is_given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
 
-bool served(const Tensor& weight, const Tensor& indices, const Tensor& offsets, int64_t mode,
-            const OptionalTensor& weights, bool include_last, int64_t padding) {
+bool vendor_supports(const Tensor& weight, const Tensor& indices, const Tensor& offsets,
+                     int64_t mode, const OptionalTensor& weights, bool include_last,
+                     int64_t padding) {
   if (!plans::alike(weight) || !plans::floating(weight) || weight.dim() != 2) return false;
   if (!plans::on_same_device(weight, indices) || !plans::on_same_device(weight, offsets) ||
       !plans::is_index(indices) || !plans::is_index(offsets))
@@ -125,7 +126,7 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
   TORCH_CHECK(!include_last || offsets.numel() > 0,
               "embedding_bag: with include_last_offset the last offset is the end of the last bag, "
               "but offsets is empty; give at least [0]");
-  if (served(weight, indices, offsets, mode, weights, include_last, padding))
+  if (vendor_supports(weight, indices, offsets, mode, weights, include_last, padding))
     return bag_forward(weight, indices, offsets, mode, weights, include_last, padding);
   return on_cpu<name, ForwardSignature>(weight, indices, offsets, scale_by_frequency, mode, sparse,
                                         weights, include_last, padding);

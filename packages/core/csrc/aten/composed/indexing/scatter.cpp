@@ -95,7 +95,7 @@ bool reduce_natively(Tensor& self, int64_t dim, const Tensor& index, const Tenso
   const auto function = DL_CONTRACT_FUNCTION(device_unchecked(device), diopiScatterInp);
   OutputPlan plan;
   AxisValues values;
-  if (function == nullptr || !plans::scattered(plan, values, self, dim, index, src)) return false;
+  if (function == nullptr || !plans::scatter(plan, values, self, dim, index, src)) return false;
   NativeCall call(reduce_site, device);
   OutputHandle target(self);
   return call.run("diopiScatterInp", function, target.get(), values.dim, TensorHandle(src).get(),
@@ -126,7 +126,7 @@ bool reducible(const Tensor& self, int64_t dim, const Tensor& index, const Tenso
   OutputPlan plan;
   AxisValues values;
   return (reduce == "mean" || contract_word(reduce) != nullptr) &&
-         plans::scattered(plan, values, self, dim, index, src);
+         plans::scatter(plan, values, self, dim, index, src);
 }
 
 Tensor& scatter_reduce_(Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,

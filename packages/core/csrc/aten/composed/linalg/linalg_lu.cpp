@@ -87,7 +87,8 @@ References lu_unpack_out(const Tensor& LU, const Tensor& pivots, bool unpack_dat
   if (unpack(plan, LU, pivots, unpack_data, unpack_pivots, {&P, &L, &U})) return {P, L, U};
   // Torch's CPU kernel would read beyond the end of an empty `pivots`.
   TORCH_CHECK(!unpack_pivots || pivots.numel() > 0 || LU.numel() == 0, "[lu_unpack] LU_pivots is ",
-              "empty; LU of shape ", LU.sizes(), " needs as many as lu_factor returns with it");
+              "empty; LU of shape ", LU.sizes(),
+              " needs the pivots that lu_factor returned with it");
   return on_cpu<"lu_unpack.out", decltype(lu_unpack_out)>(LU, pivots, unpack_data, unpack_pivots, P,
                                                           L, U);
 }
@@ -100,8 +101,8 @@ References lu_out(const Tensor& A, bool pivot, Tensor& P, Tensor& L, Tensor& U) 
   return at::lu_unpack_out(P, L, U, LU, pivots, true, true);
 }
 
-// Rows, or columns, in an order.
-Tensor reordered(const Tensor& self, const Tensor& order, bool are_rows) {
+// Returns `self` with its rows or columns permuted by `order`.
+Tensor permute_rows(const Tensor& self, const Tensor& order, bool are_rows) {
   const Tensor index = are_rows ? order.unsqueeze(-1) : order.unsqueeze(-2);
   DimVector sizes = plans::sizes_of_batch(self, index, {self.size(-2), self.size(-1)});
   return at::gather(self.expand(sizes), are_rows ? -2 : -1, index.expand(sizes));
@@ -113,20 +114,20 @@ Tensor solution(const Tensor& LU, const Tensor& order, const Tensor& B, bool lef
     return at::linalg_solve_triangular(by, right, upper, left, unit);
   };
   if (!adjoint && left) {
-    const Tensor between = divided(LU, reordered(B, order, true), false, true);
+    const Tensor between = divided(LU, permute_rows(B, order, true), false, true);
     return divided(LU, between, true, false);
   }
   if (adjoint && !left) {
     const Tensor turned = LU.mH().resolve_conj();
-    const Tensor between = divided(turned, reordered(B, order, false), true, true);
+    const Tensor between = divided(turned, permute_rows(B, order, false), true, true);
     return divided(turned, between, false, false);
   }
   const Tensor back = at::argsort(order, -1, /*descending=*/false);
   if (adjoint) {
     const Tensor turned = LU.mH().resolve_conj();
-    return reordered(divided(turned, divided(turned, B, false, false), true, true), back, true);
+    return permute_rows(divided(turned, divided(turned, B, false, false), true, true), back, true);
   }
-  return reordered(divided(LU, divided(LU, B, true, false), false, true), back, false);
+  return permute_rows(divided(LU, divided(LU, B, true, false), false, true), back, false);
 }
 
 Tensor& lu_solve_out(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool left,
@@ -141,11 +142,11 @@ Tensor& lu_solve_out(const Tensor& LU, const Tensor& pivots, const Tensor& B, bo
   return left ? write_by_columns(out, found) : write_to(out, found);
 }
 
-// Torch's forms that allocate are of one device alone.
-std::tuple<Tensor, Tensor, Tensor> unpacked(const Tensor& LU, const Tensor& pivots,
-                                            bool unpack_data, bool unpack_pivots) {
+// The allocating forms are registered for this device only.
+std::tuple<Tensor, Tensor, Tensor> unpack_new(const Tensor& LU, const Tensor& pivots,
+                                              bool unpack_data, bool unpack_pivots) {
   if (LU.device() != pivots.device())
-    return on_cpu<"lu_unpack", decltype(unpacked)>(LU, pivots, unpack_data, unpack_pivots);
+    return on_cpu<"lu_unpack", decltype(unpack_new)>(LU, pivots, unpack_data, unpack_pivots);
   return at::compositeexplicitautogradnonfunctional::lu_unpack(LU, pivots, unpack_data,
                                                                unpack_pivots);
 }
@@ -159,7 +160,7 @@ Tensor lu_solve(const Tensor& LU, const Tensor& pivots, const Tensor& B, bool le
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_KERNEL("lu_unpack", unpacked);
+  DL_KERNEL("lu_unpack", unpack_new);
   DL_KERNEL("lu_unpack.out", lu_unpack_out);
   DL_COMPOSED("linalg_lu", at::compositeexplicitautogradnonfunctional::linalg_lu);
   DL_COMPOSED("linalg_lu.out", lu_out);

@@ -24,8 +24,8 @@ inline Tensor& write_to_matrices(Tensor& out, const Tensor& result) {
   return out.numel() == 0 ? write_by_columns(out, result) : write_to(out, result);
 }
 
-// Matrices in the order of torch's linear algebra, those without elements among them.
-inline Tensor by_columns(const Tensor& result) { return arranged(result.mT()).mT(); }
+// Returns the matrices in column-major order, as torch's linear algebra does, including empty ones.
+inline Tensor by_columns(const Tensor& result) { return arrange(result.mT()).mT(); }
 
 inline bool is_target_for(const Tensor& out, const Tensor& self) {
   return out.scalar_type() == self.scalar_type() && out.device() == self.device();

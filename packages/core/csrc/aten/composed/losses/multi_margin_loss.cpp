@@ -39,8 +39,8 @@ struct Margins {
     violation = at::where(excess.gt(0), excess, 0);
     violation.scatter_(1, index, 0);
   }
-  // What each sample counts, [N, 1] or a number.
-  Tensor weighted(const Tensor& each, const OptionalTensor& weight) const {
+  // Returns `each` multiplied by the weight of each sample, [N, 1].
+  Tensor apply_weight(const Tensor& each, const OptionalTensor& weight) const {
     const Tensor mean = each.div(classes);
     return weight && weight->defined()
                ? mean.mul(weight->index_select(0, index.view(-1)).view({-1, 1}))
@@ -58,7 +58,7 @@ Tensor multi_margin_loss(const Tensor& self, const Tensor& target, const Scalar&
                                                                     reduction);
   const Margins margins(self, target, margin);
   const Tensor powers = p.equal(2) ? margins.violation.mul(margins.violation) : margins.violation;
-  const Tensor losses = margins.weighted(powers, weight).sum(1);
+  const Tensor losses = margins.apply_weight(powers, weight).sum(1);
   if (reduction == at::Reduction::None) return losses.view(target.sizes());
   return reduction == at::Reduction::Mean ? losses.mean() : losses.sum();
 }
@@ -82,7 +82,7 @@ Tensor multi_margin_loss_backward(const Tensor& grad_output, const Tensor& self,
   const Margins margins(self, target, margin);
   const Tensor slope =
       p.equal(2) ? margins.violation.mul(2) : margins.violation.gt(0).to(self.scalar_type());
-  Tensor grads = margins.weighted(slope, weight);
+  Tensor grads = margins.apply_weight(slope, weight);
   grads.scatter_(1, margins.index, grads.sum(1, /*keepdim=*/true).neg());
   if (reduction == at::Reduction::Mean) grads = grads.div(grads.size(0));
   return grads.mul(of_each ? grad_output.reshape({-1, 1}) : grad_output.reshape({}))

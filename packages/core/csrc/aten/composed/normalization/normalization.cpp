@@ -33,7 +33,7 @@ DimVector other_dims(const Tensor& tensor, int64_t dim) {
   return dims;
 }
 
-Tensor widened(const Tensor& tensor) { return tensor.to(at::toOpMathType(tensor.scalar_type())); }
+Tensor widen(const Tensor& tensor) { return tensor.to(at::toOpMathType(tensor.scalar_type())); }
 
 // The reserve is a buffer that libraries save for the backward pass; here it is empty.
 std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(
@@ -74,7 +74,7 @@ std::tuple<Tensor, Tensor> batch_norm_update_stats(const Tensor& input,
                                                    const OptionalTensor& running_var,
                                                    double momentum) {
   const DimVector dims = other_dims(input, 1);
-  const Tensor wide = widened(input);
+  const Tensor wide = widen(input);
   const Tensor mean = at::mean(wide, dims, /*keepdim=*/true);
   const Tensor centered = wide - mean;
   const Tensor variance = at::mean(centered * centered, dims);
@@ -95,17 +95,17 @@ Tensor norms_of(const Tensor& wide, double p, at::IntArrayRef dims) {
 
 // Source: Salimans and Kingma, Weight Normalization (2016).
 std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t dim) {
-  const Tensor wide = widened(v);
+  const Tensor wide = widen(v);
   const Tensor norms = norms_of(wide, 2, other_dims(v, dim));
-  const Tensor w = wide * (widened(g) / norms);
+  const Tensor w = wide * (widen(g) / norms);
   return {w.to(v.scalar_type()), norms};
 }
 
 std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor& grad_w, const Tensor& v,
                                                 const Tensor& g, const Tensor& norms, int64_t dim) {
-  const Tensor grad = widened(grad_w), wide = widened(v), length = widened(norms);
+  const Tensor grad = widen(grad_w), wide = widen(v), length = widen(norms);
   const Tensor along = at::sum(grad * wide, other_dims(v, dim), /*keepdim=*/true) / length;
-  const Tensor grad_v = (grad - wide * (along / length)) * (widened(g) / length);
+  const Tensor grad_v = (grad - wide * (along / length)) * (widen(g) / length);
   return {grad_v.to(v.scalar_type()), along.to(g.scalar_type())};
 }
 
@@ -116,8 +116,9 @@ bool renorm_fits(const Tensor& self, const at::Scalar& p, int64_t dim, const at:
          dim < self.dim() && self.numel() > 0;
 }
 
-Tensor renormed(const Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
-  const Tensor norms = norms_of(widened(self), p.toDouble(), other_dims(self, dim));
+Tensor renormalize(const Tensor& self, const at::Scalar& p, int64_t dim,
+                   const at::Scalar& maxnorm) {
+  const Tensor norms = norms_of(widen(self), p.toDouble(), other_dims(self, dim));
   const double limit = maxnorm.toDouble();
   // torch's epsilon keeps the norm of the result below maxnorm.
   const Tensor factor = at::where(norms > limit, limit / (norms + 1e-7), 1.0);
@@ -125,13 +126,13 @@ Tensor renormed(const Tensor& self, const at::Scalar& p, int64_t dim, const at::
 }
 
 Tensor renorm(const Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
-  if (renorm_fits(self, p, dim, maxnorm)) return arranged(renormed(self, p, dim, maxnorm));
+  if (renorm_fits(self, p, dim, maxnorm)) return arrange(renormalize(self, p, dim, maxnorm));
   return on_cpu<"renorm", Tensor(const Tensor&, const at::Scalar&, int64_t, const at::Scalar&)>(
       self, p, dim, maxnorm);
 }
 
 Tensor& renorm_in_place(Tensor& self, const at::Scalar& p, int64_t dim, const at::Scalar& maxnorm) {
-  if (renorm_fits(self, p, dim, maxnorm)) return self.copy_(renormed(self, p, dim, maxnorm));
+  if (renorm_fits(self, p, dim, maxnorm)) return self.copy_(renormalize(self, p, dim, maxnorm));
   return on_cpu<"renorm_", Tensor&(Tensor&, const at::Scalar&, int64_t, const at::Scalar&)>(
       self, p, dim, maxnorm);
 }
@@ -140,7 +141,7 @@ Tensor& renorm_out(const Tensor& self, const at::Scalar& p, int64_t dim, const a
                    Tensor& out) {
   if (renorm_fits(self, p, dim, maxnorm) && out.scalar_type() == self.scalar_type() &&
       out.device() == self.device()) {
-    const Tensor result = renormed(self, p, dim, maxnorm);
+    const Tensor result = renormalize(self, p, dim, maxnorm);
     at::native::resize_output(out, self.sizes());
     return out.copy_(result);
   }
@@ -159,10 +160,10 @@ std::tuple<Tensor, Tensor> composed::RmsNormBackward::functional(
   DimVector rows, columns;
   for (int64_t d = 0; d < input.dim(); ++d) (d < leading ? rows : columns).push_back(d);
   const bool weighted = weight && weight->defined();
-  const Tensor grad = widened(grad_out), scale = widened(rstd), normal = widened(input) * scale;
+  const Tensor grad = widen(grad_out), scale = widen(rstd), normal = widen(input) * scale;
   Tensor grad_input, grad_weight;
   if (mask[0]) {
-    const Tensor arriving = weighted ? grad * widened(*weight) : grad;
+    const Tensor arriving = weighted ? grad * widen(*weight) : grad;
     const Tensor shared = (arriving * normal).mean(columns, /*keepdim=*/true);
     grad_input = ((arriving - normal * shared) * scale).to(input.scalar_type());
   }

@@ -95,9 +95,9 @@ Tensor batch_norm_backward_elemt(const Tensor& grad_out, const Tensor& input, co
                                  const Tensor& count) {
   const Tensor total = count.sum().to(in_sums(mean).scalar_type());
   const Tensor scale = of_channels(invstd, input);
-  const Tensor centred = in_sums(input) - of_channels(mean, input);
+  const Tensor centered = in_sums(input) - of_channels(mean, input);
   Tensor result = in_sums(grad_out) - of_channels(sum_dy, input) / total -
-                  centred * scale.square() * of_channels(sum_dy_xmu, input) / total;
+                  centered * scale.square() * of_channels(sum_dy_xmu, input) / total;
   result = result * scale;
   if (weight && weight->defined()) result = result * of_channels(*weight, input);
   return result.to(input.scalar_type());

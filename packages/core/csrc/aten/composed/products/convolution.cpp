@@ -33,8 +33,8 @@ struct Geometry {
   Tensor lift(const Tensor& tensor) const { return lifted ? tensor.unsqueeze(2) : tensor; }
 };
 
-// A value for each dimension, from a list of one or of all.
-DimVector spread(at::IntArrayRef values, int64_t dims, bool lifted, int64_t neutral) {
+// Returns one value for each dimension, from a list of one value or of all.
+DimVector expand_values(at::IntArrayRef values, int64_t dims, bool lifted, int64_t neutral) {
   DimVector result;
   if (lifted) result.push_back(neutral);
   for (int64_t i = result.size(); i < dims; ++i)
@@ -56,10 +56,10 @@ bool read_geometry(Geometry& geometry, const Tensor& input, const Tensor& weight
               dims,
               transposed,
               groups,
-              spread(stride, dims, lifted, 1),
-              spread(padding, dims, lifted, 0),
-              spread(dilation, dims, lifted, 1),
-              spread(output_padding, dims, lifted, 0)};
+              expand_values(stride, dims, lifted, 1),
+              expand_values(padding, dims, lifted, 0),
+              expand_values(dilation, dims, lifted, 1),
+              expand_values(output_padding, dims, lifted, 0)};
   const auto at_least = [](const DimVector& values, int64_t bound) {
     return std::all_of(values.begin(), values.end(), [=](int64_t v) { return v >= bound; });
   };

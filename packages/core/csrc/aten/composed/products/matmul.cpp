@@ -69,21 +69,22 @@ Tensor column_of(const Tensor& vector) {
 Tensor as_column(const Tensor& summand) {
   return summand.dim() == 0 ? summand : column_of(summand);
 }
-Tensor flattened(Tensor column, int64_t rows) {
+Tensor flatten_column(Tensor column, int64_t rows) {
   column.unsafeGetTensorImpl()->set_sizes_contiguous({rows});
   return column;
 }
 
 Tensor mv(const Tensor& self, const Tensor& vec) {
   if (is_matrix_times_vector(self, vec))
-    return flattened(at::mm(self, column_of(vec)), self.size(0));
+    return flatten_column(at::mm(self, column_of(vec)), self.size(0));
   return on_cpu<"mv", decltype(mv)>(self, vec);
 }
 
 Tensor addmv(const Tensor& self, const Tensor& mat, const Tensor& vec, const Scalar& beta,
              const Scalar& alpha) {
   if (is_matrix_times_vector(self, mat, vec, beta, alpha))
-    return flattened(at::addmm(as_column(self), mat, column_of(vec), beta, alpha), mat.size(0));
+    return flatten_column(at::addmm(as_column(self), mat, column_of(vec), beta, alpha),
+                          mat.size(0));
   return on_cpu<"addmv", decltype(addmv)>(self, mat, vec, beta, alpha);
 }
 

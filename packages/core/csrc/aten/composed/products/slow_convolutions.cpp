@@ -70,21 +70,21 @@ Tensor& forward_out(const Tensor& self, const Tensor& weight, IntArrayRef window
   return convolve_out(out, self, weight, window, bias, stride, padding, std::nullopt);
 }
 
-Tensor dilated(const Tensor& self, const Tensor& weight, IntArrayRef window,
-               const OptionalTensor& bias, IntArrayRef stride, IntArrayRef padding,
-               IntArrayRef dilation) {
+Tensor slow_conv_dilated(const Tensor& self, const Tensor& weight, IntArrayRef window,
+                         const OptionalTensor& bias, IntArrayRef stride, IntArrayRef padding,
+                         IntArrayRef dilation) {
   return convolve(self, weight, window, bias, stride, padding, dilation);
 }
 
-Tensor transposed(const Tensor& self, const Tensor& weight, IntArrayRef window,
-                  const OptionalTensor& bias, IntArrayRef stride, IntArrayRef padding,
-                  IntArrayRef output_padding, IntArrayRef dilation) {
+Tensor slow_conv_transpose(const Tensor& self, const Tensor& weight, IntArrayRef window,
+                           const OptionalTensor& bias, IntArrayRef stride, IntArrayRef padding,
+                           IntArrayRef output_padding, IntArrayRef dilation) {
   return convolve(self, weight, window, bias, stride, padding, dilation, true, output_padding);
 }
 
-Tensor& transposed_out(const Tensor& self, const Tensor& weight, IntArrayRef window,
-                       const OptionalTensor& bias, IntArrayRef stride, IntArrayRef padding,
-                       IntArrayRef output_padding, IntArrayRef dilation, Tensor& out) {
+Tensor& slow_conv_transpose_out(const Tensor& self, const Tensor& weight, IntArrayRef window,
+                                const OptionalTensor& bias, IntArrayRef stride, IntArrayRef padding,
+                                IntArrayRef output_padding, IntArrayRef dilation, Tensor& out) {
   return convolve_out(out, self, weight, window, bias, stride, padding, dilation, true,
                       output_padding);
 }
@@ -131,12 +131,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_COMPOSED("_slow_conv2d_backward.grad_input", slow_backward_out);
   DL_COMPOSED("slow_conv3d_forward", slow_forward);
   DL_COMPOSED("slow_conv3d_forward.output", forward_out);
-  DL_COMPOSED("slow_conv_dilated2d", dilated);
-  DL_COMPOSED("slow_conv_dilated3d", dilated);
-  DL_COMPOSED("slow_conv_transpose2d", transposed);
-  DL_COMPOSED("slow_conv_transpose2d.out", transposed_out);
-  DL_COMPOSED("slow_conv_transpose3d", transposed);
-  DL_COMPOSED("slow_conv_transpose3d.out", transposed_out);
+  DL_COMPOSED("slow_conv_dilated2d", slow_conv_dilated);
+  DL_COMPOSED("slow_conv_dilated3d", slow_conv_dilated);
+  DL_COMPOSED("slow_conv_transpose2d", slow_conv_transpose);
+  DL_COMPOSED("slow_conv_transpose2d.out", slow_conv_transpose_out);
+  DL_COMPOSED("slow_conv_transpose3d", slow_conv_transpose);
+  DL_COMPOSED("slow_conv_transpose3d.out", slow_conv_transpose_out);
 }
 
 }  // namespace dl::core::composed

@@ -14,8 +14,8 @@
 namespace dl::core::composed {
 namespace {
 
-bool covered(const at::Tensor& self, const at::Tensor& noise, const at::Scalar& lower,
-             const at::Scalar& upper) {
+bool is_covered(const at::Tensor& self, const at::Tensor& noise, const at::Scalar& lower,
+                const at::Scalar& upper) {
   return is_on_dl(self) && self.device() == noise.device() && self.is_floating_point() &&
          self.dtype() == noise.dtype() && self.sizes() == noise.sizes() &&
          lower.toDouble() <= upper.toDouble();
@@ -34,9 +34,9 @@ at::Tensor with_mean_slope(const at::Tensor& self, const at::Scalar& lower,
   return at::where(at::gt(self, 0), self, at::mul(self, slope));
 }
 
-at::Tensor randomised(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
-                      const at::Scalar& upper, bool training, OptionalGenerator generator) {
-  if (!covered(self, noise, lower, upper)) {
+at::Tensor randomize(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
+                     const at::Scalar& upper, bool training, OptionalGenerator generator) {
+  if (!is_covered(self, noise, lower, upper)) {
     return on_cpu<"rrelu_with_noise", at::Tensor(const at::Tensor&, at::Tensor&, const at::Scalar&,
                                                  const at::Scalar&, bool, OptionalGenerator)>(
         self, noise, lower, upper, training, generator);
@@ -46,9 +46,9 @@ at::Tensor randomised(const at::Tensor& self, at::Tensor& noise, const at::Scala
   return at::mul(self, noise);
 }
 
-at::Tensor& randomised_(at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
-                        const at::Scalar& upper, bool training, OptionalGenerator generator) {
-  if (!covered(self, noise, lower, upper)) {
+at::Tensor& randomize_(at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
+                       const at::Scalar& upper, bool training, OptionalGenerator generator) {
+  if (!is_covered(self, noise, lower, upper)) {
     return on_cpu<"rrelu_with_noise_", at::Tensor&(at::Tensor&, at::Tensor&, const at::Scalar&,
                                                    const at::Scalar&, bool, OptionalGenerator)>(
         self, noise, lower, upper, training, generator);
@@ -58,17 +58,17 @@ at::Tensor& randomised_(at::Tensor& self, at::Tensor& noise, const at::Scalar& l
   return self.mul_(noise);
 }
 
-at::Tensor& randomised_out(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
-                           const at::Scalar& upper, bool training, OptionalGenerator generator,
-                           at::Tensor& out) {
-  if (!covered(self, noise, lower, upper) || out.dtype() != self.dtype() ||
+at::Tensor& randomize_out(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
+                          const at::Scalar& upper, bool training, OptionalGenerator generator,
+                          at::Tensor& out) {
+  if (!is_covered(self, noise, lower, upper) || out.dtype() != self.dtype() ||
       out.device() != self.device()) {
     return on_cpu<"rrelu_with_noise.out",
                   at::Tensor&(const at::Tensor&, at::Tensor&, const at::Scalar&, const at::Scalar&,
                               bool, OptionalGenerator, at::Tensor&)>(self, noise, lower, upper,
                                                                      training, generator, out);
   }
-  at::Tensor result = randomised(self, noise, lower, upper, training, generator);
+  at::Tensor result = randomize(self, noise, lower, upper, training, generator);
   at::native::resize_output(out, self.sizes());
   return out.copy_(result);
 }
@@ -76,9 +76,9 @@ at::Tensor& randomised_out(const at::Tensor& self, at::Tensor& noise, const at::
 }  // namespace
 
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
-  DL_COMPOSED("rrelu_with_noise", randomised);
-  DL_COMPOSED("rrelu_with_noise_", randomised_);
-  DL_COMPOSED("rrelu_with_noise.out", randomised_out);
+  DL_COMPOSED("rrelu_with_noise", randomize);
+  DL_COMPOSED("rrelu_with_noise_", randomize_);
+  DL_COMPOSED("rrelu_with_noise.out", randomize_out);
 }
 
 }  // namespace dl::core::composed

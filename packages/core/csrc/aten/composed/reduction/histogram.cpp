@@ -113,9 +113,9 @@ bool bins_fit(const at::Tensor& self, const at::Tensor& edges, const OptionalTen
            weight->device() == self.device()));
 }
 
-// Bins are open at their end but for the last one.
-Pair counted(const at::Tensor& self, const at::Tensor& edges, const OptionalTensor& weight,
-             bool density) {
+// Bins are half-open, except for the last one.
+Pair count_in_bins(const at::Tensor& self, const at::Tensor& edges, const OptionalTensor& weight,
+                   bool density) {
   const int64_t bins = edges.numel() - 1;
   const at::Tensor flat = self.reshape({-1});
   const at::Tensor first = edges.narrow(0, 0, 1), last = edges.narrow(0, bins, 1);
@@ -138,7 +138,7 @@ Pair histogram(const at::Tensor& self, const at::Tensor& bins, const OptionalTen
   if (!bins_fit(self, bins, weight)) {
     return on_cpu<"histogram.bins_tensor", decltype(histogram)>(self, bins, weight, density);
   }
-  return counted(self, bins.clone(), weight, density);
+  return count_in_bins(self, bins.clone(), weight, density);
 }
 
 Pair histogram_even(const at::Tensor& self, int64_t bins, Range range, const OptionalTensor& weight,
@@ -161,7 +161,7 @@ Pair histogram_even(const at::Tensor& self, int64_t bins, Range range, const Opt
   if (!edges.defined() || !bins_fit(self, edges, weight)) {
     return on_cpu<"histogram.bin_ct", decltype(histogram_even)>(self, bins, range, weight, density);
   }
-  return counted(self, edges, weight, density);
+  return count_in_bins(self, edges, weight, density);
 }
 
 // As in torch, outputs must have the dtype of the input.

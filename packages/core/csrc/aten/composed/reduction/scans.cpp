@@ -60,7 +60,7 @@ at::Tensor cumprod(const at::Tensor& self, int64_t dim, std::optional<at::Scalar
            [](const auto& earlier, const auto& later) {
              return std::vector<at::Tensor>{at::mul(earlier[0], later[0])};
            })[0];
-  return arranged(product.to(type));
+  return arrange(product.to(type));
 }
 
 at::Tensor& cumprod_out(const at::Tensor& self, int64_t dim, std::optional<at::ScalarType> dtype,

@@ -66,7 +66,7 @@ std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted,
 
 // In torch's memory order: slices along `dim` are contiguous.
 at::Tensor slice_by_slice(const at::Tensor& values, int64_t dim) {
-  return arranged(values.movedim(dim, 0)).movedim(0, dim);
+  return arrange(values.movedim(dim, 0)).movedim(0, dim);
 }
 
 Triple unique_dim(const at::Tensor& self, int64_t dim, bool sorted, bool return_inverse,

@@ -37,8 +37,7 @@ void check_mask(const Tensor& t, const Tensor& mask) {
   TORCH_CHECK(
       mask.dim() == 2 && t.dim() == 3 && mask.size(0) == t.size(0) && mask.size(1) == t.size(1),
       "[_nested_tensor_from_mask] a mask of shape ", mask.sizes(),
-      " does not tell which places of an input of shape ", t.sizes(),
-      " are filled: they should be (N, L) and (N, L, D)");
+      " does not match an input of shape ", t.sizes(), ": they should be (N, L) and (N, L, D)");
 }
 
 // Returns true if in every row of the mask no true follows a false.
@@ -56,8 +55,8 @@ Tensor from_mask(const Tensor& t, const Tensor& mask, bool mask_check) {
   check_mask(t, mask);
   const Tensor lengths = mask.sum(1);
   TORCH_CHECK(!mask_check || is_left_aligned(mask, lengths),
-              "[_nested_tensor_from_mask] the mask should be left-aligned: in each row, what is "
-              "false stands behind what is true");
+              "[_nested_tensor_from_mask] the mask should be left-aligned: in each row, all "
+              "true values must precede the false ones");
   const Tensor widths = at::full({t.size(0)}, t.size(2), at::kLong);
   const Tensor sizes = at::stack({lengths.cpu(), widths}, 1);
   return nested_from(at::index(t, c10::List<std::optional<Tensor>>({mask})), sizes);
@@ -103,8 +102,8 @@ NestedRows::NestedRows(const char* operation, const Tensor& nested) {
   TORCH_CHECK(lengths_.dim() == 2 && lengths_.size(1) == 2 && impl->opt_size(2).has_value() &&
                   at::native::nested_tensor_impl_is_contiguous(impl),
               "[", operation,
-              "] takes nested tensors of sequences of shape (length, width) with one width and "
-              "without gaps; pad others, or use layout=torch.jagged");
+              "] supports contiguous nested tensors of shape (length, width) with equal widths "
+              "only; pad others, or use layout=torch.jagged");
   rows_ = impl->get_buffer().view({-1, impl->size(2)});
   const int64_t* const sizes = lengths_.const_data_ptr<int64_t>();
   const int64_t count = lengths_.size(0);

@@ -65,8 +65,8 @@ Tensor empty_transformed(const Tensor& self, at::IntArrayRef sizes, at::ScalarTy
   return empty_strided_on(self.get_device(), sizes, strides, type);
 }
 
-// The first `count` of the dimensions in the order of their strides.
-DimVector sorted(const Tensor& self, at::IntArrayRef dims, size_t count) {
+// The first `count` dimensions, sorted by their strides.
+DimVector sort_by_stride(const Tensor& self, at::IntArrayRef dims, size_t count) {
   DimVector result(dims.begin(), dims.end());
   std::stable_sort(result.begin(), result.begin() + static_cast<int64_t>(count),
                    [&](int64_t a, int64_t b) { return self.stride(a) > self.stride(b); });
@@ -97,7 +97,7 @@ Tensor c2c(const Tensor& self, at::IntArrayRef dims, int64_t normalization, bool
   if (self.is_complex() && dims.empty()) return self.clone();
   if (self.is_complex() && self.scalar_type() != at::kComplexHalf &&
       transforms(c2c_site, self, dims, normalization)) {
-    const DimVector order = sorted(self, dims, dims.size());
+    const DimVector order = sort_by_stride(self, dims, dims.size());
     const Tensor out = empty_transformed(self, self.sizes(), self.scalar_type(), order);
     if (transform(c2c_site, out, self, order, normalization, forward)) return out;
   }
@@ -117,7 +117,7 @@ Tensor r2c(const Tensor& self, at::IntArrayRef dims, int64_t normalization, bool
     const Tensor numbers = self.to(type), all = at::empty_like(numbers);
     DimVector sizes(self.sizes().begin(), self.sizes().end());
     if (onesided) sizes[dims.back()] = sizes[dims.back()] / 2 + 1;
-    const DimVector order = sorted(self, dims, dims.size() - 1);
+    const DimVector order = sort_by_stride(self, dims, dims.size() - 1);
     Tensor out = empty_transformed(self, sizes, type, order);
     if (transform(r2c_site, onesided ? all : out, numbers, order, normalization, true))
       return onesided ? out.copy_(all.narrow(dims.back(), 0, sizes[dims.back()])) : out;

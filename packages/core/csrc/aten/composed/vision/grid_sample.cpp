@@ -1,5 +1,6 @@
-// Sampling of images and volumes at given places, and its gradients. An image is a table with one
-// row of channels for each cell, which samples look up; one more row holds the zeros outside.
+// Sampling of images and volumes at grid positions, and its gradients. An image becomes a table
+// with one row of channels for each cell, in which samples look up rows; an additional row of zeros
+// stands for cells outside of the image.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -30,7 +31,7 @@ struct Sampling {
   bool align_corners;
 };
 
-// What torch accepts; the fallback words its errors.
+// Return true for arguments that torch accepts; the fallback raises the errors for others.
 bool samples(const at::Tensor& input, const at::Tensor& grid, int64_t spatial, int64_t mode,
              int64_t padding) {
   if (!plans::alike(input, grid) || !plans::floating(input)) return false;
@@ -44,10 +45,10 @@ at::Tensor in_math_type(const at::Tensor& tensor) {
   return at::isReducedFloatingType(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
 }
 
-// The taps of one sample: a choice on every axis.
+// One corner of a sample: a tap on every axis.
 struct Corner {
-  at::Tensor row;                  // of the table, for all samples
-  std::vector<const GridTap*> on;  // by axis, as the dimensions of the image
+  at::Tensor row;                  // index into the table, for all samples
+  std::vector<const GridTap*> on;  // by axis, in the order of the image's dimensions
 };
 
 class GridTable {
@@ -55,10 +56,10 @@ class GridTable {
   GridTable(const at::Tensor& input, const at::Tensor& grid, const Sampling& how) {
     const int64_t spatial = input.dim() - 2;
     cells_ = input.numel() / input.size(1);
-    const at::Tensor places = in_math_type(grid);
+    const at::Tensor positions = in_math_type(grid);
     for (int64_t axis = 0; axis < spatial; ++axis) {
-      // x, the last axis, comes first in the grid.
-      taps_.push_back(grid_taps(places.select(-1, spatial - 1 - axis), input.size(2 + axis),
+      // The grid begins with x, the last axis.
+      taps_.push_back(grid_taps(positions.select(-1, spatial - 1 - axis), input.size(2 + axis),
                                 spatial == 2 ? GridSpace::image : GridSpace::volume, how.mode,
                                 how.padding, how.align_corners));
     }
@@ -93,7 +94,8 @@ class GridTable {
   std::vector<Corner> corners_;
 };
 
-// The product of the weights of a corner, that of `steep` replaced by its slope; undefined: 1.
+// Product of the weights of a corner, with the weight on axis `steep` replaced by its slope;
+// undefined stands for 1.
 at::Tensor weight_of(const Corner& corner, int64_t steep) {
   at::Tensor product;
   for (size_t axis = 0; axis < corner.on.size(); ++axis) {
@@ -104,7 +106,7 @@ at::Tensor weight_of(const Corner& corner, int64_t steep) {
   return product;
 }
 
-// Rows of channels: (N, C, …) as (N · cells, C).
+// Reshapes (N, C, …) to rows of channels (N · cells, C).
 at::Tensor as_rows(const at::Tensor& image) {
   return in_math_type(image).movedim(1, -1).reshape({-1, image.size(1)});
 }
@@ -126,7 +128,7 @@ at::Tensor sample(const at::Tensor& input, const at::Tensor& grid, const Samplin
   }
   std::vector<int64_t> shape(grid.sizes().begin(), grid.sizes().end());
   shape.back() = input.size(1);
-  return arranged(total.view(shape).movedim(-1, 1).to(input.scalar_type()));
+  return arrange(total.view(shape).movedim(-1, 1).to(input.scalar_type()));
 }
 
 at::Tensor input_gradient(const GridTable& table, const at::Tensor& grad, const at::Tensor& input) {

@@ -12,21 +12,22 @@
 namespace dl::core::composed {
 namespace {
 
-// A coordinate, and its derivative after the grid's number (undefined: constant factor only).
+// A coordinate, and its derivative with respect to the grid value (undefined: only a constant
+// factor).
 struct Coordinate {
   at::Tensor value, slope;
 };
 
-Coordinate clipped(const Coordinate& at, int64_t size, GridSpace space) {
+Coordinate clip(const Coordinate& at, int64_t size, GridSpace space) {
   const auto last = static_cast<double>(size - 1);
-  // The ends count as outside: torch's gradient is 0 there.
+  // The bounds count as outside: torch's gradient is 0 there.
   const at::Tensor within = at.value.gt(0).logical_and(at.value.lt(last));
   const double unknown = space == GridSpace::image ? 0 : last;
   return {at::nan_to_num(at.value.clamp(0, last), unknown), at.slope * within};
 }
 
-// Mirrored at twice_low / 2 and twice_high / 2 until it lies between.
-Coordinate reflected(const Coordinate& at, int64_t twice_low, int64_t twice_high) {
+// Reflects at twice_low / 2 and twice_high / 2 until the coordinate is between them.
+Coordinate reflect(const Coordinate& at, int64_t twice_low, int64_t twice_high) {
   if (twice_low == twice_high) return {at::zeros_like(at.value), at::zeros_like(at.slope)};
   const double low = static_cast<double>(twice_low) / 2;
   const double span = static_cast<double>(twice_high - twice_low) / 2;
@@ -39,25 +40,25 @@ Coordinate reflected(const Coordinate& at, int64_t twice_low, int64_t twice_high
   return {at::where(odd, span - extra, extra) + low, at::where(turned, -at.slope, at.slope)};
 }
 
-Coordinate padded(const Coordinate& at, int64_t size, GridSpace space, GridPadding padding,
-                  bool align_corners) {
+Coordinate apply_padding(const Coordinate& at, int64_t size, GridSpace space, GridPadding padding,
+                         bool align_corners) {
   if (padding == GridPadding::zeros) return at;
-  if (padding == GridPadding::border) return clipped(at, size, space);
+  if (padding == GridPadding::border) return clip(at, size, space);
   const Coordinate inner =
-      align_corners ? reflected(at, 0, 2 * (size - 1)) : reflected(at, -1, 2 * size - 1);
-  return clipped(inner, size, space);
+      align_corners ? reflect(at, 0, 2 * (size - 1)) : reflect(at, -1, 2 * size - 1);
+  return clip(inner, size, space);
 }
 
 GridTap tap_at(const at::Tensor& place, int64_t size, at::Tensor weight, at::Tensor slope) {
   const auto last = static_cast<double>(size - 1);
-  // Compared as floats: far ones and NaN have no integer.
+  // Compared as floats, because large values and NaN have no integer.
   const at::Tensor inside = place.ge(0).logical_and(place.le(last));
   const at::Tensor cell = at::where(inside, place, at::zeros_like(place)).to(at::kLong);
   return {cell, inside, std::move(weight), std::move(slope)};
 }
 
-// Source: Keys, Cubic Convolution Interpolation for Digital Image Processing (1981); the polynomial
-// for distances below 1, and for those from 1 to 2, with their derivatives.
+// Source: Keys, Cubic Convolution Interpolation for Digital Image Processing (1981). The polynomial
+// for distances below 1 and the one for distances from 1 to 2, with their derivatives.
 constexpr double kFree = -0.75;
 at::Tensor near_weight(const at::Tensor& d) { return ((kFree + 2) * d - (kFree + 3)) * d * d + 1; }
 at::Tensor near_slope(const at::Tensor& d) { return (3 * (kFree + 2) * d - 2 * (kFree + 3)) * d; }
@@ -76,7 +77,7 @@ std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridSpace sp
   std::vector<GridTap> taps;
   for (int64_t k = 0; k < 4; ++k) {
     const Coordinate place =
-        padded({cell + (k - 1), at.slope}, size, space, padding, align_corners);
+        apply_padding({cell + (k - 1), at.slope}, size, space, padding, align_corners);
     taps.push_back(tap_at(place.value, size, weights[k], slopes[k] * at.slope));
   }
   return taps;
@@ -84,15 +85,15 @@ std::vector<GridTap> cubic_taps(const Coordinate& at, int64_t size, GridSpace sp
 
 }  // namespace
 
-std::vector<GridTap> grid_taps(const at::Tensor& places, int64_t size, GridSpace space,
+std::vector<GridTap> grid_taps(const at::Tensor& positions, int64_t size, GridSpace space,
                                GridInterpolation mode, GridPadding padding, bool align_corners) {
   const double half = static_cast<double>(align_corners ? size - 1 : size) / 2;
-  const at::Tensor value =
-      align_corners ? (places + 1) * half : ((places + 1) * static_cast<double>(size) - 1) / 2;
-  const Coordinate at{value, at::ones_like(places) * half};
+  const at::Tensor value = align_corners ? (positions + 1) * half
+                                         : ((positions + 1) * static_cast<double>(size) - 1) / 2;
+  const Coordinate at{value, at::ones_like(positions) * half};
   if (mode == GridInterpolation::bicubic)
     return cubic_taps(at, size, space, padding, align_corners);
-  const Coordinate place = padded(at, size, space, padding, align_corners);
+  const Coordinate place = apply_padding(at, size, space, padding, align_corners);
   if (mode == GridInterpolation::nearest) {
     return {tap_at(at::round(place.value), size, {}, {})};
   }

@@ -1,4 +1,4 @@
-// The cells that a sampling grid reads, axis by axis.
+// Cells that a sampling grid reads, for each axis.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -8,25 +8,25 @@
 
 namespace dl::core::composed {
 
-// One cell of each sample on one axis. Those that lie outside have inside = false.
+// One cell of each sample on one axis; `inside` is false for cells outside of the image.
 struct GridTap {
   at::Tensor cell;    // int64
-  at::Tensor inside;  // bool; undefined: all are
+  at::Tensor inside;  // bool; undefined: true for all
   at::Tensor weight;  // undefined: 1
-  at::Tensor slope;   // how the weight grows with the grid's number; undefined: not at all
+  at::Tensor slope;   // derivative of the weight with respect to the grid value; undefined: 0
 };
 
 enum class GridPadding : int64_t { zeros = 0, border = 1, reflection = 2 };
 enum class GridInterpolation : int64_t { bilinear = 0, nearest = 1, bicubic = 2 };
 
-// What torch's samplers do with a grid's number that is none, or infinite, differs.
+// torch's samplers differ in how they treat NaN and infinite grid values.
 enum class GridSpace {
-  image,   // the first cell stands for it; outside, it spoils the sample
-  volume,  // the last cell stands for it; outside, it reads zeros
+  image,   // reads the first cell; where that is outside, the sample becomes NaN
+  volume,  // reads the last cell; outside, it reads zeros
 };
 
-// `places` are numbers of the grid for an axis of `size` cells.
-std::vector<GridTap> grid_taps(const at::Tensor& places, int64_t size, GridSpace space,
+// `positions` are grid values for an axis of `size` cells.
+std::vector<GridTap> grid_taps(const at::Tensor& positions, int64_t size, GridSpace space,
                                GridInterpolation mode, GridPadding padding, bool align_corners);
 
 }  // namespace dl::core::composed

@@ -7,7 +7,8 @@
 namespace dl::core::composed {
 namespace {
 
-std::vector<int64_t> leading(const at::Tensor& self, std::initializer_list<int64_t> rest) {
+std::vector<int64_t> with_leading_sizes(const at::Tensor& self,
+                                        std::initializer_list<int64_t> rest) {
   std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end() - 3);
   shape.insert(shape.end(), rest);
   return shape;
@@ -49,11 +50,13 @@ at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
               "dimension to be divisible by the square of upscale_factor, but input.size(-3)=",
               channels, " is not divisible by ", square);
   const int64_t left = channels / square;
-  const at::Tensor split = self.reshape(leading(self, {left, factor, factor, height, width}));
+  const at::Tensor split =
+      self.reshape(with_leading_sizes(self, {left, factor, factor, height, width}));
   return permute_last(split, {0, 3, 1, 4, 2})
       .clone(at::MemoryFormat::Contiguous)
-      .view(leading(self, {left, checked_product({height, factor}, "pixel_shuffle: the height"),
-                           checked_product({width, factor}, "pixel_shuffle: the width")}))
+      .view(with_leading_sizes(
+          self, {left, checked_product({height, factor}, "pixel_shuffle: the height"),
+                 checked_product({width, factor}, "pixel_shuffle: the width")}))
       .contiguous(self.suggest_memory_format());
 }
 
@@ -68,11 +71,11 @@ at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
               "downscale_factor, but input.size(-1)=", width, " is not divisible by ", factor);
   const int64_t parts =
       checked_product({channels, factor, factor}, "pixel_unshuffle: the number of channels");
-  const at::Tensor split =
-      self.reshape(leading(self, {channels, height / factor, factor, width / factor, factor}));
+  const at::Tensor split = self.reshape(
+      with_leading_sizes(self, {channels, height / factor, factor, width / factor, factor}));
   return permute_last(split, {0, 2, 4, 1, 3})
       .clone(at::MemoryFormat::Contiguous)
-      .view(leading(self, {parts, height / factor, width / factor}))
+      .view(with_leading_sizes(self, {parts, height / factor, width / factor}))
       .contiguous(self.suggest_memory_format());
 }
 

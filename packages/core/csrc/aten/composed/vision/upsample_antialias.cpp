@@ -11,9 +11,9 @@ namespace dl::core::composed {
 namespace {
 
 template <Resampling Kind, Text name>
-at::Tensor& resized_out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                        std::optional<double> scales_h, std::optional<double> scales_w,
-                        at::Tensor& out) {
+at::Tensor& resize_out(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
+                       std::optional<double> scales_h, std::optional<double> scales_w,
+                       at::Tensor& out) {
   if (plans::floating(self)) {
     const at::Tensor made =
         plans::resample(Kind, self, output_size, align_corners, {scales_h, scales_w});
@@ -26,8 +26,9 @@ at::Tensor& resized_out(const at::Tensor& self, at::IntArrayRef output_size, boo
 }
 
 template <Resampling Kind, Text name>
-at::Tensor resized(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,
-                   std::optional<double> scales_h, std::optional<double> scales_w) {
+at::Tensor resize_antialiased(const at::Tensor& self, at::IntArrayRef output_size,
+                              bool align_corners, std::optional<double> scales_h,
+                              std::optional<double> scales_w) {
   if (plans::floating(self)) {
     at::Tensor made = plans::resample(Kind, self, output_size, align_corners, {scales_h, scales_w});
     if (made.defined()) return made;
@@ -68,13 +69,14 @@ at::Tensor gradient(const at::Tensor& grad_output, at::IntArrayRef output_size,
 #define DL_ANTIALIASED(operation, kind)                                                            \
   at::Tensor operation(const at::Tensor& self, at::IntArrayRef output_size, bool align_corners,    \
                        std::optional<double> scales_h, std::optional<double> scales_w) {           \
-    return resized<kind, #operation>(self, output_size, align_corners, scales_h, scales_w);        \
+    return resize_antialiased<kind, #operation>(self, output_size, align_corners, scales_h,        \
+                                                scales_w);                                         \
   }                                                                                                \
   at::Tensor& operation##_out(const at::Tensor& self, at::IntArrayRef output_size,                 \
                               bool align_corners, std::optional<double> scales_h,                  \
                               std::optional<double> scales_w, at::Tensor& out) {                   \
-    return resized_out<kind, #operation>(self, output_size, align_corners, scales_h, scales_w,     \
-                                         out);                                                     \
+    return resize_out<kind, #operation>(self, output_size, align_corners, scales_h, scales_w,      \
+                                        out);                                                      \
   }                                                                                                \
   at::Tensor operation##_backward(                                                                 \
       const at::Tensor& grad_output, at::IntArrayRef output_size, at::IntArrayRef input_size,      \

@@ -1,4 +1,4 @@
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 
 #include <ATen/Dispatch_v2.h>
 #include <c10/util/overflows.h>
@@ -25,17 +25,17 @@ bool holds(c10::ScalarType type, const at::Scalar& value) {
   return fits;
 }
 
-std::optional<double> stored_number(c10::ScalarType type, const at::Scalar& value) {
+std::optional<double> stored_value(c10::ScalarType type, const at::Scalar& value) {
   if (c10::isComplexType(type)) {
-    if (!value.isComplex()) return stored_number(c10::toRealValueType(type), value);
+    if (!value.isComplex()) return stored_value(c10::toRealValueType(type), value);
     const c10::complex<double> number = value.toComplexDouble();
-    // The imaginary part is 0, not -0.
+    // Requires an imaginary part of 0 and not of -0.
     if (number.imag() != 0 || std::signbit(number.imag())) return std::nullopt;
-    return stored_number(c10::toRealValueType(type), number.real());
+    return stored_value(c10::toRealValueType(type), number.real());
   }
   if (!holds(type, value)) return std::nullopt;
   std::optional<double> number;
-  AT_DISPATCH_V2(type, "stored_number", AT_WRAP([&] {
+  AT_DISPATCH_V2(type, "stored_value", AT_WRAP([&] {
                    const double stored = static_cast<double>(value.to<scalar_t>());
                    if (!std::is_integral_v<scalar_t> || std::abs(stored) < 0x1p53) number = stored;
                  }),
@@ -47,7 +47,7 @@ std::optional<double> stored_number(c10::ScalarType type, const at::Scalar& valu
 }  // namespace plans
 
 StoredDouble::StoredDouble(const at::Tensor& self, const at::Scalar& value)
-    : value_(plans::stored_number(self.scalar_type(), value).value_or(0.0)) {}
+    : value_(plans::stored_value(self.scalar_type(), value).value_or(0.0)) {}
 
 void StoredScalar::make_integer(c10::ScalarType type, const at::Scalar& value) {
   value_.stype = type == at::kUInt64 ? diopi_dtype_uint64 : diopi_dtype_int64;

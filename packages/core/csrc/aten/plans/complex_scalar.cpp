@@ -1,11 +1,11 @@
-#include "aten/plans/complex_number.h"
+#include "aten/plans/complex_scalar.h"
 
-#include "aten/plans/stored_number.h"
+#include "aten/plans/stored_scalar.h"
 #include "memory/new_tensor.h"
 
 namespace dl::core {
 
-at::Tensor complex_number_on(int device, c10::ScalarType type, const at::Scalar& value) {
+at::Tensor complex_scalar_on(int device, c10::ScalarType type, const at::Scalar& value) {
   const auto number = value.toComplexDouble();
   const c10::ScalarType part = c10::toRealValueType(type);
   if (!plans::holds(part, number.real()) || !plans::holds(part, number.imag())) return {};

@@ -1,4 +1,4 @@
-// Numbers that become elements of a tensor.
+// Scalars that are converted to elements of a tensor.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -10,17 +10,17 @@
 namespace dl::core {
 namespace plans {
 
-// Whether torch converts the number to the dtype without a complaint.
+// Returns true if torch converts the scalar to the dtype without an error.
 bool holds(c10::ScalarType type, const at::Scalar& value);
 
-// The number that elements of the dtype become when they are set to `value`; none where torch
-// complains and where a double does not hold it.
-std::optional<double> stored_number(c10::ScalarType type, const at::Scalar& value);
+// The value of elements of the dtype that are set to `value`; empty where torch raises an error or
+// double cannot represent it.
+std::optional<double> stored_value(c10::ScalarType type, const at::Scalar& value);
 
 }  // namespace plans
 
-// The number that elements of `self` become when they are set to `value`, which a plan has found to
-// fit: torch converts it, so that a vendor gets integers for integers.
+// A scalar in the dtype of `self`, after a plan has checked that it fits: torch converts it, so
+// that a vendor gets integers for integers.
 class StoredScalar {
  public:
   StoredScalar(const at::Tensor& self, const at::Scalar& value) : value_(to_scalar(value)) {
@@ -34,11 +34,11 @@ class StoredScalar {
 
   diopiScalar_t value_;
 };
-inline StoredScalar stored(const at::Tensor& self, const at::Scalar& value) {
+inline StoredScalar to_stored(const at::Tensor& self, const at::Scalar& value) {
   return StoredScalar(self, value);
 }
 
-// The same where the contract takes a pointer to a double.
+// Same, for contract functions that take a pointer to double.
 class StoredDouble {
  public:
   StoredDouble(const at::Tensor& self, const at::Scalar& value);
@@ -51,9 +51,9 @@ inline StoredDouble stored_double(const at::Tensor& self, const at::Scalar& valu
   return StoredDouble(self, value);
 }
 
-// A number as torch's kernels read it that convert it to the dtype of their operands first: the
-// half types round it. Kernels themselves convert to wider ones.
-inline diopiScalar_t rounded(diopiScalar_t number, c10::ScalarType type) {
+// Rounds a scalar as torch's kernels do that convert it to the dtype of their operands first:
+// half-precision dtypes round it. Kernels convert to wider dtypes themselves.
+inline diopiScalar_t round_scalar(diopiScalar_t number, c10::ScalarType type) {
   if (type != at::kHalf && type != at::kBFloat16) return number;
   const bool is_float = number.stype == diopi_dtype_float64;
   const float given = is_float ? static_cast<float>(number.fval) : static_cast<float>(number.ival);
@@ -62,8 +62,8 @@ inline diopiScalar_t rounded(diopiScalar_t number, c10::ScalarType type) {
                                   : static_cast<double>(static_cast<c10::BFloat16>(given));
   return number;
 }
-inline diopiScalar_t rounded(const at::Scalar& value, c10::ScalarType type) {
-  return rounded(to_scalar(value), type);
+inline diopiScalar_t round_scalar(const at::Scalar& value, c10::ScalarType type) {
+  return round_scalar(to_scalar(value), type);
 }
 
 }  // namespace dl::core

@@ -1,4 +1,4 @@
-#include "aten/fallback/rehearsal.h"
+#include "aten/fallback/dry_run.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <c10/util/Exception.h>
@@ -10,15 +10,15 @@
 namespace dl::core {
 namespace {
 
-class Silence : public c10::WarningHandler {
+class NoWarnings : public c10::WarningHandler {
  public:
   void process(const c10::Warning&) override {}
 };
 
 }  // namespace
 
-std::exception_ptr rehearse(const c10::OperatorHandle& op, torch::jit::Stack arguments, Twins twins,
-                            bool whole_storages) {
+std::exception_ptr dry_run(const c10::OperatorHandle& op, torch::jit::Stack arguments, Twins twins,
+                           bool whole_storages) {
   const OperatorInfo& info = operator_info(op);
   const size_t count = arguments.size();
   int device = current_device();
@@ -33,8 +33,8 @@ std::exception_ptr rehearse(const c10::OperatorHandle& op, torch::jit::Stack arg
   });
   host.begin();
   replace_arguments(host, info, arguments, 0, count);
-  Silence silence;
-  const c10::WarningUtils::WarningHandlerGuard silent(&silence);
+  NoWarnings no_warnings;
+  const c10::WarningUtils::WarningHandlerGuard silent(&no_warnings);
   const UnusedRandom random(info, arguments, 0);
   try {
     op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &arguments);
