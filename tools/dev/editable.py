@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from tools.build_wheels import OPTIONS, BuildError
-from tools.projects import ROOT, Project, closure, normalised, own_requirements
+from tools.projects import ROOT, Project, closure, normalize_name, own_requirements
 
 CONSTRAINTS = ("--constraint", str(ROOT / "constraints.txt"))
 OBJECTS = Path("build", "dev", "objects")
@@ -91,7 +91,7 @@ def install_requirements(projects: Iterable[Project]) -> None:
     """Install what the projects are built with, and what they need to run, except each other."""
     projects = list(projects)
     every = {x for project in projects for x in (*project.build_requires, *project.requires)}
-    foreign = sorted(x for x in every if not normalised(x).startswith("dl-"))
+    foreign = sorted(x for x in every if not normalize_name(x).startswith("dl-"))
     if foreign:
         run(sys.executable, "-m", "pip", "install", "--quiet", *CONSTRAINTS, *foreign)
 

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "dl/vendor.h"
 #include "dl/operator_call.hpp"
+#include "dl/vendor.h"
 
 namespace dl::adaptor {
 
