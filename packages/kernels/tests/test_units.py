@@ -62,7 +62,7 @@ def test_operator_that_is_defined_twice_is_refused(
 @pytest.mark.parametrize("pasted", ["diopi##Name(", "diopi##Name##Inp(", "name##Backward("])
 def test_pasted_names_are_refused(pasted: str) -> None:
     text = f"#define DL_X(Name) \\\n  diopiError_t {pasted}diopiContextHandle_t ctx)\n"
-    with pytest.raises(KernelSourceError, match=r"a\.inc:2: .* hand the whole name to the macro"):
+    with pytest.raises(KernelSourceError, match=r"a\.inc:2: .* pass the full name to the macro"):
         operators_in(text, "a.inc")
 
 

@@ -111,7 +111,7 @@ def test_what_does_not_fit_is_named(vendor: Vendor) -> None:
     index = [vendor.tensor(np.array([0, 1]))]
     with pytest.raises(OperatorError, match="values with 3 elements in dim 0 do not broadcast"):
         vendor.op.IndexPut(out, a, vendor.tensor(np.ones((3, 5), np.float32)), index, False)
-    with pytest.raises(OperatorError, match="3 dimensions, more than the 2 of the places"):
+    with pytest.raises(OperatorError, match="3 dimensions, more than the 2 of the indexed result"):
         vendor.op.IndexPut(out, a, vendor.tensor(np.ones((2, 2, 5), np.float32)), index, False)
     with pytest.raises(OperatorError, match="output does not have the shape of the input"):
         vendor.op.IndexPut(out_like(vendor, (5, 4), "float32"), a, a, index, False)

@@ -226,7 +226,7 @@ def test_attention_names_what_does_not_go_together(vendor: Vendor) -> None:
     with pytest.raises(OperatorError, match="q has 3 heads, not a multiple of the 2 of k and v"):
         vendor.op.dlopAttention(q, None, q, k, k, None, 1.0, False)
     mask = out_like(vendor, (4, 3), "float32")
-    with pytest.raises(OperatorError, match=r"mask has 3 elements in dim 3 .* broadcast to 4"):
+    with pytest.raises(OperatorError, match=r"mask has 3 elements in dim 1 .* broadcast to 4"):
         vendor.op.dlopAttention(q, None, q, q, q, mask, 1.0, False)
     with pytest.raises(OperatorError, match="the output must have 1 samples, 3 heads and 4 rows"):
         vendor.op.dlopAttention(k, None, q, q, q, None, 1.0, False)
@@ -370,7 +370,7 @@ def test_bad_arguments_of_dropout_and_layouts_are_told(vendor: Vendor) -> None:
     for heads in (0, -1, 3):
         with pytest.raises(OperatorError, match=f"rows of 8, which are not {heads} heads"):
             customized(joined, "SBH", heads)
-    with pytest.raises(OperatorError, match="mask has 4 elements in dim 3"):
+    with pytest.raises(OperatorError, match="mask has 4 elements in dim 1"):
         customized(x, "BSND", mask=out_like(vendor, (3, 4), "bool"))
     with pytest.raises(OperatorError, match="return_debug_mask needs a debug_attn_mask"):
         vendor.op.MultiHeadAttention(x, x, x, 0.0, False, True, 0.3, out, lse, None, None)

@@ -610,7 +610,7 @@ def test_without_a_compiler_the_error_says_what_to_do(
     kept = vendor.kernels.compile(SCALE)
     for setting, value, reason in (
         ("DL_CPU_CXX", "off", "DL_CPU_CXX=off disables the compiler"),
-        ("DL_CPU_CXX", "/nowhere/c++", "DL_CPU_CXX=/nowhere/c\\+\\+ is neither a program"),
+        ("DL_CPU_CXX", "/nowhere/c++", "DL_CPU_CXX=/nowhere/c\\+\\+ is neither an absolute path of a program"),
         ("PATH", str(tmp_path), r"no c\+\+, g\+\+ or clang\+\+ is in PATH; install"),
         ("PATH", ".:", r"no c\+\+, g\+\+ or clang\+\+ is in PATH; install"),
     ):
@@ -646,7 +646,7 @@ def test_a_language_or_name_that_means_nothing_is_refused(vendor: Vendor) -> Non
     with pytest.raises(VendorError, match="language 'cuda' is unknown"):
         vendor.kernels.compile(SCALE, language="cuda")
     for name in ("../x.cpp", "a/b.cpp", "", "x y"):
-        with pytest.raises(VendorError, match="is not the name of a file"):
+        with pytest.raises(VendorError, match="is not a file name without a folder"):
             vendor.kernels.compile(SCALE, name=name)
     with pytest.raises(ArgumentError, match="NUL character"):
         vendor.kernels.compile("a\0b")
