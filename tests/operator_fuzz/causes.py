@@ -390,6 +390,12 @@ CAUSES: tuple[Cause, ...] = (
         lambda difference: powers_overflow(difference) and infinite_or_nan(difference),
     ),
     Cause(
+        "torch's formula (2.13) for the number of elements of a triangle overflows for the offset",
+        "accepts",
+        "tri[lu]_indices",
+        partial(cpu_raises, "negative dimension"),
+    ),
+    Cause(
         "offsets of bags decrease",
         "values",
         r"nn\.functional\.embedding_bag",

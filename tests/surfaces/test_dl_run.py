@@ -88,7 +88,7 @@ def test_options_of_the_interpreter_stay(tmp_path: Path) -> None:
     [
         (["--vendors", "absent", "says.py"], "no dl device is visible. DL_VENDORS asks for absent"),
         (["--vendors", "a b", "says.py"], "DL_VENDORS='a b' is ignored"),
-        (["-m"], "-m needs the name of a module"),
+        (["-m"], "-m needs a module name"),
         ([], "required"),
         (["--fallback", "maybe", "says.py"], "invalid choice: 'maybe'"),
     ],

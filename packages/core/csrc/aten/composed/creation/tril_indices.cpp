@@ -2,7 +2,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 
-#include <limits>
 #include <optional>
 
 #include "aten/kernel/composed.h"
@@ -20,10 +19,6 @@ Tensor triangle_indices(int64_t row, int64_t col, int64_t offset,
               "only support layout=torch.strided, got ", *layout);
   TORCH_CHECK(row >= 0, "row must be non-negative, got", row);
   TORCH_CHECK(col >= 0, "col must be non-negative, got", col);
-  // The formulas of torch's kernels overflow for such offsets, in which it finds no triangle.
-  TORCH_CHECK(offset >= std::numeric_limits<int32_t>::min() &&
-                  offset <= std::numeric_limits<int32_t>::max(),
-              upper ? "triu" : "tril", "_indices: offset ", offset, " has to fit 32 bits");
   const at::ScalarType type = dtype.value_or(at::kLong);
   TORCH_CHECK_NOT_IMPLEMENTED(type == at::kLong || type == at::kInt, upper ? "\"triu" : "\"tril",
                               "_indices\" not implemented for '", type, "'");
