@@ -32,6 +32,9 @@ VALUES: dict[str, Call] = {
     "std of one half-precision element": lambda d: row(d).half().std(0, unbiased=False),
     "var of one element": lambda d: row(d).var(0, unbiased=False),
     "std of equal elements": lambda d: torch.full((3, 4), INF, device=d).std(1),
+    "std of float64 whose squares overflow": lambda d: (
+        1e200 * torch.linspace(0.5, 1, 10, dtype=torch.float64, device=d).reshape(2, 5)
+    ).std(1),
     "cdist of order 0": lambda d: torch.cdist(row(d).mT, torch.tensor([[NAN], [INF]], device=d), 0),
     "pdist of order 0": lambda d: functional.pdist(row(d).mT.contiguous(), 0),
     "logit of a bound that is NaN": lambda d: torch.logit(torch.rand(5).to(d), NAN),

@@ -32,7 +32,7 @@ def environment(folder: Path) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("OP_", "DL_", "AUTOCOMPARE_"))
+        if not name.startswith(("OP_", "DL_", "AUTOCOMPARE_")) or name == "DL_VENDORS"
     }
     path = [str(information.parent), *roots, kept.get("PYTHONPATH", "")]
     return {

@@ -97,6 +97,8 @@ def test_modules_that_start_threads_are_refused(
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     before = threading.active_count()
+    # Tests before this one may have used the device.
+    monkeypatch.setattr(fork_server, "_device_in_use", lambda: "")
     # Modules of the program itself are not preloaded.
     if before == 1:
         assert fork_server.preload(["module_with_thread"]) == ""

@@ -127,5 +127,6 @@ class ProgramRunner:
             raise BisectError(refused[0])
         if not lines and not timed_out:
             raise BisectError(f"no tool ran in the program. {WHY_NONE} Its output: {log}")
-        output = log.read_text(encoding="utf-8", errors="replace")
+        # A run that is killed at once may not have opened its log.
+        output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
         return Outcome(status, output, timed_out=timed_out, dead=dead)
