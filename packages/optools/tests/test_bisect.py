@@ -7,6 +7,7 @@ import os
 import random
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -315,11 +316,12 @@ def test_a_run_that_hangs_is_wrong(tmp_path: Path) -> None:
     program = script(tmp_path, "import torch, threading; threading.Event().wait()")
     log = tmp_path / "run.log"
     variables = environment(tmp_path)
-    runner = ProgramRunner([sys.executable, program], "dispatch", "cpu", variables, timeout=0.1)
-    assert runner.run(frozenset(), log).timed_out
+    command = [sys.executable, program]
     state = State(["x"], "dispatch", "cpu", Criteria().as_json(), str(tmp_path))
-    with pytest.raises(BisectError, match="no tool saw an operator"):
-        Bisection(state, tmp_path / "state.json", runner, lambda text: None).find()
+    with closing(ProgramRunner(command, "dispatch", "cpu", variables, timeout=0.1)) as runner:
+        assert runner.run(frozenset(), log).timed_out
+        with pytest.raises(BisectError, match="no tool saw an operator"):
+            Bisection(state, tmp_path / "state.json", runner, lambda text: None).find()
     assert state.runs[0].complaint == "it took too long and was killed"
 
 
