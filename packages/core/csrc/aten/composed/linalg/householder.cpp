@@ -30,11 +30,16 @@ struct Reflectors {
   Reflectors(const Tensor& input, const Tensor& tau) {
     const int64_t m = input.size(-2), k = tau.size(-1);
     const Tensor given = input.narrow(-1, 0, k).tril(-1).add(at::eye(m, k, input.options()));
-    // Products of large vectors would overflow: tau · v · vᴴ is the same for v / s and tau · s².
-    const Tensor largest = given.abs().amax(-2, /*keepdim=*/true);
-    const Tensor scale = at::where(largest.gt(kLargest), largest, 1);
-    const Tensor each = scale.squeeze(-2), weights = tau.mul(each).mul_(each);
-    vectors = given.div(scale);
+    vectors = given;
+    Tensor weights = tau;
+    if (given.numel() > 0) {
+      // Products of large vectors would overflow: tau · v · vᴴ is that of v / s and tau · s².
+      const Tensor largest = given.abs().amax(-2, /*keepdim=*/true);
+      const Tensor scale = at::where(largest.gt(kLargest), largest, 1);
+      const Tensor each = scale.squeeze(-2);
+      weights = tau.mul(each).mul_(each);
+      vectors = given.div(scale);
+    }
     const Tensor above = at::matmul(vectors.mH(), vectors).triu(1);
     factor = at::linalg_solve_triangular(above.mul(weights.unsqueeze(-1)), at::diag_embed(weights),
                                          /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
