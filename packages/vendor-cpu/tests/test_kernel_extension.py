@@ -610,7 +610,7 @@ def test_without_a_compiler_the_error_says_what_to_do(
     kept = vendor.kernels.compile(SCALE)
     for setting, value, reason in (
         ("DL_CPU_CXX", "off", "DL_CPU_CXX=off disables the compiler"),
-        ("DL_CPU_CXX", "/nowhere/c++", "DL_CPU_CXX=/nowhere/c\\+\\+ is neither an absolute path of a program"),
+        ("DL_CPU_CXX", "/nowhere/c++", "DL_CPU_CXX=/nowhere/c\\+\\+ is neither an absolute path"),
         ("PATH", str(tmp_path), r"no c\+\+, g\+\+ or clang\+\+ is in PATH; install"),
         ("PATH", ".:", r"no c\+\+, g\+\+ or clang\+\+ is in PATH; install"),
     ):
