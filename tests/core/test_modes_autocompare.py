@@ -210,7 +210,7 @@ def test_what_the_cpu_refuses_is_no_alarm(caplog: pytest.LogCaptureFixture) -> N
     assert report.wrong == [] and caplog.records == []
 
 
-@pytest.mark.parametrize("pattern", ["add(", "(a+)\\1", "(?=add)"])
+@pytest.mark.parametrize("pattern", ["add(", "*add", "[a-"])
 def test_an_invalid_pattern_is_an_error_and_changes_nothing(pattern: str) -> None:
     x = torch.ones(2, device="dl")
     with pytest.raises(ValueError, match=r"torch\.dl\.autocompare"):
