@@ -240,4 +240,4 @@ def test_a_misleading_vendor_forges_no_line_of_the_doctor(liar: StubVendor, lie:
 def test_the_doctor_names_what_a_vendor_lacks(liar: StubVendor, lie: str) -> None:
     done = doctor(liar, lie)
     (line,) = (line for line in done.stdout.splitlines() if LIES.FLAWS[lie] in line)
-    assert done.returncode == 1 and "DL_DISABLE=stub leaves it out" in line
+    assert done.returncode == 1 and "DL_DISABLE=stub disables it" in line
