@@ -244,9 +244,10 @@ CAUSES: tuple[Cause, ...] = (
         ),
     ),
     Cause(
-        "sums of products that overflow, or meet infinities, do so in the order of their factors",
+        "sums that overflow, or meet infinities, do so in the order of their terms",
         "values",
-        r"add(b?mm|mv|r|mm\.decomposed)|baddbmm|nn\.functional\.embedding_bag",
+        r"add(b?mm|mv|r|mm\.decomposed)|baddbmm"
+        r"|nn\.functional\.(embedding_bag|(adaptive_)?avg_pool\dd)",
         lambda difference: (
             infinite_or_nan(difference)
             and (has_infinite_scalar(difference) or powers_overflow(difference))
