@@ -157,7 +157,7 @@ for name in lies:
 
 def test_an_output_that_breaks_the_contract_is_an_error(liar: StubVendor) -> None:
     lies = {
-        "output_is_missing": "no tensor",
+        "output_is_missing": "stored NULL",
         "output_is_invented": "did not get from diopiRequireTensor",
         "output_is_float": "a tensor of Float for its output, which is of Long",
         "output_is_on_the_host": "a tensor in host memory",

@@ -189,7 +189,7 @@ except RuntimeError as error:
 
 @RUNS_ONCE
 def test_nothing_is_captured_while_memory_is_checked() -> None:
-    assert "leave it out" in output(CHECKED, DL_VENDORS="async", DL_MEM_CHECK="1")
+    assert "unset it" in output(CHECKED, DL_VENDORS="async", DL_MEM_CHECK="1")
 
 
 @pytest.mark.vendor("cpu")
