@@ -31,7 +31,7 @@ def select(index=bad):
     control.release()
     return y
 """
-SAID = "[diopiIndexSelect] index 7 at position 1 is out of range [0, 4) (dl:0, vendor async; detected"
+SAID = "[diopiIndexSelect] index 7 at position 1 is out of range [0, 4) (dl:0, vendor async; "
 
 
 def run(code: str, **variables: str) -> str:

@@ -61,7 +61,9 @@ def test_prompts() -> None:
             k, v = (widened(heads_of(of(given[x][part]), few), heads) for x in ("key", "value"))
             seen = None
             if mask is not None:
-                one = mask[n : n + 1] if mask.ndim == 4 else mask
+                # Masks of three dimensions have a matrix for each sequence, or one for all.
+                one = mask[n % len(mask)][None] if mask.ndim > 2 else mask
+                one = one[:, None] if mask.ndim == 3 else one
                 seen = torch.from_numpy(~one[..., :length, :length].astype(bool))
             got = attention(q, k, v, seen)[0].transpose(0, 1).reshape(length, heads * given["dim"])
             np.testing.assert_allclose(got, want[part], 1e-12, 1e-12, err_msg=case)

@@ -28,9 +28,9 @@ def test_counters_of_destroyed_streams_remain(driver):
 
 
 def test_unknown_stream_cannot_be_held(driver):
-    with pytest.raises(ControlError, match="no stream of device 0"):
+    with pytest.raises(ControlError, match="is not a stream of device 0"):
         driver.control.hold(0, 12345)
-    with pytest.raises(ControlError, match="no stream of device 0"):
+    with pytest.raises(ControlError, match="is not a stream of device 0"):
         driver.control.release(0, 12345)
 
 

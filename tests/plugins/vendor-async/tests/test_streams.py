@@ -263,14 +263,14 @@ def test_device_synchronize_waits_for_all_streams(slow):
 def test_destroyed_stream_is_refused(driver):
     stream = driver.stream()
     driver.call("stream_destroy", 0, ffi.cast("void*", stream))
-    with pytest.raises(StatusError, match="no stream of device 0") as error:
+    with pytest.raises(StatusError, match="is not a stream of device 0") as error:
         driver.synchronize(stream)
     assert error.value.code == INVALID_ARGUMENT
 
 
 def test_stream_of_another_device_is_refused(driver):
     stream = driver.stream(device=1)
-    with pytest.raises(StatusError, match="no stream of device 0"):
+    with pytest.raises(StatusError, match="is not a stream of device 0"):
         driver.synchronize(stream, device=0)
 
 
