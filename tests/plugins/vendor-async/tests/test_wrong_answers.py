@@ -30,7 +30,7 @@ def all_reduce(vendor: Vendor) -> None:
 def reduce_scatter(vendor: Vendor) -> None:
     def body(rank):
         ranks = test_communicator.RANKS
-        many, part = rank.put(list(range(ranks))), rank.room(1)
+        many, part = rank.upload(list(range(ranks))), rank.room(1)
         rank.communicator.reduce_scatter(many, part)
         rank.synchronize()
         return part.numpy().tolist()
