@@ -74,7 +74,7 @@ def _overflows(have: Any, want: Any, reference: Any, larger: Any) -> torch.Tenso
         return None
     if not (want.dtype.is_floating_point or want.dtype.is_complex):
         return None
-    _, peer, exact = map(to_host, tensors)
+    peer, exact = to_host(want), to_host(reference)
     rounded = exact.to(peer.dtype)
     where = ~peer.isfinite() & ~same_elements(peer, rounded)
     # Terms leave the range, and what is left of them depends on the order in which they are added.

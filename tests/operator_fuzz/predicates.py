@@ -49,20 +49,21 @@ def cpu_is_nan(difference: Difference) -> bool:
 
 def within(relative: float, difference: Difference) -> bool:
     """Return True if both agree to this precision wherever the CPU is finite."""
-    for pair in differing(difference):
-        near = (pair.got - pair.cpu).abs() <= relative * (1 + pair.cpu.abs())
-        if not pair.all(near | ~pair.cpu.isfinite()):
-            return False
-    return True
+    return all(
+        pair.all(_near(pair, relative) | ~pair.cpu.isfinite()) for pair in differing(difference)
+    )
+
+
+def _near(pair: Pair, relative: float) -> torch.Tensor:
+    return (pair.got - pair.cpu).abs() <= relative * (1 + pair.cpu.abs())
 
 
 def within_or_not_finite(relative: float, difference: Difference) -> bool:
     """Return True if both agree to this precision wherever both are finite."""
-    for pair in differing(difference):
-        near = (pair.got - pair.cpu).abs() <= relative * (1 + pair.cpu.abs())
-        if not pair.all(near | ~pair.cpu.isfinite() | ~pair.got.isfinite()):
-            return False
-    return True
+    return all(
+        pair.all(_near(pair, relative) | ~pair.cpu.isfinite() | ~pair.got.isfinite())
+        for pair in differing(difference)
+    )
 
 
 def within_narrowest(ulps: float, difference: Difference) -> bool:
@@ -173,10 +174,6 @@ def _overlaps(tensor: torch.Tensor) -> bool:
     )
 
 
-def _takes_shared_memory(difference: Difference) -> bool:
-    return any(map(_overlaps, tensors_of(difference.call.arguments)))
-
-
 def is_deficient(difference: Difference) -> bool:
     """Return True if a matrix of the call has equal rows or columns, or infinities."""
     for tensor in inputs(difference):
@@ -196,15 +193,8 @@ def strides_address_nothing(difference: Difference) -> bool:
     """Return True if strides differ in dimensions of size 1 alone, or in tensors without elements,
     and the CPU's are not the meta kernel's either."""
     found = re.search(r"CPU (\(.*?\)), meta (\(.*?\))$", difference.text)
-    if found is not None and found[1] == found[2]:
-        return False
-    for got, cpu in zip(difference.got.leaves(), difference.cpu.leaves(), strict=True):
-        if not isinstance(cpu, torch.Tensor) or cpu.numel() == 0:
-            continue
-        rows = zip(cpu.shape, got.stride(), cpu.stride(), strict=True)
-        if any(size > 1 and left != right for size, left, right in rows):
-            return False
-    return True
+    agrees_with_meta = found is not None and found[1] == found[2]
+    return not agrees_with_meta and strides_of_size_1_differ(difference, or_of_empty=True)
 
 
 def has_channels_last_volume(difference: Difference) -> bool:
@@ -240,9 +230,14 @@ def offsets_leave_the_data(difference: Difference) -> bool:
     return isinstance(offsets, torch.Tensor) and bool((to_host(offsets) > size).any())
 
 
-def strides_of_size_1_differ(difference: Difference) -> bool:
-    """Return True if strides differ only in dimensions of size 1."""
+def strides_of_size_1_differ(difference: Difference, *, or_of_empty: bool = False) -> bool:
+    """Return True if strides differ only in dimensions of size 1.
+
+    :param or_of_empty: those of tensors without elements may differ, too.
+    """
     for got, cpu in zip(difference.got.leaves(), difference.cpu.leaves(), strict=True):
+        if not isinstance(cpu, torch.Tensor) or (or_of_empty and cpu.numel() == 0):
+            continue
         rows = zip(cpu.shape, got.stride(), cpu.stride(), strict=True)
         if any(size > 1 and left != right for size, left, right in rows):
             return False
@@ -273,8 +268,13 @@ def has_contradicting_scales(difference: Difference) -> bool:
 
 def has_extreme_order(difference: Difference) -> bool:
     """Return True if a norm or derivative has an order beyond 1000, below 1/1000, or NaN."""
-    orders = [x for x in tree_leaves(difference.call.arguments[1:]) if type(x) in (int, float)]
+    orders = _numbers(difference)
     return any(x != x or abs(x) > 1000 or 0 < abs(x) < 1e-3 for x in orders)
+
+
+def _numbers(difference: Difference) -> list[int | float]:
+    """Return the numbers among the arguments after the first."""
+    return [x for x in tree_leaves(difference.call.arguments[1:]) if type(x) in (int, float)]
 
 
 def cancels(difference: Difference) -> bool:
@@ -328,8 +328,8 @@ def lies_at_a_pole(difference: Difference) -> bool:
 def powers_overflow(difference: Difference) -> bool:
     """Return True if squares of finite arguments, or higher powers that the call names, overflow or
     underflow."""
-    powers = [x for x in tree_leaves(difference.call.arguments[1:]) if type(x) in (int, float)]
-    highest = max([2.0, *(min(abs(float(x)), 1000.0) for x in powers if x == x)])
+    powers = (x for x in _numbers(difference) if x == x)
+    highest = max([2.0, *(min(abs(float(x)), 1000.0) for x in powers)])
     for tensor in inputs(difference):
         sizes = tensor.abs().double() if not tensor.is_complex() else tensor.abs()
         sizes = sizes[sizes.isfinite() & (sizes > 0)]
@@ -354,7 +354,7 @@ def has_large_degrees(difference: Difference) -> bool:
 
 
 def has_negative_scalar(difference: Difference) -> bool:
-    """Return True if an argument is a number below zero that is not an integer."""
+    """Return True if an argument is a float below zero."""
     leaves = tree_leaves(difference.call.arguments)
     return any(type(x) is float and x < 0 for x in leaves)
 

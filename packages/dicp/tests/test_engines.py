@@ -67,7 +67,7 @@ FAULTS = {
         "RejectedError: full",
     ),
     "does not load": (("return Engine()", "raise ImportError('libtoy.so')"), "it does not load"),
-    "is no engine": (("return Engine()", "return 7"), "7 is not a graph engine"),
+    "returns a number": (("return Engine()", "return 7"), "7 is not a graph engine"),
     "answers for too few": (
         ("return [self", "return [True] and [self.fits(entry, *entry['calls'][0])] #"),
         "it answered for 1 of 5 calls",

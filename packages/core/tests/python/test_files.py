@@ -1,4 +1,4 @@
-"""Output files of commands: never replaced unasked, and never incomplete."""
+"""Output files of commands: never replaced without consent, and never incomplete."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ class Promotion:
     :ivar operands: the parameters that take part.
     :ivar result: the parameter with the result; in place it is an operand too.
     :ivar kind: ``common``: the result has the common dtype. ``converted``: it is converted from the
-        common dtype to its own, whose category is no lower. ``boolean``: 0 or 1 in its own dtype.
+        common dtype to its own, whose category is at least as high. ``boolean``: 0 or 1 in its own
+        dtype.
     :ivar floating: integers are taken as float32.
     """
 

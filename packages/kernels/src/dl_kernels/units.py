@@ -41,7 +41,7 @@ def write_units(
         requires, instead of listing them for ``dl::kernels::operators()``.
     :param gpu: compile the families for a GPU; None: if their suffix is not ``.cpp``.
     :param together: number of families per unit, which share the cost of reading the headers; a
-        change in one recompiles all of them.
+        change in one recompiles the whole unit.
     :returns: the list of operators first, then the families sorted by name, then the parts.
     :raises KernelSourceError: the kernels cannot be parsed.
     :raises ValueError: ``only`` names a family that does not exist.
