@@ -17,7 +17,7 @@ from cffi import FFI
 
 from diopi_proto import Generator, OperatorError, Tensor, Vendor, load_vendor
 from diopi_proto.host.cabi import ffi
-from diopi_proto.host.context import handle_ops
+from diopi_proto.host.handle_ops import handle_ops
 from dl_vendor_cpu.plugin import dl_vendor
 
 # Torch's device has no part in these: one run of the two is enough.

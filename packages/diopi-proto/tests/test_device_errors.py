@@ -10,8 +10,8 @@ import pytest
 
 from diopi_proto import OperatorError, Tensor, Vendor, VendorError
 from diopi_proto.host.cabi import constants, ffi
-from diopi_proto.host.context import handle_ops
 from diopi_proto.host.device_errors import DeviceErrors
+from diopi_proto.host.handle_ops import handle_ops
 from diopi_proto.host.streams import Stream
 from diopi_proto.host.structs import TableSlots
 

@@ -7,7 +7,7 @@ import pytest
 
 from diopi_proto import Generator, OperatorError, StrayWriteError, Vendor
 from diopi_proto.host.frame import Frame
-from diopi_proto.host.guard import Guard, Watch
+from diopi_proto.host.watch import Watch
 from diopi_proto.schema import load
 
 OUT, INPUT, REQUIRED = 0, 1, 2
@@ -104,7 +104,7 @@ def test_parts_of_a_sparse_tensor_are_watched(guarded: Vendor) -> None:
     def watch() -> Watch:
         frame = Frame(sparse.storage.instance, "diopiSpMM", None)
         frame.tensor("input", sparse, "a tensor", "csr")
-        return Guard().watch(load()["diopiSpMM"], frame)
+        return Watch(load()["diopiSpMM"], frame)
 
     watch().check(True, [])
     for part in parts:

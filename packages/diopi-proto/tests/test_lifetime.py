@@ -13,7 +13,7 @@ import pytest
 
 import diopi_proto
 from diopi_proto import OperatorError, OutOfMemoryError, load_vendor
-from diopi_proto.host import context
+from diopi_proto.host import handle_ops
 
 Compile = Callable[..., Path]
 
@@ -47,7 +47,7 @@ def test_a_failing_operator_leaves_nothing_behind(library: Path, counters: type)
                 operator(tensor, tensor)
         gc.collect()
         assert counters(library).blocks == 0
-        assert not context._live
+        assert not handle_ops.running
 
 
 def test_sizes_live_as_long_as_the_handle(library: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from diopi_proto import ArgumentError, Generator, OperatorError, Vendor, load_vendor
-from diopi_proto.host import context
+from diopi_proto.host import handle_ops
 from diopi_proto.host.hosttable import HostTable
 
 Compile = Callable[..., Path]
@@ -61,7 +61,7 @@ def test_threads_share_a_vendor(vendor: Vendor) -> None:
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(work, range(THREADS)))
-    assert not context._live
+    assert not handle_ops.running
 
 
 def test_a_shared_generator_gives_every_number_once(vendor: Vendor) -> None:

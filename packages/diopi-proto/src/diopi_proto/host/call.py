@@ -11,6 +11,7 @@ from .frame import Frame
 from .instance import Instance
 from .plan import Plan, plan_for
 from .streams import Stream
+from .watch import Watch
 
 _SUCCESS: int = constants.diopiSuccess
 
@@ -76,7 +77,7 @@ class BoundOperator:
         guard = instance.guard
         instance.lifetime.hold()
         try:
-            watch = None if guard is None else guard.watch(plan.operator, frame)
+            watch = None if guard is None else Watch(plan.operator, frame, guard.salt)
             with frame.generators_held(), CallContext(instance, used, queue) as context:
                 instance.make_current(used)
                 code = int(self._function(context.handle, *passed))

@@ -24,7 +24,7 @@ class Communicators:
     """The communicator extension of one vendor; :attr:`diopi_proto.Vendor.communicators`."""
 
     def __init__(self, instance: Instance) -> None:
-        self._instance, self._slots = extension_of(instance, "communicator")
+        self._instance, self._slots = instance, extension_of(instance, "communicator")
 
     def unique_id(self) -> bytes:
         """A name for a new communicator, to be sent to all of its ranks."""

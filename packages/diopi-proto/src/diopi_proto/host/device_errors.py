@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from .._native import text
 from ..errors import OperatorError
 from .cabi import constants, ffi
-from .structs import CData, TableSlots
+from .structs import CData, TableSlots, address
 
 _BYTES: int = ffi.sizeof("dl_device_error_t")
 _RAISED: int = constants.DL_DEVICE_ERROR_RAISED
@@ -199,7 +199,7 @@ class DeviceErrors:
 
 
 def _key(device: int, stream: CData) -> Key:
-    return device, int(ffi.cast("uintptr_t", stream))
+    return device, address(stream)
 
 
 def _terminated(characters: CData) -> str:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ..errors import DiopiError, NotSupportedError
 from .cabi import constants, ffi
+from .instance import Instance
 from .structs import CData, TableSlots
-
-if TYPE_CHECKING:
-    from .instance import Instance
-    from .tableinstance import TableInstance
 
 _log = logging.getLogger("diopi_proto.vendor")
 
@@ -40,17 +36,15 @@ def read_extensions(checked: CData, vendor: str) -> dict[str, TableSlots]:
     return found
 
 
-def extension_of(instance: Instance, name: str) -> tuple[TableInstance, TableSlots]:
-    """The slots of one extension, and the instance that has it.
+def extension_of(instance: Instance, name: str) -> TableSlots:
+    """Return the slots of one extension.
 
     :raises NotSupportedError: the vendor does not have it.
     :raises ClosedError: the vendor was closed.
     """
-    from .tableinstance import TableInstance
-
     instance.lifetime.check_open()
-    if isinstance(instance, TableInstance) and name in instance.extensions:
-        return instance, instance.extensions[name]
+    if name in instance.extensions:
+        return instance.extensions[name]
     raise NotSupportedError(
         f"[{name}] vendor {instance.name} does not offer the {name} extension; a newer release of "
         "it may",

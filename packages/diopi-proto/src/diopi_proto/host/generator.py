@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import operator
-import struct
 import threading
 
 from ..errors import ArgumentError
 from .cabi import constants, ffi
+from .handle_ops import handle_ops
 from .structs import CData
 
-_STATE = struct.Struct("<QQ")
-STATE_BYTES = _STATE.size
 _order = itertools.count()
 
 
@@ -41,8 +39,6 @@ class Generator:
     """
 
     def __init__(self, seed: int = 0, offset: int = 0, *, device: int = 0) -> None:
-        from .context import handle_ops
-
         self.lock = threading.RLock()
         self.order = next(_order)  # calls lock several generators in this order
         self._prefix = ffi.new("dl_generator_prefix_t*")
@@ -75,18 +71,3 @@ class Generator:
 
     def __repr__(self) -> str:
         return f"Generator(seed={self.seed}, offset={self.offset})"
-
-
-def pack_state(prefix: CData) -> bytes:
-    """Seed and offset of a ``dl_generator_prefix_t*`` as the 16 bytes of the opaque state."""
-    return _STATE.pack(prefix.seed, prefix.offset)
-
-
-def unpack_state(prefix: CData, state: bytes) -> None:
-    """Put back what :func:`pack_state` returned.
-
-    :raises ValueError: not 16 bytes.
-    """
-    if len(state) != STATE_BYTES:
-        raise ValueError(f"a generator's state has {STATE_BYTES} bytes, not {len(state)}")
-    prefix.seed, prefix.offset = _STATE.unpack(state)

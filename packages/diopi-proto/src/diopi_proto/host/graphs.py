@@ -16,7 +16,7 @@ class Graphs:
     """The graph extension of one vendor; :attr:`diopi_proto.Vendor.graphs`."""
 
     def __init__(self, instance: Instance) -> None:
-        self._instance, self._slots = extension_of(instance, "graph")
+        self._instance, self._slots = instance, extension_of(instance, "graph")
 
     @contextmanager
     def capture(self, stream: Stream) -> Iterator[Graph]:

@@ -6,20 +6,18 @@ import logging
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from operator import index
-from typing import TYPE_CHECKING
+from types import MappingProxyType
 
 from ..errors import ArgumentError, DiopiError
 from ..schema import Operator
 from .cabi import constants, ffi
 from .device_errors import DeviceErrors
+from .guard import Guard
 from .hosttable import HostTable
 from .lifetime import Lifetime
-from .structs import CData
-
-if TYPE_CHECKING:
-    from .guard import Guard
+from .structs import CData, TableSlots, address
 
 _log = logging.getLogger("diopi_proto.vendor")
 
@@ -45,6 +43,8 @@ class Instance(ABC):
     """Checks what calls write, where that was asked for."""
     device_errors: DeviceErrors | None = None
     """What work on its devices found; None: it is synchronous, and its operators fail at once."""
+    extensions: Mapping[str, TableSlots] = MappingProxyType({})
+    """The extensions of the vendor table, by name; a legacy library has none."""
     mismatched: dict[str, str]
     """Operators that the library has but that were not bound, with the reason and the cure."""
 
@@ -81,7 +81,7 @@ class Instance(ABC):
         """Keep what work on a stream uses until somebody waits for the stream."""
         if not self.can(SYNCHRONOUS):
             with self._in_flight_lock:
-                self._in_flight.setdefault((device, _address(stream)), []).extend(used)
+                self._in_flight.setdefault((device, address(stream)), []).extend(used)
 
     def wait(self, device: int, stream: CData) -> None:
         """Wait for all work on one stream.
@@ -91,7 +91,7 @@ class Instance(ABC):
         """
         if not self.can(SYNCHRONOUS):
             with self._in_flight_lock:
-                used = self._in_flight.pop((device, _address(stream)), None)
+                used = self._in_flight.pop((device, address(stream)), None)
             errors = self.device_errors
             mark = errors.mark(device, stream) if errors is not None else ()
             try:
@@ -104,7 +104,7 @@ class Instance(ABC):
     def taken_over(self, device: int, stream: CData) -> list[object]:
         """What work on a stream uses, for somebody else to keep: nobody will wait for it."""
         with self._in_flight_lock:
-            return self._in_flight.pop((device, _address(stream)), [])
+            return self._in_flight.pop((device, address(stream)), [])
 
     def wait_all(self, device: int) -> None:
         """Wait for all work that was enqueued on a device through this instance.
@@ -187,7 +187,3 @@ class Instance(ABC):
 
     def leave(self, before: CData) -> None:  # noqa: B027 - most vendors need nothing here
         """Called on the same thread when the operator has returned."""
-
-
-def _address(pointer: CData) -> int:
-    return int(ffi.cast("uintptr_t", pointer))

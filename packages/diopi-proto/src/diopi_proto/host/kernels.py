@@ -75,7 +75,7 @@ class Kernels:
     """The kernel extension of one vendor; :attr:`diopi_proto.Vendor.kernels`."""
 
     def __init__(self, instance: Instance) -> None:
-        self._instance, self._slots = extension_of(instance, "kernel")
+        self._instance, self._slots = instance, extension_of(instance, "kernel")
 
     def properties(self, device: int = 0) -> KernelProperties:
         """What a device can do with kernels. Runs no program.

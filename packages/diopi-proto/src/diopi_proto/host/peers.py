@@ -25,7 +25,7 @@ class Peers:
     """The peer extension of one vendor; :attr:`diopi_proto.Vendor.peers`."""
 
     def __init__(self, instance: Instance) -> None:
-        self._instance, self._slots = extension_of(instance, "peer")
+        self._instance, self._slots = instance, extension_of(instance, "peer")
 
     def can_access(self, device: int, peer: int) -> bool:
         """Return True if kernels of one device can access memory of another."""

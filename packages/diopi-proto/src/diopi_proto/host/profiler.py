@@ -53,7 +53,7 @@ class Profiler:
     """The profiler extension of one vendor; :attr:`diopi_proto.Vendor.profiler`."""
 
     def __init__(self, instance: Instance) -> None:
-        self._instance, self._slots = extension_of(instance, "profiler")
+        self._instance, self._slots = instance, extension_of(instance, "profiler")
 
     def start(self, device: int = 0) -> None:
         """Record what is enqueued on a device from now on.

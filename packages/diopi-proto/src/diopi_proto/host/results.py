@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ..errors import OperatorError
 from .cabi import ffi
-from .context import CallContext, address
-from .structs import CData
+from .context import CallContext
+from .structs import CData, address
 from .tensor import Tensor
 
 

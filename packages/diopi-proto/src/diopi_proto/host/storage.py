@@ -22,7 +22,7 @@ class Storage:
     Made by :func:`device_storage`, :func:`host_storage` and :func:`shared_storage`.
 
     :ivar device: None for host memory.
-    :ivar band: bytes before and after it that belong to it too, but to no tensor; see guard.py.
+    :ivar band: bytes before and after it that belong to it too, but to no tensor; see watch.py.
     """
 
     __slots__ = ("__weakref__", "_array", "address", "band", "device", "instance", "nbytes")

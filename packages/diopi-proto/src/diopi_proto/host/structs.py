@@ -37,6 +37,11 @@ class Slots(Protocol):
         """
 
 
+def address(pointer: CData) -> int:
+    """Return a pointer as an integer."""
+    return int(ffi.cast("uintptr_t", pointer))
+
+
 def raise_status(status: CData, slot: str, vendor: str) -> None:
     """Turn a status of a checked vendor into an exception and release it; NULL is success.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..dtypes import Array, Dtype, bfloat16_to_float32, to_storage
 from .cabi import constants, ffi
-from .context import handle_ops
+from .handle_ops import handle_ops
 from .layout import Shape, check_layout, contiguous_strides, integers, is_contiguous, span
 from .storage import Storage
 from .structs import CData

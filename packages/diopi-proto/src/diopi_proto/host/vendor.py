@@ -239,8 +239,7 @@ class Vendor:
         """What the vendor offers beyond its table: ``"kernel"``, ``"graph"``, ``"profiler"``,
         ``"communicator"``, ``"peer"``, ``"choices"``, ``"constants"``.
         """
-        instance = self._instance
-        return frozenset(instance.extensions if isinstance(instance, TableInstance) else ())
+        return frozenset(self._instance.extensions)
 
     @property
     def kernels(self) -> Kernels:
@@ -288,7 +287,7 @@ class Vendor:
 
         :raises NotSupportedError: the vendor does not offer it.
         """
-        return Choices(extension_of(self._instance, "choices")[1].call)
+        return Choices(extension_of(self._instance, "choices").call)
 
     @property
     def constants(self) -> Constants:
@@ -296,7 +295,7 @@ class Vendor:
 
         :raises NotSupportedError: the vendor does not offer it.
         """
-        return Constants(extension_of(self._instance, "constants")[1].call)
+        return Constants(extension_of(self._instance, "constants").call)
 
     def guard_calls(self, *, salt: int = 0) -> None:
         """Check from now on what operators write; slow, for tests of vendors.
