@@ -27,6 +27,16 @@ def processors_in_use(seconds: float = 0.25) -> float:
     return max(0.0, 1 - idle) * (os.cpu_count() or 1)
 
 
+def format_load_warning(in_use: float) -> str:
+    """Format a warning about processors that other processes used, or return ""."""
+    if in_use < BUSY:
+        return ""
+    return (
+        f"others kept {in_use:.1f} of {os.cpu_count()} processors busy: a choice of one thread is"
+        " not kept, as it may be good for that load alone; tune again when the machine is quiet"
+    )
+
+
 def _ticks() -> tuple[int, int] | None:
     """Return the idle ticks and all ticks, summed over processors."""
     try:

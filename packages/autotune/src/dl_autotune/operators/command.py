@@ -7,7 +7,6 @@ import ast
 import contextlib
 import json
 import math
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,7 +17,7 @@ from diopi_proto.text import write_error, write_output
 from dl_core.files import add_force
 
 from ..errors import ArgumentsError, TuningError
-from ..observers.load import BUSY
+from ..observers.load import format_load_warning
 from ..runners.database import Database
 from ..runners.device_lock import DeviceLock, in_job
 from .plan import OperatorPlan
@@ -215,16 +214,6 @@ def format_call(tuned: TunedCall) -> str:
     else:
         lines.append(f"verdict {tuned.claimed} (measured again in fresh processes)")
     return "\n".join(lines) + "\n"
-
-
-def format_load_warning(in_use: float) -> str:
-    """Format a warning about processors that other processes used, or return ""."""
-    if in_use < BUSY:
-        return ""
-    return (
-        f"others kept {in_use:.1f} of {os.cpu_count()} processors busy: a choice of one thread is"
-        " not kept, as it may be good for that load alone; tune again when the machine is quiet"
-    )
 
 
 def _shape(text: str) -> list[int]:

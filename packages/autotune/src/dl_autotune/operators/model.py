@@ -14,9 +14,9 @@ from pathlib import Path
 
 from ..errors import ArgumentsError, TuningError
 from ..observers.interval import Interval, bootstrap
+from ..observers.load import format_load_warning
 from ..runners.database import Database
 from .call import Call
-from .command import format_load_warning
 from .plan import OperatorPlan
 from .program import ProgramRun, run
 from .recording import FOLDER, recorded
