@@ -6,9 +6,9 @@ them through its autoload entry point.
 
 from __future__ import annotations
 
-__all__ = ["__version__", "hookimpl", "init"]
+from ._version import __version__
 
-__version__ = "0.1.0"
+__all__ = ["__version__", "hookimpl", "init"]
 
 
 def init() -> None:

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Sequence
 
 from diopi_proto.text import printable
-from dl_core import __version__, first_party
+from dl_core import first_party
+from dl_core._version import __version__
 from dl_core.commands import Command
 from dl_core.commands_builtin import BUILTIN
 from dl_core.errors import describe_error

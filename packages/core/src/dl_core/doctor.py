@@ -16,7 +16,8 @@ from typing import Any
 from diopi_proto.descriptor import VendorDescriptor
 from diopi_proto.text import printable
 from diopi_proto.trial import TriedDevice, TriedKernels
-from dl_core import __version__, config, first_party, frameworks, installed, selection, startup
+from dl_core import config, first_party, frameworks, installed, selection, startup
+from dl_core._version import __version__
 from dl_core.environment import environment
 from dl_core.manager import PluginRecord
 from dl_core.probe import Probe, probe_vendor

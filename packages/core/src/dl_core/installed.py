@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from dl_core import __version__
+from dl_core._version import __version__
 
 
 class TorchBuild(NamedTuple):
