@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from dl_optools.monitor import process_monitor
-from dl_optools.monitor.process_monitor import COLUMNS, ProcessMonitor, host_memory
+from dl_optools.monitor.process_monitor import ProcessMonitor, host_memory
+from dl_optools.monitor.samples import COLUMNS
 
 
 class Memory:

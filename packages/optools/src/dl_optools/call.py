@@ -5,14 +5,11 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, Protocol
 
 from dl_optools.failures import warn_failure
 from dl_optools.mode_stack import HiddenModes, hide_modes
 from dl_optools.names import Level
-
-if TYPE_CHECKING:
-    from dl_optools.tool import Tool
 
 _numbers = itertools.count(1)
 
@@ -78,6 +75,21 @@ def own_work() -> OwnWork:
     return OwnWork()
 
 
+class Handler(Protocol):
+    """The methods of a :class:`.tool.Tool` that calls reach."""
+
+    observes: ClassVar[bool]
+
+    def wants(self, name: str, function: Callable[..., Any]) -> bool:
+        """Return True if calls of an operator reach the tool."""
+
+    def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Return True if one call reaches the tool."""
+
+    def handle(self, call: OpCall) -> Any:
+        """Process one call, and return the value that the program gets."""
+
+
 class OpCall:
     """A call that tools see. The first tool handles it; each passes it on by :meth:`proceed`.
 
@@ -116,7 +128,7 @@ class OpCall:
         function: Callable[..., Any],
         args: tuple[Any, ...],
         kwargs: Mapping[str, Any],
-        tools: Sequence[Tool],
+        tools: Sequence[Handler],
         state: State,
         modes: HiddenModes | None,
         parent: OpCall | None = None,
@@ -193,7 +205,7 @@ class OpCall:
         self._result = (result,)
         return result
 
-    def _through(self, tool: Tool) -> Any:
+    def _through(self, tool: Handler) -> Any:
         """Let a tool handle the call. A tool that only observes does not fail the call."""
         try:
             return tool.handle(self)

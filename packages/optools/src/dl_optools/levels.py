@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch._ops import HigherOrderOperator
@@ -17,12 +17,9 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools.backward_graph import node_metadata
-from dl_optools.call import OUR_MODES, THREAD, OpCall, State
+from dl_optools.call import OUR_MODES, THREAD, Handler, OpCall, State
 from dl_optools.mode_stack import dispatch_depth, enter, function_depth, hide_modes, leave, on_stack
 from dl_optools.names import Level, api_name, overload_name
-
-if TYPE_CHECKING:
-    from dl_optools.tool import Tool
 
 # They read a tensor's metadata, or call other functions that are observed.
 METADATA = frozenset({"torch._has_compatible_shallow_copy_type"}) | frozenset(
@@ -95,15 +92,15 @@ class _Chains:
     """Tools of one level in one thread, and those that want each function."""
 
     def __init__(self, name_of: Callable[[Any], str]) -> None:
-        self.tools: tuple[Tool, ...] = ()
-        self.known: dict[Any, tuple[str, tuple[Tool, ...]]] = {}
+        self.tools: tuple[Handler, ...] = ()
+        self.known: dict[Any, tuple[str, tuple[Handler, ...]]] = {}
         self._name_of = name_of
 
-    def change(self, tools: Iterable[Tool]) -> None:
+    def change(self, tools: Iterable[Handler]) -> None:
         self.tools = tuple(tools)
         self.known = {}
 
-    def look_up(self, function: Callable[..., Any]) -> tuple[str, tuple[Tool, ...]]:
+    def look_up(self, function: Callable[..., Any]) -> tuple[str, tuple[Handler, ...]]:
         """Return the function's name and the tools that want it."""
         name = self._name_of(function)
         wanted = self.tools if is_operator(name) else ()
@@ -120,7 +117,7 @@ def through_tools(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    tools: tuple[Tool, ...],
+    tools: tuple[Handler, ...],
     parent: OpCall | None = None,
     backward: bool = False,
 ) -> Any:
@@ -253,7 +250,7 @@ _MODES: dict[Level, type[ApiMode] | type[DispatchMode]] = {
 }
 
 
-def add(tool: Tool, level: Level) -> None:
+def add(tool: Handler, level: Level) -> None:
     """Send the calls of this thread through a tool; the last added tool sees them first."""
     mode = _thread.modes.get(level)
     if mode is None:
@@ -262,7 +259,7 @@ def add(tool: Tool, level: Level) -> None:
     mode.chains.change((tool, *mode.chains.tools))
 
 
-def has(tool: Tool, level: Level) -> bool:
+def has(tool: Handler, level: Level) -> bool:
     """Return True if the calls of this thread go through a tool."""
     mode = _thread.modes.get(level)
     return mode is not None and tool in mode.chains.tools
@@ -279,7 +276,7 @@ def can_change_modes() -> bool:
     return all(on_stack(mode) for mode in _thread.modes.values())
 
 
-def remove(tool: Tool, level: Level) -> None:
+def remove(tool: Handler, level: Level) -> None:
     """Undo :func:`add`, in the thread that called it.
 
     Unless :func:`can_change_modes`, an idle mode stays on torch's stack until the next tool of the

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from dl_core.pages import page, svg
-
-if TYPE_CHECKING:
-    from dl_optools.monitor.process_monitor import Sample
+from dl_optools.monitor.samples import Sample
 
 
 def report(samples: Sequence[Sample], pid: int) -> str:

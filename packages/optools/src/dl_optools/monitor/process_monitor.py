@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple
 from pathlib import Path
 
 from typing_extensions import Self
@@ -24,36 +24,12 @@ from typing_extensions import Self
 from diopi_proto.text import write_error, write_output
 from dl_optools.environment import environment
 from dl_optools.monitor.memory_report import report
+from dl_optools.monitor.samples import COLUMNS, Sample
 from dl_optools.option_types import count, seconds
 from dl_optools.options import ROWS, at_least, read
 from dl_optools.outputs import ResultsError, results_directory, unused_path
 
 _MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One sample; sizes in MiB, None if unknown.
-
-    :ivar seconds: time since the monitor started.
-    :ivar host_rss: resident memory of the process on the host.
-    :ivar device_allocated: in tensors of this process; ``device_reserved``: including what its
-        allocator caches.
-    :ivar device_used: by all processes; ``device_total``: capacity of the device.
-    """
-
-    time: str
-    seconds: float
-    pid: int
-    host_rss: float
-    device: str = ""
-    device_allocated: float | None = None
-    device_reserved: float | None = None
-    device_used: float | None = None
-    device_total: float | None = None
-
-
-COLUMNS = tuple(field.name for field in fields(Sample))
 
 
 def host_memory(pid: int) -> int | None:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch.utils._pytree import keystr, tree_flatten_with_path
 
+from dl_optools.backward_graph import GradientWatch, Watches
 from dl_optools.bundle.errors import NotStorableError
 from dl_optools.bundle.values import Table, encode
 from dl_optools.call import OpCall
 from dl_optools.names import Level
+from dl_optools.one_iter.folder import Record
+from dl_optools.one_iter.forcing import Forcing
 from dl_optools.operators import is_known
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
-
-if TYPE_CHECKING:
-    from dl_optools.one_iter.recording import OneIter
 
 
 def label_tensors(tree: Any) -> dict[str, torch.Tensor]:
@@ -34,13 +34,41 @@ def label_arguments(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str,
     }
 
 
+class StepRecorder(Protocol):
+    """The recorder of a step, as far as operators use it; see :class:`.recording.OneIter`.
+
+    :ivar optimizer: the step of an optimizer is running.
+    :ivar watches: the watches of backwards that have not run.
+    """
+
+    forcing: Forcing | None
+    optimizer: bool
+    watches: Watches
+
+    @property
+    def module(self) -> str:
+        """Path of the running module."""
+
+    def new_record(self, kind: str, name: str, module: str, phase: str = "forward") -> Record:
+        """Create a record with the next number of its kind."""
+
+    def store(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, str]:
+        """Store the current content of tensors, and return their hashes."""
+
+    def append(self, record: Record) -> None:
+        """Append a completed event to the records."""
+
+    def watch(self, record: Record, inputs: Mapping[str, torch.Tensor]) -> GradientWatch:
+        """Return the watch that will record the backward of a call."""
+
+
 class OperatorRecording(Tool):
     """Records functions of torch, and applies the owner's ``teacher_forcing``."""
 
     variable = "ONE_ITER"
     default_level = Level.API
 
-    def __init__(self, owner: OneIter) -> None:
+    def __init__(self, owner: StepRecorder) -> None:
         super().__init__()
         self._owner = owner
 
