@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from dl_optools.breadcrumbs.crumb_file import (
     FINISHED,
+    LEFT,
+    ONLY_ON_DEVICE,
     RAISED,
     RUNNING,
     SLOTS,
@@ -166,7 +170,7 @@ def test_the_operator_of_the_thread_with_the_signal_is_named(trail: Trail) -> No
     ("status", "said"),
     [
         (CRASHED, "killed by SIGSEGV while"),
-        (3, "exit status 3 while"),
+        (3, "ended with exit status 3 while"),
         (0, "ended with exit status 0 in native code while"),
         (KILLED, ""),
         (128 + signal.SIGTERM, ""),
@@ -183,6 +187,55 @@ def test_the_operator_that_ran_when_the_process_ended(trail: Trail, status: int,
     # A process whose tools have stopped has finished its last operator.
     ended = [*started(os.getpid()), f"{ENDED}process {os.getpid()}"]
     assert trail.dead(status, ended) is None
+
+
+def test_the_operator_that_ended_the_process_is_named(trail: Trail) -> None:
+    writer = CrumbWriter(folder_of(trail))
+    slot, other = writer.take(), writer.take()
+    # The tools of such a process have stopped, and other threads may run an operator at its end.
+    ended = [*started(os.getpid()), f"{ENDED}process {os.getpid()}"]
+
+    def in_a_daemon() -> None:
+        writer.begin(other.at, "aten.exp.default(float32[3])")
+
+    thread = threading.Thread(target=in_a_daemon)
+    thread.start()
+    thread.join()
+    writer.begin(slot.at, MM, ONLY_ON_DEVICE)
+    assert trail.dead(0, ended) is None
+    writer.leave(slot.at)
+    writer.leave(other.at)
+    found = trail.dead(0, ended)
+    assert found is not None and found.crumb.only_on_device
+    assert found.text() == f"ended by sys.exit or os._exit while {MM} ran"
+    # SIGTERM from outside ends a program in any operator.
+    assert trail.dead(128 + signal.SIGTERM, ended) is None
+    writer.begin(slot.at, "c10d.barrier.default()")
+    writer.leave(slot.at)
+    assert trail.dead(0, ended) is None
+    writer.end(slot.at, FINISHED)
+    writer.leave(slot.at)
+    assert [x.state for x in crumbs_of(folder_of(trail)) if x.name == "c10d.barrier.default"] == [
+        FINISHED
+    ]
+
+
+@pytest.mark.parametrize("terminated", [False, True])
+def test_an_operator_that_raises_system_exit_has_ended_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminated: bool
+) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setattr("dl_optools.breadcrumbs.recorder.is_terminated", lambda: terminated)
+
+    class Exit(TorchDispatchMode):
+        def __torch_dispatch__(self, *_: object) -> None:
+            sys.exit(0)
+
+    ones = torch.ones(3)
+    with Exit(), OpBreadcrumbs(device="cpu"), pytest.raises(SystemExit):
+        ones.mul(2)
+    (crumb,) = crumbs_of(tmp_path)
+    assert crumb.name == "aten.mul.Tensor" and crumb.state == (RAISED if terminated else LEFT)
 
 
 def test_an_operator_that_runs_for_long_has_hung(monkeypatch: pytest.MonkeyPatch) -> None:

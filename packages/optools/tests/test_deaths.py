@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from dl_optools.bisect.search import Elements
 from dl_optools.bisect.starter import Starter
 from dl_optools.bisect.state import State
 from dl_optools.bisect.verdict import Criteria
-from dl_optools.breadcrumbs.crumb_file import RUNNING, Crumb, CrumbWriter
-from dl_optools.breadcrumbs.names import FOLDER_VARIABLE
+from dl_optools.breadcrumbs.crumb_file import RUNNING, Crumb
 from dl_optools.breadcrumbs.trail import DeadOperator
 from dl_optools.diagnosis.deaths import confirm
 from dl_optools.diagnosis.diagnosis import Diagnosis, diagnose
@@ -35,6 +33,9 @@ def end(how):
     if how == "crash": signal.raise_signal(signal.SIGSEGV)
     if how == "leave": os.kill(os.getpid(), signal.SIGKILL)
     if how == "hang": threading.Event().wait()
+    if how == "exit": sys.exit(0)
+    if how == "_exit": os._exit(0)
+    if how == "exec": os.execv("/bin/true", ["true"])
 
 class Device(TorchDispatchMode):
     # Below the tools, as a device is; one operator does not return.
@@ -97,6 +98,17 @@ def test_the_operator_of_a_crash_is_named(starter: Starter, tmp_path: Path, wher
     assert "--list 'aten\\.gelu\\.default'" in list_workarounds(found)[0]
 
 
+@pytest.mark.parametrize("death", ["exit main", "_exit main", "_exit thread", "exec main"])
+def test_an_operator_that_ends_the_process_normally_is_named(
+    starter: Starter, tmp_path: Path, death: str
+) -> None:
+    found = diagnosed(starter, tmp_path, f"aten.gelu.default {death}")
+    assert verdict(found).startswith("aten.gelu.default does not return on this device.")
+    (guilty,) = found.guilty
+    assert "was ended by sys.exit or os._exit while aten.gelu.default(" in guilty.evidence[0]
+    assert guilty.evidence[1] == "with it on the CPU the program ends normally"
+
+
 def test_the_operator_of_a_crash_in_backward_is_named(starter: Starter, tmp_path: Path) -> None:
     found = diagnosed(starter, tmp_path, "aten.gelu_backward.default crash main")
     assert [x.name for x in found.guilty] == ["aten.gelu_backward.default"]
@@ -113,36 +125,6 @@ def test_an_operator_killed_from_outside_is_not_accused(starter: Starter, tmp_pa
     found = diagnosed(starter, tmp_path, "aten.gelu.default leave main")
     assert found.guilty == []
     assert "killed by SIGKILL" in found.unable
-
-
-def interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interrupt runs with Ctrl-C after a minute in one operator."""
-
-    def start(_: Starter, variables: dict[str, str], log: Path, is_stuck: object) -> int:
-        writer = CrumbWriter(Path(variables[FOLDER_VARIABLE]))
-        slot = writer.take()
-        with monkeypatch.context() as patch:
-            past = time.monotonic_ns() - 60 * 10**9
-            patch.setattr("time.monotonic_ns", lambda: past)
-            writer.begin(slot.at, "aten.mm.default(float32[2, 2], float32[2, 2])")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Starter, "start", start)
-
-
-def test_a_run_that_is_stopped_names_the_operator_it_was_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    interrupt(monkeypatch)
-    runner = Runner(["python", "x.py"], {}, tmp_path, None)
-    found = diagnose(runner, lambda _: None)
-    assert found.guilty == [] and runner.stopped == 130
-    assert found.unable.startswith("it was stopped in its first run, after 60 s while aten.mm")
-    said: list[str] = []
-    search = ProgramRunner(["python", "x.py"], "dispatch", None, {}, say=said.append)
-    with pytest.raises(KeyboardInterrupt):
-        search.run(frozenset(), tmp_path / "run.log")
-    assert said[0].startswith("the run was stopped after 60 s while aten.mm.default(")
 
 
 def dead(
@@ -213,14 +195,16 @@ OPERATORS = ("aten.exp.default", "aten.mm.default")
 class Model:
     """Runs of a program in which one operator on the device dies, or makes the metric wrong."""
 
-    def __init__(self, name: str, *, always: bool = False, dies: bool = True) -> None:
-        self.name, self.always, self.dies = name, always, dies
+    def __init__(
+        self, name: str, *, always: bool = False, dies: bool = True, status: int = 139
+    ) -> None:
+        self.name, self.always, self.dies, self.status = name, always, dies, status
 
     def _outcome(self, on_device: Elements) -> Outcome:
         if self.always or self.name in on_device:
             if not self.dies:
                 return Outcome(0, "loss 1.6", OPERATORS)
-            return Outcome(139, "", OPERATORS, dead=dead(self.name))
+            return Outcome(self.status, "", OPERATORS, dead=dead(self.name))
         return Outcome(0, "loss 1.5", OPERATORS)
 
     def collect(self, log: Path) -> Outcome:
@@ -248,6 +232,13 @@ def test_a_bisection_says_which_operator_ran(tmp_path: Path) -> None:
     assert state.runs[0].died_in == "aten.mm.default(float32[2])"
     # Correct earlier calls do not clear an operator whose last call did not return.
     assert not search.is_numerical()
+
+
+def test_a_bisection_finds_an_operator_that_ends_the_program_normally(tmp_path: Path) -> None:
+    said: list[str] = []
+    model = Model("aten.mm.default", status=0)
+    assert bisection(model, tmp_path, said).find().groups == (("aten.mm.default",),)
+    assert "wrong, killed by SIGSEGV while aten.mm.default(float32[2]) ran" in said[0]
 
 
 def test_the_state_of_an_acquittal_blames_no_operator(tmp_path: Path) -> None:

@@ -150,9 +150,16 @@ torch.neg(x)
     assert names == ["torch.neg"]
 
 
-@pytest.mark.parametrize("end", ["os._exit(0)", "os.execvp('true', ['true'])"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        "os._exit(0)",
+        "os.execvp('true', ['true'])",
+        "end = threading.Thread(target=os._exit, args=(0,)); end.start(); end.join()",
+    ],
+)
 def test_results_survive_an_exit_without_atexit(tmp_path: Path, end: str) -> None:
-    program = script(tmp_path, f"import os, torch\ntorch.neg(torch.ones(2))\n{end}\n")
+    program = script(tmp_path, f"import os, threading, torch\ntorch.neg(torch.ones(2))\n{end}\n")
     options = ("--device", "cpu", "--list", "torch.neg")
     done = dl(tmp_path, "tool", "capture", *options, "--", PYTHON, program)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr

@@ -105,10 +105,7 @@ class SampledTool(Tool):
                 f"[{type(self).__name__}] it was started in another thread; stop it there"
             )
         self._leave()
-        self.running = False
-        self.closed()
-        self.warn_unmatched_patterns()
-        self.raise_losses()
+        self.complete()
 
     def let_be(self) -> None:
         super().let_be()

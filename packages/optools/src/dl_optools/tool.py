@@ -179,6 +179,15 @@ class Tool:
         if not self.running:
             return
         self.leave()
+        self.complete()
+
+    def complete(self) -> None:
+        """Complete pending work after the last call, without removing hooks from torch.
+
+        Unlike :meth:`stop` it may be called in any thread, where the process is about to end.
+
+        :raises ResultsError: as :meth:`stop`.
+        """
         self.running = False
         self.closed()
         self.warn_unmatched_patterns()

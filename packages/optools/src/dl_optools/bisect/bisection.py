@@ -203,7 +203,7 @@ class Bisection:
         complaint = self._criteria.complaint(outcome.status, outcome.output, self._reference)
         if outcome.timed_out:
             complaint = "it took too long and was killed"
-        if outcome.dead is not None and complaint:
+        if outcome.dead is not None:
             complaint = outcome.dead.text()
         metric = self._criteria.number(outcome.output)
         if self._reference_step is not None and not complaint:

@@ -19,7 +19,7 @@ from pathlib import Path
 SLOTS = 64
 SLOT_BYTES = 1024
 SUFFIX = ".crumbs"
-FINISHED, RUNNING, RAISED = 0, 1, 2
+FINISHED, RUNNING, RAISED, LEFT = 0, 1, 2, 3
 ONLY_ON_DEVICE = 4
 """Flag of a state: the CPU cannot compute the operator."""
 _HEADER = struct.Struct("<IIQQQ")
@@ -32,9 +32,10 @@ _ROOM = SLOT_BYTES - _HEADER.size
 class Crumb:
     """Last record of one thread.
 
-    :ivar thread: identifier as :func:`threading.get_ident` returns it.
+    :ivar thread: identifier of :func:`threading.get_ident`, which :mod:`faulthandler` writes.
     :ivar number: counts the records of the process, from 1.
-    :ivar state: :data:`FINISHED`, :data:`RUNNING` or :data:`RAISED` (the operator raised an error).
+    :ivar state: :data:`FINISHED`, :data:`RUNNING`, :data:`RAISED` (the operator raised an error) or
+        :data:`LEFT` (it ended the process by ``os._exit``, ``os.exec...`` or ``sys.exit``).
     :ivar only_on_device: the CPU cannot compute the operator.
     :ivar started: of the operator, in seconds of :func:`time.monotonic`.
     :ivar text: name of the operator, followed by its arguments.
@@ -104,7 +105,15 @@ class CrumbWriter:
 
     def end(self, at: int, state: int) -> None:
         """Record how the operator ended."""
-        _STATE.pack_into(self._memory, at * SLOT_BYTES, state)
+        start = at * SLOT_BYTES
+        flags = _STATE.unpack_from(self._memory, start)[0] & ONLY_ON_DEVICE
+        _STATE.pack_into(self._memory, start, state | flags)
+
+    def leave(self, at: int) -> None:
+        """Record that this thread ends the process: if it runs an operator, that is the cause."""
+        state, _, thread, _, _ = _HEADER.unpack_from(self._memory, at * SLOT_BYTES)
+        if state & ~ONLY_ON_DEVICE == RUNNING and thread == threading.get_ident():
+            self.end(at, LEFT)
 
     def release(self, at: int) -> None:
         """Return the slot of a thread that has ended."""
@@ -131,9 +140,12 @@ def crumbs_of(folder: Path) -> list[Crumb]:
     return sorted(found, key=lambda crumb: crumb.started, reverse=True)
 
 
-def running(folder: Path) -> list[Crumb]:
-    """Return the operators that run, or ran when their process died; the longest first."""
-    return [crumb for crumb in reversed(crumbs_of(folder)) if crumb.state == RUNNING]
+def running(folder: Path, *states: int) -> list[Crumb]:
+    """Return the operators that run, or ran when their process died; the longest first.
+
+    :param states: further states of operators to return.
+    """
+    return [x for x in reversed(crumbs_of(folder)) if x.state in (RUNNING, *states)]
 
 
 def _read(path: Path) -> Iterator[Crumb]:

@@ -14,6 +14,7 @@ import torch
 from dl_core.torch_backend.judging.schema import Overload
 from dl_optools.breadcrumbs.crumb_file import (
     FINISHED,
+    LEFT,
     ONLY_ON_DEVICE,
     RAISED,
     CrumbWriter,
@@ -22,6 +23,7 @@ from dl_optools.breadcrumbs.crumb_file import (
 from dl_optools.breadcrumbs.names import FATAL_SUFFIX, FOLDER_VARIABLE, SYNCHRONOUS_VARIABLE
 from dl_optools.call import OpCall
 from dl_optools.environment import environment
+from dl_optools.launching.endings import is_terminated
 from dl_optools.names import Level
 from dl_optools.on_host import only_on_device
 from dl_optools.tool import Tool
@@ -60,6 +62,10 @@ class OpBreadcrumbs(Tool):
             faulthandler.enable(self._fatal)
 
     def closed(self) -> None:
+        # The thread that stops the tools runs an operator only if that is about to end the process.
+        slot: Slot | None = getattr(self._thread, "slot", None)
+        if slot is not None:
+            self._writer.leave(slot.at)
         if self._fatal is not None:
             faulthandler.disable()
             self._fatal.close()
@@ -87,6 +93,10 @@ class OpBreadcrumbs(Tool):
                 torch.accelerator.synchronize()
             state = FINISHED
             return result
+        except SystemExit:
+            # A signal from outside arrives in any operator.
+            state = RAISED if is_terminated() else LEFT
+            raise
         finally:
             writer.end(slot.at, state)
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing_extensions import Self
 
 from diopi_proto.text import printable
-from dl_optools.breadcrumbs.crumb_file import RAISED, Crumb, crumbs_of, running
+from dl_optools.breadcrumbs.crumb_file import LEFT, RAISED, Crumb, crumbs_of, running
 from dl_optools.breadcrumbs.names import FATAL_SUFFIX, FOLDER_VARIABLE
-from dl_optools.launching.launch import TIMED_OUT, describe_status, unfinished_processes
+from dl_optools.launching.launch import TIMED_OUT, unfinished_processes
+from dl_optools.launching.lifetime import describe_status
 
 DEFAULT_HANG = 600.0
 """Seconds after which an operator that still runs counts as hung."""
@@ -88,7 +89,11 @@ class Trail:
         lost = set(unfinished_processes(notes))
         crashed: list[DeadOperator] = []
         ended: list[DeadOperator] = []
-        for crumb in running(self._folder):
+        for crumb in running(self._folder, LEFT):
+            if crumb.state == LEFT:
+                if status not in _FROM_OUTSIDE and not _COLLECTIVE.match(crumb.name):
+                    ended.append(DeadOperator(crumb, "ended by sys.exit or os._exit"))
+                continue
             thread = self._fatal_thread(crumb.process)
             if thread is not None:
                 # The signal was raised in one thread; the operators of other threads are innocent.
@@ -138,4 +143,6 @@ class Trail:
 
 
 def _ended(status: int) -> str:
-    return describe_status(status) if status else "ended with exit status 0 in native code"
+    if status > 128:
+        return describe_status(status)
+    return f"ended with {describe_status(status)}{'' if status else ' in native code'}"

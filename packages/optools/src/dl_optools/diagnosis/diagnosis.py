@@ -25,7 +25,8 @@ from dl_optools.diagnosis.graphs import check_graphs
 from dl_optools.diagnosis.inside import base, causes
 from dl_optools.diagnosis.names import EVERY_VARIABLE, INSIDE_VARIABLE, PROBE
 from dl_optools.diagnosis.runs import Run, Runner
-from dl_optools.launching.launch import DEVICE_VARIABLE, TIMED_OUT, describe_status, exact_patterns
+from dl_optools.launching.launch import DEVICE_VARIABLE, TIMED_OUT, exact_patterns
+from dl_optools.launching.lifetime import describe_end
 from dl_optools.launching.unseen_notes import unseen_of
 
 LAST_LINES = 12
@@ -174,10 +175,9 @@ def diagnose(
         found.unable = "; ".join(x.text() for x in unseen_of(first.notes))
     found.notes += _notes(runs)
     found.notes += [
-        f"run {number} ended with {describe_status(run.status)}, which run 1 did not; its output: "
-        f"{run.log}"
+        f"run {number} {describe_end(run.status)}, which run 1 did not; its output: {run.log}"
         for number, run in enumerate(runs, 1)
-        if run.status != first.status
+        if run.status != first.status and not (runner.stopped and run is runs[-1])
     ]
     if any(_NOT_FINITE.search(run.output) for run in runs[:1]):
         say("one more run: find the source of nan and inf\n")
@@ -268,9 +268,7 @@ def _is_blind(run: Run, found: Diagnosis) -> bool:
     elif run.status == TIMED_OUT:
         found.unable = "the program took too long and was killed"
     elif not reports and run.status:
-        found.unable = (
-            f"the program ended with {describe_status(run.status)} before tools had a result"
-        )
+        found.unable = f"the program {describe_end(run.status)} before tools had a result"
     elif not reports and run.lost:
         found.unable = run.lost
     elif not any(x.found["checked"] for x in reports) and not _collect_accusations(run):

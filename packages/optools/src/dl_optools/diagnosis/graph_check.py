@@ -28,11 +28,12 @@ from dl_core.torch_backend.graph_observers import (
 from dl_core.torch_backend.judging.comparison import same_values, to_host
 from dl_core.torch_backend.judging.op_classes import draws, is_uninitialised
 from dl_core.torch_backend.judging.schema import Overload, signature
-from dl_optools.breadcrumbs.crumb_file import FINISHED, RAISED, CrumbWriter
+from dl_optools.breadcrumbs.crumb_file import FINISHED, LEFT, RAISED, CrumbWriter
 from dl_optools.breadcrumbs.names import FOLDER_VARIABLE
 from dl_optools.breadcrumbs.recorder import describe
 from dl_optools.diagnosis.repeated_calls import find_difference, max_distance
 from dl_optools.environment import environment
+from dl_optools.launching.endings import is_terminated
 from dl_optools.names import Level, overload_name
 from dl_optools.tool import Tool
 
@@ -65,6 +66,10 @@ class GraphCheck(Tool):
         folder = environment().get(FOLDER_VARIABLE)
         self._crumbs = CrumbWriter(Path(folder)) if folder else None
         self._slot = None if self._crumbs is None else self._crumbs.take()
+
+    def closed(self) -> None:
+        if self._crumbs is not None and self._slot is not None:
+            self._crumbs.leave(self._slot.at)
 
     def enter(self) -> None:
         add_observer(self._observe)
@@ -106,6 +111,9 @@ class GraphCheck(Tool):
                 torch.accelerator.synchronize()
             state = FINISHED
             return result
+        except SystemExit:
+            state = RAISED if is_terminated() else LEFT
+            raise
         finally:
             self._crumbs.end(self._slot.at, state)
 

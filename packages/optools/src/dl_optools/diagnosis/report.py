@@ -9,7 +9,8 @@ from dl_core.pages import page
 from dl_core.pages.page import Cell
 from dl_optools.diagnosis.coverage import Coverage
 from dl_optools.diagnosis.diagnosis import Diagnosis, Guilty
-from dl_optools.launching.launch import describe_status, exact_patterns
+from dl_optools.launching.launch import exact_patterns
+from dl_optools.launching.lifetime import describe_end
 
 SHOWN = 12
 NAMED = 6
@@ -43,10 +44,10 @@ def describe_devices(found: Diagnosis) -> str:
 
 def describe_failure(found: Diagnosis) -> list[str]:
     """Describe how the program ended, with its last lines and log; empty if it ended normally."""
-    if not found.status:
+    if not found.status or found.stopped:
         return []
     return [
-        f"the program itself ended with {describe_status(found.status)}; the end of its output:",
+        f"the program itself {describe_end(found.status)}; the end of its output:",
         *(f"  {line}" for line in found.ending or ["(none)"]),
         f"complete output: {found.log}",
     ]

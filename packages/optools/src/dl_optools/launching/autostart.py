@@ -145,12 +145,14 @@ def stop() -> None:
         return
     if not _running:
         return
-    if _threads is not None:
-        _threads.dismiss()
+    at_home = _threads is None or _threads.dismiss()
     while _running:
         tool = _running.pop()
         try:
-            tool.stop()
+            if at_home or isinstance(tool, PluginTool):
+                tool.stop()
+            else:
+                tool.complete()
         except Exception as error:  # noqa: BLE001 - the other tools have results, too
             known = isinstance(error, ResultsError)
             text = str(error) if known else f"{type(error).__name__}: {error}"

@@ -51,6 +51,11 @@ def _unwind(number: int, _: Any) -> None:
     raise SystemExit(128 + number)
 
 
+def is_terminated() -> bool:
+    """Return True if SIGTERM is ending this process, after :func:`unwind_at_sigterm`."""
+    return _terminated
+
+
 def die_at_sigterm() -> None:
     """Undo :func:`unwind_at_sigterm` in a forked child, whose parent observes how it ends."""
     if signal.getsignal(signal.SIGTERM) is _unwind:

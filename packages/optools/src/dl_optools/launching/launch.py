@@ -280,16 +280,6 @@ def _status_of(process: subprocess.Popen[Any], timeout: float | None, *, saves: 
         return process.wait()
 
 
-def describe_status(status: int) -> str:
-    """Return ``exit status 3``, or the signal behind it."""
-    if status > 128:
-        try:
-            return f"killed by {signal.Signals(status - 128).name}"
-        except ValueError:
-            pass
-    return f"exit status {status}"
-
-
 def program_of(rest: Sequence[str]) -> tuple[list[str], list[str]]:
     """Split options from the program after them; ``--`` is optional if there are no options."""
     rest = list(rest)

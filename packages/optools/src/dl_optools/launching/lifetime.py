@@ -19,6 +19,22 @@ def exit_status(stopped: KeyboardInterrupt) -> int:
     return 128 + number
 
 
+def describe_status(status: int) -> str:
+    """Return ``exit status 3``, or the signal behind it."""
+    if status > 128:
+        try:
+            return f"killed by {signal.Signals(status - 128).name}"
+        except ValueError:
+            pass
+    return f"exit status {status}"
+
+
+def describe_end(status: int) -> str:
+    """Return ``ended with exit status 3``, or ``was killed by`` and the signal behind it."""
+    how = describe_status(status)
+    return f"ended with {how}" if how.startswith("exit") else f"was {how}"
+
+
 @contextlib.contextmanager
 def stopped_by_sigterm() -> Iterator[None]:
     """Raise :class:`Terminated` at SIGTERM."""

@@ -22,10 +22,14 @@ class ProgramThreads:
         self._lock = threading.Lock()
         self._modes: dict[int, list[Any]] = {}
         self._following = False
+        self._home = 0
 
     def follow(self) -> None:
         original = threading.Thread.start
         self._following = True
+        # Tools have started in this thread.
+        self._home = threading.get_ident()
+        self._modes[self._home] = levels.modes_of_thread()
 
         def start(thread: threading.Thread) -> None:
             if self._following:
@@ -34,13 +38,20 @@ class ProgramThreads:
 
         threading.Thread.start = start  # type: ignore[method-assign,assignment]
 
-    def dismiss(self) -> None:
-        """Disable tools in threads that are still running: the tools are about to stop."""
+    def dismiss(self) -> bool:
+        """Disable tools in threads that are still running: the tools are about to stop.
+
+        :returns: True if this is the thread of :meth:`follow`, in which tools can be stopped.
+        """
         self._following = False
+        at_home = threading.get_ident() == self._home
         with self._lock:
+            if at_home:
+                self._modes.pop(self._home, None)
             for modes in self._modes.values():
                 for mode in modes:
                     mode.chains.change(())
+        return at_home
 
     def let_be(self) -> None:
         """Stop in a forked child, where locks may be held by threads that do not exist."""
