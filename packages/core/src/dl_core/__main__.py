@@ -11,8 +11,11 @@ def main() -> int:
     """Run ``dl`` with the arguments of the process, and return the exit code."""
     # Before any import that the current folder could hijack.
     leave_current_folder()
-    from dl_core.cli import main as run
-
+    try:
+        from dl_core.cli import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("dl: interrupted.\n")
+        return 130
     return run()
 
 

@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -18,14 +19,23 @@ from dl_core.commands_builtin import BUILTIN
 from dl_core.errors import describe_error
 from dl_core.manager import PluginManager
 
+INTERRUPTED = 128 + signal.SIGINT
 _NAME = re.compile(r"[a-z0-9][\w-]*", re.ASCII)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``dl`` with the given arguments, by default those of the process.
 
-    :returns: the exit code: 0, 1 if a check fails, 2 for invalid arguments.
+    :returns: the exit code: 0, 1 if a check fails, 2 for invalid arguments, 130 after Ctrl-C.
     """
+    try:
+        return _main(arguments)
+    except KeyboardInterrupt:
+        _complain("interrupted.")
+        return INTERRUPTED
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Characters that the terminal cannot encode are escaped.

@@ -50,6 +50,17 @@ def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_.value.code == 0 and capsys.readouterr().out == f"dl-core {__version__}\n"
 
 
+def test_ctrl_c_ends_a_command_with_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def examine() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dl_core.commands_builtin.examine", examine)
+    assert cli.main(["doctor"]) == 130
+    assert capsys.readouterr() == ("", "dl: interrupted.\n")
+
+
 def test_doctor_finds_nothing_wrong_with_an_empty_installation(wheels: Wheels) -> None:
     done = dl(wheels, "doctor")
     assert done.returncode == 0, done.stdout + done.stderr

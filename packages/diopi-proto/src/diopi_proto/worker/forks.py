@@ -20,6 +20,7 @@ from typing import IO, Any
 from .system import end_with_parent, kill_group
 
 Message = dict[str, Any]
+_ENDING_SECONDS = 10.0
 
 
 class ServerEndedError(Exception):
@@ -76,7 +77,12 @@ class ForkServer:
     def close(self) -> None:
         """End the server and all that it forked."""
         self._requests.close()
-        self._process.wait()
+        try:
+            self._process.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            # It answers a request, and does not see that it was the last one.
+            self._process.kill()
+            self._process.wait()
 
 
 class Connection(contextlib.AbstractContextManager["Connection"]):

@@ -42,7 +42,7 @@ class ForkServer:
                 raise ForkError(f"{command[0]}: {error.strerror or error}") from None
         try:
             self._ask({"ready": True}).close()
-        except ForkError:
+        except BaseException:
             self.close()
             raise
 

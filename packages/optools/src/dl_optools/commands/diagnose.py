@@ -106,6 +106,9 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(f"{error.filename}: {error.strerror}", NOT_FOUND)
     except OSError as error:
         return _refuse(f"{error.filename or folder}: {error.strerror}")
+    except KeyboardInterrupt as stopped:
+        # Between two runs: what these found is incomplete.
+        return _refuse("it was stopped before there was a verdict", exit_status(stopped))
     finally:
         runner.close()
     write_output(text(found, path))

@@ -109,10 +109,18 @@ class Runner:
             lines = notes.lines()
             dead = trail.interrupted() if self.stopped else trail.dead(status, lines)
             raised = trail.last_raised()
-        for each in reports_of(lines, PROBE):
-            self._starter.preload(each.found["imported"], log)
+        self._preload(lines, log)
         output = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
         return Run(status, output, log, complaints(lines), lines, dead, raised)
+
+    def _preload(self, lines: Sequence[str], log: Path) -> None:
+        """Import what a run imported before further runs are forked, unless the user stops it."""
+        try:
+            for each in reports_of(lines, PROBE):
+                if not self.stopped:
+                    self._starter.preload(each.found["imported"], log)
+        except KeyboardInterrupt as stopped:
+            self.stopped = exit_status(stopped)
 
     def close(self) -> None:
         """Close the starter of runs."""
