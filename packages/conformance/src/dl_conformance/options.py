@@ -126,7 +126,7 @@ def add_options(add: Add) -> None:
         type=seconds,
         default=60.0,
         metavar="S",
-        help="timeout of a case in seconds (default: 60)",
+        help="timeout in seconds of a case, or of each call if it makes many (default: 60)",
     )
 
 

@@ -6,11 +6,12 @@ import fnmatch
 import importlib
 import pkgutil
 from collections.abc import Callable
-from functools import cache
+from functools import cache, wraps
 from typing import Any, TypeVar
 
 from diopi_proto import NotSupportedError, OperatorError, Vendor
 from diopi_proto.errors import DiopiError
+from diopi_proto.worker import note
 from dl_conformance.execution.refusal import DECLINED
 from dl_conformance.outcome import Outcome
 
@@ -70,13 +71,20 @@ def require(condition: object, message: str) -> None:
 
 
 def operator(vendor: Vendor, name: str) -> Callable[..., Any]:
-    """Return an operator that a check uses.
+    """Return an operator that a check uses; each of its calls renews the deadline of the worker.
 
     :raises SkipError: the library does not implement it.
     """
     if not vendor.operators[name]:
         raise SkipError(f"{name} is not implemented")
-    return vendor.op[name]
+    called = vendor.op[name]
+
+    @wraps(called)
+    def call(*arguments: Any, **options: Any) -> Any:
+        note(name)
+        return called(*arguments, **options)
+
+    return call
 
 
 def offered(slot: str, ask: Callable[[], Found]) -> Found:
