@@ -45,8 +45,8 @@ def tree(tmp_path: Path) -> Path:
     for name in ("schema", "include", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name)
     package = tmp_path / "src" / "diopi_proto"
-    package.mkdir(parents=True)
-    for name in ("_schema_gen.json", "_ffi_gen.py"):
+    (package / "worker").mkdir(parents=True)
+    for name in ("_schema_gen.json", "_ffi_gen.py", "worker/_linux_gen.py"):
         shutil.copy(ROOT / "src" / "diopi_proto" / name, package / name)
     return tmp_path
 

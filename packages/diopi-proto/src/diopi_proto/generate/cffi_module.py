@@ -165,6 +165,12 @@ def cffi_module(schema: Schema, include: Path, generated: dict[str, str]) -> str
     return _module_text(_builder(MODULE, declarations(schema, include, generated)), NOTICE)
 
 
+def linux_module() -> str:
+    """Return the text of ``worker/_linux_gen.py``: calls that Python has no function for."""
+    declared = "int prctl(int option, ...);"
+    return _module_text(_builder("diopi_proto.worker._linux_gen", declared), NOTICE)
+
+
 def cffi_module_over_contract(module: str, include: Path, header: Path, notice: str) -> str:
     """Return the text of a cffi module that declares a further C interface over the contract's.
 

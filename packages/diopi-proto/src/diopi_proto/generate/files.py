@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from diopi_proto.generate.cffi_module import cffi_module
+from diopi_proto.generate.cffi_module import cffi_module, linux_module
 from diopi_proto.generate.headers import headers
 from diopi_proto.generate.json_schema import json_schema
 from diopi_proto.generate.read import read_schema
@@ -18,6 +18,7 @@ def generate(root: Path) -> dict[str, str]:
     files = {f"include/{name}": text for name, text in include.items()}
     files["src/diopi_proto/_schema_gen.json"] = json_schema(schema)
     files["src/diopi_proto/_ffi_gen.py"] = cffi_module(schema, root / "include", include)
+    files["src/diopi_proto/worker/_linux_gen.py"] = linux_module()
     files["docs/operators.md"] = reference(schema)
     return files
 

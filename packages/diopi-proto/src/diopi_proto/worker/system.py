@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 
+from ._linux_gen import ffi
+
 _SET_PDEATHSIG, _SET_CHILD_SUBREAPER = 1, 36
 """Values from linux/prctl.h."""
-_prctl = ctypes.CDLL(None).prctl
+_prctl = ffi.dlopen(None).prctl
 """Found once: between fork and exec little is allowed."""
 
 
@@ -18,14 +19,14 @@ def end_with_parent(number: int = signal.SIGKILL, parent: int | None = None) -> 
 
     :param parent: the process of that thread, which may have ended already; None: it has not.
     """
-    _prctl(_SET_PDEATHSIG, ctypes.c_ulong(number))
+    _prctl(_SET_PDEATHSIG, ffi.cast("unsigned long", number))
     if parent is not None and os.getppid() != parent:
         os.kill(os.getpid(), number)
 
 
 def adopt_orphans() -> None:
     """Become the parent of all descendants that lose theirs."""
-    _prctl(_SET_CHILD_SUBREAPER, ctypes.c_ulong(1))
+    _prctl(_SET_CHILD_SUBREAPER, ffi.cast("unsigned long", 1))
 
 
 def kill_group(process: int) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .channel import LARGEST, TOKEN_BYTES, Channel, GarbageError
+from .deadline import Deadline
 from .guard import WORKER, Ending, guard_command
 from .limits import Limits
 from .notes import last_note, notes_file
@@ -156,20 +157,14 @@ class Worker:
         return answer
 
     def _receive(self, wanted: int, seconds: float, *, renews: bool) -> Any:
-        deadline = time.monotonic() + seconds
+        deadline = Deadline(seconds, self._notes if renews else None)
         watch = time.monotonic() + _WATCH_SECONDS if self.limits.watched else float("inf")
         while (message := self._channel.take()) is None:
             now = time.monotonic()
             if now >= watch:
                 self.limits.check(self._below())
                 watch = now + _WATCH_SECONDS
-            if now >= deadline:
-                noted = last_note(self._notes)[0] + seconds if renews else 0.0
-                # The worker may have written any time.
-                if not now < noted <= now + seconds:
-                    raise TimeoutError
-                deadline = noted
-            for file, _ in self._poll.poll((min(deadline, watch) - now) * 1000):
+            for file, _ in self._poll.poll(min(deadline.left(now), watch - now) * 1000):
                 if file == self._output.reader:
                     self._drain(self._poll)
                     self.limits.check_printed(self._output.count)
@@ -246,8 +241,7 @@ class Worker:
     @staticmethod
     def _ended(ending: Ending | bool) -> WorkerError:
         if ending is True:
-            message = "something ended the process that guards the worker"
-            return WorkerError(Failure.OVER_LIMIT, message)
+            return WorkerError(Failure.OVER_LIMIT, "something ended the process that guards it")
         if ending is False:
             return WorkerError(Failure.CLOSED, "the process closed its pipes and ran on")
         code = ending.status

@@ -1,0 +1,31 @@
+"""Deadline of a call, which the notes of a worker that makes progress may renew."""
+
+from __future__ import annotations
+
+import time
+
+from .notes import last_note
+
+
+class Deadline:
+    """Deadline some seconds after its creation.
+
+    :param notes: file of notes, the last of which renews the deadline; None: none does.
+    """
+
+    def __init__(self, seconds: float, notes: int | None = None) -> None:
+        self._seconds, self._notes = seconds, notes
+        self._end = time.monotonic() + seconds
+
+    def left(self, now: float) -> float:
+        """Return the seconds that are left.
+
+        :raises TimeoutError: there are none.
+        """
+        if now >= self._end:
+            noted = 0.0 if self._notes is None else last_note(self._notes)[0] + self._seconds
+            # The worker may have written any time.
+            if not now < noted <= now + self._seconds:
+                raise TimeoutError
+            self._end = noted
+        return self._end - now
