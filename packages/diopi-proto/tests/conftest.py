@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -46,14 +47,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 @pytest.fixture
 def copied(tmp_path: Path) -> Callable[[Path], Path]:
     """A file of its own, so that the library's counters begin at zero."""
-    count = 0
-
-    def copy(library: Path) -> Path:
-        nonlocal count
-        count += 1
-        return Path(shutil.copy(library, tmp_path / f"{library.stem}-{count}.so"))
-
-    return copy
+    return lambda library: Path(shutil.copy(library, mkdtemp(dir=tmp_path)))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 from cffi import FFI
@@ -40,14 +41,7 @@ def build_vendor(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 @pytest.fixture
 def copied(tmp_path: Path) -> Callable[[Path], Path]:
     """A function that copies a library, so that the counters of the copy begin at zero."""
-    count = 0
-
-    def copy(library: Path) -> Path:
-        nonlocal count
-        count += 1
-        return Path(shutil.copy(library, tmp_path / f"{library.stem}-{count}.so"))
-
-    return copy
+    return lambda library: Path(shutil.copy(library, mkdtemp(dir=tmp_path)))
 
 
 @pytest.fixture

@@ -8,26 +8,18 @@ from typing import Any
 from ._ffi_gen import ffi
 from ._paths import host_library
 from .errors import VendorLoadError
+from .package_files import open_library
 
 _LONGEST_TEXT = 4096
 
 
 @cache
 def native() -> Any:
-    """The library, loaded once.
+    """Return the library, loaded once.
 
-    :raises VendorLoadError: it is not there, or cannot be loaded.
+    :raises VendorLoadError: the library is missing or cannot be loaded.
     """
-    path = host_library()
-    if not path.is_file():
-        raise VendorLoadError(
-            f"this host needs {path}, which is not there. The wheel has it; in a source checkout "
-            "run `python setup.py build_ext --inplace`."
-        )
-    try:
-        return ffi.dlopen(str(path), ffi.RTLD_NOW | ffi.RTLD_LOCAL | ffi.RTLD_NODELETE)
-    except OSError as error:
-        raise VendorLoadError(f"cannot load {path}: {error}") from error
+    return open_library(ffi, host_library(), "dl-diopi-proto", VendorLoadError)
 
 
 def text(pointer: Any) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .package_files import headers_of
+
 _PACKAGE = Path(__file__).resolve().parent
-_CHECKOUT = _PACKAGE.parent.parent
 
 
 def include_dir() -> Path:
     """The folder to give a C compiler with ``-I``; it holds ``diopi/`` and ``dl/``."""
-    installed = _PACKAGE / "include"
-    return installed if installed.is_dir() else _CHECKOUT / "include"
+    return headers_of(_PACKAGE)
 
 
 def cmake_dir() -> Path:

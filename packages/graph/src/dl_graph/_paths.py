@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from diopi_proto.package_files import headers_of
+
 _PACKAGE = Path(__file__).resolve().parent
-_CHECKOUT = _PACKAGE.parent.parent
 
 
 def include_dir() -> Path:
     """Return the folder to pass to a C compiler with ``-I`` after that of the contract."""
-    installed = _PACKAGE / "include"
-    return installed if installed.is_dir() else _CHECKOUT / "include"
+    return headers_of(_PACKAGE)
 
 
 def graph_library() -> Path:

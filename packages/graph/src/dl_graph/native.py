@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from diopi_proto.package_files import open_library
+
 from . import _ffi_gen
 from ._paths import graph_library
 from .errors import GraphError
@@ -21,13 +23,4 @@ def native() -> Any:
 
     :raises GraphError: the library is missing or cannot be loaded.
     """
-    path = graph_library()
-    if not path.is_file():
-        raise GraphError(
-            f"contract graphs need {path}, which is missing. The wheel of dl-graph has it; in a "
-            "source checkout run `python setup.py build_ext --inplace`."
-        )
-    try:
-        return ffi.dlopen(str(path), ffi.RTLD_NOW | ffi.RTLD_LOCAL | ffi.RTLD_NODELETE)
-    except OSError as error:
-        raise GraphError(f"cannot load {path}: {error}") from error
+    return open_library(ffi, graph_library(), "dl-graph", GraphError)

@@ -16,6 +16,7 @@ from .._paths import runtime_library
 from ..elf import ElfFile
 from ..errors import OutOfMemoryError, VendorLoadError
 from ..inspection import LEGACY_NAMES
+from ..package_files import open_library
 from ..schema import Operator, load
 from .cabi import constants, ffi
 from .hosttable import HostTable
@@ -31,15 +32,7 @@ def load_runtime(path: Path | None = None) -> CData:
     :raises VendorLoadError: it is not there, or cannot be loaded.
     """
     path = path or runtime_library()
-    if not path.is_file():
-        raise VendorLoadError(
-            f"legacy libraries need {path}, which is not there. The wheel has it; in a "
-            "source checkout run `python setup.py build_ext --inplace`."
-        )
-    try:
-        return ffi.dlopen(str(path), ffi.RTLD_NOW | ffi.RTLD_GLOBAL)
-    except OSError as error:
-        raise VendorLoadError(f"cannot load {path}: {error}") from error
+    return open_library(ffi, path, "dl-diopi-proto", VendorLoadError, visible=True)
 
 
 class LegacyInstance(Instance):
