@@ -29,8 +29,8 @@ import torch
 from models import training_step
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dl_core.torch_backend.judging.comparison import to_host
-from dl_core.torch_backend.judging.op_classes import draws, may_compute
+from diopi_proto.tolerance.torch_operators.comparison import to_host
+from diopi_proto.tolerance.torch_operators.op_classes import draws, may_compute
 from dl_optools import OpAutoCompare
 from dl_optools.compare.subjects import NotComparableError, OverloadSubject
 from dl_optools.compare.trace import answers_of

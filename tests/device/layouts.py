@@ -11,7 +11,7 @@ from opinfo.relocate import Relocation
 from opinfo.sweep import Arguments, Call, Report, compare_calls, run, samples_of, tensors_of
 from torch.utils._pytree import tree_map
 
-from dl_core.torch_backend.judging.comparison import same_values
+from diopi_proto.tolerance.torch_operators.comparison import same_values
 
 from .case import SAMPLES
 

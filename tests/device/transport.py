@@ -15,7 +15,7 @@ from opinfo.sweep import Outcome as Held
 from opinfo.sweep import Report, aliases, move, run, samples_of, tensors_of
 from torch.utils.dlpack import from_dlpack
 
-from dl_core.torch_backend.judging.comparison import same_values, to_host
+from diopi_proto.tolerance.torch_operators.comparison import same_values, to_host
 
 from .case import SAMPLES
 from .layouts import plain

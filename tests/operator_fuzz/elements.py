@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from opinfo.sweep import tensors_of
 
-from dl_core.torch_backend.judging.comparison import same_elements, to_host
+from diopi_proto.tolerance.torch_operators.comparison import same_elements, to_host
 
 from .judge import Difference
 

@@ -13,7 +13,7 @@ from opinfo.sweep import Outcome, aliases, move, run, tensors_of, values_problem
 from torch.utils._pytree import tree_flatten
 
 from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.comparison import same_values, to_host
+from diopi_proto.tolerance.torch_operators.comparison import same_values, to_host
 
 from .calls import FuzzCall
 from .overflow import without_overflow

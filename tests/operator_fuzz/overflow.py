@@ -14,7 +14,7 @@ from opinfo.relocate import Relocation
 from opinfo.sweep import Outcome, run
 from torch.utils._pytree import tree_map
 
-from dl_core.torch_backend.judging.comparison import same_elements, to_host
+from diopi_proto.tolerance.torch_operators.comparison import same_elements, to_host
 from dl_optools.relocation import WIDER
 
 from .calls import FuzzCall

@@ -11,7 +11,7 @@ from opinfo.relocate import Relocation
 from opinfo.sweep import run, tensors_of
 from torch.utils._pytree import tree_leaves
 
-from dl_core.torch_backend.judging.comparison import same_elements, same_values, to_host
+from diopi_proto.tolerance.torch_operators.comparison import same_elements, same_values, to_host
 
 from .calls import WHOLE, call_plainly
 from .elements import Pair, differing, has_infinite_or_nan_input, inputs

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from diopi_proto.tolerance import OpClass, compare
-from dl_core.torch_backend.judging.comparison import as_array, same_values, to_host
+from diopi_proto.tolerance.torch_operators.comparison import as_array, same_values, to_host
 
 Reference = Callable[[], Any]
 
@@ -64,8 +64,8 @@ def value_problem(
 
     :param reference: float64 or complex128; if None, the result has to equal the CPU's exactly.
     :param terms: reduction length, for the classes that have one.
-    :param magnitude: see :mod:`dl_core.torch_backend.judging.conditioning`; ignored where the
-        reference is not finite.
+    :param magnitude: see :mod:`diopi_proto.tolerance.torch_operators.conditioning`; ignored where
+        the reference is not finite.
     :param with_peer: allow for the CPU's own error, too.
     """
     host, peer = to_host(got), to_host(cpu)

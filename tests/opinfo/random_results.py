@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from diopi_proto.tolerance.distribution import FALSE_ALARM
-from dl_core.torch_backend.judging.comparison import same_values
+from diopi_proto.tolerance.torch_operators.comparison import same_values
 
 from .relocate import Relocation
 

@@ -17,8 +17,8 @@ import torch
 import torch.testing._internal.common_methods_invocations as opinfo_definitions
 from torch.utils._pytree import tree_flatten
 
-from dl_core.torch_backend.judging.comparison import same_values, to_host
-from dl_core.torch_backend.judging.conditioning import magnitudes
+from diopi_proto.tolerance.torch_operators.comparison import same_values, to_host
+from diopi_proto.tolerance.torch_operators.conditioning import magnitudes
 from dl_optools.relocation import WIDER
 
 from .judge import metadata_problem, value_problem

@@ -10,8 +10,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from autocompare_models import MODELS, trained
 from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.op_classes import draws, is_uninitialised, rule_for
-from dl_core.torch_backend.judging.schema import signature
+from diopi_proto.tolerance.torch_operators.op_classes import draws, is_uninitialised, rule_for
+from diopi_proto.tolerance.torch_operators.schema import signature
 from dl_optools.compare.autocompare import OpAutoCompare
 from dl_optools.tensors import tensors_of
 

@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.comparison import (
+from diopi_proto.tolerance.torch_operators.comparison import (
     compare_tensors,
     compare_values,
     equal_to_peer,
     same_values,
     within_tolerance,
 )
-from dl_core.torch_backend.judging.op_classes import Rule
+from diopi_proto.tolerance.torch_operators.op_classes import Rule
 from dl_optools.compare.screening import screen, within_bound
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]

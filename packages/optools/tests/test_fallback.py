@@ -11,7 +11,7 @@ import torch.nn.functional as F  # noqa: N812  (the name that everybody uses)
 from torch.utils.checkpoint import checkpoint
 
 import autocompare_models as models
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools import OpFallback, apply_feature, fallback
 from dl_optools.commands import tool
 from dl_optools.launching.launch import ENDED, STARTED

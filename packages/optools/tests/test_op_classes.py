@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.op_classes import (
+from diopi_proto.tolerance.torch_operators.op_classes import (
     Rule,
     combine_rules,
     draws,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.computing import computes, only_describes
 
 aten = torch.ops.aten

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.call import OUR_MODES
 from dl_optools.mode_stack import WithMode
 from dl_optools.tensors import tensors_of

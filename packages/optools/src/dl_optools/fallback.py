@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from dl_core.torch_backend.judging.schema import Overload
+from diopi_proto.tolerance.torch_operators.schema import Overload
 from dl_optools import levels
 from dl_optools.backward_graph import (
     next_sequence_number,

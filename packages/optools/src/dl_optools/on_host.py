@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.op_classes import base_name, draws
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.op_classes import base_name, draws
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.compare.equivalents import EQUIVALENTS
 from dl_optools.host_implementations import HOST_IMPLEMENTATIONS
 from dl_optools.relocation import Relocation

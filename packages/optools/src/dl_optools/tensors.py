@@ -9,7 +9,7 @@ import torch
 from torch.autograd.graph import Node
 from torch.utils import _pytree
 
-from dl_core.torch_backend.judging.tensors import tensors_of as tensors_of
+from diopi_proto.tolerance.torch_operators.tensors import tensors_of as tensors_of
 
 _SETS = (set, frozenset)
 

@@ -1,7 +1,8 @@
 """The comparison engine: how far a result may be from its reference, and whether it is.
 
 What an element may be off by follows from dtype, operator class and reduction length; nobody
-chooses it. ``docs/tolerance.md`` has the formulas and their sources. Needs numpy alone.
+chooses it. ``docs/tolerance.md`` has the formulas and their sources. Needs numpy alone, except for
+:mod:`.torch_operators`, which applies the engine to operators of torch.
 
     >>> import numpy as np
     >>> from diopi_proto.tolerance import OpClass, compare

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import IO, Any, cast
 
-from dl_core.torch_backend.judging.op_classes import draws
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.op_classes import draws
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.bisect.name_list import FOLDER_VARIABLE, MODULES_SUFFIX
 from dl_optools.call import OpCall
 from dl_optools.environment import environment

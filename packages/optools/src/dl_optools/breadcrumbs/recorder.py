@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 
 import torch
 
-from dl_core.torch_backend.judging.schema import Overload
+from diopi_proto.tolerance.torch_operators.schema import Overload
 from dl_optools.breadcrumbs.crumb_file import (
     FINISHED,
     LEFT,

@@ -11,8 +11,8 @@ from typing import IO, Any, cast
 import torch
 from typing_extensions import Unpack
 
-from dl_core.torch_backend.judging.op_classes import draws, may_compute
-from dl_core.torch_backend.judging.schema import Overload
+from diopi_proto.tolerance.torch_operators.op_classes import draws, may_compute
+from diopi_proto.tolerance.torch_operators.schema import Overload
 from dl_optools import levels
 from dl_optools.attribution import Attribution
 from dl_optools.budget import Clock

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.backward_graph import Gradients, GradientWatch, Watches
 from dl_optools.call import OpCall
 from dl_optools.compare.background import Background

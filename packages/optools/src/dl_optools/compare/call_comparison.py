@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from dl_core.torch_backend.judging.comparison import OutputComparison
+from diopi_proto.tolerance.torch_operators.comparison import OutputComparison
 from dl_optools.compare.host_copies import CallRecord
 from dl_optools.compare.subjects import Subject, Tree
 from dl_optools.compare.trace import Answers

@@ -18,8 +18,8 @@ import torch
 from torch.utils._pytree import tree_map
 
 from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.comparison import same_elements
-from dl_core.torch_backend.judging.op_classes import Rule
+from diopi_proto.tolerance.torch_operators.comparison import same_elements
+from diopi_proto.tolerance.torch_operators.op_classes import Rule
 from dl_optools.tensors import tensors_of
 
 Tree = Any

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
-from dl_core.torch_backend.judging.comparison import to_host
+from diopi_proto.tolerance.torch_operators.comparison import to_host
 from dl_optools.bundle.origin import context_of
 from dl_optools.call import OpCall
 from dl_optools.compare.trace import Answers

@@ -6,7 +6,7 @@
    products.
 3. Add the CPU's own error in that dtype.
 4. Use the magnitude found by perturbing the arguments
-   (:mod:`dl_core.torch_backend.judging.conditioning`), for results with cancellation.
+   (:mod:`diopi_proto.tolerance.torch_operators.conditioning`), for results with cancellation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.comparison import (
+from diopi_proto.tolerance.torch_operators.comparison import (
     OutputComparison,
     compare_tensors,
     compare_values,
@@ -31,9 +31,9 @@ from dl_core.torch_backend.judging.comparison import (
     to_host,
     within_tolerance,
 )
-from dl_core.torch_backend.judging.conditioning import Slopes
-from dl_core.torch_backend.judging.op_classes import Rule
-from dl_core.torch_backend.judging.op_names import UNDEFINED_OUTPUTS
+from diopi_proto.tolerance.torch_operators.conditioning import Slopes
+from diopi_proto.tolerance.torch_operators.op_classes import Rule
+from diopi_proto.tolerance.torch_operators.op_names import UNDEFINED_OUTPUTS
 from dl_optools.compare.call_comparison import CallComparison, CheckedCall
 from dl_optools.compare.definitions import find_definition
 from dl_optools.compare.extremes import settle

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.comparison import same_values, to_host
-from dl_core.torch_backend.judging.op_classes import base_name
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.comparison import same_values, to_host
+from diopi_proto.tolerance.torch_operators.op_classes import base_name
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
 SCRATCH = frozenset({"dropout_state", "reserve", "reserveSpace", "weight_buf", "workspace"})

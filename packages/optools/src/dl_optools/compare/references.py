@@ -7,8 +7,13 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.conditioning import TRIALS, Slopes, linear_magnitudes, magnitudes
-from dl_core.torch_backend.judging.op_classes import Rule, base_name
+from diopi_proto.tolerance.torch_operators.conditioning import (
+    TRIALS,
+    Slopes,
+    linear_magnitudes,
+    magnitudes,
+)
+from diopi_proto.tolerance.torch_operators.op_classes import Rule, base_name
 from dl_optools.compare.call_comparison import CheckedCall
 from dl_optools.compare.subjects import FunctionSubject, NotComparableError, OverloadSubject, Tree
 from dl_optools.compare.tolerance_options import ComparisonOptions

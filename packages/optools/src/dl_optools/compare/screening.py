@@ -15,14 +15,14 @@ import torch
 from diopi_proto.tolerance import Bound, OpClass
 from diopi_proto.tolerance.bound import FINAL_ULPS
 from diopi_proto.tolerance.peer import PEER_MULTIPLE
-from dl_core.torch_backend.judging.comparison import (
+from diopi_proto.tolerance.torch_operators.comparison import (
     OutputComparison,
     dtype_name,
     equal_to_peer,
     same_elements,
     scale_of,
 )
-from dl_core.torch_backend.judging.op_classes import Rule
+from diopi_proto.tolerance.torch_operators.op_classes import Rule
 
 PIECE = 1 << 15
 """Elements per chunk: they stay in the cache, and torch starts no threads for them."""

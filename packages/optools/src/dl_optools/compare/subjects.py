@@ -16,14 +16,14 @@ from torch._decomp import decomposition_table
 from torch.utils._pytree import tree_leaves, tree_map
 
 from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.op_classes import (
+from diopi_proto.tolerance.torch_operators.op_classes import (
     Rule,
     base_name,
     combine_rules,
     indices_match_values,
     rule_for,
 )
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.compare.equivalents import EQUIVALENTS
 from dl_optools.compare.trace import Answers, RandomCallError, Trace, answers_of
 from dl_optools.on_host import has_host_kernel

@@ -7,8 +7,8 @@ from typing import Any
 
 from torch.utils._pytree import tree_leaves
 
-from dl_core.torch_backend.judging.op_classes import Rule, draws, is_uninitialised, rule_for
-from dl_core.torch_backend.judging.schema import Signature, signature
+from diopi_proto.tolerance.torch_operators.op_classes import Rule, draws, is_uninitialised, rule_for
+from diopi_proto.tolerance.torch_operators.schema import Signature, signature
 from dl_optools.mode_stack import WithMode
 from dl_optools.tensors import tensors_of
 

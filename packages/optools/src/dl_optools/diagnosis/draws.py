@@ -15,10 +15,10 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.comparison import dtype_name, same_values, to_host
-from dl_core.torch_backend.judging.op_classes import base_name
-from dl_core.torch_backend.judging.schema import Overload, signature
-from dl_core.torch_backend.judging.tensors import tensors_of
+from diopi_proto.tolerance.torch_operators.comparison import dtype_name, same_values, to_host
+from diopi_proto.tolerance.torch_operators.op_classes import base_name
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.tensors import tensors_of
 from dl_optools.diagnosis.call_distributions import distribution_of, drawing_of, find_draws
 from dl_optools.diagnosis.distributions import Distribution
 from dl_optools.diagnosis.draw_history import DrawHistory

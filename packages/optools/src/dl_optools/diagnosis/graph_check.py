@@ -19,15 +19,15 @@ import torch
 from torch.fx import Graph, GraphModule, Interpreter, Node
 from torch.utils._pytree import tree_leaves, tree_map
 
+from diopi_proto.tolerance.torch_operators.comparison import same_values, to_host
+from diopi_proto.tolerance.torch_operators.op_classes import draws, is_uninitialised
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_core.torch_backend.graph_observers import (
     Compile,
     GraphCall,
     add_observer,
     remove_observer,
 )
-from dl_core.torch_backend.judging.comparison import same_values, to_host
-from dl_core.torch_backend.judging.op_classes import draws, is_uninitialised
-from dl_core.torch_backend.judging.schema import Overload, signature
 from dl_optools.breadcrumbs.crumb_file import FINISHED, LEFT, RAISED, CrumbWriter
 from dl_optools.breadcrumbs.names import FOLDER_VARIABLE
 from dl_optools.breadcrumbs.recorder import describe

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.comparison import to_host
+from diopi_proto.tolerance.torch_operators.comparison import to_host
 
 Tensor = torch.Tensor
 DROPOUTS = ("native_dropout", "_fused_dropout")

@@ -7,9 +7,9 @@ import threading
 from collections import Counter
 from typing import Any, cast
 
-from dl_core.torch_backend.judging.comparison import dtype_name
-from dl_core.torch_backend.judging.op_classes import base_name, draws, is_uninitialised
-from dl_core.torch_backend.judging.schema import Overload, Signature, signature
+from diopi_proto.tolerance.torch_operators.comparison import dtype_name
+from diopi_proto.tolerance.torch_operators.op_classes import base_name, draws, is_uninitialised
+from diopi_proto.tolerance.torch_operators.schema import Overload, Signature, signature
 from dl_optools.call import OpCall
 from dl_optools.compare.signature_sampling import DEFAULT_EVERY, Pick, SignatureSampler
 from dl_optools.diagnosis.draws import DrawChecks

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from dl_core.torch_backend.judging.comparison import same_elements, same_values, to_host
-from dl_core.torch_backend.judging.op_classes import indices_match_values, is_defined
-from dl_core.torch_backend.judging.schema import Overload
+from diopi_proto.tolerance.torch_operators.comparison import same_elements, same_values, to_host
+from diopi_proto.tolerance.torch_operators.op_classes import indices_match_values, is_defined
+from diopi_proto.tolerance.torch_operators.schema import Overload
 from dl_optools.relocation import Relocation
 
 Pair = tuple[torch.Tensor, torch.Tensor]

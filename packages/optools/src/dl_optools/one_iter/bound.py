@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.comparison import OutputComparison
+from diopi_proto.tolerance.torch_operators.comparison import OutputComparison
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.values import DeviceRef, TensorRef, decode, dtype_of, substitute
 from dl_optools.compare.call_comparison import CheckedCall

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import torch
 
-from dl_core.torch_backend.judging.comparison import OutputComparison
+from diopi_proto.tolerance.torch_operators.comparison import OutputComparison
 from dl_optools.one_iter.bound import compare_with_bound
 from dl_optools.one_iter.folder import Reader, Record
 from dl_optools.one_iter.values import BOUND, RELATIVE, Value

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.comparison import to_host
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.comparison import to_host
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.bundle.placement import Placement
 from dl_optools.bundle.reader import Bundle
 from dl_optools.bundle.values import TensorRef, dtype_of, substitute

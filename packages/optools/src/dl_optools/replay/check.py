@@ -12,14 +12,14 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.comparison import (
+from diopi_proto.tolerance.torch_operators.comparison import (
     OutputComparison,
     compare_tensors,
     compare_values,
     dtype_name,
 )
-from dl_core.torch_backend.judging.op_classes import Rule, draws
-from dl_core.torch_backend.judging.schema import Overload
+from diopi_proto.tolerance.torch_operators.op_classes import Rule, draws
+from diopi_proto.tolerance.torch_operators.schema import Overload
 from dl_optools.bundle.errors import BundleError
 from dl_optools.bundle.reader import Bundle
 from dl_optools.bundle.restore import default_dtype

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils import flop_counter
 
-from dl_core.torch_backend.judging.schema import Overload, signature
+from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
 # They read only those parts of their first tensor that the other arguments select.

@@ -13,12 +13,12 @@ from typing import Any
 
 import torch
 
+from diopi_proto.tolerance.torch_operators.comparison import OutputComparison, same_values, to_host
+from diopi_proto.tolerance.torch_operators.op_classes import draws, may_compute
+from diopi_proto.tolerance.torch_operators.schema import signature
 from dl_core import _C
 from dl_core.config import ACTIONS
 from dl_core.errors import WrongResultError
-from dl_core.torch_backend.judging.comparison import OutputComparison, same_values, to_host
-from dl_core.torch_backend.judging.op_classes import draws, may_compute
-from dl_core.torch_backend.judging.schema import signature
 from dl_core.torch_backend.modes.descriptions import short, where
 from dl_core.torch_backend.modes.layers import Layers
 from dl_core.torch_backend.modes.overloads import overload_of

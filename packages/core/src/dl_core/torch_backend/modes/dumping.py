@@ -17,8 +17,8 @@ from typing import Any
 import torch
 
 from diopi_proto.text import write_error
+from diopi_proto.tolerance.torch_operators.schema import signature
 from dl_core import _C
-from dl_core.torch_backend.judging.schema import signature
 from dl_core.torch_backend.modes import forcing
 from dl_core.torch_backend.modes.descriptions import where
 from dl_core.torch_backend.modes.layers import Layers

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.judging.schema import Overload
+from diopi_proto.tolerance.torch_operators.schema import Overload
 
 
 @functools.cache

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree
 
-from dl_core.torch_backend.judging.comparison import to_host
-from dl_core.torch_backend.judging.schema import Overload, Signature, signature
+from diopi_proto.tolerance.torch_operators.comparison import to_host
+from diopi_proto.tolerance.torch_operators.schema import Overload, Signature, signature
 
 WIDE = {
     torch.float16: torch.float64,

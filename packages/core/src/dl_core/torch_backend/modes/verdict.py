@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.comparison import (
+from diopi_proto.tolerance.torch_operators.comparison import (
     OutputComparison,
     compare_tensors,
     compare_values,
@@ -19,9 +19,9 @@ from dl_core.torch_backend.judging.comparison import (
     same_values,
     to_host,
 )
-from dl_core.torch_backend.judging.conditioning import Slopes, linear_magnitudes, magnitudes
-from dl_core.torch_backend.judging.op_classes import Rule, indices_match_values, rule_for
-from dl_core.torch_backend.judging.tensors import tensors_of
+from diopi_proto.tolerance.torch_operators.conditioning import Slopes, linear_magnitudes, magnitudes
+from diopi_proto.tolerance.torch_operators.op_classes import Rule, indices_match_values, rule_for
+from diopi_proto.tolerance.torch_operators.tensors import tensors_of
 from dl_core.torch_backend.modes.reference import SAME, WIDE, Answers, Copied, clone_tree
 
 SHORT = 0.99

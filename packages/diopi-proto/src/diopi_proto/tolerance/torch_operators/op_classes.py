@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from diopi_proto.tolerance import OpClass
-from dl_core.torch_backend.judging.op_names import (
+from .. import OpClass
+from .op_names import (
     ATTENTION,
     DEFINED_OUTPUTS,
     EXACT,
@@ -28,9 +28,9 @@ from dl_core.torch_backend.judging.op_names import (
     ROUNDED_ONCE,
     UNDEFINED_OUTPUTS,
 )
-from dl_core.torch_backend.judging.schema import Overload, signature
-from dl_core.torch_backend.judging.tensors import tensors_of
-from dl_core.torch_backend.judging.windows import in_windows
+from .schema import Overload, signature
+from .tensors import tensors_of
+from .windows import in_windows
 
 
 @dataclass(frozen=True)

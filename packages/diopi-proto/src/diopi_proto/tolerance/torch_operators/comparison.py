@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from diopi_proto.tolerance import Comparison, OpClass, compare
-from diopi_proto.tolerance.formats import format_of
-from dl_core.torch_backend.judging.op_classes import Rule
+from .. import Comparison, OpClass, compare
+from ..formats import format_of
+from .op_classes import Rule
 
 
 @dataclass(frozen=True)
