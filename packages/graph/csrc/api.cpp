@@ -9,6 +9,7 @@
 #include "dl/contract_graph.h"
 #include "dl/serial_host.hpp"
 #include "fields.h"
+#include "graph_file.h"
 #include "row_rules.h"
 #include "session.h"
 #include "verify.h"

@@ -11,12 +11,6 @@ namespace {
 
 constexpr size_t kLongestList = 4096;
 
-int32_t dtype_number(const std::string& name) {
-  for (int32_t dtype = 0; dtype <= diopi_dtype_complex128; ++dtype)
-    if (name == dtype_text(dtype)) return dtype;
-  throw Failure("dtype " + shown(name) + " is none of the contract");
-}
-
 class Reader {
  public:
   Reader(const Graph& graph, const Entry& entry, const Parameter& parameter)
@@ -137,7 +131,7 @@ class Reader {
 
   void scalar(const Json& json, Argument& out) const {
     Fields fields(json);
-    out.dtype = dtype_number(fields.word("dtype"));
+    out.dtype = dtype_of(fields.word("dtype"));
     out.floating = out.dtype == diopi_dtype_float16 || out.dtype == diopi_dtype_bfloat16 ||
                    out.dtype == diopi_dtype_float32 || out.dtype == diopi_dtype_float64 ||
                    out.dtype == diopi_dtype_tfloat32;

@@ -61,6 +61,10 @@ std::string call_text(const Entry& entry, size_t number) {
          entry.calls[number].called->name + ")";
 }
 
+bool same_view(const ConcreteView& a, const ConcreteView& b) {
+  return a.begin == b.begin && a.item == b.item && a.shape == b.shape && a.strides == b.strides;
+}
+
 Concrete concrete(const Entry& entry, const Sizes& sizes) {
   return within("entry " + entry.name, [&] {
     if (sizes.size() != entry.symbols.size())

@@ -23,6 +23,9 @@ struct ConcreteView {
   }
 };
 
+// Two views with the same elements in the same order.
+bool same_view(const ConcreteView& a, const ConcreteView& b);
+
 struct Concrete {
   Sizes sizes;
   std::vector<int64_t> bytes;  // by storage

@@ -11,8 +11,9 @@
 namespace dl::graph {
 
 enum class StorageKind : uint8_t { kInput, kConstant, kState, kTemp, kOutput };
-const char* text(StorageKind kind);
 const char* dtype_text(int32_t dtype);
+// Throws Failure: the contract has no dtype of that name.
+int32_t dtype_of(const std::string& name);
 
 struct Storage {
   StorageKind kind = StorageKind::kTemp;
@@ -89,8 +90,5 @@ struct Graph {
   std::vector<std::string> generators;
   std::vector<Entry> entries;
 };
-
-// Throws Failure, which names the entry, and the call or the value.
-Graph read_graph(const SafeTensors& file);
 
 }  // namespace dl::graph

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "failure.h"
-#include "verify.h"
 
 namespace dl::graph {
 namespace {

@@ -90,10 +90,6 @@ bool in_force(const Entry& entry, const Sizes& sizes) {
 
 }  // namespace
 
-bool same_view(const ConcreteView& a, const ConcreteView& b) {
-  return a.begin == b.begin && a.item == b.item && a.shape == b.shape && a.strides == b.strides;
-}
-
 void verify_sizes(const Entry& entry, const Concrete& sized) {
   std::vector<Runs> written(entry.storages.size());
   const auto is_local = [&](size_t storage) {

@@ -13,7 +13,4 @@ void verify(const Graph& graph);
 // writes overlaps no other argument unless the operator allows that. Throws Failure.
 void verify_sizes(const Entry& entry, const Concrete& sized);
 
-// Two views with the same elements in the same order.
-bool same_view(const ConcreteView& a, const ConcreteView& b);
-
 }  // namespace dl::graph

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "../run/specials.h"
+#include "specials.h"
 
 namespace sim {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "../code/specials.h"
 #include "launch.h"
-#include "specials.h"
 
 namespace sim {
 namespace {

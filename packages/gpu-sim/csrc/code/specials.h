@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "../code/instruction.h"
+#include "instruction.h"
 
 namespace sim {
 
