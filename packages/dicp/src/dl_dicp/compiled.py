@@ -29,17 +29,18 @@ from dl_dicp.program.frozen import FrozenWeights
 from dl_dicp.recording.generators import generators_as_they_are
 from dl_dicp.recording.memory import is_plain
 from dl_dicp.recording.recorder import Recorder
-from dl_dicp.recording.scalars import numbers_of, value_text
+from dl_dicp.recording.scalars import is_nested_int, is_number, numbers_of, value_text
 from dl_dicp.recording.shapes import shapes_of
 from dl_dicp.recording.symbols import Layout
 from dl_dicp.recording.trace import Trace
-from dl_dicp.recording.unread import unread_arguments
+from dl_dicp.recording.unread import passed_arguments, unread_arguments
 from dl_dicp.retention import keep
 from dl_dicp.sizes.all_sizes import FirstCall, for_all_sizes
 from dl_dicp.statistics import statistics
-from dl_dicp.variant import Variant, look_of
+from dl_dicp.variant import Variant, look_of, look_of_passed
 
 SHARED = "arguments that share memory are written to"
+NESTED = "it reads or returns the length of a jagged dimension, a nested int, which has no value"
 
 
 all_graphs: weakref.WeakSet[CompiledGraph] = weakref.WeakSet()
@@ -73,7 +74,9 @@ class CompiledGraph:
         self._freezes = self.options.frozen and self.kind == "inference"
         self._frozen: FrozenWeights | None = None
         # Arguments that programs do not depend on: they are unread, or were seen to change.
-        self._varying = unread_arguments(self.module)
+        self._unread = frozenset(unread_arguments(self.module))
+        self._varying = set(self._unread)
+        self._passed = passed_arguments(self.module)
         self.number = next(_numbers)
         all_graphs.add(self)
         keep(self)
@@ -165,6 +168,8 @@ class CompiledGraph:
             return self._eagerly(arguments, "it is not a graph of functions")
         if self._written is None:
             return self._eagerly(arguments, "it mutates a tensor that is not a graph input")
+        if any(is_nested_int(a) for i, a in enumerate(arguments) if i not in self._unread):
+            return self._eagerly(arguments, NESTED)
         shared = overlapping(arguments, device)
         if shared and self._written:
             return self._eagerly(arguments, SHARED)
@@ -232,7 +237,8 @@ class CompiledGraph:
         :raises FixedSizesError: it cannot be; :class:`OwnCaseError`: at these sizes it cannot.
         """
         device = call.trace.device
-        shapes = shapes_of(self.module)
+        passed = {i for i in self._passed if is_passed(call.arguments[i], device)}
+        shapes = shapes_of(self.module, passed=passed)
         if shapes is None:
             return None
         written = self._written or set()
@@ -287,12 +293,12 @@ class CompiledGraph:
             return None
         return copy_written(arguments, self._written or set(), device)
 
-    @staticmethod
     def _variant(
-        arguments: Sequence[Any], device: torch.device, numbers: dict[int, str]
+        self, arguments: Sequence[Any], device: torch.device, numbers: dict[int, str]
     ) -> Variant:
         wanted: list[Any] = []
         others: dict[int, Any] = {}
+        passed: dict[int, Any] = {}
         for place, value in enumerate(arguments):
             if is_plain(value, device):
                 layout = (value.dtype, tuple(value.shape), tuple(value.stride()))
@@ -301,9 +307,22 @@ class CompiledGraph:
                 wanted.append(int(value))
             else:
                 wanted.append(None)
-                others[place] = look_of(value)
+                if place in self._passed and is_passed(value, device):
+                    passed[place] = look_of_passed(value)
+                else:
+                    others[place] = look_of(value)
         shapes = [tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in arguments]
-        return Variant(_C.ArgumentGuard(device.index, wanted), others, shapes, numbers)
+        guard = _C.ArgumentGuard(device.index, wanted)
+        return Variant(guard, others, shapes, numbers, passed=passed)
+
+
+def is_passed(value: Any, device: torch.device) -> bool:
+    """Return True if an argument that no operator reads may differ in each call of a program.
+
+    Jagged tensors bring such arguments: lengths, and tensors whose sizes are lengths.
+    """
+    tensor = isinstance(value, torch.Tensor) and not is_plain(value, device)
+    return is_nested_int(value) or (tensor and not is_number(value))
 
 
 def is_dl(value: Any) -> bool:

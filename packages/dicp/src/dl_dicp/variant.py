@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ class Variant:
     """Program of a graph for one layout of its arguments, or for all of their sizes.
 
     :ivar others: how arguments look that are neither integers nor dense tensors of the device.
+    :ivar passed: the same of those that no operator reads.
     :ivar numbers: arguments that are host scalars, which its program has as constants.
     :ivar program: None: it runs eagerly, for ``reason``.
     :ivar tried: the sizes that it gave the right results at before others are served, which it is
@@ -38,11 +39,14 @@ class Variant:
     fixed: str = ""
     rewriting: Rewriting | None = None
     broken: Callable[[list[Any]], str] = lambda _: ""
+    passed: dict[int, Any] = field(default_factory=dict)
 
     def serves(self, arguments: list[Any]) -> tuple[int, ...] | None:
         """The sizes of the program's symbols; None: it does not serve these arguments."""
         sizes: tuple[int, ...] | None = self.guard.sizes(arguments)
         if sizes is None or not all(look_of(arguments[i]) == x for i, x in self.others.items()):
+            return None
+        if any(look_of_passed(arguments[i]) != x for i, x in self.passed.items()):
             return None
         if any(value_text(arguments[i]) != x for i, x in self.numbers.items()):
             return None
@@ -54,3 +58,10 @@ def look_of(value: Any) -> tuple[Any, ...]:
     if isinstance(value, torch.Tensor):
         return type(value), value.device, value.dtype, value.layout, tuple(value.shape)
     return type(value), value
+
+
+def look_of_passed(value: Any) -> tuple[Any, ...]:
+    """Return the same of an argument that no operator reads."""
+    if isinstance(value, torch.Tensor):
+        return type(value), value.device, value.dtype, value.layout
+    return (type(value),)

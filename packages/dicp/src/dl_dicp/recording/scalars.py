@@ -23,6 +23,11 @@ def is_number(value: object) -> bool:
     )
 
 
+def is_nested_int(value: object) -> bool:
+    """Return True for the symbolic length of a jagged dimension, which has no value."""
+    return isinstance(value, torch.SymInt) and value.node.is_nested_int()
+
+
 def value_text(value: object) -> str:
     """The number as text that is the same for NaN, too; empty: it is none."""
     if not is_number(value):

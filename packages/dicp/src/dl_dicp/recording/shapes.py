@@ -6,7 +6,7 @@ is recorded with numbers; this is where expressions for them come from.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,24 +93,29 @@ def _lies_as(wanted: Layout | Size | None, given: Any, sizes: Sizes, device: tor
     return integer and given == value_of(wanted, sizes)
 
 
-def shapes_of(module: GraphModule, ranges: Mapping[Any, Any] | None = None) -> Shapes | None:
+def shapes_of(
+    module: GraphModule, ranges: Mapping[Any, Any] | None = None, passed: Collection[int] = ()
+) -> Shapes | None:
     """Return the sizes of a graph; None if none varies.
 
     :param ranges: of symbols, where they are others than Dynamo's.
+    :param passed: indices of arguments whose sizes, or value, no operator reads.
     :raises FixedSizesError: a size depends on data, or needs what no contract graph has.
     """
     reader = Reader(ranges)
-    given = [n.meta.get("val") for n in module.graph.nodes if n.op == "placeholder"]
-    arguments = [reader.argument(value) for value in given]
+    placeholders = [node for node in module.graph.nodes if node.op == "placeholder"]
+    given = [node.meta.get("val") for node in placeholders]
+    arguments = [None if i in passed else reader.argument(x) for i, x in enumerate(given)]
     symbols = reader.symbols(arguments)
     if not symbols:
         return None
     tensors: list[Layout] = []
     numbers: dict[Expression, None] = {}
     nodes: dict[str, list[tuple[Size, ...]]] = {}
+    skipped = {node for i, node in enumerate(placeholders) if i in passed}
     for node in module.graph.nodes:
         said = nodes[node.name] = []
-        for leaf in tree_leaves(node.meta.get("val")):
+        for leaf in () if node in skipped else tree_leaves(node.meta.get("val")):
             if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided:
                 layout, offset = reader.layout(leaf), reader.size(leaf.storage_offset())
                 tensors.append(layout)

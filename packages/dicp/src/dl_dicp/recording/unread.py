@@ -55,3 +55,9 @@ def unread_arguments(module: GraphModule) -> set[int]:
         args, kwargs = map_arg((node.args, node.kwargs), lambda each: stands.get(each))
         read |= {x.slot for x in read_by(node, args, kwargs) if isinstance(x, Opaque)}
     return set(range(len(given))) - read
+
+
+def passed_arguments(module: GraphModule) -> set[int]:
+    """Return the indices of arguments that no operator reads: results may contain them."""
+    given = [node for node in module.graph.nodes if node.op == "placeholder"]
+    return {i for i, node in enumerate(given) if all(user.op == "output" for user in node.users)}
