@@ -17,6 +17,7 @@ from torch.utils import _device
 
 from dl_core.torch_backend import mock_cuda
 from dl_core.torch_backend.mock_cuda import table
+from dl_core.torch_backend.mock_cuda.profiling import activities_to_dl
 from dl_core.torch_backend.mock_cuda.replacing import owner_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore:TypedStorage")
@@ -158,6 +159,12 @@ def test_marks_for_tools_do_nothing() -> None:
     torch.cuda.nvtx.range_pop()
     torch.cuda.profiler.start()
     torch.cuda.profiler.stop()
+    with torch.autograd.profiler.emit_nvtx(record_shapes=True) as ranges:
+        torch.ones(2, device="cuda", requires_grad=True).sum().backward()
+    with torch.autograd.profiler.emit_nvtx(enabled=False):
+        pass
+    with pytest.raises(RuntimeError, match="not reentrant"), ranges:
+        pass
 
 
 @pytest.mark.usefixtures("cuda")
@@ -214,6 +221,66 @@ def test_profiler_watches_dl() -> None:
         torch.ones(4, device="cuda").sum().item()
     assert any("aten::sum" in row.key for row in profile.key_averages())
     assert profile.key_averages().table(sort_by="cuda_time_total")
+    filtered = [torch.profiler.ProfilerActivity.CPU, {torch.profiler.ProfilerActivity.CUDA: set()}]
+    assert activities_to_dl(filtered) == [
+        torch.profiler.ProfilerActivity.CPU,
+        {torch.profiler.ProfilerActivity.PrivateUse1: set()},
+    ]
+
+
+@pytest.mark.usefixtures("cuda")
+@pytest.mark.parametrize("options", [{"use_cuda": True}, {"use_device": "cuda"}], ids=str)
+def test_the_older_profiler_watches_dl(
+    options: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    with torch.autograd.profiler.profile(**options) as profile:
+        torch.ones(4, device="cuda").sum().item()
+    assert profile.use_device == "dl"
+    assert any("aten::sum" in row.key for row in profile.key_averages())
+    assert "Failed to record CUDA event" not in capfd.readouterr().err
+
+
+@pytest.mark.usefixtures("cuda")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_scripts_are_on_dl(tmp_path: Path) -> None:
+    def helper(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.full((2,), 1.0, device="cuda:0")
+
+    def function(x: torch.Tensor, there: torch.device) -> torch.Tensor:
+        y = torch.zeros(2, device="cuda") + helper(x.to("cuda"))
+        if x.is_cuda or not y.is_cuda:
+            return torch.empty(0)
+        y = y + torch.ones_like(y) + x.cuda() + torch.arange(2, device=there)
+        return y.to(torch.device("cuda", 0)) + torch.tensor([1.0, 2.0], device=torch.device("cuda"))
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = nn.Linear(2, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.inner(x) + torch.randn(2, device="cuda") * 0
+
+    scripted = torch.jit.script(function)
+    made = scripted(torch.ones(2), torch.device("cuda"))
+    assert made.tolist() == [5, 7] and made.device.type == "dl"
+    model = torch.jit.script(Model().cuda())
+    x = torch.ones(2, device="cuda")
+    assert model(x).device.type == "dl" and torch.equal(model(x), model.inner(x))
+    model.save(str(tmp_path / "model.pt"))
+    loaded = torch.jit.load(str(tmp_path / "model.pt"), map_location="cuda")
+    assert torch.equal(loaded(x), model(x))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_scripts_made_on_cuda_are_loaded_to_dl(tmp_path: Path) -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x.cuda() + torch.ones(2, device="cuda")
+
+    torch.jit.save(torch.jit.script(function), str(tmp_path / "function.pt"))
+    with mock_cuda.mocked():
+        loaded = torch.jit.load(str(tmp_path / "function.pt"))
+    assert loaded(torch.ones(2)).device.type == "dl"
 
 
 @pytest.mark.parametrize(
@@ -261,6 +328,15 @@ def test_compiled_functions() -> None:
     compiled = torch.compile(function, backend="aot_eager")
     assert compiled(torch.ones(2)).tolist() == [3, 3]
     assert compiled(torch.ones(2)).is_cuda
+
+    def move(x: torch.Tensor) -> torch.Tensor:
+        y = x.cuda() + x.cuda(0) + x.cuda("cuda:0", non_blocking=True)
+        return y.cuda(torch.device("cuda")) + torch.cuda.current_device()
+
+    result = torch.compile(move, backend="aot_eager", fullgraph=True)(torch.ones(2))
+    assert result.tolist() == [3, 3] and result.is_cuda
+    with pytest.raises(ValueError, match="expected a dl device, got cpu"):
+        torch.ones(2).cuda("cpu")
 
 
 def test_all_factories_of_torch_are_in_the_table() -> None:

@@ -33,14 +33,6 @@ def location_to_dl(value: Any) -> Any:
     return to_dl(value)
 
 
-def activities_to_dl(value: Any) -> Any:
-    """Translate the activities of a profiler, such as ``ProfilerActivity.CUDA``."""
-    activity = torch.profiler.ProfilerActivity
-    if isinstance(value, (list, tuple, set)) and activity.CUDA in value:
-        return [activity.PrivateUse1 if each == activity.CUDA else each for each in value]
-    return to_dl(value)
-
-
 def backend_to_dl(value: Any) -> Any:
     """Translate a backend of ``torch.distributed``: ``nccl``, or ``cpu:gloo,cuda:nccl``."""
     if not isinstance(value, str) or "nccl" not in value.lower():

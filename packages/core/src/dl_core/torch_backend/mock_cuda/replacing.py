@@ -6,16 +6,29 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 _ABSENT = object()
 
 
-class Replacements:
-    """A list of attributes with their new values: either all are replaced, or none."""
+class Undoable(Protocol):
+    """A change that can be undone."""
 
-    def __init__(self, rows: Iterable[tuple[Any, str, Any]]) -> None:
+    def apply(self) -> None: ...
+    def undo(self) -> None: ...
+
+
+class Replacements:
+    """A list of attributes with their new values: either all are replaced, or none.
+
+    :param others: changes other than of attributes.
+    """
+
+    def __init__(
+        self, rows: Iterable[tuple[Any, str, Any]], others: Iterable[Undoable] = ()
+    ) -> None:
         self._rows = list(rows)
+        self._others = list(others)
         self._before: list[tuple[Any, str, Any]] = []
 
     def apply(self) -> None:
@@ -23,8 +36,12 @@ class Replacements:
             # Deleting our attribute restores an inherited one.
             self._before.append((owner, name, vars(owner).get(name, _ABSENT)))
             setattr(owner, name, value)
+        for other in self._others:
+            other.apply()
 
     def undo(self) -> None:
+        for other in self._others:
+            other.undo()
         while self._before:
             owner, name, value = self._before.pop()
             if value is _ABSENT:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from dl_core.torch_backend.mock_cuda import names, tensors
+from dl_core.torch_backend.mock_cuda import names, profiling, scripting, tensors
 from dl_core.torch_backend.mock_cuda.cuda_module import cuda_module
 from dl_core.torch_backend.mock_cuda.replacing import Replacements, owner_of, translate_calls
 from dl_core.torch_backend.mock_cuda.stand_ins import stand_in
@@ -58,10 +58,8 @@ TRANSLATED_OTHERWISE: tuple[tuple[str, str, Callable[[Any], Any], int], ...] = (
     # The first argument of these functions is a file.
     ("torch", "load", names.location_to_dl, 1),
     ("torch.serialization", "load", names.location_to_dl, 1),
-    ("torch.jit", "load", names.location_to_dl, 1),
-    ("torch.profiler.profiler._KinetoProfile", "__init__", names.activities_to_dl, 1),
-    ("torch.profiler.profiler.profile", "__init__", names.activities_to_dl, 1),
-    ("torch.autograd.profiler.profile", "__init__", names.to_dl, 1),
+    ("torch.profiler.profiler._KinetoProfile", "__init__", profiling.activities_to_dl, 1),
+    ("torch.profiler.profiler.profile", "__init__", profiling.activities_to_dl, 1),
     ("torch.distributed", "init_process_group", names.backend_to_dl, 0),
     ("torch.distributed.distributed_c10d", "init_process_group", names.backend_to_dl, 0),
     ("torch.distributed", "new_group", names.backend_to_dl, 0),
@@ -74,6 +72,12 @@ STAND_INS = ("device", "Generator", "Stream", "Event")
 
 GIVEN: tuple[tuple[str, str, Any], ...] = (
     ("torch", "set_default_tensor_type", tensors.set_default_tensor_type),
+    ("torch.jit", "load", scripting.load),
+    ("torch.jit", "script", scripting.script),
+    ("torch.jit._script", "script", scripting.script),
+    ("torch.autograd.profiler.profile", "__init__", profiling.init_profile),
+    ("torch.autograd.profiler.emit_nvtx", "__enter__", profiling.enter_nvtx),
+    ("torch.autograd.profiler.emit_nvtx", "__exit__", profiling.exit_nvtx),
     ("torch.Tensor", "cuda", tensors.tensor_to_dl),
     ("torch.Tensor", "is_cuda", tensors.is_on_dl),
     ("torch.storage.UntypedStorage", "cuda", tensors.storage_to_dl),
@@ -94,7 +98,9 @@ def replacements() -> Replacements:
     :raises RuntimeError: this torch does not have a name.
     """
     _warm()
-    return Replacements([*_rows(), *cuda_module()])
+    rows = [*_rows(), *cuda_module()]
+    replaced = [(getattr(owner, name, None), value) for owner, name, value in rows]
+    return Replacements(rows, [scripting.Builtins(replaced)])
 
 
 def _rows() -> Iterator[Row]:

@@ -16,6 +16,16 @@ def _device(device: Any) -> torch.device:
     return torch.device(DEVICE, _get_device_index(to_dl(device), optional=True))
 
 
+def _traced_device(device: Any) -> Any:
+    """Same, of operations that Dynamo can trace, which takes the replaced functions for torch's."""
+    if device is None:
+        return DEVICE
+    if isinstance(device, int):
+        return f"{DEVICE}:{device}"
+    device = to_dl(device)
+    return device if str(device).partition(":")[0] == DEVICE else _device(device)
+
+
 def tensor_to_dl(
     self: torch.Tensor,
     device: Any = None,
@@ -23,7 +33,7 @@ def tensor_to_dl(
     memory_format: torch.memory_format = torch.preserve_format,
 ) -> torch.Tensor:
     """``Tensor.cuda``."""
-    place = _device(device)
+    place = _traced_device(device)
     return self.to(device=place, non_blocking=non_blocking, memory_format=memory_format)
 
 
