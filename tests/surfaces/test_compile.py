@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,36 @@ def test_a_backend_that_runs_the_graph(backend: str) -> None:
     compiled(x).sum().backward()
     assert torch.equal(compiled(x), double(x))
     assert x.grad is not None and x.grad.device.type == "dl"
+
+
+QUERIES: dict[str, Callable[[], float]] = {
+    "current_device": lambda: torch.dl.current_device(),
+    "current_device of the module": lambda: torch.get_device_module("dl").current_device(),
+    "device_count": lambda: torch.dl.device_count(),
+    "is_available": lambda: torch.dl.is_available(),
+    "is_initialized": lambda: torch.dl.is_initialized(),
+    "is_bf16_supported": lambda: torch.dl.is_bf16_supported(),
+    "get_device_properties": lambda: torch.dl.get_device_properties(0).multi_processor_count,
+    "get_device_name": lambda: len(torch.dl.get_device_name()),
+    "get_device_capability": lambda: torch.dl.get_device_capability()[0],
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_queries_of_devices_are_constants_of_a_graph(name: str) -> None:
+    compiled = torch.compile(lambda x: x * QUERIES[name](), backend="eager", fullgraph=True)
+    x = torch.ones(2, device="dl")
+    assert compiled(x).tolist() == [QUERIES[name]()] * 2
+
+
+def test_a_graph_is_for_the_current_device() -> None:
+    compiled = torch.compile(
+        lambda x: x + torch.dl.current_device(), backend="eager", fullgraph=True
+    )
+    x = torch.zeros(1)
+    for index in (*range(torch.dl.device_count()), 0):
+        with torch.dl.device(index):
+            assert compiled(x).item() == index
 
 
 def test_the_default_names_what_works() -> None:

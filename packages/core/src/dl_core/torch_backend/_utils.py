@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
 
 import torch
 
@@ -10,6 +11,28 @@ from dl_core import _C
 from dl_core.torch_backend import DEVICE
 
 DeviceLike: TypeAlias = int | str | torch.device | None
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def traced_as_constant(function: _Function) -> _Function:
+    """Let Dynamo evaluate calls of ``function`` while it traces: their results never change.
+
+    As ``torch.compiler.assume_constant_result``, without importing the compiler.
+    """
+    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return function
+
+
+@traced_as_constant
+def device_count() -> int:
+    """Return the number of visible devices."""
+    return _C.device_count()
+
+
+def current_device() -> int:
+    """Return the index of the current device of this thread."""
+    # Dynamo evaluates torch's function when it traces, and compiles again for another device.
+    return torch.accelerator.current_device_index()
 
 
 def _get_device_index(device: DeviceLike, optional: bool = False, allow_cpu: bool = False) -> int:
@@ -32,7 +55,7 @@ def _get_device_index(device: DeviceLike, optional: bool = False, allow_cpu: boo
             return device.index
     if not optional:
         raise ValueError(f"[torch.dl] expected a dl device with an index, got {device}: use 'dl:0'")
-    return _C.current_device()
+    return current_device()
 
 
 def existing_index(operation: str, device: DeviceLike) -> int:
@@ -42,7 +65,7 @@ def existing_index(operation: str, device: DeviceLike) -> int:
     :raises RuntimeError: the device does not exist.
     """
     index = _get_device_index(device, optional=True)
-    count = _C.device_count()
+    count = device_count()
     if not 0 <= index < count:
         there = f"dl:0 to dl:{count - 1}" if count > 1 else "dl:0"
         raise RuntimeError(

@@ -9,22 +9,19 @@ import torch
 
 from dl_core import _C
 from dl_core.torch_backend import DEVICE, tuning
-from dl_core.torch_backend._utils import DeviceLike, _get_device_index, existing_index
+from dl_core.torch_backend._utils import (
+    DeviceLike,
+    _get_device_index,
+    current_device,
+    device_count,
+    existing_index,
+    traced_as_constant,
+)
 
 
 def is_available() -> bool:
     """Return True if there is at least one device. Does not touch a driver."""
-    return _C.device_count() > 0
-
-
-def device_count() -> int:
-    """Return the number of visible devices."""
-    return _C.device_count()
-
-
-def current_device() -> int:
-    """Return the index of the current device of this thread."""
-    return _C.current_device()
+    return device_count() > 0
 
 
 def set_device(device: DeviceLike) -> None:
@@ -97,7 +94,12 @@ class DeviceProperties:
 
 def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
     """Return the properties of ``device`` (default: the current one)."""
-    info = _C.device_info(existing_index("get_device_properties", device))
+    return _properties(existing_index("get_device_properties", device))
+
+
+@traced_as_constant
+def _properties(index: int) -> DeviceProperties:
+    info = _C.device_info(index)
     return DeviceProperties(
         name=info["name"],
         vendor=info["vendor"],
@@ -143,6 +145,7 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
     return [torch.bfloat16, torch.float16]
 
 
+@traced_as_constant
 def is_initialized() -> bool:
     """Return True if this process can use the devices. False in a forked child of one that used
     them."""

@@ -10,12 +10,11 @@ import torch
 # Names that torch uses and that are private here.
 from dl_core.torch_backend import _utils as _utils
 from dl_core.torch_backend import amp, memory, random, streams
+from dl_core.torch_backend._utils import current_device, device_count
 from dl_core.torch_backend.adaptors import adaptor_stats, reset_adaptor_stats
 from dl_core.torch_backend.devices import (
     DeviceProperties,
-    current_device,
     device,
-    device_count,
     device_of,
     get_amp_supported_dtype,
     get_device_capability,
@@ -252,6 +251,9 @@ def __dir__() -> list[str]:
 # `from torch.dl.amp import GradScaler` looks up the module under this name.
 for _part in (amp, memory, random, streams):
     sys.modules[f"torch.dl.{_part.__name__.rpartition('.')[2]}"] = _part
+
+# Dynamo refers to what `torch.get_device_module` returns as torch's attribute of this name.
+__name__ = "torch.dl"
 
 # Activation checkpointing saves and restores generators only of devices with this function.
 _initialized = True
