@@ -25,7 +25,7 @@ TORCH_FREE = {
     "packages/graph/tests": "dl_graph-",
 }
 # Tested there too, with all wheels; the environment with torch runs only what needs torch.
-ALSO_WITHOUT_TORCH = ("packages/conformance/tests",)
+ALSO_WITHOUT_TORCH = ("packages/conformance/tests", "packages/report/tests")
 # Tests of dl-autotune that need an extra of their own, which `environment` does not have.
 EXTRAS_OF_AUTOTUNE = tuple(
     f"packages/autotune/tests/test_{name}.py" for name in ("kernel_tuner", "ray", "tuner")

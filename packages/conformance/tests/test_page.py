@@ -92,15 +92,20 @@ def test_text_of_reports_is_escaped_and_nothing_is_fetched() -> None:
     assert "url(" not in text
 
 
+def bars(text: str) -> dict[str, str]:
+    """Return the labels and counts of the bars that are not empty."""
+    groups = re.findall(r"<g><title>([^<]+)</title>(.*?)</g>", text)
+    values = {label: re.search(r'class="value"[^>]*>(\d+)<', drawn) for label, drawn in groups}
+    return {label: value[1] for label, value in values.items() if value}
+
+
 def test_bars_count_cases_by_their_worst_element() -> None:
-    bars = re.findall(r"<text[^>]*y=(\d+)>(\d*)</text><text[^>]*>([^<]+)<", page([BAD]))
-    assert {label: count for _, count, label in bars if count} == {"1/4": "1", "more": "1"}
+    assert bars(page([BAD])) == {"1/4": "1", "more": "1"}
 
 
 def test_wrong_element_without_a_bound_is_counted_as_wrong() -> None:
     wrong = Outcome("diopiEq[int8-5]", "diopiEq", "int8", "failed", "wrong value", worst=math.inf)
-    bars = re.findall(r"y=(\d+)>(\d*)</text><text[^>]*>([^<]+)<", page([report("s", wrong)]))
-    assert {label: count for _, count, label in bars if count} == {"more": "1"}
+    assert bars(page([report("s", wrong)])) == {"more": "1"}
 
 
 def test_operators_of_a_newer_contract_have_a_place() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 from .outcome import Outcome
@@ -31,31 +30,21 @@ def model_table(outcomes: Iterable[Outcome], models_of: ModelsOf) -> Table:
     return found
 
 
-def as_html(reports: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
-    """Render the tables of reports side by side; "" if no case belongs to a model."""
+def as_rows(
+    reports: Sequence[Mapping[str, Any]],
+) -> list[tuple[str, list[list[tuple[str, str, str]]]]]:
+    """Return each model with its cells, one of each report: status, dtype and text of each line."""
     tables: list[Table] = [report.get("models", {}) for report in reports]
-    models = list(dict.fromkeys(model for table in tables for model in table))
-    if not models:
-        return ""
-    heads = "".join(f"<th>{escape(name)}" for name in names)
-    rows = []
-    for model in models:
-        cells = "".join(f"<td>{_cell(table.get(model, {}))}" for table in tables)
-        rows.append(f"<tr data-model='{escape(model)}'><th>{escape(model)}{cells}")
-    return (
-        "<h2>Models</h2><p>Results of all calls of a model at its published shapes, by dtype of "
-        "the call, with the operators that are missing or wrong.</p>"
-        f"<div class=wide><table class=models><tr><th>{heads}{''.join(rows)}</table></div>"
-    )
+    models = dict.fromkeys(model for table in tables for model in table)
+    return [(model, [_lines(table.get(model, {})) for table in tables]) for model in models]
 
 
-def _cell(dtypes: Mapping[str, Mapping[str, Any]]) -> str:
+def _lines(dtypes: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     lines = []
     for dtype, cell in dtypes.items():
         problems = [
             f"{kind} {', '.join(cell[kind])}" for kind in ("wrong", "missing") if cell[kind]
         ]
         kind = "failed" if cell["wrong"] else "unsupported" if cell["missing"] else "passed"
-        said = "; ".join(problems) or f"all {cell['passed']} calls"
-        lines.append(f"<div class={kind}><b>{escape(dtype)}</b> {escape(said)}</div>")
-    return "".join(lines) or "not run"
+        lines.append((kind, dtype, "; ".join(problems) or f"all {cell['passed']} calls"))
+    return lines

@@ -7,10 +7,9 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 
-from dl_core.pages import page, svg
-from dl_core.pages.heat import heat
-from dl_core.pages.page import Cell
-from dl_core.pages.samples import Samples, samples
+from dl_report import charts, page
+from dl_report.charts import Bar, Line, Samples
+from dl_report.page import Cell, Html
 
 from ..runners.database import StoredClaim, StoredTrial, Study
 from ..terminal import format_values
@@ -42,7 +41,7 @@ def study_page(study: Study, trials: Sequence[StoredTrial], claim: StoredClaim |
         sections += [_convergence(trials), _distribution(timed), *_parameters(trials)]
         sections.append(_finalists(timed))
     sections += [_rejected(trials), _all(trials)]
-    return page.page(title, sections)
+    return page.render_page(title, sections)
 
 
 def _text(value: object) -> str:
@@ -71,7 +70,7 @@ def _tiles(
     ]
 
 
-def _verdict(claim: StoredClaim | None, default: dict[str, object]) -> str:
+def _verdict(claim: StoredClaim | None, default: dict[str, object]) -> Html:
     if claim is None:
         text = "The search has not ended. The same command goes on with it."
         return page.section("Verdict", text)
@@ -93,27 +92,27 @@ def _verdict(claim: StoredClaim | None, default: dict[str, object]) -> str:
         "Verdict",
         text,
         page.preformatted(lines),
-        samples(rows, "ratio of times, default by candidate", 1.0, label=130),
+        charts.samples(rows, "ratio of times, default by candidate", 1.0, label=130),
     )
 
 
-def _convergence(trials: Sequence[StoredTrial]) -> str:
+def _convergence(trials: Sequence[StoredTrial]) -> Html:
     best, path = 0.0, []
     for number, trial in enumerate(trials, 1):
         best = max(best, trial.ratio or 0.0)
         path.append((float(number), best))
     default = [(0.0, 1.0), (float(len(trials)), 1.0)]
-    lines = [svg.Line(path, "the best so far", "first"), svg.Line(default, "the default", "limit")]
+    lines = [Line(path, "the best so far", "first"), Line(default, "the default", "limit")]
     return page.section(
         "Convergence",
         "The best ratio so far. It is that of the search, which is kind to whoever was lucky:"
         " only the verdict was measured again.",
         page.key([("forward", "the best so far"), ("limit", "the default")]),
-        svg.over_time(lines, ("evaluations", "ratio"), height=260),
+        charts.over_time(lines, ("evaluations", "ratio"), height=260),
     )
 
 
-def _distribution(timed: Sequence[StoredTrial]) -> str:
+def _distribution(timed: Sequence[StoredTrial]) -> Html:
     logs = [math.log(trial.ratio or 1.0) for trial in timed]
     low, high = min(logs), max(logs)
     width = (high - low) / _BINS or 1.0
@@ -123,26 +122,24 @@ def _distribution(timed: Sequence[StoredTrial]) -> str:
         start, end = (math.exp(low + (at + step) * width) for step in (0, 1))
         style = "third" if start >= 1 else "rest"
         count = counts[at]
-        bars.append(svg.Bar(f"{start:.3f} to {end:.3f} x", [(count, style)], str(count)))
+        bars.append(Bar(f"{start:.3f} to {end:.3f} x", [(count, style)], str(count)))
     return page.section(
         "Distribution",
         "How many of the configurations that were timed are how fast.",
         page.key([("third", "faster than the default"), ("rest", "others")]),
-        svg.bars(bars, label=170),
+        charts.bars(bars, label=170),
     )
 
 
-def _parameters(trials: Sequence[StoredTrial]) -> list[str]:
+def _parameters(trials: Sequence[StoredTrial]) -> list[Html]:
     found = importance(trials)
     if found is None:
         text = f"Too few configurations were timed to say it: {LEAST} that differ are needed."
         return [page.section("Parameters", text)]
     pairs = [pair for pair in found.pairs if pair.share >= 0.005][:_MOST_PAIRS]
-    bars = [
-        svg.Bar(name, [(share, "forward")], f"{share:.1%}") for name, share in found.alone.items()
-    ]
+    bars = [Bar(name, [(share, "forward")], f"{share:.1%}") for name, share in found.alone.items()]
     bars += [
-        svg.Bar(" and ".join(pair.names), [(pair.share, "overload")], f"{pair.share:.1%}")
+        Bar(" and ".join(pair.names), [(pair.share, "overload")], f"{pair.share:.1%}")
         for pair in pairs
     ]
     return [
@@ -152,13 +149,13 @@ def _parameters(trials: Sequence[StoredTrial]) -> list[str]:
             " pairs beyond that, as trees have learned it from the trials. They predict"
             f" {max(found.explained, 0):.0%} of the variance of trials left out.",
             page.key([("forward", "alone"), ("overload", "a pair together")]),
-            svg.bars(bars, label=250),
+            charts.bars(bars, label=250),
             *_strongest(found),
         )
     ]
 
 
-def _strongest(found: Importance) -> list[str]:
+def _strongest(found: Importance) -> list[Html]:
     """The expected ratios of the pair that matters most, alone and together."""
     if not found.pairs:
         return []
@@ -169,7 +166,7 @@ def _strongest(found: Importance) -> list[str]:
     pair = max(found.pairs, key=lambda each: whole(each.names, each.share))
     first, second = pair.names
     text = f"Expected ratios by {first} (across) and {second} (down), other parameters averaged."
-    grid = heat(
+    grid = charts.heat(
         pair.names,
         [f"{first}={value}" for value in found.values[first]],
         [f"{second}={value}" for value in found.values[second]],
@@ -178,7 +175,7 @@ def _strongest(found: Importance) -> list[str]:
     return [page.paragraph(text), grid]
 
 
-def _finalists(timed: Sequence[StoredTrial]) -> str:
+def _finalists(timed: Sequence[StoredTrial]) -> Html:
     rows, configs = [], []
     for number, trial in enumerate(timed[:_MOST_FINALISTS], 1):
         assert trial.ratio is not None and trial.low is not None and trial.high is not None
@@ -190,7 +187,7 @@ def _finalists(timed: Sequence[StoredTrial]) -> str:
         "Finalists",
         "The best of the search. Points are runs of the candidate, each as the median of the"
         " default's runs in the same race by it; the bar is the interval of the ratio of blocks.",
-        samples(rows, "ratio of times, default by candidate", 1.0, label=130),
+        charts.samples(rows, "ratio of times, default by candidate", 1.0, label=130),
         page.preformatted("\n".join(configs)),
     )
 
@@ -202,13 +199,13 @@ def _samples(trial: StoredTrial) -> list[float]:
     return [default / seconds for seconds in trial.candidate]
 
 
-def _rejected(trials: Sequence[StoredTrial]) -> str:
+def _rejected(trials: Sequence[StoredTrial]) -> Html:
     failed = [trial for trial in trials if trial.ratio is None]
     if not failed:
         return page.section("Rejected", "Nothing was: all configurations ran and were right.")
     counts = Counter(trial.invalidity for trial in failed)
     bars = [
-        svg.Bar(reason, [(count, "backward")], str(count)) for reason, count in counts.most_common()
+        Bar(reason, [(count, "backward")], str(count)) for reason, count in counts.most_common()
     ]
     rows: list[list[Cell]] = [
         [trial.invalidity, format_values(trial.config), trial.message.strip()[:400]]
@@ -217,12 +214,12 @@ def _rejected(trials: Sequence[StoredTrial]) -> str:
     return page.section(
         "Rejected",
         "What was never timed, and why.",
-        svg.bars(bars, label=170),
-        page.sortable(["reason", "configuration", "what was said"], rows),
+        charts.bars(bars, label=170),
+        page.table(["reason", "configuration", "what was said"], rows),
     )
 
 
-def _all(trials: Sequence[StoredTrial]) -> str:
+def _all(trials: Sequence[StoredTrial]) -> Html:
     names = list(trials[0].config) if trials else []
     rows: list[list[Cell]] = []
     for number, trial in enumerate(trials, 1):
@@ -239,7 +236,7 @@ def _all(trials: Sequence[StoredTrial]) -> str:
             ]
         )
     heads = ["evaluation", *names, "outcome", "ratio", "interval", "milliseconds"]
-    return page.section("Trials", "All of them, as they came.", page.sortable(heads, rows))
+    return page.section("Trials", "All of them, as they came.", page.table(heads, rows))
 
 
 def _cell(value: object) -> Cell:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from dl_core.pages.page import heading, key, page, paragraph, section, sortable, tiles
-from dl_core.pages.svg import strip
 from dl_dicp.compiled import CompiledGraph, all_graphs
 from dl_dicp.program.cache import graph_of
 from dl_dicp.program.compiled_program import Program
@@ -16,6 +14,8 @@ from dl_dicp.reports.explain import format_arguments, recompilations
 from dl_dicp.reports.memory_picture import format_bytes, memory_picture
 from dl_dicp.statistics import statistics
 from dl_dicp.variant import Variant
+from dl_report.charts import strip
+from dl_report.page import Html, heading, key, paragraph, render_page, section, table, tiles
 
 MOST_CALLS = 400
 """Calls of a contract graph that are listed."""
@@ -40,7 +40,7 @@ def explain_page(program: str) -> str:
     for graph in graphs:
         for number, variant in enumerate(graph.variants):
             parts.append(_variant(graph, number, variant))
-    return page("dl dicp explain", [part for part in parts if part])
+    return render_page("dl dicp explain", [part for part in parts if part])
 
 
 def _notes(graphs: list[CompiledGraph]) -> list[str]:
@@ -66,15 +66,15 @@ def _tiles() -> list[tuple[str, str]]:
     ]
 
 
-def _recompiled() -> str:
+def _recompiled() -> Html:
     rows = [(name, reason) for name, reason in recompilations()]
     if not rows:
         return section("Recompilations", "Dynamo recompiled nothing.")
     text = "Functions that Dynamo recompiled, each with the guard that failed."
-    return section("Recompilations", text, sortable(("function", "guard"), rows, False))
+    return section("Recompilations", text, table(("function", "guard"), rows, False))
 
 
-def _patterns(graphs: list[CompiledGraph]) -> str:
+def _patterns(graphs: list[CompiledGraph]) -> Html:
     fired: Counter[str] = Counter()
     declined: Counter[tuple[str, str]] = Counter()
     for variant in (v for graph in graphs for v in graph.variants if v.rewriting is not None):
@@ -89,10 +89,10 @@ def _patterns(graphs: list[CompiledGraph]) -> str:
         for (name, why), n in declined.items()
     ]
     text = "Sequences of calls that became one call of a fused operator, and those that did not."
-    return section("Patterns", text, sortable(("pattern", "what became", "times"), rows, False))
+    return section("Patterns", text, table(("pattern", "what became", "times"), rows, False))
 
 
-def _engines(graphs: list[CompiledGraph]) -> str:
+def _engines(graphs: list[CompiledGraph]) -> Html:
     rows = []
     for graph in graphs:
         rows += [(f"graph {graph.number}", remark) for remark in graph.remarks]
@@ -106,12 +106,12 @@ def _engines(graphs: list[CompiledGraph]) -> str:
                 (f"graph {graph.number}, part {index}", line) for index, line in engine.lines()
             ]
     if not rows:
-        return ""
+        return Html()
     text = "What engines got. One that fails or differs is dropped; results stay."
-    return section("Engines", text, sortable(("where", "what became"), rows, False))
+    return section("Engines", text, table(("where", "what became"), rows, False))
 
 
-def _eagerly(graphs: list[CompiledGraph]) -> str:
+def _eagerly(graphs: list[CompiledGraph]) -> Html:
     rows = []
     for graph in graphs:
         for variant in graph.variants:
@@ -122,10 +122,10 @@ def _eagerly(graphs: list[CompiledGraph]) -> str:
     if not rows:
         return section("Host calls", "Nothing ran outside of contract graphs.")
     text = "What runs eagerly, operator by operator, and why."
-    return section("Host calls", text, sortable(("where", "operator", "reason"), rows, False))
+    return section("Host calls", text, table(("where", "operator", "reason"), rows, False))
 
 
-def _variant(graph: CompiledGraph, number: int, variant: Variant) -> str:
+def _variant(graph: CompiledGraph, number: int, variant: Variant) -> Html:
     title = f"Graph {graph.number} ({graph.kind}), layout {number}"
     text = f"Arguments {format_arguments(variant)}."
     program = variant.program
@@ -144,7 +144,7 @@ def _at(program: Program) -> str:
     return ", ".join(f"{name} = {size}" for name, size in program.example.items())
 
 
-def _parts(program: Program) -> Iterator[str]:
+def _parts(program: Program) -> Iterator[Html]:
     rows = []
     ways: Counter[str] = Counter(host=len(program.hosts))
     for part, region in enumerate(program.regions):
@@ -163,7 +163,7 @@ def _parts(program: Program) -> Iterator[str]:
         yield from _memory(part, region, program.example)
     if len(rows) > MOST_CALLS:
         yield paragraph(f"The first {MOST_CALLS} of {len(rows)} calls:")
-    yield sortable(("call", "operator", "writes", "how it runs"), rows[:MOST_CALLS])
+    yield table(("call", "operator", "writes", "how it runs"), rows[:MOST_CALLS])
 
 
 def _calls(program: Program, part: int) -> Iterator[tuple[int, str, str]]:
@@ -185,7 +185,7 @@ def _calls(program: Program, part: int) -> Iterator[tuple[int, str, str]]:
             yield place, "whole", f"whole, as {reason}" if reason else "whole"
 
 
-def _memory(part: int, region: Region, sizes: Sizes) -> Iterator[str]:
+def _memory(part: int, region: Region, sizes: Sizes) -> Iterator[Html]:
     plan = graph_of(region.runnable(), "run " + region.text).graph.plan(ENTRY, **sizes)
     picture = memory_picture(region.document["entries"][ENTRY], plan, sizes)
     if not picture:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from types import MappingProxyType
 from typing import Any
 
 from diopi_proto.schema import load as load_schema
 from dl_graph import PlanReport
 from dl_graph.expression import evaluate
-
-WIDTH, HEIGHT = 1130, 260
-_LEFT, _TOP, _BOTTOM = 84, 8, 40
-_STYLES = ("forward", "backward", "overload", "third")
+from dl_report.charts import Box
+from dl_report.charts import boxes as draw_boxes
+from dl_report.page import Html
 
 
 def lifetimes(entry: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
@@ -34,61 +32,29 @@ def lifetimes(entry: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
 
 def memory_picture(
     entry: Mapping[str, Any], plan: PlanReport, sizes: Mapping[str, int] = MappingProxyType({})
-) -> str:
+) -> Html:
     """Calls go from left to right, bytes from the bottom up; a box is a temporary. Where
     two overlap, a call writes over what it reads, as its operator may.
 
     :param sizes: of the graph's symbols.
-    :returns: SVG in the classes of dl-core's pages; empty where there is no temporary.
+    :returns: empty where there is no temporary.
     """
     if not plan.offsets or not plan.bytes:
-        return ""
-    count = len(entry["calls"])
-    across = (WIDTH - _LEFT - 10) / max(count, 1)
-    up = (HEIGHT - _TOP - _BOTTOM) / plan.bytes
-    floor = HEIGHT - _BOTTOM
-    drawn = [f'<path class="grid" d="M{_LEFT} {_TOP}V{floor}H{WIDTH - 10}"/>']
-    times = lifetimes(entry)
-    for order, (storage, offset) in enumerate(sorted(plan.offsets.items())):
-        first, last = times.get(storage, (0, count - 1))
+        return Html()
+    calls, times, boxes = entry["calls"], lifetimes(entry), []
+    for storage, offset in sorted(plan.offsets.items()):
+        first, last = times.get(storage, (0, len(calls) - 1))
         size = evaluate(entry["storages"][storage]["bytes"], sizes)
-        if not size:
-            continue
-        writer = entry["calls"][first][0]
         title = (
-            f"temporary {storage}: {format_bytes(size)} at {offset}, from call {first} ({writer}) "
-            f"to call {last} ({entry['calls'][last][0]})"
+            f"temporary {storage}: {format_bytes(size)} at {offset}, from call {first} "
+            f"({calls[first][0]}) to call {last} ({calls[last][0]})"
         )
-        drawn.append(
-            f'<rect class="{_STYLES[order % len(_STYLES)]}" x="{_LEFT + first * across + 1:.1f}" '
-            f'y="{floor - (offset + size) * up:.1f}" '
-            f'width="{max((last - first + 1) * across - 2, 1):.1f}" '
-            f'height="{max(size * up - 1, 1):.1f}" fill-opacity=".8">'
-            f"<title>{escape(title)}</title></rect>"
-        )
-    step = max(1, -(-count // 16))
-    for place in range(0, count, step):
-        middle = _LEFT + (place + 0.5) * across
-        drawn.append(
-            f'<text class="tick" x="{middle:.1f}" y="{floor + 17}" text-anchor="middle">'
-            f"{place}</text>"
-        )
-    for share in (0.0, 0.5, 1.0):
-        drawn.append(
-            f'<text class="tick" x="{_LEFT - 8}" y="{floor - share * (floor - _TOP) + 5:.1f}" '
-            f'text-anchor="end">{format_bytes(round(plan.bytes * share))}</text>'
-        )
-    drawn.append(
-        f'<text class="axis" x="{(_LEFT + WIDTH) / 2}" y="{HEIGHT - 6}" text-anchor="middle">'
-        "call</text>"
-    )
-    return (
-        f'<div class="chart"><svg viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
-        f'height="{HEIGHT}" role="img">{"".join(drawn)}</svg></div>'
-    )
+        boxes.append(Box(first, last, offset, offset + size, title))
+    boxes = [box for box in boxes if box.high > box.low]
+    return draw_boxes(boxes, len(calls), plan.bytes, "call", format_bytes)
 
 
-def format_bytes(count: int) -> str:
+def format_bytes(count: float) -> str:
     """``1.5 MiB`` for 1572864."""
     size = float(count)
     for unit in ("B", "KiB", "MiB"):

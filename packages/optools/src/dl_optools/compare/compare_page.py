@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dl_core.pages import page
-from dl_core.pages.page import Cell
+from dl_report import page
+from dl_report.page import Cell
 
 Found = Mapping[str, Any]
 Labelled = Sequence[tuple[str, Found]]
@@ -75,5 +75,5 @@ def compare_page(ranks: Labelled) -> str:
     heads += ["wrong on"] if several else []
     if rows:
         text = "Worst error in units of the rounding bound: above 1 is wrong."
-        sections.append(page.section("All operators", text, page.sortable(heads, rows)))
-    return page.page("Operators against the CPU's float64", sections)
+        sections.append(page.section("All operators", text, page.table(heads, rows)))
+    return page.render_page("Operators against the CPU's float64", sections)

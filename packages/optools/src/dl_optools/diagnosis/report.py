@@ -5,12 +5,12 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from dl_core.pages import page
-from dl_core.pages.page import Cell
 from dl_optools.diagnosis.coverage import Coverage
 from dl_optools.diagnosis.diagnosis import Diagnosis, Guilty
 from dl_optools.launching.launch import exact_patterns
 from dl_optools.launching.lifetime import describe_end
+from dl_report import page
+from dl_report.page import Cell, Html
 
 SHOWN = 12
 NAMED = 6
@@ -222,10 +222,10 @@ def html(found: Diagnosis) -> str:
                 "What was checked", describe_power(coverage), definition, *gaps, _table(coverage)
             )
         )
-    return page.page(verdict(found), sections)
+    return page.render_page(verdict(found), sections)
 
 
-def _script(each: Guilty) -> list[str]:
+def _script(each: Guilty) -> list[Html]:
     """Return the path of the script and its text, folded because of its length."""
     if each.script is None:
         return []
@@ -233,11 +233,11 @@ def _script(each: Guilty) -> list[str]:
     parts = [page.paragraph("The smallest script that reproduces it:")]
     parts.append(page.preformatted(f"python {each.script}"))
     if len(script) < 20_000:
-        parts.append(page.folded("its text", script))
+        parts.append(page.folded("its text", page.preformatted(script)))
     return parts
 
 
-def _table(coverage: Coverage) -> str:
+def _table(coverage: Coverage) -> Html:
     rows: list[list[Cell]] = [
         [
             name,
@@ -247,4 +247,4 @@ def _table(coverage: Coverage) -> str:
         ]
         for name, calls in sorted(coverage.calls.items())
     ]
-    return page.sortable(["operator", "dtypes", "calls", "checked"], rows) if rows else ""
+    return page.table(["operator", "dtypes", "calls", "checked"], rows) if rows else Html()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dl_core.pages import page, svg
 from dl_optools.monitor.samples import Sample
+from dl_report import charts, page
+from dl_report.charts import Line
 
 
 def report(samples: Sequence[Sample], pid: int) -> str:
@@ -21,26 +22,26 @@ def report(samples: Sequence[Sample], pid: int) -> str:
         page.section(
             "Host",
             "Resident memory.",
-            svg.over_time([svg.Line(host, "host", "first")], ("seconds", "MiB")),
+            charts.over_time([Line(host, "host", "first")], ("seconds", "MiB")),
         ),
     ]
     if used:
         own = [(x.seconds, y) for x in samples if (y := x.device_allocated) is not None]
         kept = [(x.seconds, y) for x in samples if (y := x.device_reserved) is not None]
         every = [(x.seconds, y) for x in samples if (y := x.device_used) is not None]
-        lines = [svg.Line(own, "in tensors", "first"), svg.Line(kept, "reserved", "second")]
+        lines = [Line(own, "in tensors", "first"), Line(kept, "reserved", "second")]
         words = [("forward", "in tensors of the process"), ("backward", "reserved by it")]
         if not own:
-            lines, words = [svg.Line(every, "in use", "first")], [("forward", "of all processes")]
+            lines, words = [Line(every, "in use", "first")], [("forward", "of all processes")]
         sections.append(
             page.section(
                 samples[0].device,
                 "Device memory.",
                 page.key(words),
-                svg.over_time(lines, ("seconds", "MiB")),
+                charts.over_time(lines, ("seconds", "MiB")),
             )
         )
-    return page.page(f"Memory of process {pid}", sections)
+    return page.render_page(f"Memory of process {pid}", sections)
 
 
 def _device(sample: Sample) -> float | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dl_core.pages import page
-from dl_core.pages.page import Cell
 from dl_optools.overflow.results import OverflowResults
+from dl_report import page
+from dl_report.page import Cell
 
 
 def overflow_page(results: OverflowResults) -> str:
@@ -38,5 +38,5 @@ def overflow_page(results: OverflowResults) -> str:
     ]
     heads = ["operator", "tensors", "bad", "nan", "inf", "min", "max", "largest norm"]
     text = "Range of the finite values of all tensors; the norm is that of the largest tensor."
-    sections.append(page.section("Operators", text, page.sortable(heads, rows)))
-    return page.page("Where nan and inf come from", sections)
+    sections.append(page.section("Operators", text, page.table(heads, rows)))
+    return page.render_page("Where nan and inf come from", sections)

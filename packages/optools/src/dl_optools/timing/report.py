@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dl_core.pages import page, svg
-from dl_core.pages.page import Cell
 from dl_optools.timing.results import TimeResults, percent_text, rate_text, shapes_text
 from dl_optools.timing.spans import Row
+from dl_report import charts, page
+from dl_report.charts import Bar, Line, Point
+from dl_report.page import Cell, Html
 
 _BARS = 16
 _MOST_ROWS = 400
@@ -30,7 +31,7 @@ def report(results: TimeResults) -> str:
         _table(results, "function"),
         _table(results, "overload"),
     ]
-    return page.page("Operator times", [section for section in sections if section])
+    return page.render_page("Operator times", [section for section in sections if section])
 
 
 def _milliseconds(results: TimeResults, seconds: float) -> str:
@@ -38,7 +39,7 @@ def _milliseconds(results: TimeResults, seconds: float) -> str:
     return f"{each:.3g} ms" if each < 100 else f"{each:.0f} ms"
 
 
-def _tiles(results: TimeResults) -> str:
+def _tiles(results: TimeResults) -> Html:
     known = [(_milliseconds(results, results.seconds), "a step")]
     known.append((f"{1 - results.share(results.elsewhere):.0%}", "of the time in operators"))
     if results.spending is not None:
@@ -52,7 +53,7 @@ def _tiles(results: TimeResults) -> str:
     return page.tiles(known)
 
 
-def _time_division(results: TimeResults) -> str:
+def _time_division(results: TimeResults) -> Html:
     rows = results.outermost()
     backward = sum(x.seconds for x in rows if x.backward)
     functions = sum(x.seconds for x in rows if not x.backward and x.level == "function")
@@ -67,11 +68,11 @@ def _time_division(results: TimeResults) -> str:
         "Time of a step",
         "Forward and backward of Python functions, overloads that ran outside of these, and the "
         "rest: Python itself, autograd, waiting for data.",
-        svg.strip([part for part in parts if part[1] > 0]),
+        charts.strip([part for part in parts if part[1] > 0]),
     )
 
 
-def _operators(results: TimeResults) -> str:
+def _operators(results: TimeResults) -> Html:
     found: dict[str, dict[bool, float]] = {}
     calls: dict[str, int] = {}
     for row in results.outermost():
@@ -80,7 +81,7 @@ def _operators(results: TimeResults) -> str:
         calls[row.operator] = calls.get(row.operator, 0) + (0 if row.backward else row.calls)
     ranked = sorted(found.items(), key=lambda item: -sum(item[1].values()))[:_BARS]
     lines = [
-        svg.Bar(
+        Bar(
             name,
             [(sums[False], "forward"), (sums[True], "backward")],
             f"{_milliseconds(results, sum(sums.values()))}, "
@@ -94,7 +95,7 @@ def _operators(results: TimeResults) -> str:
         "Operators",
         "Time per step, including nested calls.",
         page.key([("forward", "forward"), ("backward", "backward")]),
-        svg.bars(lines),
+        charts.bars(lines),
     )
 
 
@@ -113,13 +114,13 @@ def _kernel_rows(results: TimeResults) -> list[Row]:
     return overloads or [row for row in results.rows if row.level == "function"]
 
 
-def _roofline(results: TimeResults) -> str:
+def _roofline(results: TimeResults) -> Html:
     roofline = results.roofline
     rows = [x for x in _kernel_rows(results) if x.flops and x.bytes and x.seconds]
     if roofline is None or not roofline.bandwidth or not rows:
-        return ""
+        return Html()
     points = [
-        svg.Point(
+        Point(
             sum(row.flops.values()) / row.bytes,
             sum(row.flops.values()) / row.seconds,
             row.seconds,
@@ -136,18 +137,18 @@ def _roofline(results: TimeResults) -> str:
             high = max([corner * 4, *(point.x * 2 for point in points)])
             start = min(low, corner / 2)
             lines.append(
-                svg.Line([(start, start * roofline.bandwidth), (corner, rate), (high, rate)], dtype)
+                Line([(start, start * roofline.bandwidth), (corner, rate), (high, rate)], dtype)
             )
     return page.section(
         "Roofline",
         "Products, convolutions and attention against what a copy and a square product reached on "
         "this device. Area is time. Above the slope the data came from caches.",
         page.key([("forward", "forward"), ("backward", "backward"), ("limit", "measured limit")]),
-        svg.logarithmic(points, lines, ("operations per byte", "operations per second")),
+        charts.logarithmic(points, lines, ("operations per byte", "operations per second")),
     )
 
 
-def _excess_times(results: TimeResults) -> str:
+def _excess_times(results: TimeResults) -> Html:
     lines = []
     for row in _kernel_rows(results):
         attained = results.attained_share(row)
@@ -157,15 +158,15 @@ def _excess_times(results: TimeResults) -> str:
             lines.append((row, least, row.own - least))
     lines.sort(key=lambda line: -line[2])
     if not lines:
-        return ""
+        return Html()
     return page.section(
         "Potential by the roofline",
         "Time of a step that an operator would take at the measured limit, and what it takes above "
         "that: the upper bound of what a better kernel gains. Small operators are launch overhead.",
         page.key([("third", "at the limit"), ("rest", "above it")]),
-        svg.bars(
+        charts.bars(
             [
-                svg.Bar(
+                Bar(
                     f"{_brief(row.operator)}  {shapes_text(row.shapes, row.dtypes, 2)}",
                     [(least, "third"), (above, "rest")],
                     f"{_milliseconds(results, above)} above",
@@ -183,10 +184,10 @@ def _brief(name: str) -> str:
     return name.removeprefix("aten.").removesuffix(".default").removeprefix("torch.nn.functional.")
 
 
-def _table(results: TimeResults, level: str) -> str:
+def _table(results: TimeResults, level: str) -> Html:
     rows = sorted((x for x in results.rows if x.level == level), key=lambda row: -row.typical)
     if not rows:
-        return ""
+        return Html()
     steps = max(results.steps, 1)
     is_function = level == "function"
     cells: list[list[Cell]] = []
@@ -216,5 +217,5 @@ def _table(results: TimeResults, level: str) -> str:
         "Functions" if is_function else "Overloads",
         "By operator, shapes and dtypes. Self is the time of a step without the calls timed inside"
         + (f"; {more} more rows are in the CSV file." if more > 0 else "."),
-        page.sortable(headers, cells),
+        page.table(headers, cells),
     )

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import pytest
 
-from dl_core.pages import page, svg
-from dl_core.pages.labels import breakable, shortened
-from dl_core.pages.samples import Samples, samples
+from dl_report import charts
+from dl_report.labels import breakable, shortened
+from dl_report.page import render_page
 
 NAMES = [
     "aten.convolution_backward.default float32[8, 64, 56, 56]",
@@ -20,7 +20,7 @@ NAMES = [
 ]
 
 
-def charts(html: str) -> dict[str, ET.Element]:
+def forms_of(html: str) -> dict[str, ET.Element]:
     """Return the wide and the narrow form of a chart."""
     found = {}
     for form in ("wide", "narrow"):
@@ -31,16 +31,20 @@ def charts(html: str) -> dict[str, ET.Element]:
 
 
 def bars() -> str:
-    return svg.bars([svg.Bar(name, [(3.0, "first"), (1.0, "rest")], "4 ms") for name in NAMES], 430)
+    return charts.bars(
+        [charts.Bar(name, [(3.0, "first"), (1.0, "rest")], "4 ms") for name in NAMES], 430
+    )
 
 
 def rows() -> str:
-    return samples([Samples(name, [1.0, 1.2], (0.9, 1.1, 1.3), "x") for name in NAMES], "ratio", 1)
+    return charts.samples(
+        [charts.Samples(name, [1.0, 1.2], (0.9, 1.1, 1.3), "x") for name in NAMES], "ratio", 1
+    )
 
 
 @pytest.mark.parametrize("draw", [bars, rows])
 def test_a_narrow_window_shows_the_data_beside_every_label(draw: Callable[[], str]) -> None:
-    for form, drawn in charts(draw()).items():
+    for form, drawn in forms_of(draw()).items():
         width = float(drawn.attrib["width"])
         assert width <= 420 or form == "wide"
         groups = drawn.findall("g")
@@ -55,14 +59,14 @@ def test_a_narrow_window_shows_the_data_beside_every_label(draw: Callable[[], st
 
 
 def test_charts_with_axes_fit_a_narrow_window() -> None:
-    points = [svg.Point(10.0**power, 1e9, 1.0, "forward", "p") for power in range(-2, 5)]
-    line = svg.Line([(0.01, 1e8), (1.0, 1e10), (1e5, 1e10)], "float32")
+    points = [charts.Point(10.0**power, 1e9, 1.0, "forward", "p") for power in range(-2, 5)]
+    line = charts.Line([(0.01, 1e8), (1.0, 1e10), (1e5, 1e10)], "float32")
     for html in (
-        svg.logarithmic(points, [line], ("operations per byte", "rate")),
-        svg.over_time([line], ("seconds", "MiB")),
-        svg.strip([("forward", 2.0, "forward"), ("backward", 1.0, "backward")]),
+        charts.logarithmic(points, [line], ("operations per byte", "rate")),
+        charts.over_time([line], ("seconds", "MiB")),
+        charts.strip([("forward", 2.0, "forward"), ("backward", 1.0, "backward")]),
     ):
-        drawn = charts(html)["narrow"]
+        drawn = forms_of(html)["narrow"]
         width = float(drawn.attrib["width"])
         assert width <= 420
         for circle in drawn.iter("circle"):
@@ -70,8 +74,8 @@ def test_charts_with_axes_fit_a_narrow_window() -> None:
 
 
 def test_ticks_of_a_narrow_logarithmic_axis_do_not_overlap() -> None:
-    points = [svg.Point(10.0**power, 1.0, 1.0, "forward", "p") for power in range(-8, 9)]
-    drawn = charts(svg.logarithmic(points, [], ("x", "y")))["narrow"]
+    points = [charts.Point(10.0**power, 1.0, 1.0, "forward", "p") for power in range(-8, 9)]
+    drawn = forms_of(charts.logarithmic(points, [], ("x", "y")))["narrow"]
     ticks = [x for x in drawn.iter("text") if x.attrib["class"] == "tick"]
     across = sorted(float(x.attrib["x"]) for x in ticks if x.attrib["text-anchor"] == "middle")
     assert len(across) >= 3
@@ -101,4 +105,4 @@ def test_names_break_at_their_separators_only() -> None:
     words = re.split(r"<wbr>|[ .]", broken)
     assert "functional" in words
     assert "attention" in words
-    assert "anywhere" not in page.page("t", [])[: page.page("t", []).index("pre {")]
+    assert "anywhere" not in render_page("t", [])[: render_page("t", []).index("pre {")]

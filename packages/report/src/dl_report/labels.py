@@ -1,12 +1,30 @@
-"""Labels that fit: shortened but distinct, and names that wrap at their dots."""
+"""Text of foreign origin in pages: visible characters, line breaks and distinct short labels."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup, escape
 
 _BREAKS = re.compile(r"(::|[._/,(]+)(?=[^\W\d])")
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
+
+
+def visible(text: str) -> str:
+    r"""Return text in which invisible characters are escapes, such as ``\u202e``.
+
+    These are control characters other than line ends and tabs, bidirectional marks, which would
+    reorder the text around them, and lone surrogates, which UTF-8 cannot encode.
+    """
+    return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def breakable(text: str) -> Markup:
+    """Return HTML of the text that wraps at separators, not within names."""
+    return Markup(_BREAKS.sub(r"\1<wbr>", str(escape(text))))
 
 
 def shortened(labels: Sequence[str], most: int) -> list[str]:
@@ -33,8 +51,3 @@ def shortened(labels: Sequence[str], most: int) -> list[str]:
             number = f"…{count}"
             found[label] = short[: most - len(number)] + number
     return [found[label] for label in labels]
-
-
-def breakable(text: str) -> str:
-    """Return HTML of the text that wraps at separators, not within names."""
-    return _BREAKS.sub(r"\1<wbr>", escape(text, quote=False))

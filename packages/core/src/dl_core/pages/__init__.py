@@ -1,1 +1,0 @@
-"""HTML reports: pages and charts without external files, shared by all commands."""
