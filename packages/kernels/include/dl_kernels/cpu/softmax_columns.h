@@ -146,7 +146,8 @@ class ShortRows {
 
 // Return false, with nothing done, if processing rows one by one is faster.
 template <class T, class O, bool Log>
-bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, const T* in) {
+[[nodiscard]] bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out,
+                                      const T* in) {
   using namespace detail;
   const Across across = rows_across(plan);
   if (across == Across::no) return false;
@@ -170,8 +171,9 @@ bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, co
 
 // The same for the gradients of softmax and log-softmax.
 template <class T, class I, bool Log>
-bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I* grad_input,
-                                 const T* grad_output, const T* output) {
+[[nodiscard]] bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan,
+                                               I* grad_input, const T* grad_output,
+                                               const T* output) {
   using namespace detail;
   const Across across = rows_across(plan);
   if (across == Across::no) return false;

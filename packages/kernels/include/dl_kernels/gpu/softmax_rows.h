@@ -1,7 +1,7 @@
 // GPU: all softmax kernels. Contiguous rows are kept in registers or read twice; for strided rows,
 // consecutive threads read adjacent rows.
-#ifndef DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
-#define DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
+#ifndef DL_KERNELS_GPU_SOFTMAX_ROWS_H_
+#define DL_KERNELS_GPU_SOFTMAX_ROWS_H_
 
 #include <cstdint>
 
@@ -253,12 +253,12 @@ bool is_interleaved(const DimPlan<N>& plan) {
 }  // namespace gpu
 
 template <class T, class O, bool Log>
-bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, const T* in) {
+void softmax_rows(const Launch& launch, const DimPlan<2>& plan, O* out, const T* in) {
   using Row = gpu::SoftmaxForward<T, O>;
   if (gpu::is_interleaved(plan)) {
     gpu::run_columns(launch, plan.rows.numel, plan.n,
                      gpu::SoftmaxForwardColumns<T, O>{out, in, plan, Log});
-    return true;
+    return;
   }
   bool aligned = plan.step[0] == 1 && plan.step[1] == 1 && gpu::is_aligned(in, Row::kWide) &&
                  gpu::is_aligned(out, Row::kWide);
@@ -269,17 +269,16 @@ bool softmax_by_columns(const Launch& launch, const DimPlan<2>& plan, O* out, co
   gpu::run_register_rows(launch,
                          gpu::row_partition<T, Row::kWide>(plan.rows.numel, plan.n, aligned),
                          Row{out, in, plan, Log});
-  return true;
 }
 
 template <class T, class I, bool Log>
-bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I* grad_input,
-                                 const T* grad_output, const T* output) {
+void softmax_backward_rows(const Launch& launch, const DimPlan<3>& plan, I* grad_input,
+                           const T* grad_output, const T* output) {
   using Row = gpu::SoftmaxBackward<T, I>;
   const Row row{grad_input, grad_output, output, plan, Log};
   if (gpu::is_interleaved(plan)) {
     gpu::run_columns(launch, plan.rows.numel, plan.n, gpu::SoftmaxBackwardColumns<T, I>{row});
-    return true;
+    return;
   }
   bool aligned = gpu::is_aligned(grad_input, Row::kWide) && gpu::is_aligned(output, Row::kWide) &&
                  gpu::is_aligned(grad_output, Row::kWide);
@@ -290,9 +289,8 @@ bool softmax_backward_by_columns(const Launch& launch, const DimPlan<3>& plan, I
   }
   gpu::run_register_rows(launch,
                          gpu::row_partition<T, Row::kWide>(plan.rows.numel, plan.n, aligned), row);
-  return true;
 }
 
 DL_KERNELS_END
 
-#endif  // DL_KERNELS_GPU_SOFTMAX_COLUMNS_H_
+#endif  // DL_KERNELS_GPU_SOFTMAX_ROWS_H_
