@@ -23,7 +23,7 @@ _STATE = struct.Struct("<QQ")
 class RunningCall(Protocol):
     """Context of a call, as far as these functions use it.
 
-    :ivar failure: exception raised in one of them; the operator only saw an error code.
+    :ivar failure: exception of such a function; the operator only saw an error code.
     """
 
     failure: BaseException | None
