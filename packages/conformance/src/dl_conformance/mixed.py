@@ -159,6 +159,18 @@ def is_true_division(arguments: Mapping[str, Any]) -> bool:
     return str(arguments.get("rounding_mode", "")).lower().endswith("none")
 
 
+def operand_dtypes(case: Case) -> set[str]:
+    """Return the dtypes of the tensors that take part in promotion; otherwise the case's dtype."""
+    rule = promotion(case.operator)
+    if rule is None:
+        return {case.dtype}
+    names = [*rule.operands, *([rule.result] if rule.kind == "common" else [])]
+    values = ((name, case.arguments.get(name)) for name in names)
+    return {case.dtype}.union(
+        value.dtype or case.dtypes[name] for name, value in values if isinstance(value, T)
+    )
+
+
 def promoted(case: Case, wide: Mapping[str, Any], number: Any) -> dict[str, Any]:
     """Return the arguments with all operands converted to their common dtype."""
     rule = promotion(case.operator)

@@ -17,6 +17,7 @@ from .case import Case
 from .catalog import cases_of, cases_of_files, in_sample
 from .checks.check import SUBJECT, checks, chosen_by
 from .expression import Expression, ExpressionError, parse
+from .mixed import operand_dtypes
 from .models.model import all_models
 from .near import format_suggestions, near_cases, near_operators
 
@@ -41,7 +42,8 @@ class Selection:
     :ivar names: the only names to select.
     :ivar failed: names that failed in an earlier run; the only ones to select.
     :ivar files: additional case files.
-    :ivar promised: dtypes by operator that a profile promises.
+    :ivar promised: dtypes by operator that a profile promises. A call with operands of several
+        dtypes is promised if each dtype is.
     """
 
     expression: str = ""
@@ -152,10 +154,16 @@ class Selection:
             and (not self.layout or case.layout == self.layout)
             and (not self.models or not set(self.models).isdisjoint(case.models))
             and self._named(case.name)
-            and (self.promised is None or case.dtype in self.promised.get(case.operator, ()))
+            and (self.promised is None or self._covers(case, self.promised))
             and self._parsed.means(case.name)
             and in_sample(case.name, self.parts, self.seed)
         )
+
+    @staticmethod
+    def _covers(case: Case, promised: Mapping[str, Sequence[str]]) -> bool:
+        """Return True if the dtypes of all operands are promised, so that they can be mixed."""
+        dtypes = promised.get(case.operator, ())
+        return case.dtype in dtypes and operand_dtypes(case).issubset(dtypes)
 
 
 SHOWN: Mapping[str, Callable[[Selection], str]] = {
