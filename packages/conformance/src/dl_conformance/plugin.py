@@ -1,4 +1,4 @@
-"""Plugin of dl-core that adds ``dl conformance``. It does not import torch."""
+"""Plugin of dl-core that adds ``dl conformance`` and ``dl vendor``. It does not import torch."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ hookimpl = pluggy.HookimplMarker("dl")
 
 @hookimpl
 def dl_cli_commands() -> Sequence[Command]:
-    """Return the command ``dl conformance``."""
+    """Return the commands ``dl conformance`` and ``dl vendor``."""
     from dl_core.commands import Command
 
     help = "run the conformance suite on the operators of a library"
-    return [Command.of_module("conformance", help, "dl_conformance.command")]
+    return [
+        Command.of_module("conformance", help, "dl_conformance.command"),
+        Command.of_module("vendor", "check a vendor's library", "dl_conformance.vendor_command"),
+    ]

@@ -24,13 +24,16 @@ class Wheel(NamedTuple):
 
 WHEELS: Mapping[str, Wheel] = {
     "dl-autotune": Wheel("a tuner of kernels", ("tune",)),
-    "dl-conformance": Wheel("which operators of a vendor's library are right", ("conformance",)),
+    "dl-conformance": Wheel(
+        "which operators of a vendor's library are right", ("conformance", "vendor")
+    ),
     "dl-dicp": Wheel('torch.compile(backend="dl")', ("compile", "dicp")),
     "dl-gpu-sim": Wheel("GPU programs run and checked without a GPU", ("gpu-sim",)),
     "dl-optools": Wheel(
         "tools for the operators of a program",
         ("bisect", "bundle", "diagnose", "monitor", "one-iter", "replay", "roofline", "tool"),
     ),
+    "dl-vendor-kit": Wheel("projects of vendors for new devices", ("new-vendor",)),
 }
 
 

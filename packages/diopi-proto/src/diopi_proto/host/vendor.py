@@ -31,6 +31,7 @@ from .peers import Peers
 from .profiler import Profiler
 from .sparse import csr_of_parts
 from .streams import Event, Stream
+from .structs import Slots
 from .tableinstance import TableInstance
 from .tensor import Tensor
 
@@ -93,6 +94,14 @@ class Vendor:
     def is_legacy(self) -> bool:
         """True if it is a library in DIOPI's own style."""
         return isinstance(self._instance, LegacyInstance)
+
+    @property
+    def slots(self) -> Slots:
+        """The slots of the table, without checks of arguments: for tests of a library.
+
+        :raises NotSupportedError: the library has no table.
+        """
+        return self._table("slots").slots
 
     @property
     def host_accessible(self) -> bool:
