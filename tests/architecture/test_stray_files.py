@@ -16,6 +16,8 @@ SUFFIXES = {
     *(".md", ".txt", ".png", ".css", ".js", ".jinja", ".expected"),
 }
 WITHOUT_SUFFIX = {"LICENSE", "NOTICE", "nox", "run", ".gitignore", ".clang-format", ".clangd"}
+# Templates of projects whose build and version control must not take them for their own files.
+WITHOUT_SUFFIX |= {"__dot__gitignore"}
 
 
 def strays(paths: list[str]) -> list[str]:

@@ -1,0 +1,197 @@
+"""Creation of a vendor's project from the templates of this package.
+
+A template is a file of ``templates/<layer>/``; a project consists of the files of several layers.
+Placeholders, such as ``__chip__``, are valid identifiers, so that formatters and linters read the
+templates as the sources that they become. They occur in contents and in paths.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import shutil
+import string
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from importlib.resources import files
+from pathlib import Path
+
+from diopi_proto import __version__ as contract
+
+from ._version import __version__ as kit
+
+MEMORIES: Mapping[str, str] = {
+    "separate": "memory that the host cannot access, and asynchronous streams",
+    "shared": "memory that the host can access, and calls that return when their work is done",
+}
+
+
+class ProjectError(Exception):
+    """A project cannot be created; the message contains the remedy."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of project.
+
+    :ivar help: description of the sources.
+    :ivar requires: wheels of this project that building needs, with their version.
+    :ivar has_kernels: the project has the kernels of the layer ``device``.
+    :ivar memories: the values of ``--memory`` that it supports.
+    :ivar files: descriptions of its own files, for README.md.
+    """
+
+    help: str
+    requires: Mapping[str, str]
+    has_kernels: bool
+    memories: tuple[str, ...]
+    files: Mapping[str, str]
+
+    def layers(self, name: str, memory: str) -> list[str]:
+        """Return the template folders of a project, given the name of this kind."""
+        device = ["device", memory] if self.has_kernels else []
+        return ["common", name, *device, f"{name}_{memory}"]
+
+
+_OWN_KERNELS = {
+    "csrc/operators.*": "the operators: arguments of the contract become arguments of kernels",
+    "csrc/kernels.*": "the kernels, which run on the device",
+    "csrc/address.h": "addresses of device memory in kernels of the stand-in",
+    "csrc/driver.*": "a stand-in for the driver, whose queues are threads",
+}
+KINDS: Mapping[str, Kind] = {
+    "cpp": Kind(
+        "C++17 with dl-vendor-kit",
+        {"dl-diopi-proto": contract, "dl-vendor-kit": kit},
+        True,
+        ("separate", "shared"),
+        {"csrc/vendor.*": "the vendor's class, whose methods are the slots", **_OWN_KERNELS},
+    ),
+    "c": Kind(
+        "C11 with the contract's headers alone",
+        {"dl-diopi-proto": contract},
+        True,
+        ("separate", "shared"),
+        {"csrc/vendor.*": "the vendor table and its slots", **_OWN_KERNELS},
+    ),
+    "kernels": Kind(
+        "C++17 with the operators of dl-kernels, which the chip's compiler compiles",
+        {"dl-diopi-proto": contract, "dl-vendor-kit": kit, "dl-kernels": kit},
+        False,
+        ("shared",),
+        {"csrc/vendor.cpp": "the vendor's class; setup.py lists the families of operators"},
+    ),
+}
+
+LONGEST_NAME = 40
+_NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", re.ASCII)
+_OURS = frozenset(["async", "cpu", "cuda", "diopi", "dl", "opencl", "rocm", "torch"])
+
+
+class _Template(string.Template):
+    # typeshed declares the compiled pattern, which Template makes of this text.
+    pattern = r"""
+        __(?P<named>build_requirements|chip|contract|dot|files|tests|wheel)__
+        | (?P<braced>(?!)) | (?P<escaped>(?!)) | (?P<invalid>(?!))
+    """  # type: ignore[assignment]
+    flags = re.VERBOSE
+
+
+def check_name(name: str) -> None:
+    """Check the name of a new vendor.
+
+    :raises ProjectError: it is not an identifier, or it is taken.
+    """
+    if _NAME.fullmatch(name) is None or len(name) > LONGEST_NAME:
+        raise ProjectError(
+            f"{name!r} cannot be a vendor's name; use up to {LONGEST_NAME} lower-case letters and "
+            "digits, with single underscores between them, that begin with a letter, as in 'my_npu'"
+        )
+    if keyword.iskeyword(name) or keyword.issoftkeyword(name) or name in _cpp_words():
+        raise ProjectError(
+            f"{name!r} is a reserved word of C++ or Python; add a word, as in '{name}_npu'"
+        )
+    if name in _OURS or name in {entry.name for entry in entry_points(group="dl")}:
+        raise ProjectError(
+            f"{name!r} is the name of a vendor or plugin of dl; choose another one, or uninstall "
+            f"the wheel that has it if this is its successor"
+        )
+
+
+def _cpp_words() -> frozenset[str]:
+    """Return the keywords of C++, and other words that cannot name a namespace."""
+    text = (files("dl_vendor_kit") / "cpp_words.txt").read_text(encoding="utf-8")
+    return frozenset(text.split())
+
+
+def render(name: str, kind: str, memory: str) -> dict[str, str]:
+    """Return the files of a project: contents by path.
+
+    :raises ProjectError: the name is invalid, or the kind does not support the memory.
+    """
+    check_name(name)
+    chosen = KINDS[kind]
+    if memory not in chosen.memories:
+        raise ProjectError(
+            f"--kind {kind} does not support --memory {memory}: a device with memory of its own "
+            "needs the chip's compiler, which docs/other-compilers.md of dl-vendor-kit explains; "
+            f"use --memory {chosen.memories[0]}, or --kind cpp"
+        )
+    values = {
+        # The template is valid TOML: the placeholder is in quotes.
+        "build_requirements": '", "'.join(
+            f"{wheel}~={version}" for wheel, version in chosen.requires.items()
+        ),
+        "chip": name,
+        "contract": contract,
+        "dot": ".",
+        "tests": "tests",
+        "wheel": name.replace("_", "-"),
+    }
+    templates: dict[str, str] = {}
+    for layer in chosen.layers(kind, memory):
+        templates.update(_read_layer(layer))
+    paths = {_Template(path).substitute(values) for path in templates}
+    rows = [
+        f"| `{pattern}` | {text} |"
+        for pattern, text in chosen.files.items()
+        if any(Path(path).match(pattern) for path in paths)
+    ]
+    values["files"] = "\n".join(rows)
+    return {
+        _Template(path).substitute(values): _Template(text).substitute(values)
+        for path, text in sorted(templates.items())
+    }
+
+
+def _read_layer(layer: str) -> dict[str, str]:
+    root = Path(str(files("dl_vendor_kit"))) / "templates" / layer
+    found = (path for path in root.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in found}
+
+
+def create(name: str, *, kind: str, memory: str, folder: Path | None = None) -> Path:
+    """Create a project and return its folder.
+
+    :param folder: None: ``dl-vendor-<name>`` in the current folder.
+    :raises ProjectError: the folder exists or cannot be created, or an argument is invalid.
+    """
+    contents = render(name, kind, memory)
+    target = folder or Path(f"dl-vendor-{name.replace('_', '-')}")
+    if target.exists() or target.is_symlink():
+        raise ProjectError(f"{target} exists; remove it, or choose another folder with --folder")
+    try:
+        target.absolute().parent.mkdir(parents=True, exist_ok=True)
+        # A folder appears whole or not at all.
+        with tempfile.TemporaryDirectory(dir=target.absolute().parent) as temporary:
+            project = Path(temporary) / "project"
+            for path, text in contents.items():
+                file = project / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+            shutil.move(project, target)
+    except OSError as error:
+        raise ProjectError(f"{target} cannot be created: {error.strerror or error}") from error
+    return target

@@ -1,0 +1,31 @@
+"""Every kind of project builds, passes its own tests and trains, without an edit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from .projects import ALL, install
+
+# The projects have vendors of their own: once is enough.
+pytestmark = pytest.mark.vendor("cpu")
+
+
+@pytest.mark.parametrize(("kind", "memory"), ALL)
+def test_project_builds_conforms_and_trains(kind: str, memory: str, tmp_path: Path) -> None:
+    project = install(kind, memory, tmp_path)
+    doctor = project.run("-m", "dl_core", "doctor")
+    assert f"Vendor {project.name} (accelerator" in doctor and "Problems: none" in doctor
+    said = project.run(project.folder / "train.py")
+    losses = re.match(rf"{project.name} \(stand-in\): loss ([\d.]+) -> ([\d.]+)", said)
+    assert losses is not None, said
+    assert float(losses[2]) < float(losses[1]) / 10
+    counted = re.search(r"on the device: (\d+)\n.*to the CPU: (\d+)\n", said)
+    assert counted is not None, said
+    assert int(counted[1]) > 0
+    # The others have seven operators.
+    assert (int(counted[2]) == 0) == (kind == "kernels")
+    report = project.run("-m", "pytest", "-q", "-p", "no:cacheprovider", project.folder)
+    assert re.search(r"^\d+ passed", report, re.MULTILINE), report
