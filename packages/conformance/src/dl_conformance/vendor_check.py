@@ -31,7 +31,7 @@ REMEDIES = {
     "streams": "a stream executes its work in order, and an event is finished when the work that "
     f"was enqueued before its last record is; see {SLOTS}",
 }
-"""What to do after a failed check, by the module that defines it."""
+"""Remedies for failed checks, by the module that defines the check."""
 
 
 @dataclass(frozen=True)
