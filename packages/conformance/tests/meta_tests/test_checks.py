@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from diopi_proto import Generator, NotSupportedError, OperatorError, Vendor
+from diopi_proto import Generator, NotSupportedError, OperatorError, Vendor, VendorError
 from diopi_proto.host.cabi import constants
 from dl_conformance.checks.check import checks, run_check
 from dl_conformance.target import of_vendor
@@ -202,6 +202,30 @@ def bottomless(vendor: Vendor) -> Any:
     return Other(vendor, empty=lambda shape, dtype: vendor.empty((1,), dtype))
 
 
+def refusal(slot: str, message: str) -> VendorError:
+    """Return the error of a host for a status with a message."""
+    text = f"[{slot}] {message} (vendor cpu)"
+    return VendorError(text, code=constants.DL_INVALID_ARGUMENT, operation=slot, vendor="cpu")
+
+
+def with_calls(vendor: Vendor, call: Callable[..., None]) -> Any:
+    return Other(vendor, slots=Other(vendor.slots, call=call))
+
+
+def refused_silently(vendor: Vendor) -> Any:
+    def call(slot: str, *_: Any) -> None:
+        raise refusal(slot, "")
+
+    return with_calls(vendor, call)
+
+
+def lasting_error(vendor: Vendor) -> Any:
+    def empty(*_: Any) -> Any:
+        raise refusal("memory_allocate", "the device does not exist")
+
+    return Other(vendor, empty=empty)
+
+
 FAULTS: dict[str, tuple[str, Callable[[Vendor], Any]]] = {
     "absent driver": (
         "a driver and a device are present",
@@ -245,6 +269,19 @@ FAULTS: dict[str, tuple[str, Callable[[Vendor], Any]]] = {
     "streams that share": (
         "calls on separate streams do not interfere",
         shared_between_threads,
+    ),
+    "devices without end": (
+        "a device that does not exist is refused with a reason",
+        lambda vendor: with_calls(vendor, lambda *_: None),
+    ),
+    "refusal without a message": (
+        "a device that does not exist is refused with a reason",
+        refused_silently,
+    ),
+    "error that lasts": ("an error is reported to the call that failed alone", lasting_error),
+    "devices of the first instance": (
+        "instances of several hosts do not interfere",
+        lambda vendor: Other(vendor, device_count=vendor.device_count + 1),
     ),
     "a stream that is wrong alone": (
         "calls on separate streams do not interfere",
