@@ -106,8 +106,12 @@ def test_a_page_stands_alone_in_light_and_dark_mode() -> None:
 
 
 def test_cells_have_the_values_by_which_they_sort() -> None:
-    text = page.table(["name", "rate"], [("a", ("1 GB/s", 1e9)), ("b", ("", None))])
-    assert re.findall(r'data-sort="([^"]*)"', text) == ["1e+09", ""]
+    rows = [("a", ("1 GB/s", 1e9), 12), ("b", ("", None), True)]
+    text = page.table(["name", "rate", "calls"], rows)
+    assert re.findall(r'data-sort="([^"]*)">([^<]*)<', text) == [
+        *(("1e+09", "1 GB/s"), ("12", "12")),
+        *(("", ""), ("1", "True")),
+    ]
     assert text.count('class="text"') == 3
     assert '<input type="search"' in text
     assert "<input" not in page.table(["name"], [], filtered=False)

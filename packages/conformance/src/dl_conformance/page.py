@@ -71,9 +71,8 @@ def _summary(reports: Sequence[tuple[Report, str]]) -> Html:
         counts, operators = report["counts"], report["operators"].values()
         run = sum(any(map(_ran, cells.values())) for cells in operators)
         numbers = [sum(counts.values()), *(counts.get(x, 0) for x in shown)]
-        cells: list[Cell] = [name, (f"{run} of {len(operators)}", run)]
-        cells += [(str(x), x) for x in numbers]
-        rows.append([*cells, (f"{report['seconds']:.1f}", report["seconds"])])
+        of_all, seconds = (f"{run} of {len(operators)}", run), round(report["seconds"], 1)
+        rows.append([name, of_all, *numbers, seconds])
     return html.table(["vendor", "operators", "cases", *shown, "seconds"], rows, filtered=False)
 
 
@@ -99,7 +98,7 @@ def _conversions(report: Report, name: str) -> Html:
     if not adapted:
         return Html()
     rows: list[list[Cell]] = [
-        [operator, what, (str(times), times)]
+        [operator, what, times]
         for operator, found in report.get("conversions", {}).items()
         for what, times in found.items()
     ]

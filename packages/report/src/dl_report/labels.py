@@ -22,7 +22,7 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
-def breakable(text: str) -> Markup:
+def breakable(text: object) -> Markup:
     """Return HTML of the text that wraps at separators, not within names."""
     return Markup(_BREAKS.sub(r"\1<wbr>", str(escape(text))))
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Html = Markup
 """Rendered HTML, which is not escaped again."""
-Cell = str | tuple[str, float | None]
-"""Text, or text and the number by which its column is sorted."""
+Cell = str | int | float | tuple[str, float | None]
+"""Text, a number, or text and the number by which its column is sorted."""
 
 
 @cache
@@ -79,7 +79,7 @@ def folded(summary: str, *content: Html, lead: str = "", count: int | None = Non
     return macro("folded")(summary, content, lead, count)
 
 
-def tiles(values: Sequence[tuple[str, str]]) -> Html:
+def tiles(values: Sequence[tuple[str | int, str]]) -> Html:
     """Return the key figures, each with its description."""
     return macro("tiles")(values)
 

@@ -227,7 +227,7 @@ def _all(trials: Sequence[StoredTrial]) -> Html:
         span = "" if trial.low is None else f"{trial.low:.3f} to {trial.high:.3f}"
         rows.append(
             [
-                (str(number), number),
+                number,
                 *(_cell(trial.config[name]) for name in names),
                 trial.invalidity,
                 (ratio, trial.ratio),
@@ -240,7 +240,7 @@ def _all(trials: Sequence[StoredTrial]) -> Html:
 
 
 def _cell(value: object) -> Cell:
-    return (str(value), float(value)) if isinstance(value, int | float) else str(value)
+    return value if isinstance(value, int | float) else str(value)
 
 
 def _milliseconds(seconds: Sequence[float]) -> Cell:

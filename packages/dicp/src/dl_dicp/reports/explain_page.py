@@ -54,15 +54,15 @@ def _notes(graphs: list[CompiledGraph]) -> list[str]:
     ]
 
 
-def _tiles() -> list[tuple[str, str]]:
+def _tiles() -> list[tuple[str | int, str]]:
     seen = statistics.snapshot()
     return [
-        (str(seen.graphs), "runs of contract graphs"),
-        (str(seen.calls), "calls of operators in them"),
-        (str(seen.tiled_calls), "of these, block by block"),
-        (str(seen.patterns.total()), "sequences fused by patterns"),
-        (str(seen.host_calls.total()), "host calls"),
-        (str(seen.eager.total()), "eager runs of whole graphs"),
+        (seen.graphs, "runs of contract graphs"),
+        (seen.calls, "calls of operators in them"),
+        (seen.tiled_calls, "of these, block by block"),
+        (seen.patterns.total(), "sequences fused by patterns"),
+        (seen.host_calls.total(), "host calls"),
+        (seen.eager.total(), "eager runs of whole graphs"),
     ]
 
 
@@ -83,11 +83,8 @@ def _patterns(graphs: list[CompiledGraph]) -> Html:
         declined.update(variant.rewriting.declined)
     if not fired and not declined:
         return section("Patterns", "No pattern found a sequence of calls that it knows.")
-    rows = [(name, "fused", (str(n), float(n))) for name, n in fired.items()]
-    rows += [
-        (name, f"left alone, because {why}", (str(n), float(n)))
-        for (name, why), n in declined.items()
-    ]
+    rows = [(name, "fused", n) for name, n in fired.items()]
+    rows += [(name, f"left alone, because {why}", n) for (name, why), n in declined.items()]
     text = "Sequences of calls that became one call of a fused operator, and those that did not."
     return section("Patterns", text, table(("pattern", "what became", "times"), rows, False))
 

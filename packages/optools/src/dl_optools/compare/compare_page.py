@@ -49,11 +49,11 @@ def compare_page(ranks: Labelled) -> str:
         page.tiles(
             [
                 (
-                    str(len(wrong)),
+                    len(wrong),
                     "operators are wrong" if len(wrong) != 1 else "operator is wrong",
                 ),
                 (f"{totals['failed']} of {totals['checked']}", "comparisons failed"),
-                (str(totals["calls"]), "calls with a reference"),
+                (totals["calls"], "calls with a reference"),
             ]
         ),
     ]
@@ -64,8 +64,8 @@ def compare_page(ranks: Labelled) -> str:
     rows: list[list[Cell]] = [
         [
             name,
-            (str(each["checked"]), each["checked"]),
-            (str(each["failed"]), each["failed"]),
+            each["checked"],
+            each["failed"],
             (f"{to_float(each['units']):.3g}", to_float(each["units"])),
             *([", ".join(each["ranks"])] if several else []),
         ]

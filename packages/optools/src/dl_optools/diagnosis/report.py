@@ -190,10 +190,10 @@ def html(found: Diagnosis) -> str:
         page.heading(verdict(found), notes),
         page.tiles(
             [
-                (str(len(found.guilty)), "wrong operators"),
-                (str(sum(map(bool, map(coverage.complete, coverage.calls)))), "operators checked"),
+                (len(found.guilty), "wrong operators"),
+                (sum(map(bool, map(coverage.complete, coverage.calls))), "operators checked"),
                 (f"{coverage.share:.1%}", "of calls checked"),
-                (str(coverage.signatures), "signatures"),
+                (coverage.signatures, "signatures"),
             ]
         ),
     ]
@@ -242,8 +242,8 @@ def _table(coverage: Coverage) -> Html:
         [
             name,
             ", ".join(coverage.dtypes.get(name, ())),
-            (str(calls), calls),
-            (str(coverage.complete(name)), coverage.complete(name)),
+            calls,
+            coverage.complete(name),
         ]
         for name, calls in sorted(coverage.calls.items())
     ]

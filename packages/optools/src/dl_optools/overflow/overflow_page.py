@@ -13,9 +13,7 @@ def overflow_page(results: OverflowResults) -> str:
     bad, tensors = sum(x.bad for x in operators), sum(x.tensors for x in operators)
     sections = [
         page.heading("Where nan and inf come from", []),
-        page.tiles(
-            [(f"{bad} of {tensors}", "tensors hold nan or inf"), (str(results.calls), "calls")]
-        ),
+        page.tiles([(f"{bad} of {tensors}", "tensors hold nan or inf"), (results.calls, "calls")]),
     ]
     if results.first is not None:
         others = ", ".join(dict.fromkeys(x.name for x in results.origins))
@@ -26,10 +24,10 @@ def overflow_page(results: OverflowResults) -> str:
     rows: list[list[Cell]] = [
         [
             each.name,
-            (str(each.tensors), each.tensors),
-            (str(each.bad), each.bad),
-            (str(each.nan), each.nan),
-            (str(each.inf), each.inf),
+            each.tensors,
+            each.bad,
+            each.nan,
+            each.inf,
             (f"{each.minimum:.4g}", each.minimum),
             (f"{each.maximum:.4g}", each.maximum),
             (f"{each.norm:.4g}", each.norm),
