@@ -84,7 +84,9 @@ def samples(
         layout = _Rows(width, label, 30)
         bottom = layout.height * len(rows) + 6
         axis = Axis(ticks, layout.left, layout.right)
-        marks = svg.across(axis, 0, bottom, name, "{:g}".format, every=2 if layout.is_narrow else 1)
+        marks = svg.horizontal_axis(
+            axis, 0, bottom, name, "{:g}".format, every=2 if layout.is_narrow else 1
+        )
         if reference is not None:
             marks.append(svg.path("limit", f"M{axis.position(reference):.1f} 0V{bottom}"))
         for row, (named, y) in zip(rows, layout.names(rows), strict=True):
@@ -208,8 +210,8 @@ def _plot(
     """Draw two axes and the lines between them."""
     # Labels of every tick would overlap in a narrow chart.
     every = math.ceil(len(x.ticks) * 44 / (x.end - x.start))
-    marks = svg.across(x, y.end, y.start, labels[0], number, every)
-    marks += svg.upward(y, x.start, x.end, labels[1], number)
+    marks = svg.horizontal_axis(x, y.end, y.start, labels[0], number, every)
+    marks += svg.vertical_axis(y, x.start, x.end, labels[1], number)
     for line in filter(lambda each: each.points, lines):
         points = (f"{x.position(a):.1f} {y.position(b):.1f}" for a, b in line.points)
         marks.append(replace(svg.path(line.style, f"M{'L'.join(points)}"), title=line.label))
@@ -241,7 +243,7 @@ def boxes(
     def draw(width: int) -> Drawing:
         x = Axis((0, max(columns, 1)), left, width - 10)
         y = Axis((0, highest / 2, highest), floor, 8)
-        marks = svg.upward(y, left, width - 10, "", label)
+        marks = svg.vertical_axis(y, left, width - 10, "", label)
         for order, box in enumerate(content):
             start, top = x.position(box.first), y.position(box.high)
             size = max(x.position(box.last + 1) - start - 2, 1.0)

@@ -77,7 +77,7 @@ class Axis:
         return self.start + (value - first) / ((last - first) or 1) * (self.end - self.start)
 
 
-def across(
+def horizontal_axis(
     axis: Axis, top: float, bottom: float, name: str, label: Callable[[float], str], every: int = 1
 ) -> list[Mark]:
     """Draw a horizontal axis: a line of the grid and a label at each tick, and its name below.
@@ -92,7 +92,7 @@ def across(
     return [*marks, text(name, (axis.start + axis.end) / 2, bottom + 40, "axis", "middle")]
 
 
-def upward(
+def vertical_axis(
     axis: Axis, left: float, right: float, name: str, label: Callable[[float], str]
 ) -> list[Mark]:
     """Draw a vertical axis, with its name to the left of the labels."""
