@@ -114,6 +114,7 @@ def a_run(*wrong: str, status: int = 0, output: str = "") -> Run:
         "wrong": dict.fromkeys(wrong, "far off"),
         "device": "cpu",
         "only_on_device": [],
+        "bad_gradients": False,
     }
     compare = {
         "calls": 1,
@@ -248,7 +249,7 @@ def test_a_stopped_diagnosis_reports_its_results(
     }
     probed = {key: {} for key in ("dtypes", "drawn", "unknown", "unequal", "wrong")}
     probed |= {"calls": {"aten.mm.default": 3}, "repeated": {}, "imported": []}
-    probed |= {"device": "cpu", "only_on_device": []}
+    probed |= {"device": "cpu", "only_on_device": [], "bad_gradients": False}
     runs: list[Path] = []
 
     def start(_: Starter, variables: dict[str, str], log: Path, is_stuck: object) -> int:

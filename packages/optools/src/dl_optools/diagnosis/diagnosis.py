@@ -4,7 +4,9 @@
    of random ones are tested against their distribution.
 2. Every call of every operator: the findings of the first run may be consequences of another
    fault, and accuse no other operator by themselves. ``quick``: only the suspected operators.
-3. If the program printed nan or inf: the operator that first made one of finite values.
+3. If the program printed nan or inf, or a gradient has them: the operator that first made one of
+   finite values. Operators of a gradient may each be right where its formula overflows, so the
+   gradient as a whole is compared with the CPU's.
 4. The first wrong call of each guilty operator, replayed alone from its bundle.
 5. If the program is wrong and no operator was found: a bisection.
 """
@@ -19,6 +21,12 @@ from pathlib import Path
 
 from dl_optools.bisect.verdict import Criteria
 from dl_optools.compare.compare_page import merge_ranks, to_float
+from dl_optools.diagnosis.bad_gradients import (
+    describe_sources,
+    find_sources,
+    variables_for,
+    wrong_gradients,
+)
 from dl_optools.diagnosis.coverage import Coverage, coverage_of
 from dl_optools.diagnosis.deaths import MOST, confirm, move_to_host
 from dl_optools.diagnosis.graphs import check_graphs
@@ -64,6 +72,7 @@ class Diagnosis:
     :ivar only_on_device: operators that the CPU cannot compute instead.
     :ivar affected: operators that are wrong because they run a guilty one inside.
     :ivar notes: facts outside of the verdict: bitwise irreproducible operators, nan and inf.
+    :ivar overflow: what made gradients nan or inf, and accuses no operator; empty if nothing did.
     :ivar unable: why there is no verdict; empty if there is one.
     :ivar ranks: number of processes that called operators.
     :ivar sampled: only samples were checked of operators that the first run did not accuse.
@@ -84,6 +93,7 @@ class Diagnosis:
     affected: list[Guilty] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
     notes: list[str] = field(default_factory=list)
+    overflow: str = ""
     unable: str = ""
     ranks: int = 0
     compiled: set[str] = field(default_factory=set)
@@ -179,9 +189,13 @@ def diagnose(
         for number, run in enumerate(runs, 1)
         if run.status != first.status and not (runner.stopped and run is runs[-1])
     ]
-    if any(_NOT_FINITE.search(run.output) for run in runs[:1]):
+    printed = bool(_NOT_FINITE.search(first.output))
+    if printed or any(x.found["bad_gradients"] for run in runs for x in run.reports(PROBE)):
         say("one more run: find the source of nan and inf\n")
-        found.notes += _overflow(runner.run("overflow"))
+        run = runner.run("overflow")
+        found.notes += _overflow(run, printed=printed)
+        if not found.guilty:
+            _judge_gradients(runner, found, run, say)
     for each in found.guilty:
         _replay_alone(runner, each)
     return found
@@ -324,11 +338,31 @@ def _notes(runs: list[Run]) -> list[str]:
     return list(lines.values())
 
 
-def _overflow(run: Run) -> list[str]:
+def _overflow(run: Run, *, printed: bool) -> list[str]:
     evidence = [x.found["description"] for x in run.reports("overflow") if x.found["description"]]
     if evidence:
         return [f"nan or inf first appeared here: {evidence[0]}"]
-    return ["the program printed nan or inf, but no operator made one from finite values"]
+    if printed:
+        return ["the program printed nan or inf, but no operator made one from finite values"]
+    return ["nan or inf appeared within a gradient, which does not contain them"]
+
+
+def _judge_gradients(
+    runner: Runner, found: Diagnosis, overflow: Run, say: Callable[[str], object]
+) -> None:
+    """Accuse functions whose gradient is nan or inf on this device only, or explain it.
+
+    :param overflow: a run with the overflow check.
+    """
+    names = find_sources(overflow.reports("overflow"))
+    if not names or runner.stopped:
+        return
+    say(f"one more run: compare the gradients of {', '.join(names)} as a whole\n")
+    run = runner.run("compare", **variables_for(names))
+    for name, evidence in wrong_gradients(run.reports("compare")).items():
+        found.guilty.append(Guilty(name, [evidence], _bundle(run, name)))
+    if not found.guilty:
+        found.overflow = describe_sources(names)
 
 
 def _wrong_here(table: str) -> bool:

@@ -7,6 +7,8 @@ import threading
 from collections import Counter
 from typing import Any, cast
 
+import torch
+
 from diopi_proto.tolerance.torch_operators.comparison import dtype_name
 from diopi_proto.tolerance.torch_operators.op_classes import base_name, draws, is_uninitialised
 from diopi_proto.tolerance.torch_operators.schema import Overload, Signature, signature
@@ -21,6 +23,7 @@ from dl_optools.environment import environment
 from dl_optools.names import Level
 from dl_optools.on_host import only_on_device
 from dl_optools.options import CALLS, at_least, read
+from dl_optools.overflow.values import has_values
 from dl_optools.tensors import tensors_of
 from dl_optools.tool import Tool
 
@@ -54,6 +57,7 @@ class OpProbe(Tool):
         self.wrong: dict[str, str] = {}
         self._draws = DrawChecks()
         self._only_on_device: set[str] = set()
+        self._bad_gradients = False
 
     def wants(self, name: str, function: Any) -> bool:
         return (
@@ -79,6 +83,8 @@ class OpProbe(Tool):
         if pick is Pick.SKIP or facts.written:
             return call.proceed()
         result = call.proceed()
+        if call.backward and not self._bad_gradients and makes_not_finite(call, result):
+            self._bad_gradients = True
         self._compare(call, result, call.proceed())
         return result
 
@@ -142,10 +148,21 @@ class OpProbe(Tool):
             "wrong": self.wrong,
             "inside": {name: sorted(x) for name, x in self.inside.items()},
             "only_on_device": sorted(self._only_on_device),
+            "bad_gradients": self._bad_gradients,
             "device": self.device,
             "compilers": compilers(),
             "imported": [name for name in list(sys.modules) if name.startswith("torch.")],
         }
+
+
+def makes_not_finite(call: OpCall, result: Any) -> bool:
+    """Return True if a call makes nan or inf from finite values."""
+
+    def is_finite(value: Any) -> bool:
+        known = [x for x in tensors_of(value) if has_values(x) and x.layout == torch.strided]
+        return all(bool(x.detach().isfinite().all()) for x in known)
+
+    return not is_finite(result) and is_finite((call.args, call.kwargs))
 
 
 def compilers() -> list[str]:

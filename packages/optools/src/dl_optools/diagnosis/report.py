@@ -31,7 +31,8 @@ def verdict(found: Diagnosis) -> str:
         return f"{'; '.join(parts)} on this device.{_describe_limits(found)}"
     if found.unable:
         return f"No verdict: {found.unable}."
-    return f"No operator was found to be wrong.{_describe_limits(found)}"
+    but = f", but {found.overflow}" if found.overflow else ""
+    return f"No operator was found to be wrong{but}.{_describe_limits(found)}"
 
 
 def describe_devices(found: Diagnosis) -> str:

@@ -88,6 +88,7 @@ class OpOverflowCheck(Tool):
             "bad": sum(x.bad for x in each),
             "first": "" if self.results.first is None else self.results.first.name,
             "description": "" if self.results.first is None else self.results.first.text(),
+            "gradients": list(dict.fromkeys(x.name for x in self.results.origins if x.backward)),
         }
 
     def handle(self, call: OpCall) -> Any:
