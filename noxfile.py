@@ -267,6 +267,13 @@ def sanitize(session: nox.Session) -> None:
         session.run(python, str(script), *session.posargs, env=env, external=True)
 
 
+@nox.session(name="new-vendor", venv_backend="none", requires=["environment"], default=False)
+def new_vendor(session: nox.Session) -> None:
+    """Build, check and train every kind of project of `dl new-vendor` in an empty folder."""
+    command = (python_of(session, "environment"), "-m", "pytest", "tests/new_vendor")
+    session.run(*command, *session.posargs, env={"DL_VENDORS": reference_vendor()}, external=True)
+
+
 @nox.session(name="dicp-tests", venv_backend="none", requires=["environment"], default=False)
 def dicp_tests(session: nox.Session) -> None:
     """Hold compiled operators and models against eager ones; `-- ops -k add` for a part."""

@@ -38,9 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
         write_error(f"dl new-vendor: {error}\n")
         return 2
     name = arguments.name
+    # Without a slash, pip would look for the name on an index.
+    path = folder if folder.is_absolute() else f"./{folder}"
     write_output(
         f"created {folder}; its README.md has the next steps, and these try it:\n"
-        f"  pip install {folder}\n"
+        f"  pip install {path}\n"
         f"  dl vendor check {name}\n"
         f"  dl conformance --vendor {name} --profile {name}\n"
         f"  DL_VENDORS={name} python {folder / 'train.py'}\n"
