@@ -154,7 +154,7 @@ def calls(tree: ast.AST) -> list[tuple[int, str]]:
 WRITES_ITSELF = {
     *("dl_core/cli.py", "dl_core/commands_run.py", "dl_core/commands_builtin.py"),
     *("dl_optools/isolation/options.py", "dl_optools/commands/tool.py"),
-    *("dl_optools/commands/timing.py", "dl_autotune/operators/worker.py"),
+    "dl_optools/commands/timing.py",
     # A standalone script, without this package.
     "dl_optools/replay/script_template.py",
 }

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import workers
 
 pytest.importorskip("torch", reason="operators are torch's")
 
@@ -108,20 +111,22 @@ def test_selections_are_reverted_if_the_program_ends_otherwise(
     assert second.endswith("taken back: 1.500 x [1.400, 1.600]")
 
 
-def test_the_words_of_a_process_that_fails_are_its_last_that_say_something(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("deed", "given", "message"),
+    [
+        ("crash", signal.SIGSEGV, "measures failed: the process was ended by SIGSEGV: last words"),
+        ("raise", 'no such "kernel', 'measures failed: ValueError: no such "kernel'),
+        ("refuse", "[tune] nothing to choose", "[tune] nothing to choose"),
+    ],
+)
+def test_a_process_that_fails_is_an_error_with_its_last_words(
+    monkeypatch: pytest.MonkeyPatch, deed: str, given: object, message: str
 ) -> None:
-    class Done:
-        returncode, stdout = 1, ""
-        stderr = 'Traceback\nRuntimeError: "no such kernel\n"\n\n'
-
-    monkeypatch.setattr("subprocess.run", lambda *_, **__: Done)
-    job: dict[str, Any] = {"vendor": "cpu", "seconds": 1.0}
-    with pytest.raises(TuningError, match='with status 1: RuntimeError: "no such kernel'):
+    monkeypatch.setattr("dl_autotune.operators.tuner._answers", workers.measure)
+    job: dict[str, Any] = {"vendor": "cpu", "seconds": 1.0, "do": deed, "given": given}
+    with pytest.raises(TuningError) as caught:
         ask_child(job)
-    monkeypatch.setattr(Done, "stderr", "\n")
-    with pytest.raises(TuningError, match="with status 1: it said nothing"):
-        ask_child(job)
+    assert str(caught.value).endswith(message)
 
 
 def test_a_whole_run_that_prints_as_1_000_is_not_a_change() -> None:

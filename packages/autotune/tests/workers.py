@@ -55,6 +55,11 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def measure() -> Callable[[dict[str, Any]], Any]:
+    """Do what a job of the tuner of operators names."""
+    return lambda job: DEEDS[job["do"]](job["given"])
+
+
 def without_device() -> Callable[[Any], Any]:
     """Cannot begin."""
     raise RuntimeError("there is no device")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from diopi_proto.worker import Handler, Worker, WorkerError
 
 from ..errors import TuningError
 from ..observers.calibration import Calibration
@@ -62,27 +61,24 @@ def ask_child(job: dict[str, Any]) -> dict[str, Any]:
     :raises TuningError: it fails, crashes or takes too long.
     """
     environment = {**os.environ, "DL_TUNING": "off", "DL_VENDORS": job["vendor"]}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "dl_autotune.operators.worker"],
-            input=json.dumps(job),
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=min(4 * job["seconds"] + _PATIENCE, _LONGEST),
-        )
-    except subprocess.TimeoutExpired as error:
-        raise TuningError(f"[tune] the process that measures did not end: {error}") from error
-    if done.returncode != 0:
-        # The last informative line: C++ exceptions often end with a single quotation mark.
-        words = (each for each in reversed(done.stderr.splitlines()) if re.search(r"\w", each))
-        last = next(words, "it said nothing").strip()
-        raise TuningError(
-            f"[tune] the process that measures ended with status {done.returncode}: {last[:300]}"
-        )
-    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    if "error" in answer:
-        raise TuningError(answer["error"])
+    with Worker(_answers, env=environment, bare=(TuningError,)) as worker:
+        try:
+            answer: dict[str, Any] = worker.call(job, min(4 * job["seconds"] + _PATIENCE, _LONGEST))
+        except WorkerError as error:
+            message = str(error)
+            if not message.startswith("[tune]"):
+                # The last informative line: C++ exceptions often end with a quotation mark.
+                lines = [line.strip() for line in error.output.splitlines()]
+                words = [message, *[line for line in lines if re.search(r"\w", line)][-1:]]
+                message = f"[tune] the process that measures failed: {': '.join(words)[:400]}"
+            raise TuningError(message) from error
+    return answer
+
+
+def _answers() -> Handler:
+    # Imports torch.
+    from .worker import answer
+
     return answer
 
 

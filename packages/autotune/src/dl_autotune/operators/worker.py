@@ -1,14 +1,12 @@
-"""Process that races implementations of one call: ``python -m`` with a job on stdin.
+"""Race of the implementations of one call, in a process of its own.
 
-A job and its answer are JSON. ``search`` races all choices, and ``race`` confirms the selected
-ones. The process uses no tables of choices except those that it installs itself.
+The job ``search`` races all choices, and ``race`` confirms the selected ones. The process uses no
+tables of choices except those that it installs itself.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +14,6 @@ from typing import Any
 import torch
 
 from diopi_proto.choices import ChoiceKey, ChoiceRecord, Choices
-from diopi_proto.worker import end_with_parent
 from dl_core.torch_backend.devices import synchronize
 from dl_core.torch_backend.modes import autocompare
 from dl_core.torch_backend.tuning import extension
@@ -154,19 +151,3 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
         subject.timed({}), subject.timed(table), RaceSettings(seconds=_LONGEST_RACE), seed=seed
     )
     return {"identity": identity, **_as_answer(result)}
-
-
-def main() -> int:
-    """Read a job, do it, and print the answer as the last line."""
-    end_with_parent()
-    job = json.loads(sys.stdin.read())
-    try:
-        told = answer(job)
-    except TuningError as error:
-        told = {"error": str(error)}
-    sys.stdout.write(f"{json.dumps(told)}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from diopi_proto import worker
+from diopi_proto.worker.limits import mebibytes
 
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 
@@ -40,8 +41,3 @@ class Limits(worker.Limits):
     def allowed(self) -> str:
         """The memory that is allowed, as text."""
         return mebibytes(self.memory)
-
-
-def mebibytes(count: int) -> str:
-    """Bytes as text."""
-    return f"{count / (1 << 20):,.0f} MiB"

@@ -7,9 +7,10 @@ from typing import Any
 
 from diopi_proto import worker
 from diopi_proto.worker import Failure, Handler
+from diopi_proto.worker.limits import mebibytes
 
 from ..errors import TuningError
-from .limits import Limits, enough_to_start, mebibytes
+from .limits import Limits, enough_to_start
 
 _NEARLY = 0.8
 """Share of the memory limit above which a crash is blamed on memory."""
@@ -27,13 +28,15 @@ class WorkerError(TuningError):
         self.reason = reason
 
 
-class Worker:
+class Worker(worker.Worker):
     """Calls a handler in a process of its own; a new one after each failure.
 
     :param build: makes the handler, in the process; importable there.
     :param may_leave_children: whether what it started may run on after an answer, as the server of
         a compiler's cache does; else such an answer does not count.
     """
+
+    limits: Limits
 
     def __init__(
         self,
@@ -42,53 +45,42 @@ class Worker:
         *,
         may_leave_children: bool = False,
     ) -> None:
-        self._limits = limits or Limits()
-        self._worker = worker.Worker(
-            build, self._limits, forbids_children=not may_leave_children, bare=(TuningError,)
+        super().__init__(
+            build, limits or Limits(), forbids_children=not may_leave_children, bare=(TuningError,)
         )
 
-    def call(self, request: Any, seconds: float) -> Any:
-        """The handler's answer.
+    def call(self, request: Any, seconds: float, *, renews: bool = False) -> Any:
+        """Return the handler's answer.
 
         :raises WorkerError: the process ended, raised, was killed after `seconds`, took more than
             its limits, or left processes behind.
         """
         try:
-            self._worker.start()
+            self.start()
         except worker.WorkerError as error:
             raise self._failed_start(error) from error
         try:
-            return self._worker.call(request, seconds)
+            return super().call(request, seconds, renews=renews)
         except worker.WorkerError as error:
             raise WorkerError(error.failure.value, self._describe(error)) from error
 
     def _failed_start(self, error: worker.WorkerError) -> WorkerError:
         message, enough = self._describe(error), enough_to_start()
         told = error.failure is Failure.RAISED and not any(x in message for x in _LACKS_MEMORY)
-        if told or self._limits.memory >= enough:
+        if told or self.limits.memory >= enough:
             return WorkerError(error.failure.value, message)
         return WorkerError(
             "limit",
-            f"a worker did not start within {self._limits.allowed} of memory: give it"
+            f"a worker did not start within {self.limits.allowed} of memory: give it"
             f" {mebibytes(enough)}, as --memory {enough >> 20} does, or more ({message})",
         )
 
     def _describe(self, error: worker.WorkerError) -> str:
         told = str(error)
         if error.failure in (Failure.CRASHED, Failure.EXITED):
-            if error.peak > _NEARLY * self._limits.memory:
+            if error.peak > _NEARLY * self.limits.memory:
                 used = mebibytes(error.peak)
-                told += f", with {used} of memory of {self._limits.allowed} allowed"
+                told += f", with {used} of memory of {self.limits.allowed} allowed"
             if last := error.output.strip().splitlines()[-1:]:
                 told += f": {last[0]}"
         return told
-
-    def stop(self) -> None:
-        """End the process and all that it started."""
-        self._worker.stop()
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
