@@ -9,6 +9,7 @@ import pytest
 
 from diopi_proto import Vendor, load_vendor
 from dl_core.cli import main
+from dl_dicp.minimizing import failing
 from dl_dicp.minimizing.minimize import Failing, minimize
 from dl_graph import GraphBuilder, Session, load
 from dl_graph.errors import GraphError
@@ -72,6 +73,23 @@ def test_one_that_does_not_fail_is_refused() -> None:
     vendor = cpu()
     with pytest.raises(GraphError, match="does not fail with these inputs"):
         minimize(chain(), vendor, lambda _: False)
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [("true", False), ("exit 3", True), ("kill -SEGV $$", True), ("sleep 600 & sleep 600", True)],
+)
+def test_a_command_fails_by_its_status_or_its_deadline(
+    monkeypatch: pytest.MonkeyPatch, script: str, expected: bool
+) -> None:
+    # The last one also leaves a process that holds the pipes of its output.
+    monkeypatch.setattr(failing, "TIMEOUT", 2)
+    assert failing.fails_by_command(["sh", "-c", script])(chain()) is expected
+
+
+def test_a_command_that_cannot_be_started_is_named() -> None:
+    with pytest.raises(OSError, match="--fails: /nowhere/x cannot be started: No such file"):
+        failing.fails_by_command(["/nowhere/x"])(chain())
 
 
 def test_the_command_finds_what_loses_digits(

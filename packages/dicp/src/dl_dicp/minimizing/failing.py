@@ -6,7 +6,6 @@ Needs no torch.
 from __future__ import annotations
 
 import copy
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +15,7 @@ import numpy as np
 
 from diopi_proto.errors import DiopiError
 from diopi_proto.host.vendor import Vendor
+from diopi_proto.worker import WorkerError, run_command
 from dl_dicp.minimizing.minimize import Arrays, Failing
 from dl_graph import ContractGraph, Session, read
 from dl_graph.file import pack
@@ -50,6 +50,8 @@ def differs(vendor: Vendor, steps: float) -> Callable[[Failing], bool]:
 def fails_by_command(command: Sequence[str]) -> Callable[[Failing], bool]:
     """Return True if a command ends with a nonzero exit code, by a signal, or not in time.
 
+    No process that it starts survives it.
+
     :param command: gets the graph's file and that of its inputs as further arguments.
     """
 
@@ -60,10 +62,12 @@ def fails_by_command(command: Sequence[str]) -> Callable[[Failing], bool]:
             np.savez(inputs, **given.inputs)
             full = [*command, str(graph), str(inputs)]
             try:
-                done = subprocess.run(full, timeout=TIMEOUT, capture_output=True, check=False)
-            except subprocess.TimeoutExpired:
+                done = run_command(full, seconds=TIMEOUT, merge_errors=True)
+            except WorkerError:
                 return True
-            return done.returncode != 0
+            except OSError as error:
+                raise OSError(f"--fails: {command[0]} cannot be started: {error}") from error
+            return done.ending.status != 0
 
     return fails
 
