@@ -1,4 +1,4 @@
-"""Builds the library by the contract's rules; all else stands in pyproject.toml."""
+"""Build of the library by the contract's rules; pyproject.toml has all other settings."""
 
 from setuptools import setup
 

@@ -1,16 +1,16 @@
-"""The folders of the wheel, libdiopirt and libdl_host; all else stands in pyproject.toml."""
+"""Folders of the wheel, libdiopirt and libdl_host; pyproject.toml has all other settings."""
 
 import sys
 from pathlib import Path
 
 from setuptools import find_namespace_packages, setup
 
-# The helper is part of what is being built.
+# The build helper is part of this package.
 sys.path.insert(0, str(Path(__file__).parent / "src"))
 
 from diopi_proto.build import VendorLibrary, build_vendor_library
 
-# The headers stand beside src/, where a C project looks for them, and inside the wheel's package.
+# The headers are next to src/ in the source tree, and inside the package in the wheel.
 HEADERS = {"diopi_proto.include.diopi": "include/diopi", "diopi_proto.include.dl": "include/dl"}
 
 setup(

@@ -28,7 +28,7 @@ from dl_core import _C
 def lie(name):
     os.environ["FIXTURE_LIE"] = name
 
-def told(action, *arguments):
+def outcome_of(action, *arguments):
     try:
         return ["nothing", action(*arguments)]
     except Exception as error:
@@ -70,7 +70,7 @@ def test_lies_at_the_start_are_errors(liar: StubVendor, tmp_path: Path) -> None:
     code = f"""
 for name in lies:
     lie(name)
-    said[name] = told(_C.load_vendor, "liar", {str(tmp_path)!r} + f"/{{name}}.so", False)
+    said[name] = outcome_of(_C.load_vendor, "liar", {str(tmp_path)!r} + f"/{{name}}.so", False)
 """
     for name, (kind, text) in ask(liar, code, LIES.AT_LOAD).items():
         assert kind == "RuntimeError" and LIES.AT_LOAD[name] in text, name
@@ -82,7 +82,7 @@ size = 1 << 12
 for name in lies:
     lie(name)
     size *= 2  # nothing that is kept has it
-    said[name] = told(lambda: torch.empty(size, dtype=torch.uint8, device="dl"))
+    said[name] = outcome_of(lambda: torch.empty(size, dtype=torch.uint8, device="dl"))
     lie("")
 assert torch.ones(3, device="dl").sum().item() == 3
 """
@@ -94,7 +94,7 @@ assert torch.ones(3, device="dl").sum().item() == 3
 def test_lies_about_free_memory_and_host_memory_are_errors(liar: StubVendor) -> None:
     lies = {
         **LIES.AT_INFO,
-        "host_memory_is_missing": "it reports success without memory",
+        "host_memory_is_missing": "it reports success but returns no memory",
         "host_memory_has_a_hole": "is not memory that the host can write",
         "host_memory_is_nowhere": "at 0x123450 is not memory that the host can write",
     }
@@ -102,9 +102,9 @@ def test_lies_about_free_memory_and_host_memory_are_errors(liar: StubVendor) -> 
 for name in lies:
     lie(name)
     if "host" in name:
-        said[name] = told(lambda: torch.empty(10000, pin_memory=True).sum().item())
+        said[name] = outcome_of(lambda: torch.empty(10000, pin_memory=True).sum().item())
     else:
-        said[name] = told(torch.accelerator.get_memory_info)
+        said[name] = outcome_of(torch.accelerator.get_memory_info)
 """
     for name, (kind, text) in ask(liar, code, lies).items():
         assert kind == "RuntimeError" and lies[name] in text, name
@@ -119,7 +119,7 @@ def test_lies_about_properties_are_errors_or_cost_the_text(liar: StubVendor) -> 
     code = """
 for name in lies:
     lie(name)
-    said[name] = told(torch.dl.get_device_name)
+    said[name] = outcome_of(torch.dl.get_device_name)
 """
     found = ask(liar, code, {**LIES.AT_PROPERTIES, **harmless})
     for name, (kind, text) in found.items():
@@ -134,7 +134,7 @@ def test_whatever_an_operator_says_of_its_failure_can_be_read(liar: StubVendor) 
 x = torch.ones(4, device="dl")
 for name in lies:
     lie(name)
-    said[name] = told(torch.relu, x)
+    said[name] = outcome_of(torch.relu, x)
 """
     for name, (kind, text) in ask(liar, code, LIES.AT_OPERATOR).items():
         assert kind == "RuntimeError" and LIES.AT_OPERATOR[name] in text, name
@@ -147,7 +147,7 @@ def test_what_an_operator_asks_wrongly_is_an_error(liar: StubVendor) -> None:
 x = torch.ones(4, device="dl")
 for name in lies:
     lie(name)
-    said[name] = told(torch.relu, x)
+    said[name] = outcome_of(torch.relu, x)
 """
     for name, (kind, text) in ask(liar, code, lies).items():
         assert kind == "RuntimeError", name
@@ -167,7 +167,7 @@ def test_an_output_that_breaks_the_contract_is_an_error(liar: StubVendor) -> Non
 x = torch.ones(4, device="dl")
 for name in lies:
     lie(name)
-    said[name] = told(torch.nonzero, x)
+    said[name] = outcome_of(torch.nonzero, x)
 lie("")
 assert torch.nonzero(x).shape == (3, 1)
 """
@@ -185,7 +185,7 @@ def test_what_an_operator_throws_is_an_error_that_names_it(liar: StubVendor) -> 
 x = torch.ones(4, device="dl")
 for name in lies:
     lie(name)
-    said[name] = told(torch.relu, x)
+    said[name] = outcome_of(torch.relu, x)
 """
     for name, (kind, text) in ask(liar, code, lies).items():
         assert kind == "RuntimeError" and lies[name] in text, name
@@ -194,7 +194,7 @@ for name in lies:
 
 def test_a_vendor_that_uses_the_host_wrongly_is_warned_of(liar: StubVendor) -> None:
     lies = {
-        "log_is_nowhere": "(no text is at 0x123450)",
+        "log_is_nowhere": "(invalid string at 0x123450)",
         "log_misleads": LIES.MISLEADING,
         "body_is_missing": "with a NULL body",
         "body_throws": "threw an exception: body ran away",
@@ -206,7 +206,7 @@ for name in lies:
     lie(name)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        said[name] = told(torch.relu, x)
+        said[name] = outcome_of(torch.relu, x)
     said[name].append([str(warning.message) for warning in caught])
 """
     for name, (kind, text, warned) in ask(liar, code, lies).items():

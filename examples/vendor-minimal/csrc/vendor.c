@@ -1,5 +1,5 @@
-/* A whole vendor in C11: host memory, no streams, two operators. What it leaves out the hosts do
- * without, or do themselves; docs/vendor.md of dl-diopi-proto has the list. */
+/* A complete vendor in C11: host memory, no streams, two operators. Hosts replace, or do without,
+ * the slots that it leaves out; docs/vendor.md of dl-diopi-proto lists them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 
 enum { kMostDimensions = 16 };
 
-/* An instance begins with its table; what follows is the vendor's own. Nothing is kept in statics,
- * so that several hosts can live in one process. */
+/* An instance begins with its table; other fields are the vendor's own. No data is in static
+ * variables, so that several hosts can use the library in one process. */
 typedef struct {
   dl_vendor_t base;
-  int64_t grain; /* elements that are worth a thread */
+  int64_t grain; /* least number of elements per thread */
 } instance_t;
 
 static _Thread_local char last_message[160];
@@ -21,11 +21,11 @@ static _Thread_local char last_message[160];
 static void keep(dl_status_t* status) { (void)status; }
 static dl_status_t no_device = {.struct_size = sizeof(dl_status_t),
                                 .code = DL_INVALID_ARGUMENT,
-                                .message = "there is device 0 and no other",
+                                .message = "the only device is device 0",
                                 .release = keep};
 static dl_status_t no_memory = {.struct_size = sizeof(dl_status_t),
                                 .code = DL_OUT_OF_MEMORY,
-                                .message = "no such block of host memory is left",
+                                .message = "host memory is exhausted",
                                 .operation = "aligned_alloc",
                                 .release = keep};
 
@@ -75,7 +75,7 @@ static const char* last_error(dl_vendor_t* vendor) {
 
 typedef struct {
   float* data;
-  int64_t strides[kMostDimensions]; /* of the output's dimensions; 0 where elements repeat */
+  int64_t strides[kMostDimensions]; /* by dimension of the output; 0 for broadcast dimensions */
 } operand_t;
 
 typedef struct {
@@ -85,8 +85,8 @@ typedef struct {
   float alpha;
 } work_t;
 
-/* Describe a tensor in the output's dimensions. What this vendor does not compute is declined, and
- * the host runs it elsewhere; what is wrong is an error with a message. */
+/* Describe a tensor in the output's dimensions. Unsupported arguments are declined, so that the
+ * host runs the operator elsewhere; invalid ones are an error with a message. */
 static diopiError_t describe(diopiConstTensorHandle_t tensor, const work_t* work,
                              operand_t* operand) {
   diopiDtype_t dtype;
@@ -141,7 +141,7 @@ static void add(void* argument, int64_t begin, int64_t end) {
   }
 }
 
-/* Describe the operands, then run `body` on the threads of the host, where it offers them. */
+/* Describe the operands, then run `body` on the host's threads if it has any. */
 static diopiError_t run(diopiContextHandle_t ctx, dl_range_fn body, work_t* work,
                         diopiTensorHandle_t out, diopiConstTensorHandle_t input,
                         diopiConstTensorHandle_t other) {
@@ -184,7 +184,7 @@ diopiError_t diopiAdd(diopiContextHandle_t ctx, diopiTensorHandle_t out,
   return run(ctx, add, &work, out, input, other);
 }
 
-/* The fingerprints say which signatures this was compiled for: a host binds equal ones only. */
+/* Fingerprints identify the signatures of this build: hosts bind only equal ones. */
 static const dl_operator_t kOperators[] = {DL_C_OPERATOR(diopiAdd), DL_C_OPERATOR(diopiRelu)};
 
 static dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** first, uint64_t* count) {
@@ -194,7 +194,7 @@ static dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** first, 
   return NULL;
 }
 
-/* The table. Slots that are not named are NULL: not supported. */
+/* The table. Other slots are NULL: not supported. */
 static const dl_vendor_table_t kTable = {
     .struct_size = sizeof(dl_vendor_table_t),
     .name = "minimal",

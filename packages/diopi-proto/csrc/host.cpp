@@ -1,4 +1,4 @@
-// libdl_host.so: what hosts that are not written in C++ need of dl/checked.hpp.
+// libdl_host.so: the functions of dl/checked.h, for hosts that are not written in C++.
 #include "dl/checked.hpp"
 
 extern "C" {

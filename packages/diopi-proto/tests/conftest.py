@@ -25,7 +25,7 @@ Compile = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Compile:
-    """``build("vendor.cpp", "-DFIXTURE_NAME=...")`` -> a library, made once."""
+    """``build("vendor.cpp", "-DFIXTURE_NAME=...")`` returns a library, compiled once."""
     root = tmp_path_factory.mktemp("libraries")
     done: dict[str, Path] = {}
 
@@ -46,7 +46,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Compile:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Callable[[Path], Path]:
-    """A file of its own, so that the library's counters begin at zero."""
+    """Copy of a library in a new file, so that its counters begin at zero."""
     return lambda library: Path(shutil.copy(library, mkdtemp(dir=tmp_path)))
 
 
@@ -75,7 +75,7 @@ def hidden(build: Compile, copied: Callable[[Path], Path]) -> Iterator[Vendor]:
 
 
 class Counters:
-    """What the fixture vendor counts."""
+    """Counters of the fixture vendor."""
 
     def __init__(self, path: Path) -> None:
         ffi = FFI()
@@ -109,7 +109,7 @@ def host_library() -> None:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Verdicts of this test alone."""
+    """Separate cache of verdicts for each test."""
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder

@@ -21,7 +21,7 @@ from diopi_proto.worker import note
 
 
 def obey() -> Callable[[Any], Any]:
-    """Does what the request names."""
+    """Perform the action that the request names."""
     misdeeds = {each.__name__: each for each in MISDEEDS}
 
     def handle(request: tuple[str, Any]) -> Any:
@@ -67,7 +67,7 @@ def child(_: object) -> int:
 
 
 def daemon(_: object) -> str:
-    """Leave one in a session of its own, whose parent has ended."""
+    """Leave a process in another session, whose parent has ended."""
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
@@ -164,7 +164,7 @@ MISDEEDS: tuple[Callable[[Any], Any], ...] = (
 
 
 def refuse() -> Callable[[Any], Any]:
-    """Cannot begin."""
+    """Handler whose construction fails."""
     raise RuntimeError("there is no device")
 
 

@@ -1,7 +1,7 @@
-"""Casts and layouts that a vendor's adaptor.yaml asks for, between this host and its operators.
+"""Casts and layout conversions of a vendor's adaptor.yaml between this host and its operators.
 
-The vendor of ``fixtures/narrow.inc`` knows float32 and int32 only, and wants channels innermost for
-one operator.
+The vendor of ``fixtures/narrow.inc`` supports only float32 and int32, and requires channels-last
+for one operator.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALL = f"version: 1\nall: {{{CASTS}}}\noperators:\n  diopiRelu: {{layout: channel
 def adapted(
     build: Compile, copied: Callable[[Path], Path], tmp_path: Path
 ) -> Iterator[Callable[..., Vendor]]:
-    """``adapted("version: 1 ...", "-DNARROW_CAST=2", hidden=True)`` -> the vendor behind it."""
+    """``adapted("version: 1 ...", "-DNARROW_CAST=2", hidden=True)`` loads the adapted vendor."""
     loaded: list[Vendor] = []
 
     def load(text: str = ALL, *flags: str, hidden: bool = False, guarded: bool = True) -> Vendor:
@@ -50,7 +50,7 @@ def adapted(
 
 
 def done(vendor: Vendor) -> dict[str, int]:
-    """What was converted, and how often."""
+    """Return the conversions and their counts."""
     found: dict[str, int] = {}
     for one in vendor.conversions():
         found[f"{one.operator} {one}"] = found.get(f"{one.operator} {one}", 0) + one.times
@@ -128,7 +128,7 @@ def test_handles_that_an_operator_stores_are_what_the_host_expects(
         "diopiNonzero input: float64→float32": 1,
         "diopiNonzero out: int32→int64": 1,
     }
-    # It has the dtype of an input, and may be what that input became.
+    # The result has the dtype of an input, and may be the converted input itself.
     passed = vendor.op.Unique(vendor.tensor([2.0], "float64"), None, True, False, None, counts=None)
     assert passed[0].dtype.name == "float64"
     assert passed[0].numpy().tolist() == [2.0]
@@ -232,7 +232,7 @@ def test_a_float_result_beyond_its_dtype_is_infinite_as_in_that_dtype(
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_the_host_converts_halves_as_numpy_does(adapted: Load, dtype: str) -> None:
     vendor = adapted(f"version: 1\nall: {{cast: {{{dtype}: float32}}}}\n", "-DNARROW_CAST=0")
-    # Every number there is, to float32 and back.
+    # All 16-bit numbers, to float32 and back.
     bits = np.arange(1 << 16, dtype=np.uint16)
     storage = "float16" if dtype == "float16" else "uint16"
     every, zeros = bits.view(storage), np.full(1 << 16, 0x8000, np.uint16).view(storage)
@@ -242,7 +242,7 @@ def test_the_host_converts_halves_as_numpy_does(adapted: Load, dtype: str) -> No
     number = ~np.isnan(widened)
     assert np.array_equal(out.numpy().view(np.uint16)[number], bits[number])
     assert np.isnan(out.float32()[~number]).all()
-    # Sums that are rounded.
+    # Sums that must be rounded.
     a, b = (np.random.default_rng(s).standard_normal(4096).astype("float32") for s in (1, 2))
     x, y = vendor.tensor(a, dtype), vendor.tensor(b * np.float32(1e-3), dtype)
     out = vendor.empty(a.shape, dtype)
@@ -298,7 +298,7 @@ def test_errors_of_the_operator_itself_are_the_vendors(adapted: Load) -> None:
     with refused("the sign is stuck"):
         vendor.op.Neg(out, x)
     assert out.numpy().tolist() == [5.0]
-    # An earlier error of the adaptor is not told again.
+    # An earlier error of the adaptor is not reported again.
     big = vendor.tensor([2**40], "int64")
     with refused("the value"):
         vendor.op.Add(vendor.empty((1,), "int64"), big, big, 1)

@@ -1,4 +1,4 @@
-"""What an adaptor file may say: what comes of it, and what is told of one that is wrong."""
+"""Adaptor files: the rules of valid files, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diopi_proto.adaptor import AdaptorFile, read_adaptor
 from diopi_proto.adaptor.mappings import Entries, MappingError, read_mappings
 
 EXAMPLE = """\
-# A chip without int64 and float64, whose convolutions want channels innermost.
+# A chip without int64 and float64, whose convolutions require channels-last.
 version: 1
 all:
   cast: {float64: float32}
@@ -45,7 +45,7 @@ def read(tmp_path: Path) -> Any:
 
 
 def as_words(value: Any) -> Any:
-    """What YAML's own reader says, as this one says it."""
+    """Parse with PyYAML, in the form of the parser under test."""
     if isinstance(value, dict):
         return {str(key): as_words(entry) for key, entry in value.items()}
     if value is None:
@@ -100,20 +100,20 @@ def test_a_text_with_a_slip_is_refused_or_read_as_yaml_reads_it() -> None:
         ("a: &x b\n", 1, "anchor"),
         ("*a: b\n", 1, "quote"),
         ("a: |\n  b\n", 1, "several lines"),
-        ("a: b\n  c: d\n", 2, "indented by 2"),
-        ("a:\n    b: c\n  d: e\n", 3, "indented by 2"),
+        ("a: b\n  c: d\n", 2, "indented by 2 spaces"),
+        ("a:\n    b: c\n  d: e\n", 3, "indented by 2 spaces"),
         ("  a: b\nc: d\n", 2, "less than the first"),
-        ("a: b\na: c\n", 2, "twice; it was first on 1"),
+        ("a: b\na: c\n", 2, "the key a occurs twice; first on line 1"),
         ("a: {b: c, b: d}\n", 1, "twice"),
         ("a: {b: c\n", 1, "not closed"),
-        ("a: {b: c} d\n", 1, "left over"),
-        ("a:b\n", 1, "no colon and space"),
-        ("a b: c\n", 1, "no colon and space"),
-        ("a: b c\n", 1, "left over"),
-        ("a: {b}\n", 1, "no colon and space"),
-        ("a: 'b\n", 1, "a word is expected"),
+        ("a: {b: c} d\n", 1, "follows the value"),
+        ("a:b\n", 1, "not followed by a colon"),
+        ("a b: c\n", 1, "not followed by a colon"),
+        ("a: b c\n", 1, "follows the value"),
+        ("a: {b}\n", 1, "not followed by a colon"),
+        ("a: 'b\n", 1, "expected a word"),
         ("a: !!str b\n", 1, "tag"),
-        ("a\n", 1, "no colon and space"),
+        ("a\n", 1, "not followed by a colon"),
     ],
 )
 def test_what_is_not_read_is_refused_with_its_line(text: str, line: int, words: str) -> None:
@@ -133,7 +133,7 @@ def test_an_operators_own_goes_before_its_pattern_and_that_before_all(read: Any)
     select = file.rules["diopiIndexSelect"]
     assert select["index"].cast == {"int64": "int32"}
     assert select["input"].cast == {"float64": "float32"}
-    # Left as it is, in spite of what is asked for all.
+    # Not cast, in spite of the setting for all operators.
     assert file.rules["diopiAdd"]["input"].cast == {"uint8": "int32"}
     assert file.rules["diopiAdd"]["out"].wrap
     assert not file.vendor_checks
@@ -156,8 +156,8 @@ def test_what_is_asked_of_all_leaves_out_what_conversions_are_made_of(read: Any)
     assert "diopiCastDtype" not in file.rules
     assert "diopiCopyInp" not in file.rules
     assert file.rules["diopiNonzero"]["out"].cast == {"int64": "int32"}
-    assert file.rules["diopiNonzero"]["out"].layout == "any"  # the operator chooses
-    # Sparse tensors have no elements of their own.
+    assert file.rules["diopiNonzero"]["out"].layout == "any"  # the operator chooses its format
+    # Sparse tensors are not adapted.
     assert "input" not in file.rules["diopiSpMM"]
 
 
@@ -180,9 +180,13 @@ ONE = "version: 1\noperators:\n  diopiAdd:\n    "
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("all: {layout: contiguous}\n", 1, "`version: 1` is missing"),
+        (
+            "all: {layout: contiguous}\n",
+            1,
+            "`version: 1`, the version of the file format, is missing",
+        ),
         ("version: 2\n", 1, "reads version 1, not 2; install"),
-        ("version: 1\nal: {}\n", 2, "al: there is no such key; did you mean all?"),
+        ("version: 1\nal: {}\n", 2, "al: unknown key; did you mean all?"),
         ("version: 1\nall: {cats: {}}\n", 2, "all.cats: .*did you mean cast?"),
         ("version: 1\nall: yes\n", 2, "got 'yes', expected keys and values"),
         ("version: {}\n", 1, "version: got keys and values, expected one word"),
@@ -194,27 +198,32 @@ ONE = "version: 1\noperators:\n  diopiAdd:\n    "
         (f"{ONE}layout: nhwc\n", 4, r"diopiAdd\.layout: got nhwc, expected one of any, contiguous"),
         (f"{ONE}layout: channels-last\n", 4, "did you mean channels_last?"),
         (f"{ONE}wrap: yes\n", 4, "wrap: got yes, expected one of true, false"),
-        (f"{ONE}cast: {{int46: int32}}\n", 4, "int46 is no dtype; did you mean int64?"),
-        (f"{ONE}cast: {{int64: long}}\n", 4, r"cast\.int64: long is no dtype; there are int8"),
+        (f"{ONE}cast: {{int46: int32}}\n", 4, "int46 is not a dtype; did you mean int64?"),
+        (
+            f"{ONE}cast: {{int64: long}}\n",
+            4,
+            r"cast\.int64: long is not a dtype; the dtypes are "
+            r"int8",
+        ),
         (
             f"{ONE}cast:\n      int32: int64\n      int64: float32\n",
             6,
-            "float32 means other numbers",
+            "float32 is another kind of number",
         ),
-        (f"{ONE}cast: {{int64: bool}}\n", 4, "bool means other numbers"),
-        (f"{ONE}cast: {{tfloat32: float32}}\n", 4, "no tensor is ever tfloat32 there"),
+        (f"{ONE}cast: {{int64: bool}}\n", 4, "bool is another kind of number"),
+        (f"{ONE}cast: {{tfloat32: float32}}\n", 4, "no tensor here can be tfloat32"),
         (
             f"{ONE}parameters: {{output: {{}}}}\n",
             4,
             r"parameters\.output: .*tensors are out, input",
         ),
-        (f"{ONE}parameters: {{alpha: {{}}}}\n", 4, "there is no such tensor"),
-        (f"{ONE}parameters: {{out: {{parameters: {{}}}}}}\n", 4, "there is no such key"),
+        (f"{ONE}parameters: {{alpha: {{}}}}\n", 4, "the operator has no such tensor"),
+        (f"{ONE}parameters: {{out: {{parameters: {{}}}}}}\n", 4, "unknown key"),
         (
             "version: 1\noperators:\n  diopiIndexSelect:\n    parameters:\n      index:\n"
             "        cast: {float64: float32}\n",
             6,
-            r"index\.cast\.float64: this tensor is never float64, but int32, int64",
+            r"index\.cast\.float64: this tensor is never float64; it can be int32, int64",
         ),
         ("version: 1\nall:\n\tcast: {}\n", 3, "tab"),
     ],
@@ -236,12 +245,12 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 HOSTILE = {
-    "nested braces": ("a: " + "{b: " * 50_000, 1, "more than 16 levels of mappings"),
-    "nested blocks": ("".join(f"{' ' * n}a:\n" for n in range(700)), 16, "more than 16 levels"),
+    "nested braces": ("a: " + "{b: " * 50_000, 1, "deeper than 16 levels"),
+    "nested blocks": ("".join(f"{' ' * n}a:\n" for n in range(700)), 16, "deeper than 16 levels"),
     "keys without end": ("".join(f"a{n}: b\n" for n in range(30_000)), 20_001, "20,000 keys"),
     "a long word": (f"{'a' * 1000}: b\n", 1, "longer than 200 characters"),
     "a long value": (f"a: {'b' * 1000}\n", 1, "longer than 200 characters"),
-    "a long rest": (f"a: b {'c' * 1000}\n", 1, "is left over after the value"),
+    "a long rest": (f"a: b {'c' * 1000}\n", 1, "follows the value"),
 }
 
 
@@ -271,12 +280,12 @@ def test_only_a_regular_file_of_a_sensible_size_is_read(tmp_path: Path) -> None:
         read_adaptor(path)
     path.unlink()
     path.write_text("#" * (1 << 20) + "\nversion: 1\n", encoding="utf-8")
-    with pytest.raises(AdaptorError, match="at most 1,048,576 are read"):
+    with pytest.raises(AdaptorError, match="the limit is 1,048,576"):
         read_adaptor(path)
 
 
 def test_libraries_in_diopis_own_style_have_none(tmp_path: Path) -> None:
     path = tmp_path / "adaptor.yaml"
     path.write_text("version: 1\n", encoding="utf-8")
-    with pytest.raises(AdaptorError, match="has no adaptor; give it a vendor table"):
+    with pytest.raises(AdaptorError, match="does not support adaptors; give it a vendor table"):
         load_vendor(tmp_path / "lib.so", legacy=True, adaptor=path)

@@ -1,4 +1,4 @@
-"""What is remembered of trials: verdicts, and processes that died while loading."""
+"""Cache of trials: verdicts, and marks of processes that died while loading."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def in_process(library: Path, inside: str) -> int:
     return subprocess.run(command, check=False).returncode
 
 
-def kept(cache: Path, suffix: str) -> list[Path]:
+def find_cached(cache: Path, suffix: str) -> list[Path]:
     return sorted((cache / "dl" / "trials").glob(f"*{suffix}"))
 
 
@@ -61,8 +61,8 @@ def test_a_good_library_is_tried_once(library: Path, trials: list[Path], cache: 
     load(library)
     load_vendor(library, probe=True).close()
     assert trials == [library]
-    (verdict,) = kept(cache, ".json")
-    assert kept(cache, ".loading") == []
+    (verdict,) = find_cached(cache, ".json")
+    assert find_cached(cache, ".loading") == []
     assert stat.S_IMODE(verdict.parent.stat().st_mode) == 0o700
 
 
@@ -77,15 +77,15 @@ def test_a_crash_is_told_every_time(build: Compile, trials: list[Path], cache: P
     for _ in range(2):
         with pytest.raises(VendorLoadError, match="SIGSEGV while being asked how many devices"):
             load(library)
-    assert len(trials) == 2 and kept(cache, "") == []
+    assert len(trials) == 2 and find_cached(cache, "") == []
 
 
 def test_a_refusal_is_not_remembered(build: Compile, trials: list[Path], cache: Path) -> None:
-    """It is no harm to load it, and it may have another answer next time."""
+    """A library that refuses an instance is safe to load, and its verdict is not cached."""
     library = build("broken.c", "-DFIXTURE_CASE=6", "-Wno-unused-variable")
     load(library)
     load(library)
-    assert len(trials) == 2 and kept(cache, "") == []
+    assert len(trials) == 2 and find_cached(cache, "") == []
 
 
 def test_what_a_verdict_depends_on_is_part_of_it(
@@ -133,7 +133,7 @@ def test_what_a_verdict_depends_on_is_part_of_it(
 def test_a_library_that_came_since_is_tried(
     library: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What the library looked for in vain when it was tried, it would find now."""
+    """A library that was missing during the trial may be found now."""
     folder, empty = tmp_path / "lib", tmp_path / "empty"
     folder.mkdir()
     empty.mkdir()
@@ -164,7 +164,7 @@ def test_a_changed_dependency_is_a_new_trial(
     library: Path, trials: list[Path], cache: Path, tmp_path: Path
 ) -> None:
     load(library)
-    (verdict,) = kept(cache, ".json")
+    (verdict,) = find_cached(cache, ".json")
     driver = tmp_path / "libdriver.so.1"
     driver.write_text("1")
     files = json.loads(verdict.read_text())["files"]
@@ -198,7 +198,7 @@ def test_a_verdict_that_makes_no_sense_is_a_new_trial(
     library: Path, trials: list[Path], cache: Path, content: str
 ) -> None:
     load(library)
-    (verdict,) = kept(cache, ".json")
+    (verdict,) = find_cached(cache, ".json")
     verdict.write_bytes(content.encode("latin-1"))
     load(library)
     assert len(trials) == 2
@@ -209,14 +209,14 @@ def test_a_mark_that_makes_no_sense_does_no_harm(
     library: Path, trials: list[Path], cache: Path, content: bytes
 ) -> None:
     load(library)
-    (verdict,) = kept(cache, ".json")
+    (verdict,) = find_cached(cache, ".json")
     verdict.with_suffix(".loading").write_bytes(content)
     if content == b"9" * 30:
         with pytest.raises(VendorLoadError, match="Remove"):
             load(library)
     else:
         load(library)
-        assert kept(cache, ".loading") == []
+        assert find_cached(cache, ".loading") == []
 
 
 def test_one_death_while_loading_is_a_new_trial_and_two_are_the_end(
@@ -227,9 +227,9 @@ def test_one_death_while_loading_is_a_new_trial_and_two_are_the_end(
     assert trials == [library], "the verdict of the dead one does not count"
     for _ in range(2):
         assert in_process(library, "os.kill(os.getpid(), 9)") == -9
-    with pytest.raises(VendorLoadError, match="last 2 processes that loaded it died") as caught:
+    with pytest.raises(VendorLoadError, match="last 2 processes died while loading it") as caught:
         load(library)
-    (mark,) = kept(cache, ".loading")
+    (mark,) = find_cached(cache, ".loading")
     assert str(mark) in str(caught.value)
     with pytest.raises(VendorLoadError, match="last 2 processes"):
         load(library)
@@ -241,7 +241,7 @@ def test_a_success_forgives_a_death(library: Path, cache: Path) -> None:
     for _ in range(3):
         assert in_process(library, "os._exit(5)") == 5
         assert in_process(library, "pass") == 0
-    assert kept(cache, ".loading") == []
+    assert find_cached(cache, ".loading") == []
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_success_forgives_a_death(library: Path, cache: Path) -> None:
 def test_an_exception_is_no_death(library: Path, cache: Path, error: str) -> None:
     for _ in range(3):
         assert in_process(library, error) != 0
-        assert kept(cache, ".loading") == []
+        assert find_cached(cache, ".loading") == []
     load(library)
 
 
@@ -263,13 +263,13 @@ def test_a_process_that_is_loading_just_now_is_not_dead(
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdin is not None
         process.stdout.readline()
-        assert len(kept(cache, ".loading")) == 1
+        assert len(find_cached(cache, ".loading")) == 1
         for _ in range(3):
             load(library)
         process.stdin.close()
     assert process.returncode == 0 and trials == [library]
     load(library)
-    assert kept(cache, ".loading") == [] and trials == [library]
+    assert find_cached(cache, ".loading") == [] and trials == [library]
 
 
 def _no_home() -> Path:
@@ -312,7 +312,9 @@ def test_old_verdicts_are_forgotten(library: Path, cache: Path) -> None:
     (folder / "old.json").write_text("{}")
     os.utime(folder / "old.json", (1, 1))
     load(library)
-    assert [path.name for path in kept(cache, ".json")] == [f"{identity_of(library, False)}.json"]
+    assert [path.name for path in find_cached(cache, ".json")] == [
+        f"{identity_of(library, False)}.json"
+    ]
 
 
 def test_a_library_that_cannot_be_tried_is_loaded_and_told(
@@ -324,5 +326,5 @@ def test_a_library_that_cannot_be_tried_is_loaded_and_told(
     monkeypatch.setattr(run, "try_library", unavailable)
     assert load(library) == "there are no processes left"
     load_vendor(library, probe=True).close()
-    assert "without having been tried: there are no processes left" in caplog.text
-    assert kept(cache, ".json") == []
+    assert "without a trial: there are no processes left" in caplog.text
+    assert find_cached(cache, ".json") == []

@@ -1,4 +1,4 @@
-"""A vendor that only works when somebody waits, on memory that the host cannot touch."""
+"""A vendor that executes work only on synchronization, with memory that the host cannot access."""
 
 from __future__ import annotations
 

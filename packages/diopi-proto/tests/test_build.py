@@ -1,4 +1,4 @@
-"""The build helper: what it makes, what it refuses, and what it does again."""
+"""The build helper: its results, its errors, and what it compiles again."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_flags_of_the_caller_win(tmp_path: Path) -> None:
 
 @pytest.fixture
 def device_compiler(tmp_path: Path) -> DeviceCompiler:
-    """One in the shape of nvcc: g++, which writes down what it was called with."""
+    """Fake device compiler with nvcc's interface: g++, which logs its arguments."""
     script = tmp_path / "devcc"
     script.write_text(
         "#!/bin/sh\n"

@@ -1,4 +1,4 @@
-"""Calling operators: values in, results out, and what errors say."""
+"""Calls of operators: arguments, results, and error messages."""
 
 from __future__ import annotations
 

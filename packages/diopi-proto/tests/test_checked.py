@@ -1,4 +1,4 @@
-"""What a library returns is checked before this host uses it."""
+"""Results of a library are validated before this host uses them."""
 
 from __future__ import annotations
 
@@ -38,33 +38,35 @@ Liar = Callable[[str], Path]
 
 @pytest.fixture
 def liar(build: Compile, copied: Callable[[Path], Path], monkeypatch: pytest.MonkeyPatch) -> Liar:
-    def made(lie: str) -> Path:
+    def build_liar(lie: str) -> Path:
         monkeypatch.setenv("FIXTURE_LIE", lie)
         return copied(build("lies.cpp"))
 
-    return made
+    return build_liar
 
 
-@pytest.mark.parametrize(("lie", "told"), AT_LOAD.items())
-def test_a_lie_at_the_start_is_an_error(liar: Liar, lie: str, told: str) -> None:
+@pytest.mark.parametrize(("lie", "message"), AT_LOAD.items())
+def test_a_lie_at_the_start_is_an_error(liar: Liar, lie: str, message: str) -> None:
     with pytest.raises(DiopiError) as caught, load_vendor(liar(lie)) as vendor:
         assert vendor.device_count == 1
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert isinstance(caught.value, (AbiMismatchError, VendorError))
 
 
-@pytest.mark.parametrize(("lie", "told"), {**AT_LOAD, **AT_PROPERTIES}.items())
-def test_the_trial_finds_it_out_too(liar: Liar, lie: str, told: str) -> None:
+@pytest.mark.parametrize(("lie", "message"), {**AT_LOAD, **AT_PROPERTIES}.items())
+def test_the_trial_detects_a_lie_too(liar: Liar, lie: str, message: str) -> None:
     trial = try_library(liar(lie))
-    assert not trial.ok and told in trial.problem
+    assert not trial.ok and message in trial.problem
 
 
-@pytest.mark.parametrize(("lie", "told"), FLAWS.items())
-def test_a_flaw_is_told_by_the_trial_and_refuses_nothing(liar: Liar, lie: str, told: str) -> None:
+@pytest.mark.parametrize(("lie", "message"), FLAWS.items())
+def test_the_trial_reports_a_flaw_and_accepts_the_library(
+    liar: Liar, lie: str, message: str
+) -> None:
     trial = try_library(liar(lie))
     assert trial.ok, trial.problem
     (flaw,) = trial.flaws
-    assert told in flaw
+    assert message in flaw
 
 
 def test_a_good_library_has_no_flaws(liar: Liar, build: Compile) -> None:
@@ -72,58 +74,58 @@ def test_a_good_library_has_no_flaws(liar: Liar, build: Compile) -> None:
         assert try_library(path).flaws == ()
 
 
-@pytest.mark.parametrize(("lie", "told"), AT_PROPERTIES.items())
-def test_a_lie_about_properties_is_an_error(liar: Liar, lie: str, told: str) -> None:
+@pytest.mark.parametrize(("lie", "message"), AT_PROPERTIES.items())
+def test_a_lie_about_properties_is_an_error(liar: Liar, lie: str, message: str) -> None:
     with load_vendor(liar(lie)) as vendor, pytest.raises(VendorError) as caught:
         vendor.properties(0)
-    assert told in str(caught.value) and "vendor liar" in str(caught.value)
+    assert message in str(caught.value) and "vendor liar" in str(caught.value)
 
 
-@pytest.mark.parametrize(("lie", "told"), AT_ALLOCATION.items())
-def test_a_lie_about_memory_or_an_error_is_an_error(liar: Liar, lie: str, told: str) -> None:
+@pytest.mark.parametrize(("lie", "message"), AT_ALLOCATION.items())
+def test_a_lie_about_memory_or_an_error_is_an_error(liar: Liar, lie: str, message: str) -> None:
     with load_vendor(liar(lie)) as vendor:
         for _ in range(2):
             with pytest.raises(VendorError) as caught:
                 vendor.empty((4,))
-            assert told in str(caught.value) and "[memory_allocate]" in str(caught.value)
+            assert message in str(caught.value) and "[memory_allocate]" in str(caught.value)
 
 
-@pytest.mark.parametrize(("lie", "told"), AT_PRESENCE.items())
-def test_a_lie_about_presence_is_an_error(liar: Liar, lie: str, told: str) -> None:
+@pytest.mark.parametrize(("lie", "message"), AT_PRESENCE.items())
+def test_a_lie_about_presence_is_an_error(liar: Liar, lie: str, message: str) -> None:
     with load_vendor(liar(lie)) as vendor, pytest.raises(VendorError) as caught:
         _ = vendor.present
-    assert told in str(caught.value)
-    assert told in try_library(liar(lie)).problem
+    assert message in str(caught.value)
+    assert message in try_library(liar(lie)).problem
 
 
-@pytest.mark.parametrize(("lie", "told"), AT_INFO.items())
-def test_a_lie_about_free_memory_is_an_error(liar: Liar, lie: str, told: str) -> None:
+@pytest.mark.parametrize(("lie", "message"), AT_INFO.items())
+def test_a_lie_about_free_memory_is_an_error(liar: Liar, lie: str, message: str) -> None:
     with load_vendor(liar(lie)) as vendor, pytest.raises(VendorError) as caught:
         vendor.memory_info(0)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(("lie", "told"), AT_OPERATOR.items())
+@pytest.mark.parametrize(("lie", "message"), AT_OPERATOR.items())
 def test_whatever_an_operator_says_of_its_failure_can_be_read(
-    liar: Liar, lie: str, told: str
+    liar: Liar, lie: str, message: str
 ) -> None:
     with load_vendor(liar(lie)) as vendor:
         tensor = vendor.empty((4,))
         with pytest.raises(OperatorError) as caught:
             vendor.op.Relu(tensor, tensor)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(("lie", "told"), AT_REQUIRE.items())
+@pytest.mark.parametrize(("lie", "message"), AT_REQUIRE.items())
 def test_what_an_operator_asks_wrongly_is_an_error(
-    liar: Liar, lie: str, told: tuple[str, ...]
+    liar: Liar, lie: str, message: tuple[str, ...]
 ) -> None:
     with load_vendor(liar(lie)) as vendor:
         tensor = vendor.empty((4,))
         with pytest.raises((OperatorError, OutOfMemoryError)) as caught:
             vendor.op.Relu(tensor, tensor)
         assert isinstance(caught.value, OutOfMemoryError) == lie.endswith("_is_huge")
-    for part in ("[diopiRelu]", "vendor liar", *told):
+    for part in ("[diopiRelu]", "vendor liar", *message):
         assert part in str(caught.value)
 
 

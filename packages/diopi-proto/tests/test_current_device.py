@@ -1,4 +1,4 @@
-"""The slot device_set: hosts and vendors from before it and with it, in every pair."""
+"""The slot device_set: all pairs of hosts and vendors with and without it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ BEFORE = ffi.offsetof("dl_vendor_table_t", "device_set")
 
 @pytest.fixture
 def newer(build: Compile) -> Path:
-    """A vendor that relies on the slot."""
+    """Vendor that requires the slot."""
     return build("current_device.cpp")
 
 
 @pytest.fixture
 def older(build: Compile) -> Path:
-    """One whose table ends before it."""
+    """Vendor whose table ends before the slot."""
     return build("current_device.cpp", "-DFIXTURE_OLDER=1")
 
 
@@ -64,7 +64,7 @@ def test_it_is_made_so_on_every_thread(newer: Path) -> None:
 
 
 def test_a_host_that_forgets_it_is_told(newer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That the fixture can fail."""
+    """The fixture fails without device_set, so the other tests are meaningful."""
     with load_vendor(newer) as vendor:
         tensor = vendor.empty((3,), "float32", device=1)
         monkeypatch.setattr(TableInstance, "make_current", lambda self, device: None)
@@ -74,14 +74,14 @@ def test_a_host_that_forgets_it_is_told(newer: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_new_host_with_old_vendor(older: Path) -> None:
-    """What stands behind the end of the vendor's table is not called."""
+    """An address after the end of the vendor's table is not called."""
     with load_vendor(older) as vendor:
         for device in (1, 0, 1):
             assert filled(vendor, device, device + 0.5) == [device + 0.5] * 3
 
 
 class OldHost:
-    """A host that was compiled against a table without the slot: it calls the vendor as it is."""
+    """A host that was compiled without the slot calls the vendor without it."""
 
     def __init__(self, path: Path) -> None:
         self._library = ffi.dlopen(str(path))
@@ -89,14 +89,14 @@ class OldHost:
         out = ffi.new("dl_vendor_t**")
         assert self._library.dl_vendor_v1(self._host, out) == ffi.NULL
         self._vendor = out[0]
-        # No more of it than there was.
+        # Only the fields of the older table.
         known = ffi.buffer(self._vendor.table, BEFORE)[:]
         self._memory = ffi.from_buffer("char[]", known + bytes(ffi.sizeof("void*")))
         self._table = ffi.cast("dl_vendor_table_t*", self._memory)
         assert self._table.device_set == ffi.NULL
 
     def allocate_and_free(self, device: int) -> str:
-        """What the vendor objects to; empty if nothing."""
+        """Return the vendor's error; empty if there is none."""
         memory = ffi.new("void**")
         status = self._table.memory_allocate(self._vendor, device, 64, memory)
         if status == ffi.NULL:
@@ -105,7 +105,7 @@ class OldHost:
 
 
 def test_old_host_with_new_vendor(newer: Path) -> None:
-    """It has the device that the driver begins with; another one is refused, not mistaken."""
+    """The driver's initial device works; another device is rejected, not confused with it."""
     host = OldHost(newer)
     chosen_elsewhere(newer, 0)
     assert host.allocate_and_free(0) == ""

@@ -1,4 +1,4 @@
-"""Errors that work on a device leaves in the word of its stream."""
+"""Errors that kernels write to the error word of their stream."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FOUND = r"\[diopiIndexSelect\] index 7 at 1 is not in \[0, 4\) \{of\} 100%d \(fo
 
 
 def prepared(vendor: Vendor, *indices: int) -> Callable[..., Tensor]:
-    """A function that enqueues a call which reads at these positions of [0, 1, 2, 3].
+    """Return a function that enqueues a gather from [0, 1, 2, 3] at the given positions.
 
-    Its tensors are made before: making one waits.
+    Tensors are created in advance, because creating one synchronizes.
     """
     out = vendor.tensor(np.full(len(indices), -1, np.float32))
     source, index = vendor.tensor(np.arange(4, dtype=np.float32)), vendor.tensor(np.array(indices))
@@ -34,7 +34,7 @@ def prepared(vendor: Vendor, *indices: int) -> Callable[..., Tensor]:
 
 
 def select(vendor: Vendor, *indices: int, stream: Stream | None = None) -> Tensor:
-    """The call itself."""
+    """Enqueue the call."""
     return prepared(vendor, *indices)(stream)
 
 
@@ -48,7 +48,7 @@ def test_a_call_returns_and_who_waits_raises_what_it_found(hidden: Vendor) -> No
     assert error.code == constants.diopiErrorOccurred
     assert error.reason == "[diopiIndexSelect] index 7 at 1 is not in [0, 4) {of} 100%d"
     stream.synchronize()
-    assert out.numpy().tolist() == [3, -1], "the rest was done, and nothing else"
+    assert out.numpy().tolist() == [3, -1], "valid elements were written, and nothing else"
     assert select(hidden, 2, 1, stream=stream).numpy().tolist() == [2, 1]
 
 
@@ -165,7 +165,7 @@ def test_without_memory_for_a_word_calls_fail_at_once(
     def refused(self: DeviceErrors, device: int, stream: object) -> None:
         raise VendorError("full", code=1, operation="memory_allocate", vendor="fixture")
 
-    monkeypatch.setattr(DeviceErrors, "_made", refused)
+    monkeypatch.setattr(DeviceErrors, "_create_word", refused)
     with pytest.raises(OperatorError, match="found at once"):
         select(hidden, 3, 7)
 
@@ -183,7 +183,9 @@ def test_words_are_freed_with_their_streams_and_the_instance(
     stream = hidden.stream()
     select(hidden, 3, stream=stream).numpy()
     gc.collect()
-    assert (count.blocks, count.streams) == (1, 2), "the word; the stream that words are read on"
+    assert (count.blocks, count.streams) == (1, 2), (
+        "the error word, and the stream on which words are read"
+    )
     del stream
     gc.collect()
     assert (count.blocks, count.streams) == (0, 1)
@@ -196,7 +198,7 @@ def test_words_are_freed_with_their_streams_and_the_instance(
 def test_a_word_is_freed_when_it_has_been_cleared(
     hidden: Vendor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is cleared in the order of its stream, which nobody has to wait for then."""
+    """The word is cleared in stream order, without another synchronization."""
     stream, called = hidden.stream(), []
     select(hidden, 3, 7, stream=stream)
     with pytest.raises(OperatorError, match=FOUND):

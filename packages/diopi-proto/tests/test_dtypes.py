@@ -48,12 +48,12 @@ def test_every_bfloat16_survives_a_round_trip() -> None:
     ("value", "expected"),
     [
         (1.0, 1.0),
-        (1.0 + 2**-8, 1.0),  # a tie goes to the even neighbour below
+        (1.0 + 2**-8, 1.0),  # a tie rounds to the even neighbor below
         (1.0 + 3 * 2**-8, 1.0 + 2**-6),  # and to the one above
-        (1.0 + 2**-8 + 2**-20, 1.0 + 2**-7),  # no tie
-        (1.0 + 2**-8 + 2**-40, 1.0 + 2**-7),  # none either: rounded once, not by way of float32
+        (1.0 + 2**-8 + 2**-20, 1.0 + 2**-7),  # not a tie
+        (1.0 + 2**-8 + 2**-40, 1.0 + 2**-7),  # not a tie either: rounded once, not via float32
         (-1.0 - 2**-8, -1.0),
-        (3.4e38, np.inf),  # beyond the largest bfloat16 and half a step
+        (3.4e38, np.inf),  # beyond the largest bfloat16 plus half its spacing
         (-np.inf, -np.inf),
     ],
 )

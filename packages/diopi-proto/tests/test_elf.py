@@ -1,4 +1,4 @@
-"""The ELF reader against the compiler's own output, and against files that are none."""
+"""The ELF reader on libraries from the compiler, and on damaged and other files."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_damaged_bytes_are_errors_of_their_own_kind(plain: Path) -> None:
     for _ in range(400):
         content = bytearray(original)
         for _ in range(choose.randrange(1, 9)):
-            # Headers and the dynamic part lie at the start and the end.
+            # Headers and the dynamic section are at the start and the end.
             at = choose.randrange(1200) if choose.random() < 0.7 else choose.randrange(len(content))
             content[at] = choose.choice((0, 1, 0x7F, 0x80, 0xFF, choose.randrange(256)))
         plain.write_bytes(content)
@@ -161,12 +161,12 @@ def test_names_without_an_end_take_no_time_and_no_memory(plain: Path) -> None:
     struct.pack_into("<IIQQQQQQ", content, 120, 2, 4, header, header, header, 80, 80, 8)
     struct.pack_into("<10Q", content, header, 5, names, 6, symbols, 10, length + 1, 0, 0, 0, 0)
     content[names : names + length] = b"x" * length
-    # The section that tells how many symbols there are.
+    # The section with the number of symbols.
     struct.pack_into("<I", content, symbols - 64 + 4, 11)
     struct.pack_into("<Q", content, symbols - 64 + 32, count * entry)
     struct.pack_into("<Q", content, symbols - 64 + 56, entry)
     plain.write_bytes(content)
-    with pytest.raises(ElfError, match="names do not end"):
+    with pytest.raises(ElfError, match="its string table has no end"):
         read_elf(plain)
 
 

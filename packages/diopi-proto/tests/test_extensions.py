@@ -1,4 +1,4 @@
-"""Extensions of a vendor: found, called with what was passed, checked, and older or newer."""
+"""Extensions of a vendor: lookup, arguments, validation, and older or newer ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ALL = {"choices", "communicator", "constants", "graph", "kernel", "peer", "profi
 
 
 class Fixture:
-    """A fresh copy of the fixture vendor, and what it says of its calls."""
+    """A new copy of the fixture vendor, and its log of calls."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,7 +39,7 @@ class Fixture:
         self._own, self._library = own, own.dlopen(str(path))
 
     @property
-    def said(self) -> str:
+    def last_call(self) -> str:
         return self._own.string(self._library.fixture_said()).decode()
 
     @property
@@ -54,21 +54,21 @@ def fixture(build: Compile, copied: Callable[[Path], Path]) -> Fixture:
 
 @pytest.fixture
 def lie(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Fixture]:
-    def told(name: str) -> Fixture:
+    def load_fixture(name: str) -> Fixture:
         monkeypatch.setenv("FIXTURE_LIE", name)
         return fixture
 
-    return told
+    return load_fixture
 
 
 @pytest.fixture
 def older(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fixture]:
-    def made(extension: str, end: int) -> Fixture:
+    def load_truncated(extension: str, end: int) -> Fixture:
         monkeypatch.setenv("FIXTURE_OLD", extension)
         monkeypatch.setenv("FIXTURE_BYTES", str(end))
         return fixture
 
-    return made
+    return load_truncated
 
 
 def test_known_extensions_are_found_among_others(fixture: Fixture) -> None:
@@ -83,7 +83,7 @@ def test_a_vendor_without_extensions_says_so(build: Compile) -> None:
             *("kernels", "graphs", "profiler", "communicators", "peers", "choices"),
             "constants",
         ):
-            with pytest.raises(NotSupportedError, match=r"does not offer the \w+ extension"):
+            with pytest.raises(NotSupportedError, match=r"does not support the \w+ extension"):
                 getattr(vendor, name)
     with pytest.raises(ClosedError):
         _ = vendor.kernels
@@ -96,44 +96,44 @@ def test_kernels_are_compiled_loaded_and_launched(fixture: Fixture) -> None:
         assert found.languages == ("fixture", "c++") and found.compiler == "fixture-cc 1"
         assert found.max_block == (0, 7, 0)
         code = kernels.compile("text", name="n", options=["-a", "-b"], headers={"h": "x"}, device=1)
-        assert fixture.said == "compile 1 2 1 fixture n text -a -b h=x"
+        assert fixture.last_call == "compile 1 2 1 fixture n text -a -b h=x"
         assert (code.bytes, code.log, code.cached) == (b"code!", "it can\nbe done", True)
         assert fixture.released == 1
         module = kernels.load(code)
-        assert fixture.said == "load 0 code!"
+        assert fixture.last_call == "load 0 code!"
         function = module.function("f")
-        assert fixture.said == "find 11 f"
+        assert fixture.last_call == "find 11 f"
         properties = function.properties
         assert (properties.registers, properties.spill_bytes) == (32, None)
         tensor = vendor.tensor(np.ones(3, np.float32))
         function(tensor, np.int8(1), 2.0, None, grid=(2, 3), block=4, shared_bytes=8)
-        # An address, a byte, a double and NULL, each where C would put it.
-        assert fixture.said == "launch 0 22 2 3 1 4 8 0 32 0:8:1 8:1:0 16:8:0 24:8:1"
+        # An address, a byte, a double and NULL, at the offsets of a C struct.
+        assert fixture.last_call == "launch 0 22 2 3 1 4 8 0 32 0:8:1 8:1:0 16:8:0 24:8:1"
         del module, function
         gc.collect()
-        assert fixture.said == "unload 11" and fixture.released == 2
+        assert fixture.last_call == "unload 11" and fixture.released == 2
 
 
 def test_graphs_capture_and_launch(fixture: Fixture) -> None:
     with load_vendor(fixture.path) as vendor:
         graphs, stream = vendor.graphs, vendor.stream(1)
         with graphs.capture(stream) as graph:
-            assert fixture.said == "capture_begin 1 0 0"
+            assert fixture.last_call == "capture_begin 1 0 0"
             assert graphs.capturing(stream)
-        assert fixture.said == "capture_end 1 0"
+        assert fixture.last_call == "capture_end 1 0"
         assert graph.nodes == 5
         graph.launch(stream)
-        assert fixture.said == "launch 1 33 0"
+        assert fixture.last_call == "launch 1 33 0"
         del graph
         gc.collect()
-        assert fixture.said == "destroy 33" and fixture.released == 1
+        assert fixture.last_call == "destroy 33" and fixture.released == 1
 
 
 def test_activities_are_read_by_their_own_size(fixture: Fixture) -> None:
     with load_vendor(fixture.path) as vendor:
         profiler = vendor.profiler
         profiler.start(1)
-        assert fixture.said == "start 1 0"
+        assert fixture.last_call == "start 1 0"
         profiler.stop(1)
         (first, second), dropped = profiler.collect(1)
         assert (first.name, first.kind, first.device) == ("first", "kernel", 1)
@@ -141,28 +141,28 @@ def test_activities_are_read_by_their_own_size(fixture: Fixture) -> None:
         assert (second.name, second.kind, second.bytes) == ("second", "other", 4096)
         assert dropped == 3 and fixture.released == 1
         assert profiler.clock().host_time(1500) == 5500
-        assert profiler.correlate(17) == 8 and fixture.said == "correlate 17"
+        assert profiler.correlate(17) == 8 and fixture.last_call == "correlate 17"
 
 
 def test_choices_pass_what_they_were_given(fixture: Fixture) -> None:
     with load_vendor(fixture.path) as vendor:
         choices = vendor.choices
-        assert choices.identity(1) == "fixture 1, on a card" and fixture.said == "properties 1"
+        assert choices.identity(1) == "fixture 1, on a GPU" and fixture.last_call == "properties 1"
         first, second = choices.recorded()
         assert (first.calls, second.calls) == (1, 2)
         assert first.key == ChoiceKey("gemm", (0, -3)) == ChoiceKey.parse("gemm:0,-3")
         assert first.choices == ("ours", "theirs/1")
         choices.install({ChoiceKey("sum", (1,)): "x", first.key: "theirs/1"}, device=1)
-        assert fixture.said == "install 1 2 gemm 2 -3 theirs/1"
+        assert fixture.last_call == "install 1 2 gemm 2 -3 theirs/1"
         choices.install({})
-        assert fixture.said == "install 0 0"
+        assert fixture.last_call == "install 0 0"
         asked: list[int] = []
         choices.request(lambda: asked.append(1))
-        assert asked == [1] and fixture.said == "request 0 1"
+        assert asked == [1] and fixture.last_call == "request 0 1"
         choices.request(None)
-        assert fixture.said == "request 0 0"
+        assert fixture.last_call == "request 0 0"
         choices.record(7, 1)
-        assert fixture.said == "record 1 7"
+        assert fixture.last_call == "record 1 7"
         assert choices.statistics() == ChoiceStatistics(entries=1, hits=2, misses=3)
 
 
@@ -170,13 +170,13 @@ def test_constants_pass_what_they_were_given(fixture: Fixture) -> None:
     with load_vendor(fixture.path) as vendor:
         constants = vendor.constants
         constants.declare(4096, 100, 1)
-        assert fixture.said == "declare 1 4096 100"
+        assert fixture.last_call == "declare 1 4096 100"
         constants.forget(4096, 2**40)
-        assert fixture.said == f"forget 0 4096 {2**40}"
+        assert fixture.last_call == f"forget 0 4096 {2**40}"
         constants.use(True)
-        assert fixture.said == "use 0 1"
+        assert fixture.last_call == "use 0 1"
         constants.use(False)
-        assert fixture.said == "use 0 0"
+        assert fixture.last_call == "use 0 0"
         assert constants.statistics() == ConstantsStatistics(
             ranges=1, bytes=2, kept=3, kept_bytes=4
         )
@@ -187,7 +187,7 @@ def test_choices_that_no_table_can_hold_are_refused(fixture: Fixture) -> None:
         for key, name in ((ChoiceKey("gemm", (1,) * 65), "x"), (ChoiceKey("g", ()), "x" * 32)):
             with pytest.raises(ArgumentError, match=r"\[choices.install\]"):
                 vendor.choices.install({key: name})
-    with pytest.raises(ArgumentError, match="no key like"):
+    with pytest.raises(ArgumentError, match="not a key; the form is"):
         ChoiceKey.parse("gemm:one")
 
 
@@ -197,7 +197,7 @@ def test_collectives_pass_what_they_were_given(fixture: Fixture) -> None:
         name = communicators.unique_id()
         assert name == bytes(range(128))
         one = communicators.create(name, 2, 1, device=1, seconds=3)
-        assert fixture.said == "create 1 127 2 1 3"
+        assert fixture.last_call == "create 1 127 2 1 3"
         two, four = vendor.empty((2,), device=1), vendor.empty((4,), device=1)
         calls: dict[str, Callable[[Communicator], object]] = {
             "all_reduce 44 2 9 4 0": lambda c: c.all_reduce(two, two, "average"),
@@ -215,10 +215,10 @@ def test_collectives_pass_what_they_were_given(fixture: Fixture) -> None:
         }
         for said, passes in calls.items():
             passes(one)
-            assert fixture.said == said
+            assert fixture.last_call == said
         with communicators.group():
-            assert fixture.said == "group_begin"
-        assert fixture.said == "group_end"
+            assert fixture.last_call == "group_begin"
+        assert fixture.last_call == "group_end"
         assert not one.aborted
         wrong: list[Callable[[Communicator], object]] = [
             lambda c: c.all_gather(two, two),
@@ -234,7 +234,7 @@ def test_collectives_pass_what_they_were_given(fixture: Fixture) -> None:
                 call(one)
         del one
         gc.collect()
-        assert fixture.said == "destroy 44"
+        assert fixture.last_call == "destroy 44"
 
 
 def test_peers_copy_and_share(fixture: Fixture) -> None:
@@ -242,22 +242,22 @@ def test_peers_copy_and_share(fixture: Fixture) -> None:
         peers = vendor.peers
         assert peers.can_access(0, 1) and not peers.can_access(1, 1)
         peers.enable_access(0, 1)
-        assert fixture.said == "enable_access 0 1"
+        assert fixture.last_call == "enable_access 0 1"
         peers.disable_access(1, 0)
-        assert fixture.said == "disable_access 1 0"
+        assert fixture.last_call == "disable_access 1 0"
         here, there = vendor.empty((3,)), vendor.empty((3,), device=1)
         peers.copy(there, here)
-        assert fixture.said == "copy 0 1 12 0"
+        assert fixture.last_call == "copy 0 1 12 0"
         handle = peers.export_memory(there)
-        assert handle == b"\7" * 128 and fixture.said == "export_memory 1"
+        assert handle == b"\7" * 128 and fixture.last_call == "export_memory 1"
         opened = peers.open_memory(handle, (3, 4), "int32", device=1)
-        assert fixture.said == "open_memory 1 7" and opened.address == 4096
+        assert fixture.last_call == "open_memory 1 7" and opened.address == 4096
         with pytest.raises(ArgumentError, match="48 bytes, fewer than"):
             peers.open_memory(handle, (13,), "int32")
         assert fixture.released == 1
         del opened
         gc.collect()
-        assert fixture.said == "close_memory 1 4096" and fixture.released == 2
+        assert fixture.last_call == "close_memory 1 4096" and fixture.released == 2
         for wrong in (
             lambda: peers.copy(there, vendor.empty((4,))),
             lambda: peers.copy(there, vendor.empty((3,), device=None)),
@@ -267,13 +267,13 @@ def test_peers_copy_and_share(fixture: Fixture) -> None:
                 wrong()
 
 
-# Older and newer.
+# Older and newer extensions.
 
 
 def test_slots_that_an_older_extension_does_not_reach_are_missing(
     older: Callable[..., Fixture],
 ) -> None:
-    """Its memory goes on, but what is there means nothing."""
+    """The memory after the extension contains garbage."""
     end = ffi.offsetof("dl_kernel_extension_t", "function_properties")
     with load_vendor(older("kernel", end).path) as vendor:
         function = vendor.kernels.load(b"code!").function("f")
@@ -333,7 +333,7 @@ def test_an_older_caller_gets_no_more_than_its_struct_holds(fixture: Fixture) ->
 
 
 def test_a_host_that_knows_no_extensions_uses_the_table(fixture: Fixture) -> None:
-    """An older host reads the table alone: the chain stands beside it."""
+    """An older host reads only the table, since extensions are in a separate chain."""
     with load_vendor(fixture.path) as vendor:
         assert vendor.tensor([1.0, 2.0]).numpy().tolist() == [1.0, 2.0]
 
@@ -352,7 +352,7 @@ def test_a_status_from_before_details_has_none(build: Compile) -> None:
     assert caught.value.details == "" and "\n" not in str(caught.value)
 
 
-# Wrong ones.
+# Invalid extensions.
 
 AT_LOAD = {
     "slot_is_nowhere": "whose launch is at 0x123450, which is not memory of this process",
@@ -392,7 +392,7 @@ def capture(vendor: Vendor) -> None:
 WHEN_CALLED: dict[str, tuple[Callable[[Vendor], object], str]] = {
     "slots_throw": (lambda v: v.kernels.properties(), "it threw an exception: slot ran away"),
     "properties_are_longer": (lambda v: v.profiler.clock(), "it writes beyond the 32 bytes of a"),
-    "code_is_missing": (COMPILE, "it reports success without code"),
+    "code_is_missing": (COMPILE, "it reports success but returns no code"),
     "code_is_nowhere": (COMPILE, "it returns code at 0x123450, which is not memory"),
     "code_is_short": (COMPILE, "it returns code whose struct has 16 bytes"),
     "code_is_huge": (COMPILE, "it returns code whose struct has 18446744073709551615 bytes"),
@@ -403,13 +403,13 @@ WHEN_CALLED: dict[str, tuple[Callable[[Vendor], object], str]] = {
     "log_misleads": (COMPILE, "\n\\x1b[2Jgone\N{REPLACEMENT CHARACTER}"),
     "log_is_nowhere": (COMPILE, "it does not compile (vendor extended)"),
     "log_is_endless": (COMPILE, "x" * 65000),
-    "module_is_missing": (lambda v: v.kernels.load(b"x"), "success without a module"),
+    "module_is_missing": (lambda v: v.kernels.load(b"x"), "returns no module"),
     "function_is_missing": (
         lambda v: v.kernels.load(b"x").function("f"),
-        "success without a function",
+        "returns no function",
     ),
-    "graph_is_missing": (capture, "success without a graph"),
-    "activities_are_missing": (COLLECT, "success without activities"),
+    "graph_is_missing": (capture, "returns no graph"),
+    "activities_are_missing": (COLLECT, "returns no activities"),
     "activities_are_nowhere": (COLLECT, "it returns activities at 0x123450"),
     "activities_are_short": (COLLECT, "activities whose struct has 24 bytes"),
     "records_are_nowhere": (COLLECT, "its 2 records of 64 bytes at 0x123450 are not memory"),
@@ -418,7 +418,7 @@ WHEN_CALLED: dict[str, tuple[Callable[[Vendor], object], str]] = {
     "records_are_short": (COLLECT, "records of 8 bytes"),
     "record_ends_early": (COLLECT, "its record 1 ends before it starts"),
     "record_is_of_another_device": (COLLECT, "its record 1 is of device 1, not 0"),
-    "records_are_out_of_order": (COLLECT, "its record 1 starts before the one in front of it"),
+    "records_are_out_of_order": (COLLECT, "its record 1 starts before the previous one"),
     "key_is_too_long": (
         lambda v: list(v.choices.recorded()),
         "its record 0 has a key of 65 values",
@@ -429,7 +429,7 @@ WHEN_CALLED: dict[str, tuple[Callable[[Vendor], object], str]] = {
     ),
     "communicator_is_missing": (
         lambda v: v.communicators.create(bytes(128), 1, 0),
-        "success without a communicator",
+        "returns no communicator",
     ),
     "rank_is_none": (
         lambda v: v.communicators.create(bytes(128), 2, 1).aborted,
@@ -443,7 +443,7 @@ WHEN_CALLED: dict[str, tuple[Callable[[Vendor], object], str]] = {
         lambda v: v.peers._slots.call(
             "open_event", 0, ffi.new("dl_peer_handle_t*"), ffi.new("void**")
         ),
-        "success without an event",
+        "returns no event",
     ),
 }
 
@@ -476,7 +476,7 @@ def test_missing_slots_are_not_supported(lie: Callable[[str], Fixture]) -> None:
 def test_a_name_of_an_activity_may_be_anywhere(lie: Callable[[str], Fixture]) -> None:
     with load_vendor(lie("record_name_is_nowhere").path) as vendor:
         (_, second), _ = vendor.profiler.collect()
-    assert second.name == "(no text is at 0x123450)"
+    assert second.name == "(invalid string at 0x123450)"
 
 
 def test_code_from_before_the_log_has_none(lie: Callable[[str], Fixture]) -> None:

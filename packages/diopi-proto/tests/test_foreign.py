@@ -1,4 +1,4 @@
-"""Pointers of a library are looked at before they are used: what is no memory, or read-only."""
+"""Validation of a library's pointers: unmapped and read-only memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READ, WRITE = mmap.PROT_READ, mmap.PROT_READ | mmap.PROT_WRITE
 NOTHING = 0
 """Neither readable nor writable."""
 WILD = (0, 1, 8, PAGE - 1, 1 << 62, (1 << 64) - 8, (1 << 64) - 1)
-"""Addresses at which no process has memory."""
+"""Addresses that are never mapped."""
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +32,7 @@ def library(build: Compile) -> Any:
 
 @dataclass(frozen=True)
 class Pages:
-    """Three pages of this process: one that may be written, one to be read only, one closed."""
+    """Three pages of this process: writable, read-only, and inaccessible."""
 
     ffi: FFI
     base: int

@@ -1,4 +1,4 @@
-"""Foreign files that are not regular, or are too large, are refused without waiting."""
+"""Foreign files that are not regular, or are too large, are rejected without blocking."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
     path = tmp_path / "given"
     path.write_bytes(b"0123456789")
     assert read_regular(path, 10) == b"0123456789"
-    with pytest.raises(ForeignFileError, match=r"given: it has 10 bytes or more; at most 9 "):
+    with pytest.raises(ForeignFileError, match=r"given: it has 10 bytes or more; the limit is 9"):
         read_regular(path, 9)
 
 
@@ -89,7 +89,7 @@ def test_a_huge_file_is_refused_by_its_size(tmp_path: Path) -> None:
 
 def test_a_file_of_the_kernel_that_has_no_size_is_read_up_to_the_bound() -> None:
     assert Path("/proc/self/pagemap").stat().st_size == 0
-    with pytest.raises(ForeignFileError, match="at most 100,000 are read"):
+    with pytest.raises(ForeignFileError, match="the limit is 100,000"):
         read_regular("/proc/self/pagemap", 100_000)
 
 

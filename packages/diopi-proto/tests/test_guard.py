@@ -1,4 +1,4 @@
-"""Guarded calls: an operator that writes anything but the elements of its outputs is found out."""
+"""Guarded calls detect operators that write anything but the elements of their outputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def guarded(request: pytest.FixtureRequest) -> Vendor:
 
 
 def stray(vendor: Vendor, place: int, where: int = OUT, *, fails: bool = False) -> None:
-    """A call that writes to an element of a tensor 2 x 3 whose rows are 5 elements apart."""
+    """Call an operator that writes to one element of a 2 x 3 tensor with strides (5, 1)."""
     out, given = (vendor.empty((2, 3), strides=(5, 1)) for _ in range(2))
     for tensor in (out, given):
         tensor.copy_from(np.full((2, 3), 7.0))

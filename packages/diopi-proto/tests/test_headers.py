@@ -1,4 +1,4 @@
-"""The headers as compilers see them: valid C and C++, frozen signatures and layout, behaviour."""
+"""The headers: valid C and C++, frozen signatures and layout, and behavior."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 VENDOR_FLAGS = ["-fPIC", "-shared", "-fvisibility=hidden", "-fno-gnu-unique", "-Wl,-z,defs"]
 C_HEADERS = sorted(str(path.relative_to(INCLUDE)) for path in INCLUDE.glob("*/*.h"))
 LANGUAGES = ["c", "c++"]
-# Between parts of this very wheel, which are never apart.
+# For parts of this wheel, which always have the same version.
 NOT_FROZEN = {
     *("dl_adaptor_count_t", "dl_adaptor_rule_t", "dl_opened_t", "dl_trial_request_t"),
 }
@@ -51,7 +51,7 @@ def run_program(source: Path, language: str, folder: Path) -> int:
 
 
 def included(header: str, text: str) -> str:
-    """``header``, which runtime_inline.h wants to be included through another one."""
+    """Return code that includes ``header``, through another one for runtime_inline.h."""
     through = "diopi/diopirt.h" if header == "diopi/runtime_inline.h" else header
     return f'#include "{through}"\n{text}\n'
 
@@ -74,7 +74,7 @@ def test_all_headers_compile_together_in_each_mode(
 
 
 def frozen_signatures() -> list[tuple[str, str, str, str]]:
-    """Fingerprint, return type, name and parameter types of each line of signatures.expected."""
+    """Return fingerprint, return type, name and parameter types of each frozen signature."""
     lines = (ABI / "signatures.expected").read_text(encoding="utf-8").splitlines()
     matches = (
         re.fullmatch(r"([0-9a-f]{16}) (\w+) (\w+)\((.*)\)", line)
@@ -126,7 +126,7 @@ def test_layout_check_covers_every_field() -> None:
 
 
 def structs() -> dict[str, list[tuple[str, int]]]:
-    """Every complete struct that cffi knows: its fields and their offsets, unions flattened."""
+    """Yield every complete struct of cffi with its field offsets; unions are flattened."""
     found: dict[str, list[tuple[str, int]]] = {}
     for name in ffi.list_types()[0]:
         ctype = ffi.typeof(name)
@@ -199,7 +199,7 @@ const dl_operator_t* entries() { return kEntries; }
     assert not elf.read_elf(library).unique
     result = compile_text(text, "c++", tmp_path, "-O1", "-c", "-o", str(tmp_path / "object.o"))
     assert result.returncode == 0, result.stderr
-    # The name that g++ gives to code that runs at load.
+    # g++'s name for static initializers.
     assert b"_GLOBAL__sub_I" not in (tmp_path / "object.o").read_bytes()
 
 

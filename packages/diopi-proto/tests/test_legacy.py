@@ -1,4 +1,4 @@
-"""Libraries in DIOPI's own style, compiled as their makers would: without our build rules."""
+"""Libraries in DIOPI's own style, compiled without this package's build rules."""
 
 from __future__ import annotations
 

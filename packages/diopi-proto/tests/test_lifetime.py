@@ -1,4 +1,4 @@
-"""Memory: what lives how long, seen through the vendor's own counters."""
+"""Lifetime of memory, observed through the vendor's counters."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_failing_operator_leaves_nothing_behind(library: Path, counters: type)
 
 
 def test_sizes_live_as_long_as_the_handle(library: Path) -> None:
-    """The addresses that a diopiSize_t holds belong to the tensor, whatever else is allocated."""
+    """The addresses in a diopiSize_t stay valid while other tensors are allocated."""
     with load_vendor(library) as vendor:
         tensor = vendor.empty((3, 4, 5))
         before = (tensor._prefix.sizes, tensor._prefix.strides)
@@ -117,7 +117,7 @@ def test_streams_are_destroyed(library: Path, counters: type) -> None:
 
 
 def test_the_process_ends_in_order(library: Path, tmp_path: Path) -> None:
-    """Instances are destroyed while Python still runs, even with tensors and views about."""
+    """Instances are destroyed while Python still runs, even if tensors and views exist."""
     script = tmp_path / "script.py"
     script.write_text(
         "import atexit, sys\n"

@@ -1,4 +1,4 @@
-"""What is refused, and what the refusal says."""
+"""Errors of loading, and their messages."""
 
 from __future__ import annotations
 
@@ -96,15 +96,15 @@ def test_a_library_that_needs_torch_or_python_is_refused(tmp_path: Path, name: s
 
 
 @pytest.mark.parametrize(
-    "rpath", ["", ".", "lib", ":$ORIGIN", "/tmp/nobody-has-made-this/lib", "{open}", "$ORIGIN/open"]
+    "rpath", ["", ".", "lib", ":$ORIGIN", "/tmp/missing-folder/lib", "{open}", "$ORIGIN/open"]
 )
 def test_an_rpath_that_others_can_write_to_is_refused(tmp_path: Path, rpath: str) -> None:
-    """The loader would take what the library needs from there."""
+    """An untrusted rpath is rejected, because the loader searches it first."""
     folder = tmp_path / "open"
     folder.mkdir()
     folder.chmod(0o777)
     path = _with_rpath(tmp_path, rpath.format(open=folder))
-    with pytest.raises(VendorLoadError, match="not to be trusted"):
+    with pytest.raises(VendorLoadError, match="not trusted"):
         load_vendor(path)
 
 
@@ -117,7 +117,7 @@ def test_other_rpaths_are_fine(tmp_path: Path, rpath: str) -> None:
 def _with_rpath(folder: Path, rpath: str) -> Path:
     source, path = folder / "x.c", folder / "libx.so"
     source.write_text("int dl_vendor_v1(void) { return 0; }\n")
-    # The linker itself drops an empty one.
+    # The linker drops an empty rpath.
     given = rpath or "placeholder"
     command = ["gcc", "-shared", "-fPIC", str(source), "-o", str(path), f"-Wl,-rpath,{given}"]
     subprocess.run(command, check=True)
@@ -155,7 +155,7 @@ def test_another_major_version_names_both(broken: Callable[[int], Path]) -> None
 
 
 def test_other_libraries_are_no_vendors(broken: Callable[[int], Path]) -> None:
-    with pytest.raises(VendorLoadError, match="exports no dl_vendor_v1"):
+    with pytest.raises(VendorLoadError, match="does not export dl_vendor_v1"):
         load_vendor(broken(21))
     with pytest.raises(VendorLoadError, match="exports no DIOPI operator"):
         load_vendor(broken(21), legacy=True)
@@ -187,7 +187,7 @@ def test_a_refusal_is_the_vendors_own_words(broken: Callable[[int], Path]) -> No
     with pytest.raises(UnavailableError, match="no driver") as caught:
         load_vendor(broken(6))
     assert caught.value.code == 5
-    assert caught.value.operation == "dl_vendor_v1"  # the status is too short to tell
+    assert caught.value.operation == "dl_vendor_v1"  # the status is too short for an operation
 
 
 def test_unknown_codes_are_plain_errors_and_released(broken: Callable[[int], Path]) -> None:

@@ -1,4 +1,4 @@
-"""PyTorch's promotion of types, and which operands of an operator it is for."""
+"""PyTorch's type promotion, and the operands of an operator that take part in it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_higher_rank_raises_the_category_only() -> None:
 def test_result_types_are_those_of_torch() -> None:
     torch = pytest.importorskip("torch")
 
-    def made(dtype: str, rank: int) -> object:
+    def make_operand(dtype: str, rank: int) -> object:
         if rank == 2:
             return {"bool": True, "int64": 1, "float32": 1.5}[dtype]
         return torch.ones((2,) if rank == 0 else (), dtype=getattr(torch, dtype))
@@ -71,5 +71,7 @@ def test_result_types_are_those_of_torch() -> None:
     for one, other in product(operands, operands):
         if one[1] == other[1] == 2:
             continue
-        want = str(torch.result_type(made(*one), made(*other))).removeprefix("torch.")
+        want = str(torch.result_type(make_operand(*one), make_operand(*other))).removeprefix(
+            "torch."
+        )
         assert result_type([one, other]) == want, f"{one} and {other}"

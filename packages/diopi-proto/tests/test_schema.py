@@ -18,7 +18,7 @@ ABI = Path(__file__).resolve().parent / "abi"
 OPERATORS = schema.load()
 ALL = [pytest.param(operator, id=name) for name, operator in OPERATORS.items()]
 
-# The operators that store handles, and how many: everything else takes arrays from the caller.
+# Operators that store handles, with the number of handles; others take arrays from the caller.
 STORED = {
     "diopiContiguous": 1,
     "diopiCustomizedFlashAttention": 4,
@@ -42,7 +42,7 @@ STORED = {
     "diopiUnique": 2,
     "diopiUpfirdn2dOpMmcv": 1,
 }
-# Their name says in place, but nothing of the old contents is read.
+# In-place by name, but the old contents are not read.
 OVERWRITING = {
     "diopiCopyInp",
     "diopiNormalInp",
@@ -57,7 +57,7 @@ def tensors(operator: Operator) -> list[Parameter]:
 
 
 def test_every_operator_of_every_header_is_there() -> None:
-    """DIOPI's; our own header grows."""
+    """The number of DIOPI's operators is fixed; functions_dl.h grows."""
     count = Counter(op.header for op in OPERATORS.values() if op.header != "functions_dl.h")
     assert count == {
         "functions.h": 396,

@@ -1,4 +1,4 @@
-"""Symbols that a host would call are refused if they are data: nothing of them is run."""
+"""Symbols that a host would call are rejected if they are data; they are never executed."""
 
 from __future__ import annotations
 

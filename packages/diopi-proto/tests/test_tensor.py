@@ -1,4 +1,4 @@
-"""Tensors: from numpy and back, on a vendor of host memory and on one of hidden memory."""
+"""Conversion of tensors from and to numpy, for accessible and inaccessible device memory."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_what_cannot_be_shared_is_copied_or_refused(vendor: Vendor, hidden: Vend
         vendor.tensor(np.zeros(3), "float32", copy=False)
     with pytest.raises(ArgumentError, match="negative"):
         vendor.tensor(np.zeros(3)[::-1], copy=False)
-    with pytest.raises(ArgumentError, match="own memory only"):
+    with pytest.raises(ArgumentError, match="memory that it has allocated"):
         hidden.tensor(np.zeros(3), copy=False)
     array = np.zeros(3, np.float32)
     tensor = hidden.tensor(array, copy=None)
@@ -123,7 +123,7 @@ def test_numpy_copies_unless_asked_not_to(vendor: Vendor) -> None:
 
 
 def test_hidden_memory_has_no_view(hidden: Vendor) -> None:
-    with pytest.raises(ValueError, match="cannot be accessed"):
+    with pytest.raises(ValueError, match="cannot access"):
         hidden.tensor(np.zeros(3)).numpy(copy=False)
 
 
@@ -221,7 +221,7 @@ def test_sparse_tensors_hold_their_parts(vendor: Vendor, hidden: Vendor) -> None
         sparse.numpy()
     with pytest.raises(ArgumentError, match="col_indices"):
         vendor.sparse_csr(parts[0], hidden.tensor([0, 1]), parts[2], (2, 2))
-    with pytest.raises(ValueError, match="write to its parts"):
+    with pytest.raises(ValueError, match="write to its three parts"):
         sparse.copy_from([[1, 2], [3, 4]])
 
 
@@ -229,9 +229,9 @@ def test_sparse_tensors_hold_their_parts(vendor: Vendor, hidden: Vendor) -> None
     ("crow", "col", "shape", "message"),
     [
         ([0, 1], [0, 1], (2, 2), r"crow_indices: .* expected 3 elements for 2 rows"),
-        ([0, 1, 2], [0], (2, 2), r"col_indices: .* expected as many elements as values has, 2"),
+        ([0, 1, 2], [0], (2, 2), r"col_indices: .* expected as many elements as values, 2"),
         ([0.0, 1.0, 2.0], [0, 1], (2, 2), r"crow_indices: .* expected a tensor of int32 or int64"),
-        ([0, 1, 2], [0.0, 1.0], (2, 2), r"col_indices: .* expected a tensor of int64, as crow"),
+        ([0, 1, 2], [0.0, 1.0], (2, 2), r"col_indices: .* expected a tensor of int64, like crow"),
         ([[0, 1, 2]], [0, 1], (2, 2), r"crow_indices: .* expected a dense tensor with one dim"),
         ([0, 1, 2], [0, 1], (2,), r"shape: got \(2,\), expected rows and columns"),
         ([0, 1, 2], [0, 1], (-2, 2), r"\[sparse_csr\] .*-2"),
@@ -246,10 +246,10 @@ def test_parts_of_a_sparse_tensor_have_to_fit(
 
 
 def test_operators_get_the_layout_that_the_schema_gives_them(vendor: Vendor) -> None:
-    """A sparse tensor has no elements: an operator that reads some would read anything."""
+    """A sparse tensor has no elements; an operator that reads them would read arbitrary memory."""
     sparse = vendor.sparse_csr(*(vendor.tensor(x) for x in ([0, 1, 2], [0, 1], [1.0, 2.0])), (2, 2))
     dense, out = vendor.tensor([[1.0, 2.0], [3.0, 4.0]]), vendor.empty((2, 2), "float64")
-    dense_only = r"expected a tensor that is not sparse: this operator reads elements one by one"
+    dense_only = r"expected a tensor that is not sparse; convert it to a strided tensor"
     for call in (
         lambda: vendor.op.Relu(out, sparse),
         lambda: vendor.op.Relu(sparse, dense),

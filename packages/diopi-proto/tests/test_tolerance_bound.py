@@ -17,7 +17,7 @@ def compare_exactly(values, reference, dtype, roundings):
 
 
 def near(value, rel=1e-6):
-    """pytest's own absolute tolerance is far wider than the numbers here."""
+    """Relative comparison: pytest's default absolute tolerance is larger than these numbers."""
     return pytest.approx(value, rel=rel, abs=0)
 
 
@@ -28,7 +28,7 @@ def test_rounding_allows_one_and_a_half_ulp_and_hardly_more():
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_what_moves_values_through_a_narrower_step_is_held_to_rounding(dtype):
-    """0 is no bound for a value that was rounded twice; without such a step it stays one."""
+    """The bound of a value that was rounded twice is not 0; without roundings it stays 0."""
     values = np.linspace(1.0, 2.0, 4097)
     twice = round_to(round_to(values, dtype) * (1 + 2.0**-40), dtype)
     assert compare_exactly(twice, values, dtype, roundings=1).ok
@@ -178,7 +178,9 @@ def test_random_operators_have_no_bound():
 
 
 def test_a_sum_without_a_certain_digit_is_refused():
-    with pytest.raises(ValueError, match=r"4096 terms accumulated in float16.*accumulate wider"):
+    with pytest.raises(
+        ValueError, match=r"4096 terms accumulated in float16.*accumulate in a wider format"
+    ):
         allowed_error(np.ones(1), "float16", OpClass.REDUCTION, 4096, accumulate="float16")
 
 

@@ -19,7 +19,7 @@ FLOATS = ["float16", "bfloat16", "float32", "float64"]
 
 
 def spread(dtype, size=4000, seed=8):
-    """float64 numbers over the whole range of ``dtype``, powers of two and subnormals included."""
+    """Return float64 numbers over the range of ``dtype``, with powers of two and subnormals."""
     lowest, highest = {"float16": (-25, 15), "float64": (-1070, 1023)}.get(dtype, (-145, 127))
     rng = np.random.default_rng(seed)
     values = np.ldexp(rng.uniform(1, 2, size), rng.integers(lowest, highest, size))
@@ -30,7 +30,7 @@ def spread(dtype, size=4000, seed=8):
 
 
 def one_ulp(values, dtype, direction):
-    """``values`` rounded to ``dtype``, then moved to the neighbour up or down."""
+    """Round ``values`` to ``dtype``, then move them to the next number up or down."""
     rounded = round_to(values, dtype)
     if dtype == "bfloat16":
         bits = float32_to_bfloat16(rounded)
@@ -56,7 +56,7 @@ def test_one_ulp_everywhere_never_alarms(dtype, op_class, direction):
 @pytest.mark.parametrize("op_class", CLASSES)
 def test_one_ulp_in_both_parts_never_alarms(dtype, op_class):
     part = {"complex32": "float16", "complex64": "float32"}.get(dtype, "float64")
-    # Squares of the moduli have to stay in range, so the outermost binades stay out.
+    # Squares of the moduli must stay in range, so the outermost binades are excluded.
     real = spread(part)[:3000] / 4
     imag = spread(part, seed=9)[:3000] / 4
     result = np.empty(3000, "complex128" if dtype == "complex128" else "complex64")

@@ -42,7 +42,7 @@ def test_an_unknown_dtype_is_named(dtype):
 
 
 def samples_across_the_range(of):
-    """Values in every binade, on and beside powers of two, subnormal and beyond the range."""
+    """Return values in every binade, at and next to powers of two, subnormal and out of range."""
     exponents = np.arange(of.min_exponent - of.precision - 2, of.max_exponent + 2)
     exponents = exponents[(exponents > -1075) & (exponents < 1024)]
     powers = np.ldexp(1.0, exponents)

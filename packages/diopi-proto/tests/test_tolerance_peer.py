@@ -9,7 +9,7 @@ FLOAT32 = dict(dtype="float32", op_class=OpClass.ROUNDING)
 
 
 def peer_with(relative, reference, seed=0):
-    """A float32 result whose errors are up to ``relative`` of each element."""
+    """Return a float32 result with relative errors of up to ``relative``."""
     noise = np.random.default_rng(seed).uniform(-relative, relative, reference.shape)
     return (reference * (1 + noise)).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Right answers of real implementations, over seeds and nasty magnitudes: none may alarm."""
+"""Correct results of real implementations, for many seeds and magnitudes, must be accepted."""
 
 import numpy as np
 import pytest

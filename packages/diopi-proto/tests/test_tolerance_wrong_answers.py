@@ -1,4 +1,4 @@
-"""Every result here is wrong in a way that a vendor's may be; none may pass."""
+"""Wrong results, of the kinds that vendors produce, must be rejected."""
 
 import math
 
@@ -192,7 +192,7 @@ def test_a_float16_accumulator_where_float32_is_asked_for():
     narrow = np.cumsum(terms, axis=1, dtype=np.float16)[:, -1]
     wide = terms.astype(np.float32).sum(1).astype(np.float16)
     assert compare(wide, reference, **bound).ok
-    # By chance a row may come out right; most do not.
+    # A row may be correct by chance; most are not.
     assert compare(narrow, reference, **bound).wrong > 4
 
 

@@ -1,4 +1,4 @@
-"""One trial of a library: whatever it does, this process learns of it and is not touched."""
+"""Trials of libraries: this process learns the outcome and is not affected by it."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ OPERATORS = FIXTURE.read_text().count("DL_OPERATOR(ops, ")
 
 @pytest.fixture
 def behaves(build: Compile, copied: Callable[[Path], Path]) -> Behaves:
-    """``behaves(AT_LOAD="exit(0)")`` -> a library of the test's own."""
+    """``behaves(AT_LOAD="exit(0)")`` compiles a library for the test."""
 
-    def made(**actions: str) -> Path:
+    def compile_behavior(**actions: str) -> Path:
         flags = [f"-D{place}={action}" for place, action in actions.items()]
         return copied(build("behaves.c", *flags, "-Wno-unused-function"))
 
-    return made
+    return compile_behavior
 
 
-def tried(path: Path, seconds: float = 30) -> Trial:
+def run_trial(path: Path, seconds: float = 30) -> Trial:
     return try_library(path, timeout=seconds)
 
 
 def test_a_good_library_is_described(build: Compile) -> None:
-    trial = tried(build("vendor.cpp"))
+    trial = run_trial(build("vendor.cpp"))
     assert trial.ok and trial.problem == ""
     assert (trial.name, trial.version, trial.device_count) == ("fixture", "1.2.3", 2)
     assert trial.said == "hello from fixture"
@@ -51,7 +51,7 @@ def test_a_good_library_is_described(build: Compile) -> None:
 
 
 def test_operators_of_another_signature_are_told(build: Compile) -> None:
-    trial = tried(build("vendor.cpp", "-DFIXTURE_FINGERPRINT=1"))
+    trial = run_trial(build("vendor.cpp", "-DFIXTURE_FINGERPRINT=1"))
     assert trial.mismatched == ["diopiFill"] and trial.bound == OPERATORS - 1
 
 
@@ -80,7 +80,7 @@ def test_operators_of_another_signature_are_told(build: Compile) -> None:
 def test_it_is_told_what_a_library_did_and_when(
     behaves: Behaves, place: str, stage: str, action: str, said: str
 ) -> None:
-    trial = tried(behaves(**{place: action}), 0.5 if action == "hang()" else 30)
+    trial = run_trial(behaves(**{place: action}), 0.5 if action == "hang()" else 30)
     assert not trial.ok and f"{said} {stage}" in trial.failure
     with pytest.raises(VendorLoadError, match=stage):
         trial.check()
@@ -88,7 +88,7 @@ def test_it_is_told_what_a_library_did_and_when(
 
 @pytest.mark.parametrize("action", ["raise(SIGSEGV)", "*(volatile char*)8 = 0", "hang(1)"])
 def test_a_driver_that_crashes_is_named(behaves: Behaves, tmp_path: Path, action: str) -> None:
-    """Not the library that loads it, which installing again would leave as it is."""
+    """The driver that crashed is named, not the vendor library that loads it."""
     code = f"""
 #include <signal.h>
 static int hang(int depth) {{ volatile char a[4096]; a[0] = 1; return hang(depth + 1) + a[0]; }}
@@ -99,7 +99,7 @@ static void __attribute__((constructor)) begin(void) {{ {action}; (void)hang; }}
     command = ["cc", "-shared", "-fPIC", "-O0", "-w", str(source), "-o", str(driver)]
     subprocess.run(command, check=True)
     library = behaves(AT_COUNT=f'dlopen("{driver}",2)')
-    assert tried(library).failure == (
+    assert run_trial(library).failure == (
         "it crashed with SIGSEGV while being asked how many devices it has; the crash was in "
         f"{driver}, which it loads"
     )
@@ -107,7 +107,7 @@ static void __attribute__((constructor)) begin(void) {{ {action}; (void)hang; }}
 
 def test_a_library_that_crashes_itself_is_named_once(behaves: Behaves) -> None:
     library = behaves(AT_COUNT="raise(SIGSEGV)")
-    assert tried(library).failure.endswith("asked how many devices it has")
+    assert run_trial(library).failure.endswith("asked how many devices it has")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_library_that_crashes_itself_is_named_once(behaves: Behaves) -> None:
 def test_an_impossible_number_of_devices_is_told_at_once(
     behaves: Behaves, action: str, complaint: str
 ) -> None:
-    trial = tried(behaves(AT_COUNT=action))
+    trial = run_trial(behaves(AT_COUNT=action))
     assert complaint in trial.failure and trial.devices == ()
 
 
@@ -130,22 +130,22 @@ def test_a_broken_interface_is_told_as_such(behaves: Behaves) -> None:
         ("device_count", "&table", "which is not code"),
         ("operators", "16", "which is not memory of this process"),
     ):
-        trial = tried(behaves(AT_TABLE=f"table.{slot} = (void*){address}"))
+        trial = run_trial(behaves(AT_TABLE=f"table.{slot} = (void*){address}"))
         assert trial.defect and f"whose {slot} is at 0x" in trial.failure
         assert trial.failure.endswith(what)
-        with pytest.raises(AbiMismatchError, match="breaks the vendor interface"):
+        with pytest.raises(AbiMismatchError, match="violates the vendor interface"):
             trial.check()
 
 
 def test_many_devices_are_counted_and_the_first_ones_described(behaves: Behaves) -> None:
-    trial = tried(behaves(AT_COUNT="*count = 1000"))
+    trial = run_trial(behaves(AT_COUNT="*count = 1000"))
     assert trial.ok and trial.device_count == 1000 and len(trial.devices) == 64
 
 
 def test_a_device_that_is_not_described_has_the_vendors_name(
     behaves: Behaves, build: Compile
 ) -> None:
-    trial = tried(behaves(AT_TABLE="table.device_properties = NULL", AT_COUNT="*count = 2"))
+    trial = run_trial(behaves(AT_TABLE="table.device_properties = NULL", AT_COUNT="*count = 2"))
     assert [(d.index, d.name, d.total_memory) for d in trial.devices] == [
         (0, trial.name, 0),
         (1, trial.name, 0),
@@ -162,7 +162,7 @@ def test_a_daemon_is_not_waited_for_and_does_not_stay(behaves: Behaves, tmp_path
         file = tmp_path / f"{place}.pid"
         os.mkfifo(file)
         reader = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
-        trial = tried(behaves(**{place: f'start_daemon("{file}")'}))
+        trial = run_trial(behaves(**{place: f'start_daemon("{file}")'}))
         assert trial.ok, trial.problem
         pid = os.read(reader, 20)
         assert not pid or not Path(f"/proc/{int(pid)}").exists()
@@ -170,27 +170,27 @@ def test_a_daemon_is_not_waited_for_and_does_not_stay(behaves: Behaves, tmp_path
 
 
 def test_a_library_that_becomes_a_daemon_itself_is_told(behaves: Behaves) -> None:
-    """The process that goes on is not the one that was asked."""
-    trial = tried(behaves(AT_LOAD="if (fork() != 0) _exit(0)"))
+    """A forked child continues, but the trial's process has ended."""
+    trial = run_trial(behaves(AT_LOAD="if (fork() != 0) _exit(0)"))
     assert "ended the process with status 0" in trial.failure
 
 
 @pytest.mark.parametrize("descriptor", [1, 2])
 def test_endless_output_is_given_up_and_not_kept(behaves: Behaves, descriptor: int) -> None:
-    trial = tried(behaves(AT_LOAD=f"write_forever({descriptor})"), 0.5)
+    trial = run_trial(behaves(AT_LOAD=f"write_forever({descriptor})"), 0.5)
     assert "took longer" in trial.failure and len(trial.failure) < 1000
 
 
 def test_words_before_a_crash_are_repeated(behaves: Behaves) -> None:
-    trial = tried(behaves(AT_LOAD='dprintf(2, "first\\nno firm\\033[2Jware\\n"), abort()'))
+    trial = run_trial(behaves(AT_LOAD='dprintf(2, "first\\nno firm\\033[2Jware\\n"), abort()'))
     assert r'(it said: "no firm\x1b[2Jware")' in trial.failure
 
 
 def test_a_library_that_closes_what_is_open_is_a_good_one(behaves: Behaves) -> None:
-    """As daemons do; the report has a high number."""
-    assert tried(behaves(AT_LOAD="for (int i = 0; i < 64; ++i) close(i)")).ok
-    # Without any way to report there is no verdict.
-    assert "while being loaded" in tried(behaves(AT_LOAD="close_all()")).failure
+    """Daemons close low descriptors; the report has a high one."""
+    assert run_trial(behaves(AT_LOAD="for (int i = 0; i < 64; ++i) close(i)")).ok
+    # Without a report there is no verdict.
+    assert "while being loaded" in run_trial(behaves(AT_LOAD="close_all()")).failure
 
 
 def test_what_a_library_changes_has_no_effect_here(behaves: Behaves, tmp_path: Path) -> None:
@@ -200,15 +200,15 @@ def test_what_a_library_changes_has_no_effect_here(behaves: Behaves, tmp_path: P
         '(void)!chdir("/proc"), umask(0777), setenv("DL_X", "1", 1), setsid(), '
         "setrlimit(RLIMIT_NOFILE, &(struct rlimit){8, 8})"
     )
-    assert tried(behaves(AT_LOAD=action)).ok
-    # Stopped, and in another session than the one that is killed.
-    stopped = tried(behaves(AT_LOAD=f"{action}, raise(SIGSTOP)"), 0.5)
+    assert run_trial(behaves(AT_LOAD=action)).ok
+    # Stopped, and in another session.
+    stopped = run_trial(behaves(AT_LOAD=f"{action}, raise(SIGSTOP)"), 0.5)
     assert "took longer" in stopped.failure
     assert (Path.cwd(), os.umask(before[1]), os.environ.copy()) == before
 
 
 def in_process(library: Path, prelude: str) -> str:
-    """What a process of its own says that tries the library after ``prelude``."""
+    """Run the trial in a new process after ``prelude``, and return its report."""
     code = f"""
 import os, signal, sys
 from diopi_proto.trial import try_library
@@ -272,7 +272,7 @@ except KeyboardInterrupt:
     print("interrupted")
 """
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        child = int(fifo.read_text())  # it hangs from here on
+        child = int(fifo.read_text())  # now it hangs
         process.send_signal(signal.SIGINT)
         stdout, _ = process.communicate(timeout=60)
     assert stdout == b"interrupted\n"
@@ -294,7 +294,7 @@ try_library({str(behaves(AT_LOAD=action))!r}, timeout=100)
 
 
 def _wait_until_gone(pid: int) -> None:
-    """Blocks until the kernel has ended it; hangs, and is noticed, where nobody kills it."""
+    """Wait until a process has ended; the test hangs if nothing ends it."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -311,7 +311,7 @@ def test_where_no_process_can_be_started_it_is_said(
 
     monkeypatch.setattr(subprocess, "Popen", fails)
     with pytest.raises(TrialUnavailableError, match="Resource temporarily unavailable"):
-        tried(behaves())
+        run_trial(behaves())
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_where_no_process_can_be_started_it_is_said(
     ],
 )
 def test_a_report_that_makes_no_sense_is_a_failure(lines: list[str]) -> None:
-    """The library was in the process that wrote it."""
+    """A report may be invalid, because the library runs in the process that writes it."""
     trial = read_report(Path("/x"), False, lines, "", 1)
     assert trial.failure and not trial.ok
 

@@ -1,4 +1,4 @@
-"""From where code may be loaded: the rule in Python and the one in C++ are the same."""
+"""The trust rule for paths: the implementations in Python and C++ agree."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from diopi_proto.trust import Installation, why_untrusted
 
 Compile = Callable[..., Path]
 OTHER = 54321
-"""A user and a group that nobody has."""
+"""User and group id without an account."""
 
 
 class Place:
-    """A folder as an installation has it, and places around it to judge."""
+    """Folder of an installation, and paths around it."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -47,7 +47,7 @@ def place(tmp_path: Path) -> Place:
 
 @pytest.fixture(scope="session")
 def trusts(build: Compile) -> Callable[[Path, str], bool]:
-    """Whether both implementations trust a path; they must agree."""
+    """Return True if both implementations trust a path; they must agree."""
     ffi = FFI()
     ffi.cdef("int fixture_trusts(const char* installation, const char* path);")
     library = ffi.dlopen(str(build("trust.cpp", exports=("fixture_*",))))
@@ -134,11 +134,13 @@ def test_what_is_missing_is_trusted_unless_others_could_make_it(place: Place) ->
     place.folder("tmp", 0o1777)
     assert why_untrusted(place.root / "nothing" / "libx.so", own) is None
     reason = why_untrusted(place.root / "tmp" / "nothing" / "libx.so", own)
-    assert reason is not None and "others could make it" in reason and "tmp/nothing" in reason
+    assert (
+        reason is not None and "other users could create it" in reason and "tmp/nothing" in reason
+    )
 
 
 def test_what_another_user_owns_is_not_trusted(place: Place) -> None:
-    """Seen as another user, who has a copy of the installation."""
+    """Judged as another user with a copy of the installation."""
     if os.geteuid() == 0:
         os.chown(place.root, OTHER, OTHER)
     own = Installation("/nowhere", frozenset({0, 1}), frozenset({0}), False)
@@ -148,7 +150,7 @@ def test_what_another_user_owns_is_not_trusted(place: Place) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 class TestOwners:
-    """What depends on users and groups that the tests cannot otherwise be."""
+    """Cases that depend on other users and groups, with a fake stat."""
 
     def test_others_files_in_a_sticky_folder_are_not_trusted(
         self, place: Place, trusts: Trusts

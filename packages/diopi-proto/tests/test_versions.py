@@ -1,4 +1,4 @@
-"""Older and newer vendors against this host, and this host, older and newer, against a vendor."""
+"""Older and newer vendors with this host, and older and newer hosts with a vendor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Compile = Callable[..., Path]
 
 
 def _older(build: Compile, field: str) -> Path:
-    """A vendor whose table ends just before ``field``, though the memory behind it is not empty."""
+    """Vendor whose table ends just before ``field``, followed by garbage."""
     return build("vendor.cpp", f"-DFIXTURE_TABLE_BYTES=offsetof(dl_vendor_table_t,{field})")
 
 
@@ -60,7 +60,7 @@ def test_the_host_stands_in_for_streams_and_events_of_a_synchronous_vendor(build
         side.synchronize()
         for event, reason in (
             (vendor.event(timing=True), "an event was never recorded"),
-            (vendor.event(), "an event was made without timing"),
+            (vendor.event(), "an event was created without timing"),
         ):
             with pytest.raises(VendorError, match=rf"\[event_elapsed\] {reason}"):
                 event.elapsed_since(start)
@@ -72,7 +72,7 @@ def test_the_host_stands_in_for_streams_and_events_of_a_synchronous_vendor(build
 
 def test_without_a_way_to_wait_on_the_device_the_host_waits(build: Compile) -> None:
     with load_vendor(_older(build, "stream_wait_event")) as vendor:
-        # Its events lie beyond that slot, too.
+        # The event slots are after that slot, too.
         stream, event = vendor.stream(), vendor.event()
         event.record(stream)
         stream.wait_event(event)
@@ -80,7 +80,7 @@ def test_without_a_way_to_wait_on_the_device_the_host_waits(build: Compile) -> N
 
 
 def test_a_vendor_that_says_that_nothing_is_there_is_not_asked_for_devices(build: Compile) -> None:
-    """Counting may start a driver; `present` must not."""
+    """device_count may initialize a driver; `present` must not."""
     with load_vendor(build("vendor.cpp", "-DFIXTURE_PRESENT=0")) as vendor:
         assert not vendor.present and vendor.device_count == 0
         with pytest.raises(ArgumentError, match="no device 0; it has 0"):
@@ -117,7 +117,7 @@ def test_a_newer_table_is_as_good(build: Compile) -> None:
 
 
 def _host(end: int, appended: int = 0) -> HostTable:
-    """A host table that says it ends at byte ``end``, with all slots beyond it poisoned."""
+    """Host table that ends at byte ``end``, with all later slots poisoned."""
     host = HostTable()
     size = ffi.sizeof("dl_host_t")
     memory = ffi.new("char[]", size + appended)
@@ -125,7 +125,7 @@ def _host(end: int, appended: int = 0) -> HostTable:
     ffi.buffer(memory)[min(end, size) :] = b"\xaa" * (size + appended - min(end, size))
     pointer = ffi.cast("dl_host_t*", memory)
     pointer.struct_size = end
-    host._kept(memory)
+    host._keep_alive(memory)
     host.pointer = pointer
     return host
 

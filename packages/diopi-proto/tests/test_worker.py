@@ -1,4 +1,4 @@
-"""Fault table of workers: whatever happens in them is an outcome, and nothing of them is left."""
+"""Fault table of workers: every fault becomes an outcome, and no process is left."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def descriptors() -> int:
 
 
 def has_ended(process: int) -> bool:
-    """Wait for the end of a process, given as a descriptor, and close that."""
+    """Wait for the end of a process, given as a pidfd, and close the descriptor."""
     try:
         return select.select([process], [], [], 60)[0] == [process]
     finally:
@@ -167,7 +167,7 @@ def test_what_a_worker_started_ends_with_it() -> None:
 
 
 def test_a_copy_of_a_worker_does_not_answer(worker: Worker) -> None:
-    """And it is seen, though it may have ended."""
+    """A child process is detected even if it may have ended."""
     with pytest.raises(WorkerError, match="left a process behind"):
         worker.call(("fork", None), 60)
     assert worker.call(("echo", "next"), 60) == "next"

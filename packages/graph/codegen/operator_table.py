@@ -84,22 +84,22 @@ def _refused(operator: Operator) -> str:
         if parameter.layout == "csr":
             return "it takes sparse tensors"
         if parameter.type in ("bool*", "double*", "int64_t*"):
-            return "it answers with a number on the host"
+            return "it returns a host scalar"
         if parameter.value_type not in _TYPES:
             return f"a graph has no {parameter.value_type}"
     return ""
 
 
 def _row(operator: Operator, parameter: Parameter) -> str:
-    places = {p.name: place for place, p in enumerate(operator.params[1:])}
+    positions = {p.name: position for position, p in enumerate(operator.params[1:])}
     kind = _TYPES.get(parameter.value_type, "kRefused")
     if operator.count_of(parameter.name):
         kind = "kCount"
     count = parameter.counted_by
-    counted_by = places[count] if isinstance(count, str) else -1
+    counted_by = positions[count] if isinstance(count, str) else -1
     fixed = count if isinstance(count, int) else 0
-    aliases = sum(1 << places[name] for name in parameter.may_alias)
-    rule, mask, of, other = _dtype_rule(operator, parameter, places)
+    aliases = sum(1 << positions[name] for name in parameter.may_alias)
+    rule, mask, of, other = _dtype_rule(operator, parameter, positions)
     fields = [
         f'"{parameter.name}"',
         f"Type::{kind}",
@@ -119,7 +119,7 @@ def _row(operator: Operator, parameter: Parameter) -> str:
 
 
 def _dtype_rule(
-    operator: Operator, parameter: Parameter, places: dict[str, int]
+    operator: Operator, parameter: Parameter, positions: dict[str, int]
 ) -> tuple[str, int, int, int]:
     """Return the kind of the rule, the dtypes that it allows, and the parameters that it names."""
     text = parameter.dtype
@@ -127,11 +127,11 @@ def _dtype_rule(
         return "kAmong", _ALL, -1, -1
     words = text.split()
     if text.startswith("promote "):
-        return "kPromote", _ALL, places[words[1]], places[words[2]]
+        return "kPromote", _ALL, positions[words[1]], positions[words[2]]
     if "promote" in words:
         return "kAmong", _ALL, -1, -1
     for prefix, kind in _OF_ONE.items():
         if text.startswith(f"{prefix} "):
-            return kind, _ALL, places[words[-1]], -1
+            return kind, _ALL, positions[words[-1]], -1
     allowed = expand_dtypes(text, operator.dtypes)
     return "kAmong", sum(1 << DTYPES.index(name) for name in allowed), -1, -1

@@ -66,7 +66,7 @@ def test_a_death_at_the_real_load_is_not_repeated(wheels: Wheels) -> None:
         assert wheels.run("import torch", **variables).returncode == -11
     found = report(wheels, **variables)
     (warning,) = found["warnings"]
-    assert found["usable"] and "the last 2 processes that loaded it died" in warning
+    assert found["usable"] and "the last 2 processes died while loading it" in warning
     assert "dl-vendor-bad 1.2" in warning and str(wheels.root / "cache") in warning
 
 

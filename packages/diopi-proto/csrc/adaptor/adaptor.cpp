@@ -12,8 +12,8 @@
 namespace dl::adaptor {
 namespace {
 
-// Which adaptor stands before which instance. A list that only grows, so that operators on other
-// threads may look while another instance is made; what is given back is used again.
+// Map from vendor instances to their adaptors: a linked list without locks for readers, because
+// operators on other threads search it while an instance is created. Links are reused, never freed.
 struct Link {
   std::atomic<const dl_vendor_t*> vendor{nullptr};
   std::atomic<Adaptor*> adaptor{nullptr};
@@ -109,7 +109,7 @@ const dl_operator_t* Adaptor::bind_all(dl_vendor_t* vendor, dl_vendor_t* checked
     if (number == numbers.end() || one.function == nullptr) continue;
     const Shim& shim = shims()[number->second];
     Operator& found = *operators_[number->second];
-    // The first of a name counts, as for hosts; they leave out what has another signature.
+    // As in hosts, the first operator of a name counts, and other signatures are ignored.
     if (one.fingerprint != shim.fingerprint || found.function != nullptr) continue;
     found.function = one.function;
     one.function = shim.function;

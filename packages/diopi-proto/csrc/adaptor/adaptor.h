@@ -1,4 +1,4 @@
-// The adaptor of one instance: its rules by operator, what it calls, what it counts.
+// The adaptor of one instance: its rules by operator, the vendor's functions, and its counters.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace dl::adaptor {
 using Cast = decltype(&::diopiCastDtype);
 using Copy = decltype(&::diopiCopyInp);
 
-// A rule with texts of its own.
+// A rule that owns its strings.
 struct Rule {
   explicit Rule(const dl_adaptor_rule_t& given)
       : operator_name(given.operator_name), parameter(given.parameter), is(given) {
@@ -45,14 +45,14 @@ class Adaptor : public dl_adaptor {
   Adaptor(const Adaptor&) = delete;
   Adaptor& operator=(const Adaptor&) = delete;
 
-  // The adaptor of an instance; NULL where none stands before it.
+  // Returns the adaptor of an instance, or NULL if it has none.
   static Adaptor* of(const dl_vendor_t* vendor);
 
   // See dl_adaptor_t.bind.
   const dl_operator_t* bind_all(dl_vendor_t* vendor, dl_vendor_t* checked,
                                 const dl_operator_t* operators, uint64_t count);
 
-  // NULL for an operator without a rule.
+  // Returns NULL for an operator without a rule.
   const Operator* at(size_t number) const { return operators_[number].get(); }
   dl_vendor_t* checked() const { return checked_; }
   Cast cast() const { return cast_; }
@@ -64,10 +64,10 @@ class Adaptor : public dl_adaptor {
   void reset_counts();
 
  private:
-  // Dtypes, formats, whether a result, whether on the host.
+  // Rule, dtypes, formats, is_result, on_host.
   using Key = std::tuple<const Rule*, int32_t, int32_t, int32_t, int32_t, bool, bool>;
 
-  std::vector<std::unique_ptr<Operator>> operators_;  // by their numbers in operators.h
+  std::vector<std::unique_ptr<Operator>> operators_;  // indexed by the numbers of operators.h
   std::vector<dl_operator_t> adapted_;
   dl_vendor_t* checked_ = nullptr;
   Cast cast_ = nullptr;
@@ -76,7 +76,7 @@ class Adaptor : public dl_adaptor {
   std::map<Key, uint64_t> counted_;
 };
 
-// The reason that the thread's last adapted call gave; empty where the adaptor gave none.
+// Error of the thread's last adapted call; `failed` is NULL if the adaptor did not fail it.
 struct LastError {
   const Operator* failed = nullptr;
   std::string reason;

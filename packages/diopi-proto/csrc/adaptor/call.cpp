@@ -1,4 +1,4 @@
-// One call of an operator that has rules.
+// Call of an operator that has rules.
 #include <cstring>
 #include <exception>
 
@@ -17,10 +17,10 @@ class Call {
   Call(Adaptor& adaptor, const Operator& called, diopiContextHandle_t ctx, void** values)
       : adaptor_(adaptor), operator_(called), ctx_(ctx), values_(values) {}
 
-  void bring_in() {
+  void convert_arguments() {
     each_parameter([&](const Rule& rule) {
       if (rule.is.direction == DL_ADAPTOR_STORED) {
-        note_expected(rule);
+        record_expected(rule);
       } else if (rule.is.count_position < 0 && rule.is.count == 0) {
         replace(rule, static_cast<diopiTensorHandle_t*>(values_[rule.is.position]));
       } else {
@@ -29,21 +29,21 @@ class Call {
     });
   }
 
-  void bring_back() {
-    for (const Moved& one : moved_) {
-      during(*one.rule, [&] { conversion(*one.rule, true).run(one.made, one.given); });
+  void convert_results() {
+    for (const Replaced& one : replaced_) {
+      naming(*one.rule, [&] { conversion(*one.rule, true).run(one.replacement, one.original); });
     }
     for (const Expected& one : expected_) {
-      during(*one.rule, [&] { take(one); });
+      naming(*one.rule, [&] { convert_stored(one); });
     }
   }
 
  private:
-  // A result that the operator has written elsewhere.
-  struct Moved {
+  // An output that was replaced by a tensor of another dtype or format.
+  struct Replaced {
     const Rule* rule;
-    diopiTensorHandle_t given;
-    diopiTensorHandle_t made;
+    diopiTensorHandle_t original;
+    diopiTensorHandle_t replacement;
   };
   // Handles that the operator stores, and the dtype that the host expects of them.
   struct Expected {
@@ -56,8 +56,9 @@ class Call {
     return {adaptor_, ctx_, rule, result};
   }
 
+  // Runs `body`, and prepends the names of operator and parameter to the message of a failure.
   template <typename Body>
-  static void during(const Rule& rule, Body&& body) {
+  static void naming(const Rule& rule, Body&& body) {
     try {
       body();
     } catch (const Failure& failure) {
@@ -66,18 +67,18 @@ class Call {
     }
   }
 
-  // Stored handles first: their dtype may follow from a tensor that is about to be replaced.
+  // Stored handles come first: their dtype may follow from a tensor that is replaced afterwards.
   template <typename Body>
   void each_parameter(Body&& body) const {
     for (const bool stored : {true, false}) {
       for (const auto& rule : operator_.rules) {
         if ((rule->is.direction == DL_ADAPTOR_STORED) == stored)
-          during(*rule, [&] { body(*rule); });
+          naming(*rule, [&] { body(*rule); });
       }
     }
   }
 
-  void note_expected(const Rule& rule) {
+  void record_expected(const Rule& rule) {
     int32_t dtype = rule.is.stored_dtype;
     if (dtype < 0 && rule.is.stored_like >= 0) {
       const auto* like =
@@ -85,21 +86,21 @@ class Call {
       if (like != nullptr) dtype = like->dtype;
     }
     auto* handles = *static_cast<diopiTensorHandle_t**>(values_[rule.is.position]);
-    // NULL: the caller does without them.
+    // NULL: the caller does not need these results.
     if (dtype >= 0 && handles != nullptr) expected_.push_back({&rule, handles, dtype});
   }
 
   void replace_array(const Rule& rule) {
-    auto** given = static_cast<diopiTensorHandle_t**>(values_[rule.is.position]);
-    if (*given == nullptr) return;
+    auto** array = static_cast<diopiTensorHandle_t**>(values_[rule.is.position]);
+    if (*array == nullptr) return;
     const int64_t count = rule.is.count_position < 0
                               ? rule.is.count
                               : *static_cast<int64_t*>(values_[rule.is.count_position]);
     if (count <= 0) return;
-    // The host's array is not ours to write.
-    arrays_.emplace_back(*given, *given + count);
+    // A copy, because the adaptor must not write to the host's array.
+    arrays_.emplace_back(*array, *array + count);
     for (diopiTensorHandle_t& handle : arrays_.back()) replace(rule, &handle);
-    *given = arrays_.back().data();
+    *array = arrays_.back().data();
   }
 
   void replace(const Rule& rule, diopiTensorHandle_t* handle) {
@@ -107,30 +108,30 @@ class Call {
     if (tensor == nullptr) return;
     const bool known = tensor->dtype >= 0 && tensor->dtype < DL_ADAPTOR_DTYPES;
     const int32_t dtype = known ? rule.is.cast[tensor->dtype] : tensor->dtype;
-    if (dtype == tensor->dtype && lies_as(*tensor, rule.is.layout)) return;
+    if (dtype == tensor->dtype && has_layout(*tensor, rule.is.layout)) return;
     bool channels_last = rule.is.layout == DL_FORMAT_CHANNELS_LAST && has_channels(tensor->ndim);
     if (rule.is.layout == DL_FORMAT_STRIDED)
       channels_last = format_of(*tensor) == DL_FORMAT_CHANNELS_LAST;
     const Conversion conversion = this->conversion(rule, false);
-    const diopiTensorHandle_t made = conversion.make(*tensor, dtype, channels_last);
-    if (rule.is.direction != DL_ADAPTOR_OUT) conversion.run(*handle, made);
-    if (rule.is.direction != DL_ADAPTOR_IN) moved_.push_back({&rule, *handle, made});
-    *handle = made;
+    const diopiTensorHandle_t replacement = conversion.make(*tensor, dtype, channels_last);
+    if (rule.is.direction != DL_ADAPTOR_OUT) conversion.run(*handle, replacement);
+    if (rule.is.direction != DL_ADAPTOR_IN) replaced_.push_back({&rule, *handle, replacement});
+    *handle = replacement;
   }
 
-  void take(const Expected& one) const {
+  void convert_stored(const Expected& one) const {
     for (int32_t i = 0; i < one.rule->is.count; ++i) {
       diopiTensorHandle_t& handle = one.handles[i];
       const dl_tensor_prefix_t* tensor = adaptable(handle);
-      // What else is wrong with it is for the host to find.
+      // Other defects of the stored tensor are left for the host to report.
       if (tensor == nullptr || tensor->dtype == one.dtype ||
           one.rule->is.cast[one.dtype] != tensor->dtype)
         continue;
       const Conversion conversion = this->conversion(*one.rule, true);
       const bool channels_last = format_of(*tensor) == DL_FORMAT_CHANNELS_LAST;
-      const diopiTensorHandle_t made = conversion.make(*tensor, one.dtype, channels_last);
-      conversion.run(handle, made);
-      handle = made;
+      const diopiTensorHandle_t replacement = conversion.make(*tensor, one.dtype, channels_last);
+      conversion.run(handle, replacement);
+      handle = replacement;
     }
   }
 
@@ -139,11 +140,12 @@ class Call {
   diopiContextHandle_t ctx_;
   void** values_;
   std::vector<std::vector<diopiTensorHandle_t>> arrays_;
-  std::vector<Moved> moved_;
+  std::vector<Replaced> replaced_;
   std::vector<Expected> expected_;
 };
 
-// Runs what is the adaptor's own; what the vendor's function throws is for the host.
+// Runs a step of the adaptor and turns its failure into a code. Exceptions of the vendor's function
+// are left to the host.
 template <typename Body>
 diopiError_t guarded(const Operator& called, Body&& body) {
   try {
@@ -153,7 +155,7 @@ diopiError_t guarded(const Operator& called, Body&& body) {
     last_error() = {&called, failure.what()};
     return failure.code;
   } catch (const std::bad_alloc&) {
-    last_error() = {&called, "[" + called.name + "] no memory for the adaptor"};
+    last_error() = {&called, "[" + called.name + "] the adaptor is out of host memory"};
     return diopiErrorOccurred;
   }
 }
@@ -166,11 +168,11 @@ diopiError_t adapted_call(size_t number, diopiContextHandle_t ctx, void** values
   const Operator& called = *adaptor->at(number);
   last_error().failed = nullptr;
   Call call(*adaptor, called, ctx, values);
-  const diopiError_t before = guarded(called, [&] { call.bring_in(); });
-  if (before != diopiSuccess) return before;
+  const diopiError_t converted = guarded(called, [&] { call.convert_arguments(); });
+  if (converted != diopiSuccess) return converted;
   const diopiError_t code = invoke(called.function, ctx, values);
   if (code != diopiSuccess) return code;
-  return guarded(called, [&] { call.bring_back(); });
+  return guarded(called, [&] { call.convert_results(); });
 }
 
 }  // namespace dl::adaptor

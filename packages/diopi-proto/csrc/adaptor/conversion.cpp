@@ -52,16 +52,17 @@ diopiTensorHandle_t Conversion::make(const dl_tensor_prefix_t& like, int32_t dty
       diopiRequireTensor(ctx, &made, &sizes, channels_last ? &strides : nullptr,
                          static_cast<diopiDtype_t>(dtype), static_cast<diopiDevice_t>(like.device));
   if (code != diopiSuccess || diopirt_tensor(made) == nullptr)
-    throw Failure("the host has no tensor of " + dtype_name(dtype) +
-                  " for what the adaptor makes of it");
+    throw Failure("the host could not allocate a tensor of " + dtype_name(dtype) +
+                  " for the adaptor's conversion");
   return made;
 }
 
-// The vendor's own check names neither this operator nor the parameter, but waits for nothing.
+// Returns true if values must be checked on the host, which waits for the stream. (The vendor's own
+// check does not wait, but its message does not name the operator or the parameter.)
 bool Conversion::checked_here(int32_t from, int32_t to) const {
   if (!narrows(from, to)) return false;
-  // A result that is beyond its dtype is what the operator gives in that dtype: infinite. Integers
-  // have no such number.
+  // A floating-point result beyond the range becomes infinite, as if the operator had computed it
+  // in that dtype. Integers have no infinity.
   return !result || (is_integer(from) && (rule.is.flags & DL_ADAPTOR_WRAP) == 0);
 }
 
@@ -74,28 +75,28 @@ void Conversion::run(diopiConstTensorHandle_t from_handle, diopiTensorHandle_t t
     const bool checks = checked_here(from.dtype, to.dtype);
     const bool trusted = on_device && (rule.is.flags & DL_ADAPTOR_VENDOR) != 0;
     std::unique_ptr<Staged> read;
-    const auto look = [&] {
+    const auto stage_and_check = [&] {
       if (read == nullptr) read = std::make_unique<Staged>(adaptor.checked(), ctx, from);
       if (!checks) return;
       const std::string unfit = first_unfit(read->elements(), to.dtype);
       if (!unfit.empty())
         throw Failure("the value " + unfit + " does not fit " + dtype_name(to.dtype) +
-                      (result ? ", as which the host expects this result of the adaptor"
+                      (result ? ", the dtype that the host expects of this result"
                               : ", to which the adaptor casts " + dtype_name(from.dtype)));
     };
-    if (checks && !trusted) look();
+    if (checks && !trusted) stage_and_check();
     on_host = !on_device || !by_vendor(from_handle, to_handle);
     if (on_host) {
       if (!convertible(from.dtype, to.dtype))
-        throw Failure("neither the vendor's diopiCastDtype nor the host casts " +
+        throw Failure("neither the vendor's diopiCastDtype nor the host can cast " +
                       dtype_name(from.dtype) + " to " + dtype_name(to.dtype));
-      look();
+      stage_and_check();
       Staged written(adaptor.checked(), ctx, to);
       convert(read->elements(), written.elements());
       written.write_back();
     }
   }
-  // A cast may change the strides too; what is told is what was asked for.
+  // A cast may change the strides too; only formats that the rule requires are counted.
   const bool laid_out = rule.is.layout != DL_FORMAT_STRIDED;
   adaptor.count(rule, from.dtype, to.dtype, laid_out ? format_of(from) : DL_FORMAT_STRIDED,
                 laid_out ? format_of(to) : DL_FORMAT_STRIDED, result, on_host);
@@ -106,7 +107,7 @@ bool Conversion::by_vendor(diopiConstTensorHandle_t from, diopiTensorHandle_t to
     return called(adaptor.copy(), "diopiCopyInp", to, from);
   if (called(adaptor.cast(), "diopiCastDtype", to, from)) return true;
   if (format_of(prefix(from)) == format_of(prefix(to))) return false;
-  // A cast that keeps the layout, and a copy that keeps the dtype.
+  // Otherwise a cast that keeps the format, followed by a copy that keeps the dtype.
   if (adaptor.cast() == nullptr || adaptor.copy() == nullptr) return false;
   const bool channels_last = format_of(prefix(from)) == DL_FORMAT_CHANNELS_LAST;
   const diopiTensorHandle_t between = make(prefix(from), prefix(to).dtype, channels_last);
@@ -114,7 +115,7 @@ bool Conversion::by_vendor(diopiConstTensorHandle_t from, diopiTensorHandle_t to
          called(adaptor.copy(), "diopiCopyInp", to, between);
 }
 
-// False where the vendor lacks the function or declines, and has written nothing.
+// Returns false if the vendor does not have the function or declines the call without writing.
 template <typename Function>
 bool Conversion::called(Function function, const char* name, diopiTensorHandle_t out,
                         diopiConstTensorHandle_t in) const {
@@ -129,7 +130,7 @@ bool Conversion::called(Function function, const char* name, diopiTensorHandle_t
   if (declines(code)) return false;
   const auto reason = adaptor.checked()->table->last_error;
   const char* said = reason == nullptr ? nullptr : reason(adaptor.checked());
-  throw Failure(std::string(name) + " of the vendor, which the adaptor calls to bring " +
+  throw Failure(std::string(name) + " of the vendor, which the adaptor calls to convert " +
                 dtype_name(prefix(in).dtype) + " to " + dtype_name(prefix(out).dtype) +
                 ", failed with code " + std::to_string(static_cast<int>(code)) + ": " +
                 (said == nullptr || *said == '\0' ? "no reason given" : said));

@@ -1,4 +1,5 @@
-// One tensor brought into another dtype or layout, by the vendor where it can, else by the host.
+// Conversion of a tensor to another dtype or memory format, by the vendor if possible, otherwise by
+// the host.
 #pragma once
 
 #include "adaptor/adaptor.h"
@@ -6,18 +7,19 @@
 
 namespace dl::adaptor {
 
-// For which rule of which call something is converted.
+// Conversions for one rule of one call.
 struct Conversion {
   Adaptor& adaptor;
   diopiContextHandle_t ctx;
   const Rule& rule;
-  bool result;  // on its way back to where the host expects it
+  bool result;  // converts a result for the host; otherwise an argument for the vendor
 
-  // Converts all elements, and counts it. Throws Failure: a value does not fit, or neither the
-  // vendor nor the host can.
+  // Converts all elements and counts the conversion. Throws Failure if a value does not fit, or if
+  // neither the vendor nor the host supports the conversion.
   void run(diopiConstTensorHandle_t from, diopiTensorHandle_t to) const;
 
-  // A tensor of the sizes of `like`, owned by the context. Throws Failure where there is no memory.
+  // Returns a new tensor with the sizes of `like`, owned by the context. Throws Failure if the host
+  // cannot allocate it.
   diopiTensorHandle_t make(const dl_tensor_prefix_t& like, int32_t dtype, bool channels_last) const;
 
  private:
@@ -28,11 +30,11 @@ struct Conversion {
               diopiConstTensorHandle_t in) const;
 };
 
-// The prefix of a dense tensor whose order of elements is known to all; NULL for others, which are
-// left alone.
+// Returns the prefix of a strided tensor; NULL for sparse tensors and private formats, which the
+// adaptor passes on unchanged.
 const dl_tensor_prefix_t* adaptable(diopiConstTensorHandle_t handle);
 
-// "int64", or a number where the contract has no such dtype.
+// Returns the name of a dtype, such as "int64", or "dtype N" if it is unknown.
 std::string dtype_name(int32_t dtype);
 
 }  // namespace dl::adaptor

@@ -13,7 +13,7 @@
 namespace dl::adaptor {
 namespace {
 
-// Numbers of 16 bits, of which `kMantissa` are the mantissa's; nearest, ties to even.
+// 16-bit floating-point number with `kMantissa` mantissa bits; rounds to nearest, ties to even.
 template <int kMantissa>
 struct Half {
   static constexpr int kExponent = 15 - kMantissa;
@@ -31,7 +31,7 @@ struct Half {
     int exponent = 0;
     std::frexp(size, &exponent);  // size < 2^exponent
     exponent = std::max(exponent - 1, 1 - kBias);
-    // In units of the last place; where it rounds up to the next exponent the bits carry over.
+    // In units in the last place; rounding up to the next exponent carries into the exponent bits.
     const double units = std::nearbyint(std::ldexp(size, kMantissa - exponent));
     const double carried = units + std::ldexp(exponent + kBias - 1, kMantissa);
     const double most = kInfinite;
@@ -94,7 +94,7 @@ bool fits(From value) {
   }
 }
 
-// Calls `body` with the type of a dtype's numbers; of the parts of complex ones.
+// Calls `body` with a value of the C++ type of a dtype; for complex dtypes, of the real part.
 template <typename Body>
 bool with_integer(int32_t dtype, Body&& body) {
   switch (dtype) {
@@ -145,7 +145,7 @@ bool is_complex(int32_t dtype) {
          dtype == diopi_dtype_complex128;
 }
 
-// Calls `body(From{}, To{})`; false where there is no conversion.
+// Calls `body(From{}, To{})`; returns false if the conversion is not supported.
 template <typename Body>
 bool with_both(int32_t from, int32_t to, Body&& body) {
   bool found = false;
@@ -156,8 +156,8 @@ bool with_both(int32_t from, int32_t to, Body&& body) {
   return found;
 }
 
-// Calls `body(from, to, count)` with the element numbers of the beginnings of rows of the last
-// dimension, in row-major order, until it returns false.
+// Calls `body(from, to, count)` for each row of the last dimension, in row-major order, with the
+// element offsets of the row's beginning, until `body` returns false.
 template <typename Body>
 void each_row(int64_t ndim, const int64_t* sizes, const int64_t* from, const int64_t* to,
               Body&& body) {
@@ -165,7 +165,7 @@ void each_row(int64_t ndim, const int64_t* sizes, const int64_t* from, const int
   for (int64_t d = 0; d < ndim; ++d) {
     if (sizes[d] == 0) return;
   }
-  if (ndim > kMost) return;  // no host makes such a tensor
+  if (ndim > kMost) return;  // hosts do not create such tensors
   int64_t index[kMost] = {};
   int64_t at_from = 0, at_to = 0;
   const int64_t count = ndim == 0 ? 1 : sizes[ndim - 1];
@@ -188,7 +188,7 @@ template <typename T>
 T read(const char* address) {
   T value;
   if constexpr (std::is_same_v<T, bool>) {
-    return *address != 0;  // other bits than 0 and 1 are none of a bool
+    return *address != 0;  // loading a bool other than 0 or 1 would be undefined behavior
   } else {
     std::memcpy(&value, address, sizeof value);
     return value;
@@ -220,8 +220,7 @@ bool narrows(int32_t from, int32_t to) {
     using From = decltype(f);
     using To = decltype(t);
     if constexpr (kIsFloat<From>) {
-      // float16 has fewer exponents than all others; the others are in the order of their sizes,
-      // and bfloat16 has the exponents of float32.
+      // The largest values: float16 has the smallest range; bfloat16 has almost that of float32.
       constexpr double kLargest[] = {65504.0, 3.3895313892515355e38, 3.4028234663852886e38,
                                      std::numeric_limits<double>::max()};
       const auto rank = [](auto value) {

@@ -1,4 +1,4 @@
-// Elements converted by the host, from any strides to any strides.
+// Conversion of elements by the host, between arbitrary strides.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dl::adaptor {
 
-// Where elements lie: a dtype, strides in elements, and the address of element 0.
+// A strided view: dtype, sizes, strides in elements, and the address of element 0.
 struct Elements {
   int32_t dtype;
   int64_t ndim;
@@ -17,19 +17,19 @@ struct Elements {
   char* data;
 };
 
-// Whether dtypes have a conversion here: integers and bool among each other, real floating-point
-// numbers, complex ones. Equal dtypes always have one.
+// Returns true if the host can convert between the dtypes: both are integers or bool, both are real
+// floating-point, both are complex, or they are equal.
 bool convertible(int32_t from, int32_t to);
 
-// Whether there are numbers of `from` that lie beyond those of `to`.
+// Returns true if `from` has values outside of the range of `to`.
 bool narrows(int32_t from, int32_t to);
 
-// The first element, in row-major order, that lies beyond the numbers of `to`: its value and its
-// place, as the end of a sentence. Empty: all fit. Infinities fit where there are some.
+// Returns "VALUE at position N" for the first element, in row-major order, that is outside of the
+// range of `to`; empty if all elements fit. Infinities fit every floating-point dtype.
 std::string first_unfit(const Elements& from, int32_t to);
 
-// Converts every element; what does not fit keeps its low bits, or becomes infinite. The sizes of
-// both are equal, and the dtypes convertible.
+// Converts every element; a value that does not fit wraps around (integers) or becomes infinite.
+// Both have the same sizes, and their dtypes must be convertible.
 void convert(const Elements& from, const Elements& to);
 
 }  // namespace dl::adaptor

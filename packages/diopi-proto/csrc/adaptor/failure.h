@@ -1,4 +1,4 @@
-// Why the adaptor fails an operator, and the reasons of others put into words.
+// Errors of the adaptor, and conversion of statuses into them.
 #pragma once
 
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 namespace dl::adaptor {
 
-// Leaves an adapted operator with a code, and with a reason for the host to tell.
+// Error of an adapted operator: a code, and a message that the host reports.
 class Failure : public std::runtime_error {
  public:
   explicit Failure(const std::string& reason, diopiError_t code = diopiErrorOccurred)
@@ -24,7 +24,7 @@ inline void check(dl_status_t* status, const std::string& what) {
   throw Failure(what + ": " + said);
 }
 
-// Whether an operator leaves the call to others, having written nothing.
+// Returns true for codes with which an operator declines a call without having written anything.
 inline bool declines(diopiError_t code) {
   return code == diopiNoImplement || code == diopiDtypeNotSupported ||
          code == diopiForceFallbackToCPU || code == diopi5DNotSupported;

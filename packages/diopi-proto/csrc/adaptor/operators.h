@@ -1,5 +1,5 @@
-// The operators of the contract by number, and for each the function that a host calls in place of
-// the vendor's where a rule names it.
+// Shims of all operators of the contract, indexed by number: a host calls the shim instead of the
+// vendor's function if a rule names the operator.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ struct Shim {
 const Shim* shims();
 size_t shim_count();
 
-// What every shim does. `values` are the addresses of its arguments, the context's first; handles
-// among them may be replaced.
+// Common body of all shims. `values` are the addresses of the arguments, beginning with the
+// context's; handles among the arguments may be replaced.
 diopiError_t adapted_call(size_t number, diopiContextHandle_t ctx, void** values, Invoke invoke);
 
 }  // namespace dl::adaptor

@@ -28,7 +28,7 @@ void wait(dl_vendor_t* checked, diopiContextHandle_t ctx) {
   check(table.stream_synchronize != nullptr
             ? table.stream_synchronize(checked, device, dl_context_stream(ctx))
             : table.device_synchronize(checked, device),
-        "waiting for its stream failed");
+        "synchronizing the stream failed");
 }
 
 Staged::Staged(dl_vendor_t* checked, diopiContextHandle_t ctx, const dl_tensor_prefix_t& tensor)
@@ -37,8 +37,8 @@ Staged::Staged(dl_vendor_t* checked, diopiContextHandle_t ctx, const dl_tensor_p
   if (reachable(checked, tensor)) return;
   bytes_ = span(tensor);
   copy_.reset(new char[bytes_]);
-  // An output's too: what lies between its elements has to stay as it is.
-  copy(copy_.get(), tensor.data, DL_COPY_DEVICE_TO_HOST, "reading its memory failed");
+  // Outputs are read too, so that gaps between their elements are preserved.
+  copy(copy_.get(), tensor.data, DL_COPY_DEVICE_TO_HOST, "reading the tensor's memory failed");
 }
 
 Elements Staged::elements() const {
@@ -48,7 +48,7 @@ Elements Staged::elements() const {
 
 void Staged::write_back() {
   if (copy_ == nullptr) return;
-  copy(tensor_.data, copy_.get(), DL_COPY_HOST_TO_DEVICE, "writing its memory failed");
+  copy(tensor_.data, copy_.get(), DL_COPY_HOST_TO_DEVICE, "writing the tensor's memory failed");
 }
 
 void Staged::copy(void* to, const void* from, int32_t kind, const char* what) {

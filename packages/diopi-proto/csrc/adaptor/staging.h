@@ -1,4 +1,4 @@
-// Tensors that the host reads and writes, whatever memory they are in.
+// Host access to tensors in device memory.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,15 @@
 
 namespace dl::adaptor {
 
-// One tensor for the time of one conversion. Its memory itself where the host can reach it, else a
-// copy of the span of its elements; either way its stream has been waited for.
+// Host access to one tensor during a conversion: directly if the host can access its memory,
+// otherwise through a copy of the span of its elements. The constructor synchronizes the stream.
 class Staged {
  public:
-  // Throws Failure where it cannot be read. `checked` is the instance behind the checks of
-  // dl/checked.hpp.
+  // Throws Failure if the tensor cannot be read. `checked` is the wrapper of dl/checked.hpp.
   Staged(dl_vendor_t* checked, diopiContextHandle_t ctx, const dl_tensor_prefix_t& tensor);
 
   Elements elements() const;
-  // Brings what was written into elements() to where the tensor is. Throws Failure.
+  // Copies the contents of elements() back to the tensor. Throws Failure.
   void write_back();
 
  private:

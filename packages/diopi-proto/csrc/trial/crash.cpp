@@ -11,13 +11,13 @@ namespace dl::trial {
 namespace {
 
 constexpr std::array<int, 5> kCrashes = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-// A stack of its own, for what ran over its stack.
+// Alternate signal stack, for crashes by stack overflow.
 constexpr size_t kStackBytes = 1 << 16;
 alignas(16) char stack[kStackBytes];
 const Report* report_to = nullptr;
 
-// The file of an address; null: none that could be to blame. The loader, the C library and this
-// library are only where others called them.
+// Returns the file that contains an address; null for the dynamic loader, the C and C++ libraries
+// and this library, which crash only because of their callers.
 const char* file_of(void* address) {
   Dl_info info{}, own{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return nullptr;
@@ -30,7 +30,7 @@ const char* file_of(void* address) {
   return slash == nullptr ? nullptr : info.dli_fname;
 }
 
-_Unwind_Reason_Code look(_Unwind_Context* context, void* found) {
+_Unwind_Reason_Code find_file(_Unwind_Context* context, void* found) {
   const auto address = reinterpret_cast<void*>(_Unwind_GetIP(context));
   const char* file = file_of(address);
   if (file == nullptr) return _URC_NO_REASON;
@@ -38,24 +38,24 @@ _Unwind_Reason_Code look(_Unwind_Context* context, void* found) {
   return _URC_END_OF_STACK;
 }
 
-// What it calls is not safe in a handler; but the process is lost anyway, and its parent kills it
-// if it hangs here.
+// Signal handler. Its calls are not async-signal-safe, but the process ends anyway, and the parent
+// kills it if it hangs here.
 void crashed(int number) {
   std::signal(number, SIG_DFL);
   const char* file = nullptr;
-  _Unwind_Backtrace(look, &file);
+  _Unwind_Backtrace(find_file, &file);
   if (file != nullptr && foreign::printable(file) == file) report_to->text("crashed_in", file);
   raise(number);
 }
 
-_Unwind_Reason_Code nothing(_Unwind_Context*, void*) { return _URC_END_OF_STACK; }
+_Unwind_Reason_Code stop(_Unwind_Context*, void*) { return _URC_END_OF_STACK; }
 
 }  // namespace
 
 void report_crashes(const Report& report) {
   report_to = &report;
-  // Its first use takes memory, which a crash may have left in disorder.
-  _Unwind_Backtrace(nothing, nullptr);
+  // The first use allocates memory, which may be impossible after a crash.
+  _Unwind_Backtrace(stop, nullptr);
   const stack_t alternative = {stack, 0, kStackBytes};
   sigaltstack(&alternative, nullptr);
   struct sigaction action{};

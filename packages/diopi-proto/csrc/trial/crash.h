@@ -1,4 +1,4 @@
-// Says where a trial crashed: the vendor's own library, or the driver that it loads.
+// Reports in which file a trial crashed: the vendor's library, or a driver that it loads.
 #ifndef DL_TRIAL_CRASH_H_
 #define DL_TRIAL_CRASH_H_
 
@@ -6,8 +6,8 @@
 
 namespace dl::trial {
 
-// From here on the report says in which file a signal was raised that ends this process. A library
-// may take the handlers away; then nothing is said.
+// Installs signal handlers that report the file whose code raised a fatal signal. If the library
+// replaces the handlers, nothing is reported.
 void report_crashes(const Report& report);
 
 }  // namespace dl::trial

@@ -1,4 +1,4 @@
-// What a library can be loaded with, but not used well: for its maintainers and its users to know.
+// Flaws of a vendor library that do not prevent loading it, reported to its maintainers and users.
 #ifndef DL_TRIAL_FLAWS_H_
 #define DL_TRIAL_FLAWS_H_
 
@@ -23,8 +23,8 @@ bool has_slot(const T& table, size_t number) {
   return slot != nullptr;
 }
 
-// Those of the slots that the table does not have, as a list for a sentence.
-inline std::string lacking(const dl_vendor_table_t& table, std::set<std::string_view> slots) {
+// Lists those of the given slots that the table does not have, separated by commas.
+inline std::string list_missing(const dl_vendor_table_t& table, std::set<std::string_view> slots) {
   using Names = checked::SlotNames<dl_vendor_table_t>;
   std::string text;
   for (size_t i = 0; i < Names::kCount; ++i) {
@@ -34,26 +34,26 @@ inline std::string lacking(const dl_vendor_table_t& table, std::set<std::string_
   return text;
 }
 
-// Which slots docs/vendor.md requires, and why.
+// Finds missing slots that docs/vendor.md requires.
 inline void find_missing_slots(const dl_vendor_table_t& table, Flaws& flaws) {
-  const auto needs = [&](std::set<std::string_view> slots, const char* who) {
-    const std::string text = lacking(table, std::move(slots));
-    if (!text.empty()) flaws.push_back("it has no " + text + ", which " + who);
+  const auto require = [&](std::set<std::string_view> slots, const char* reason) {
+    const std::string text = list_missing(table, std::move(slots));
+    if (!text.empty()) flaws.push_back("it has no " + text + ", which " + reason);
   };
-  needs({"device_count", "memory_allocate", "memory_free", "memory_copy"}, "every vendor needs");
+  require({"device_count", "memory_allocate", "memory_free", "memory_copy"}, "every vendor needs");
   const std::set<std::string_view> events = {"event_create",      "event_destroy", "event_record",
                                              "event_synchronize", "event_query",   "event_elapsed"};
   if ((table.capabilities & DL_CAP_SYNCHRONOUS) == 0) {
     std::set<std::string_view> slots = events;
     slots.insert({"device_synchronize", "stream_query"});
-    needs(slots, "a vendor without DL_CAP_SYNCHRONOUS needs");
-  } else if (const std::string text = lacking(table, events);
+    require(slots, "a vendor without DL_CAP_SYNCHRONOUS needs");
+  } else if (const std::string text = list_missing(table, events);
              !text.empty() && (table.event_create != nullptr || table.event_destroy != nullptr ||
                                table.event_record != nullptr || table.event_query != nullptr)) {
-    flaws.push_back("it has no " + text + ": a vendor has all six slots of events or none");
+    flaws.push_back("it has no " + text + ": a vendor must have all six event slots or none");
   }
-  if (table.host_allocate != nullptr) needs({"host_free"}, "belongs to host_allocate");
-  if (table.stream_create != nullptr) needs({"stream_destroy"}, "belongs to stream_create");
+  if (table.host_allocate != nullptr) require({"host_free"}, "host_allocate needs");
+  if (table.stream_create != nullptr) require({"stream_destroy"}, "stream_create needs");
 }
 
 inline void find_empty_extensions(const checked::Extensions& extensions, Flaws& flaws) {
@@ -63,17 +63,17 @@ inline void find_empty_extensions(const checked::Extensions& extensions, Flaws& 
     for (size_t i = 0; i < checked::SlotNames<Extension>::kCount; ++i)
       if (has_slot(extension, i)) return;
     flaws.push_back(std::string("its ") + checked::ExtensionType<Extension>::kName +
-                    " extension has no slot, so nothing can be done with it");
+                    " extension has no slots, so it cannot be used");
   });
 }
 
-// Operators that come twice: hosts take the first.
+// Finds operators that are listed more than once; hosts use the first entry.
 inline void find_repeated_operators(const dl_operator_t* list, uint64_t count, Flaws& flaws) {
-  std::set<std::string> seen, told;
+  std::set<std::string> seen, reported;
   for (uint64_t i = 0; i < count; ++i) {
     const std::string name = foreign::read_text(list[i].name);
-    if (!seen.insert(name).second && told.insert(name).second)
-      flaws.push_back("it lists " + name + " more than once, and only the first is called");
+    if (!seen.insert(name).second && reported.insert(name).second)
+      flaws.push_back("it lists " + name + " more than once; only the first entry is called");
   }
 }
 

@@ -15,10 +15,10 @@ namespace {
 
 using checked::format;
 
-// As many devices as hosts show at most.
+// Hosts show at most this many devices.
 constexpr int32_t kDevicesToAsk = 64;
 
-// The last that the library logged, of which nothing is shown but why it has no device.
+// The last message that the library logged; shown as the reason if it has no device.
 std::mutex said_mutex;
 std::string said;
 
@@ -29,8 +29,8 @@ void remember(const dl_host_t*, int32_t, const char* message) {
 
 const dl_host_t kHost = serial_host("trial", remember);
 
-// The texts of a status, which is released.
-std::string words(dl_status_t* status) {
+// Formats a status and releases it.
+std::string take_message(dl_status_t* status) {
   std::string said = status->message;
   if (status->operation != nullptr) said += " (" + std::string(status->operation) + ")";
   status->release(status);
@@ -62,7 +62,7 @@ class Trial {
 
   [[noreturn]] void end() const {
     report_.line("{\"done\": true}");
-    // Not exit: what a library does at the end of a process is not tried.
+    // Not `exit`: destructors of the library are not part of the trial.
     _exit(0);
   }
   [[noreturn]] void end_with(const char* key, const std::string& why) const {
@@ -71,7 +71,7 @@ class Trial {
   }
 
   void check(dl_status_t* status, const char* slot) const {
-    if (status != nullptr) end_with("defect", std::string(slot) + ": " + words(status));
+    if (status != nullptr) end_with("defect", std::string(slot) + ": " + take_message(status));
   }
 
   void ask_legacy(void* library) {
@@ -84,16 +84,16 @@ class Trial {
       return quoted_foreign(function != nullptr ? function() : nullptr);
     };
     const std::string name = text("diopiGetVendorName");
-    tell_vendor(name, text("diopiGetImplVersion"), 1);
+    report_vendor(name, text("diopiGetImplVersion"), 1);
   }
 
   void ask_vendor(void* library) {
     stage("asked for an instance");
     const auto entry = reinterpret_cast<dl_vendor_entry_v1_t>(dlsym(library, "dl_vendor_v1"));
-    if (entry == nullptr) end_with("unloadable", "it exports no dl_vendor_v1");
+    if (entry == nullptr) end_with("unloadable", "it does not export dl_vendor_v1");
     dl_opened_t opened;
     if (dl_status_t* status = checked::open(entry, &kHost, &opened))
-      end_with("refused", words(status));
+      end_with("refused", take_message(status));
     if (opened.defect[0] != '\0') end_with("defect", std::string("dl_vendor_v1 ") + opened.defect);
     vendor_ = opened.checked;
     find_missing_slots(checked::Vendor::of(vendor_).theirs(), flaws_);
@@ -126,16 +126,17 @@ class Trial {
       stage("asked how many devices it has");
       check(table.device_count(vendor_, &count), "device_count");
     }
-    tell_vendor(quoted(table.name), quoted(table.version), count);
-    tell_said();
-    tell_extensions();
+    report_vendor(quoted(table.name), quoted(table.version), count);
+    report_log();
+    report_extensions();
     ask_kernels(count);
     if (table.device_properties == nullptr) return;
     stage("asked for the properties of its devices");
     for (int32_t device = 0; device < std::min(count, kDevicesToAsk); ++device) ask_device(device);
   }
 
-  // Counting may start a driver, which `present` saves where there is none: hosts ask it first.
+  // Counting devices may initialize a driver. Hosts call `present` first, to avoid that on machines
+  // without a device.
   bool present() {
     if (vendor_->table->present == nullptr) return true;
     stage("asked whether a device is present");
@@ -169,8 +170,8 @@ class Trial {
                  quoted(found.compiler) + ", \"unavailable\": " + quoted(found.unavailable) + "}}");
   }
 
-  // The extensions that hosts know.
-  void tell_extensions() const {
+  // Reports the extensions that this release knows.
+  void report_extensions() const {
     std::string text;
     checked::each_extension(checked::Vendor::of(vendor_).their_extensions(), [&](const auto& one) {
       using Type = checked::ExtensionType<std::decay_t<decltype(one)>>;
@@ -179,22 +180,22 @@ class Trial {
     report_.line("{\"extensions\": [" + text + "]}");
   }
 
-  void tell_vendor(const std::string& name, const std::string& version, int32_t count) const {
+  void report_vendor(const std::string& name, const std::string& version, int32_t count) const {
     report_.line("{\"vendor\": {\"name\": " + name + ", \"version\": " + version +
                  format(", \"count\": %d}}", count));
   }
 
-  void tell_said() const {
+  void report_log() const {
     const std::lock_guard<std::mutex> lock(said_mutex);
     if (!said.empty()) report_.text("said", said);
   }
 
-  // What the library has brought along, itself included.
+  // Reports the files whose code the library has loaded, including itself.
   void list_files(const std::set<std::string>& before) {
     std::string text;
     for (const std::string& path : code_.files()) {
       if (before.count(path) != 0) continue;
-      // Only what is shown as it is can be found again.
+      // Paths that are not printable could not be found again by their escaped form.
       if (foreign::printable(path) == path) text += (text.empty() ? "" : ", ") + quoted(path);
     }
     report_.line("{\"files\": [" + text + "]}");

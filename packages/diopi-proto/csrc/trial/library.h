@@ -1,4 +1,4 @@
-// The part of a trial that touches the library, and may die of it.
+// The part of a trial that calls the library and may crash.
 #ifndef DL_TRIAL_LIBRARY_H_
 #define DL_TRIAL_LIBRARY_H_
 
@@ -7,7 +7,7 @@
 
 namespace dl::trial {
 
-// Loads the library and asks it for all that a host asks for at its start.
+// Loads the library and makes the calls that a host makes at startup.
 [[noreturn]] void try_library(const dl_trial_request_t& request, const Report& report);
 
 }  // namespace dl::trial

@@ -1,14 +1,14 @@
-// What the processes of a trial write: lines, each an object of JSON.
-//   {"stage": s}              what is being done from here on
-//   {"unloadable": text}      the loader says no
-//   {"refused": text}         the library itself does, in order
-//   {"defect": text}          the library breaks the interface
+// Output of the processes of a trial: one JSON object per line.
+//   {"stage": s}              the step that begins now
+//   {"unloadable": text}      the dynamic loader cannot load the library
+//   {"refused": text}         the library returned an error, as the contract allows
+//   {"defect": text}          the library violates the interface
 //   {"vendor": {…}}, {"operators": [[name, fingerprint], …]}, {"device": {…}}, {"files": […]}
 //   {"extensions": [name, …]}, {"kernels": {…}}
-//   {"said": text}            the last that it logged before it had told its devices
-//   {"crashed_in": path}      the file whose code raised the signal that follows
-//   {"done": true}            the child came to its end
-//   {"end": "exit" | "signal" | "timeout" | "error", "code": n}   how it ended, by its parent
+//   {"said": text}            the last message that it logged until its devices were counted
+//   {"crashed_in": path}      the file whose code raised the fatal signal
+//   {"done": true}            the child completed the trial
+//   {"end": "exit" | "signal" | "timeout" | "error", "code": n}   written by the parent
 #ifndef DL_TRIAL_REPORT_H_
 #define DL_TRIAL_REPORT_H_
 
@@ -20,7 +20,7 @@
 
 namespace dl::trial {
 
-// A string of JSON; the text must be printable.
+// Returns a JSON string; the text must be printable.
 inline std::string quoted(const std::string& text) {
   std::string string = "\"";
   for (const char c : text) {
@@ -37,7 +37,7 @@ class Report {
   explicit Report(int descriptor) : descriptor_(descriptor), process_(getpid()) {}
 
   void line(const std::string& object) const {
-    // A library may fork: only the process that began speaks.
+    // A library may fork: only the original process writes.
     if (getpid() != process_) _exit(0);
     const std::string whole = object + '\n';
     for (size_t written = 0; written < whole.size();) {

@@ -1,5 +1,5 @@
-// One trial of a library, in two processes: the child loads it; its parent, which never touches the
-// library, sees how the child ends, and cleans up.
+// Trial of a library in two processes: the child loads it; the parent never calls the library,
+// observes how the child ends, and cleans up.
 #include "dl/trial.h"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 namespace dl::trial {
 namespace {
 
-// Libraries that close whatever they find open begin with the small ones.
+// Some libraries close all low file descriptors, so the report uses a high one.
 constexpr int kHighDescriptor = 100;
 
 double now() {
@@ -32,7 +32,8 @@ sigset_t end_of_child() {
   return set;
 }
 
-// What the process that started us ignores or blocks must not matter. Python ignores SIGPIPE.
+// Resets signal dispositions and masks that were inherited from the caller. SIGPIPE stays ignored,
+// as in Python.
 void reset_signals() {
   struct sigaction action{};
   for (int number = 1; number < NSIG; ++number) {
@@ -48,7 +49,8 @@ std::string ending(const char* how, int code) {
   return "{\"end\": \"" + std::string(how) + "\", \"code\": " + std::to_string(code) + "}";
 }
 
-// The line that says how the child ended. SIGCHLD is blocked, so that it can be waited for.
+// Waits for the child and returns the line that reports how it ended. SIGCHLD is blocked, so that
+// sigtimedwait can wait for it.
 std::string wait_for(pid_t child, double seconds) {
   const double deadline = now() + seconds;
   const sigset_t ended = end_of_child();
@@ -66,7 +68,7 @@ std::string wait_for(pid_t child, double seconds) {
   }
 }
 
-// Those that lost their parents came to this process.
+// Returns the child processes, which include orphaned descendants: this process is a subreaper.
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   const std::string path = "/proc/self/task/" + std::to_string(getpid()) + "/children";
@@ -77,7 +79,7 @@ std::vector<pid_t> children() {
   return found;
 }
 
-// The child, and whatever the library has started.
+// Kills the child and all processes that the library has started.
 void kill_descendants() {
   const timespec pause = {0, 1'000'000};
   for (const double deadline = now() + 2; now() < deadline;) {

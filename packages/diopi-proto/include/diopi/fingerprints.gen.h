@@ -8,7 +8,7 @@
 /* FNV-1a, 64 bits, over the signature written as
  *   diopiError_t diopiRelu(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t)
  * without parameter names and without const on parameters passed by value. Hosts bind an operator
- * only if its name and its fingerprint are the ones that they were compiled with. */
+ * only if its name and fingerprint equal those with which the host was compiled. */
 #define DIOPI_FINGERPRINT_diopiRelu UINT64_C(0xcdea5633fef2830b)
 #define DIOPI_FINGERPRINT_diopiReluInp UINT64_C(0x09c957eef2ee79d2)
 #define DIOPI_FINGERPRINT_diopiHardtanh UINT64_C(0xe46c84d6fef8dc69)

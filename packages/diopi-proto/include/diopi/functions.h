@@ -1,12 +1,12 @@
-/* The operators that models and optimisers need.
+/* The operators that models and optimizers need.
  *
  * Every operator enqueues its work on the stream of `ctx` and may return before the device has
- * finished. Handles and what they point to live until the operator returns; sizes, scalars and
- * strings are read before it returns. Outputs are allocated by the caller unless said otherwise,
- * with the shape and dtype that the text gives. Strides are free: inputs and outputs may be
- * non-contiguous. An output shares memory with an input only where the text allows it. An operator
- * that cannot serve the arguments returns diopiNoImplement or diopiDtypeNotSupported and has
- * written nothing.
+ * finished. Handles and the data that they point to are valid until the operator returns; an
+ * operator reads sizes, scalars and strings before it returns. Outputs are allocated by the caller,
+ * with the documented shape and dtype, unless documented otherwise. Inputs and outputs may have any
+ * strides. An output shares memory with an input only where documented. An operator that does not
+ * support its arguments returns diopiNoImplement or diopiDtypeNotSupported without writing to an
+ * output.
  *
  * Dtype groups: float is float16, bfloat16, float32, float64; complex is complex64, complex128;
  * integer is uint8, int8, int16, int32, int64; real is float and integer; number is real and
@@ -27,7 +27,7 @@ DIOPI_API const char* diopiGetVendorName(void);
 /** The library's version, a static string. */
 DIOPI_API const char* diopiGetImplVersion(void);
 
-/** Why the last operator on this thread failed; valid until the thread's next call. */
+/** The message of the last operator that failed on this thread; valid until the thread's next call. */
 DIOPI_API const char* diopiGetLastErrorString(void);
 
 /* activation_piecewise: Activation functions that are polynomials piece by piece - relu,
@@ -230,7 +230,7 @@ DIOPI_API diopiError_t diopiIndex(diopiContextHandle_t ctx, diopiTensorHandle_t*
                                   diopiConstTensorHandle_t input, diopiConstTensorHandle_t* indices,
                                   int64_t nums);
 
-/** Gradient of diopiIndex: adds `grad_output` to a zero tensor at the indexed places.
+/** Gradient of diopiIndex: adds `grad_output` to a zero tensor at the indexed positions.
  *  `zeros_like_input` has the shape of the forward input and holds zeros on entry; it may be used
  *  as the accumulator.
  *  @param[out] grad_input dtype like zeros_like_input
@@ -242,7 +242,7 @@ DIOPI_API diopiError_t diopiIndexBackward(diopiContextHandle_t ctx, diopiTensorH
                                           diopiConstTensorHandle_t* indices, int64_t nums,
                                           diopiConstTensorHandle_t grad_output);
 
-/** `out` = `input` with the indexed places replaced by `values`, or increased by them with
+/** `out` = `input` with the indexed elements replaced by `values`, or increased by them with
  *  `accumulate`. `indices` is as in diopiIndex; `values` broadcasts to the indexed shape. Without
  *  it, which of several writes to one place wins is undefined.
  *  @param[out] out dtype like input
@@ -1677,7 +1677,7 @@ DIOPI_API diopiError_t diopiClipGradNorm(diopiContextHandle_t ctx, double* out,
                                          bool error_if_nonfinite);
 
 /** Multiplies each of `scaled_grads` by `inv_scale` (one element) and sets `found_inf` (one
- *  element) to 1 if one of them holds an infinity or NaN; otherwise leaves it as it is.
+ *  element) to 1 if any gradient is infinite or NaN; otherwise `found_inf` is unchanged.
  *  @param[inout] scaled_grads dtype float; array of num_scaled_grads
  *  @param[inout] found_inf dtype float32
  *  @param[in] inv_scale dtype float32 */
@@ -2490,8 +2490,9 @@ DIOPI_API diopiError_t diopiMaskedSelect(diopiContextHandle_t ctx, diopiTensorHa
                                          diopiConstTensorHandle_t input,
                                          diopiConstTensorHandle_t mask);
 
-/** Gradient of diopiMaskedSelect: the elements of `grad_output` back at their places, 0 elsewhere.
- *  `input` gives the shape only; `mask` broadcasts to it, or both to a shape without elements.
+/** Gradient of diopiMaskedSelect: the elements of `grad_output` at the selected positions, 0
+ *  elsewhere. `input` gives the shape only; `mask` broadcasts to it, or both to a shape without
+ *  elements.
  *  @param[out] grad_input dtype like grad_output
  *  @param[in] grad_output dtype float, complex
  *  @param[in] input dtype like grad_output
@@ -3095,7 +3096,7 @@ DIOPI_API diopiError_t diopiOneHot(diopiContextHandle_t ctx, diopiTensorHandle_t
  *  @param[in] src dtype like input
  *  @param[in] index dtype int64
  *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      place wins is undefined */
+ *      element wins is undefined */
 DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                     diopiConstTensorHandle_t input, int64_t dim,
                                     diopiConstTensorHandle_t src, diopiConstTensorHandle_t index,
@@ -3106,8 +3107,8 @@ DIOPI_API diopiError_t diopiScatter(diopiContextHandle_t ctx, diopiTensorHandle_
  *  @param[in] src dtype like input
  *  @param[in] index dtype int64
  *  @param[in] reduce one of "", "add", "multiply", "amax", "amin"; "" replaces; which of several
- *      writes to one place wins is undefined. "amax" and "amin" are not in DIOPI: a vendor without
- *      them returns diopiNoImplement */
+ *      writes to one element wins is undefined. "amax" and "amin" are not in DIOPI: a vendor
+ *      without them returns diopiNoImplement */
 DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                        int64_t dim, diopiConstTensorHandle_t src,
                                        diopiConstTensorHandle_t index, const char* reduce);
@@ -3117,7 +3118,7 @@ DIOPI_API diopiError_t diopiScatterInp(diopiContextHandle_t ctx, diopiTensorHand
  *  @param[in] input dtype all
  *  @param[in] index dtype int64
  *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      place wins is undefined */
+ *      element wins is undefined */
 DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorHandle_t out,
                                           diopiConstTensorHandle_t input, int64_t dim,
                                           const diopiScalar_t* value,
@@ -3127,7 +3128,7 @@ DIOPI_API diopiError_t diopiScatterScalar(diopiContextHandle_t ctx, diopiTensorH
  *  @param[inout] input dtype all
  *  @param[in] index dtype int64
  *  @param[in] reduce one of "", "add", "multiply"; "" replaces; which of several writes to one
- *      place wins is undefined */
+ *      element wins is undefined */
 DIOPI_API diopiError_t diopiScatterInpScalar(diopiContextHandle_t ctx, diopiTensorHandle_t input,
                                              int64_t dim, const diopiScalar_t* value,
                                              diopiConstTensorHandle_t index, const char* reduce);

@@ -1,12 +1,12 @@
 /* Operators for large language models: attention, rotary embedding, norms.
  *
  * Every operator enqueues its work on the stream of `ctx` and may return before the device has
- * finished. Handles and what they point to live until the operator returns; sizes, scalars and
- * strings are read before it returns. Outputs are allocated by the caller unless said otherwise,
- * with the shape and dtype that the text gives. Strides are free: inputs and outputs may be
- * non-contiguous. An output shares memory with an input only where the text allows it. An operator
- * that cannot serve the arguments returns diopiNoImplement or diopiDtypeNotSupported and has
- * written nothing.
+ * finished. Handles and the data that they point to are valid until the operator returns; an
+ * operator reads sizes, scalars and strings before it returns. Outputs are allocated by the caller,
+ * with the documented shape and dtype, unless documented otherwise. Inputs and outputs may have any
+ * strides. An output shares memory with an input only where documented. An operator that does not
+ * support its arguments returns diopiNoImplement or diopiDtypeNotSupported without writing to an
+ * output.
  *
  * Dtype groups: float is float16, bfloat16, float32, float64; complex is complex64, complex128;
  * integer is uint8, int8, int16, int32, int64; real is float and integer; number is real and
@@ -125,9 +125,9 @@ DIOPI_API diopiError_t diopiFlashAttentionBackward(diopiContextHandle_t ctx,
 
 /** As diopiFlashAttention with a mask of the caller's, tensors in `input_layout`, and intermediate
  *  results that the vendor allocates for its own gradient in a format of its own: shapes and
- *  contents of `dropout_mask`, `softmax_max`, `softmax_sum` and `softmax_out` are for nobody else.
- *  `head_num`, the heads of `q`, is needed where the layout has no heads dimension; rows of `k` and
- *  `v` have as many heads as their length tells then.
+ *  contents of `dropout_mask`, `softmax_max`, `softmax_sum` and `softmax_out` are defined by the
+ *  vendor. `head_num`, the heads of `q`, is needed where the layout has no heads dimension; rows of
+ *  `k` and `v` have as many heads as their length tells then.
  *  @param[out] attention_out dtype like q
  *  @param[out] dropout_mask dtype uint8; handle stored by the operator, owned by the context;
  *      entries may be NULL; NULL is stored without dropout
@@ -602,7 +602,8 @@ DIOPI_API diopiError_t diopiRotaryEmbeddingV2(diopiContextHandle_t ctx, diopiTen
  * their gradients. */
 
 /** Softmax of `scale` · `input` [N, H, S, T] along the last dimension, where elements with a true
- *  `mask` become -10000 first. `fixed_triu_mask` hides what lies above the diagonal instead.
+ *  `mask` become -10000 first. `fixed_triu_mask` masks the elements above the diagonal instead
+ *  (causal mask).
  *  @param[out] output dtype like input
  *  @param[in] input dtype float
  *  @param[in] mask dtype bool, uint8; broadcasts to `input` */

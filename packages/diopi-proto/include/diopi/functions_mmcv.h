@@ -1,12 +1,12 @@
 /* Operators of detection and point-cloud models.
  *
  * Every operator enqueues its work on the stream of `ctx` and may return before the device has
- * finished. Handles and what they point to live until the operator returns; sizes, scalars and
- * strings are read before it returns. Outputs are allocated by the caller unless said otherwise,
- * with the shape and dtype that the text gives. Strides are free: inputs and outputs may be
- * non-contiguous. An output shares memory with an input only where the text allows it. An operator
- * that cannot serve the arguments returns diopiNoImplement or diopiDtypeNotSupported and has
- * written nothing.
+ * finished. Handles and the data that they point to are valid until the operator returns; an
+ * operator reads sizes, scalars and strings before it returns. Outputs are allocated by the caller,
+ * with the documented shape and dtype, unless documented otherwise. Inputs and outputs may have any
+ * strides. An output shares memory with an input only where documented. An operator that does not
+ * support its arguments returns diopiNoImplement or diopiDtypeNotSupported without writing to an
+ * output.
  *
  * Dtype groups: float is float16, bfloat16, float32, float64; complex is complex64, complex128;
  * integer is uint8, int8, int16, int32, int64; real is float and integer; number is real and
@@ -148,13 +148,13 @@ DIOPI_API diopiError_t diopiIou3dBoxesOverlapBevMmcv(diopiContextHandle_t ctx,
 
 /** Upsamples `features` [N, C, H, W] by `scale_factor` s: cell (y, x) of `output` [N, C, sH, sW] is
  *  the sum of the `kernel_size`² cells around (y / s, x / s), rounded down, weighted by `masks` [N,
- *  `group_size` · `kernel_size`², sH, sW] at (y, x), in which the places of the window are in
+ *  `group_size` · `kernel_size`², sH, sW] at (y, x), in which the cells of the window are in
  *  row-major order. Cells outside count as zeros. `kernel_size` is odd. The channels are divided
- *  evenly, in order, into `group_size` groups, each with masks of its own. Masks are taken as they
- *  are. Source: Wang et al., CARAFE: Content-aware reassembly of features, 2019. `rfeatures`,
- *  `routput` and `rmasks` are workspace with the numbers of elements of the features, the output
- *  and the masks: `rfeatures` receives the features in the order [N, H, W, C], whatever its shape,
- *  for the backward pass; the contents of the others are open.
+ *  evenly, in order, into `group_size` groups, each with masks of its own. Masks are not
+ *  normalized. Source: Wang et al., CARAFE: Content-aware reassembly of features, 2019.
+ *  `rfeatures`, `routput` and `rmasks` are workspace with the numbers of elements of the features,
+ *  the output and the masks: `rfeatures` receives the features in the order [N, H, W, C], whatever
+ *  its shape, for the backward pass; the contents of the others are open.
  *  @param[out] rfeatures dtype like features
  *  @param[out] routput dtype like features
  *  @param[out] rmasks dtype like features
@@ -195,10 +195,11 @@ DIOPI_API diopiError_t diopiCarafeBackwardMmcv(diopiContextHandle_t ctx,
 
 /** Upsamples `features` [N, C, H, W] by `scale_factor` s: cell (y, x) of `output` [N, C, sH, sW] is
  *  the sum of the `kernel_size`² cells around (y / s, x / s), rounded down, weighted by `masks` [N,
- *  `group_size` · `kernel_size`², sH, sW] at (y, x), in which the places of the window are in
+ *  `group_size` · `kernel_size`², sH, sW] at (y, x), in which the cells of the window are in
  *  row-major order. Cells outside count as zeros. `kernel_size` is odd. The channels are divided
- *  evenly, in order, into `group_size` groups, each with masks of its own. Masks are taken as they
- *  are. Source: Wang et al., CARAFE: Content-aware reassembly of features, 2019. Without workspace.
+ *  evenly, in order, into `group_size` groups, each with masks of its own. Masks are not
+ *  normalized. Source: Wang et al., CARAFE: Content-aware reassembly of features, 2019. Without
+ *  workspace.
  *  @param[out] output dtype like features
  *  @param[in] features dtype float
  *  @param[in] masks dtype like features */
@@ -303,11 +304,11 @@ DIOPI_API diopiError_t diopiMsDeformAttnBackwardMmcv(diopiContextHandle_t ctx,
 
 /* deformable_convolution: Convolutions at learned positions, and their gradients. */
 
-/** Convolution of `input` [N, C, H, W] by `weight` [K, C / `groups`, kh, kw] at places moved by
- *  `offset` [N, `deform_groups` · kh · kw · 2, h, w], each place of the window having y then x:
- *  `output` [N, K, h, w] is the sum over the channels c of the filter's group and the places (i, j)
- *  of the window of `weight` times a sample of channel c at (y · `dH` - `padH` + i · `dilationH` +
- *  offset_y, x · `dW` - `padW` + j · `dilationW` + offset_x). Channels are divided evenly, in
+/** Convolution of `input` [N, C, H, W] by `weight` [K, C / `groups`, kh, kw] at positions moved by
+ *  `offset` [N, `deform_groups` · kh · kw · 2, h, w], y then x for each position of the window:
+ *  `output` [N, K, h, w] is the sum over the channels c of the filter's group and the positions (i,
+ *  j) of the window of `weight` times a sample of channel c at (y · `dH` - `padH` + i · `dilationH`
+ *  + offset_y, x · `dW` - `padW` + j · `dilationW` + offset_x). Channels are divided evenly, in
  *  order, into `deform_groups` that share offsets. A sample is bilinear, with zeros around the
  *  plane; one that is not inside (-1, H) × (-1, W) is 0. h = (H + 2 · `padH` - `dilationH` · (kh -
  *  1) - 1) / `dH` + 1, rounded down. `im2col_step`, at least 1, is how many images may be processed
@@ -329,9 +330,9 @@ DIOPI_API diopiError_t diopiDeformConvMmcv(diopiContextHandle_t ctx, diopiTensor
                                            int64_t dilationW, int64_t dilationH, int64_t groups,
                                            int64_t deform_groups, int64_t im2col_step);
 
-/** Gradients of diopiDeformConvMmcv with respect to `input` and `offset`. Where a sample lies on a
- *  row or column of cells, its slope is that towards the next one. `columns` is workspace and may
- *  be overwritten. Sizes are given as width, height.
+/** Gradients of diopiDeformConvMmcv with respect to `input` and `offset`. At an integer coordinate,
+ *  the derivative is the slope towards the next row or column. `columns` is workspace and may be
+ *  overwritten. Sizes are given as width, height.
  *  @param[out] gradInput dtype like input
  *  @param[out] gradOffset dtype like input
  *  @param[in] input dtype float
@@ -403,8 +404,8 @@ DIOPI_API diopiError_t diopiModulatedDeformConvMmcv(diopiContextHandle_t ctx,
                                                     const bool with_bias);
 
 /** Gradients of diopiModulatedDeformConvMmcv, added to the outputs, which the caller fills with 0;
- *  `grad_bias` is written only if `with_bias`. Where a sample lies on a row or column of cells, its
- *  slope is that towards the next one. `ones` and `columns` are workspace, `bias` is not needed.
+ *  `grad_bias` is written only if `with_bias`. At an integer coordinate, the derivative is the
+ *  slope towards the next row or column. `ones` and `columns` are workspace, `bias` is not needed.
  *  @param[inout] grad_input dtype float
  *  @param[inout] grad_weight dtype like grad_input
  *  @param[inout] grad_bias dtype like grad_input; may be NULL
@@ -500,8 +501,8 @@ DIOPI_API diopiError_t diopiSoftmaxFocalLossBackwardMmcv(diopiContextHandle_t ct
 
 /* masked_convolution: The windows of a convolution under a mask. */
 
-/** Windows of one image at chosen places: `col` [C · `kernel_h` · `kernel_w`, M] from `im` [1, C,
- *  H, W] around the rows `mask_h_idx` and columns `mask_w_idx`, both [M].
+/** Windows of one image at chosen positions: `col` [C · `kernel_h` · `kernel_w`, M] from `im` [1,
+ *  C, H, W] around the rows `mask_h_idx` and columns `mask_w_idx`, both [M].
  *  @param[out] col dtype like im
  *  @param[in] im dtype float
  *  @param[in] mask_h_idx dtype int64
@@ -513,7 +514,7 @@ DIOPI_API diopiError_t diopiMaskedIm2colMmcv(diopiContextHandle_t ctx, diopiTens
                                              int64_t kernel_w, int64_t pad_h, int64_t pad_w);
 
 /** Puts `col` [`channels`, M] at the rows `mask_h_idx` and columns `mask_w_idx` of `im` [1,
- *  `channels`, `height`, `width`]; other places stay as they are.
+ *  `channels`, `height`, `width`]; other positions are unchanged.
  *  @param[inout] im dtype float
  *  @param[in] col dtype like im
  *  @param[in] mask_h_idx dtype int64
@@ -1428,14 +1429,13 @@ DIOPI_API diopiError_t diopiDynamicVoxelizeMmcv(diopiContextHandle_t ctx, diopiT
 
 /** Pools point features into the voxels of each box: `pooled_features` [N, X, Y, Z, C] from `rois`
  *  [N, 7], `pts` [P, 3], `pts_feature` [P, C]. A box is x, y, z of the middle of its bottom, its
- *  size along x, y and z, and the angle by which it is turned about z; points on its sides are
- *  outside, those on top and bottom are inside. It is cut into X × Y × Z equal voxels from its
- *  corner of least coordinates on. `pts_idx_of_voxels` [N, X, Y, Z, 1 + max] gets the first points
- *  of each voxel in their order, after their number, `argmax` [N, X, Y, Z, C] the point of each
- *  maximum, of equal ones the first, or -1 without one; NaN counts as the largest. The caller fills
- *  the outputs with 0: features of voxels without points, lists beyond their number, and for
- *  averages `argmax` stay as they are. Source: Shi et al., From points to parts, 2019; MMCV's
- *  roiaware_pool3d.
+ *  size along x, y and z, and the angle of rotation about z; points on its sides are outside, those
+ *  on top and bottom are inside. It is cut into X × Y × Z equal voxels from its corner of least
+ *  coordinates on. `pts_idx_of_voxels` [N, X, Y, Z, 1 + max] gets the first points of each voxel in
+ *  their order, after their number, `argmax` [N, X, Y, Z, C] the point of each maximum, of equal
+ *  ones the first, or -1 without one; NaN counts as the largest. The caller fills the outputs with
+ *  0: features of voxels without points, lists beyond their number, and for averages `argmax` stay
+ *  as they are. Source: Shi et al., From points to parts, 2019; MMCV's roiaware_pool3d.
  *  @param[inout] argmax dtype int32
  *  @param[inout] pts_idx_of_voxels dtype int32
  *  @param[inout] pooled_features dtype float32, float64

@@ -1,12 +1,12 @@
 /* Operators on sparse tensors.
  *
  * Every operator enqueues its work on the stream of `ctx` and may return before the device has
- * finished. Handles and what they point to live until the operator returns; sizes, scalars and
- * strings are read before it returns. Outputs are allocated by the caller unless said otherwise,
- * with the shape and dtype that the text gives. Strides are free: inputs and outputs may be
- * non-contiguous. An output shares memory with an input only where the text allows it. An operator
- * that cannot serve the arguments returns diopiNoImplement or diopiDtypeNotSupported and has
- * written nothing.
+ * finished. Handles and the data that they point to are valid until the operator returns; an
+ * operator reads sizes, scalars and strings before it returns. Outputs are allocated by the caller,
+ * with the documented shape and dtype, unless documented otherwise. Inputs and outputs may have any
+ * strides. An output shares memory with an input only where documented. An operator that does not
+ * support its arguments returns diopiNoImplement or diopiDtypeNotSupported without writing to an
+ * output.
  *
  * Dtype groups: float is float16, bfloat16, float32, float64; complex is complex64, complex128;
  * integer is uint8, int8, int16, int32, int64; real is float and integer; number is real and

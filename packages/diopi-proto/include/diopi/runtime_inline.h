@@ -1,7 +1,7 @@
-/* Bodies of the functions that diopi/diopirt.h declares; included from there only.
+/* Definitions of the functions that diopi/diopirt.h declares; included from there only.
  *
- * They read the prefixes of dl/handles.h. A handle is accepted if it begins with its magic and a
- * version that is not older than this header; anything else is diopiErrorOccurred. */
+ * They read the prefixes of dl/handles.h. A handle is valid if it begins with its magic number and
+ * a version that is not older than this header; for any other they return diopiErrorOccurred. */
 #ifndef DIOPI_RUNTIME_INLINE_H_
 #define DIOPI_RUNTIME_INLINE_H_
 
@@ -13,10 +13,10 @@
 
 DL_EXTERN_C_BEGIN
 
-/* The context of the operator that runs on this thread. dl/operator.hpp defines and sets it; a
- * vendor without C++ that calls a function without a context argument writes
- * DL_DEFINE_CURRENT_CONTEXT in one source file and sets the variable around each operator. Hidden:
- * each library has its own. */
+/* The context of the operator that runs on this thread. dl/operator.hpp defines and sets it. A
+ * vendor in C that calls a function without a context argument writes DL_DEFINE_CURRENT_CONTEXT in
+ * one source file and sets the variable around each operator. The symbol is hidden, so that each
+ * library has its own variable. */
 extern __attribute__((visibility("hidden"))) __thread diopiContextHandle_t dl_current_context;
 
 #ifndef DL_DEFINE_CURRENT_CONTEXT
@@ -24,12 +24,12 @@ extern __attribute__((visibility("hidden"))) __thread diopiContextHandle_t dl_cu
 #endif
 
 #ifdef DIOPIRT_IMPLEMENT
-/* Sets the context that the functions without a context argument use on this thread, and returns
- * the one before, so that a host can nest calls. NULL outside operators. */
+/* Sets the context that functions without a context argument use on this thread, and returns the
+ * previous one, so that a host can nest calls. NULL outside operators. */
 DL_EXPORT diopiContextHandle_t diopirt_set_current_context(diopiContextHandle_t ctx);
 #endif
 
-/* Each is NULL for a handle that must not be used. */
+/* Each returns the handle's prefix, or NULL for an invalid handle. */
 static inline const dl_tensor_prefix_t* diopirt_tensor(diopiConstTensorHandle_t handle) {
   const dl_tensor_prefix_t* tensor = (const dl_tensor_prefix_t*)handle;
   return tensor != NULL && tensor->magic == DL_TENSOR_MAGIC && tensor->version >= DL_PREFIX_VERSION
@@ -53,12 +53,12 @@ static inline const dl_generator_prefix_t* diopirt_generator(diopiConstGenerator
              : NULL;
 }
 
-/* Leaves the calling function with diopiErrorOccurred unless `handle` is a good one. */
+/* Returns diopiErrorOccurred from the calling function if `handle` is invalid. */
 #define DIOPIRT_OPEN(kind, variable, handle)                     \
   const dl_##kind##_prefix_t* variable = diopirt_##kind(handle); \
   if (variable == NULL) return diopiErrorOccurred
 
-/* Leaves the calling function with diopiNoImplement unless the host fills this slot. */
+/* Returns diopiNoImplement from the calling function if the host does not provide this slot. */
 #define DIOPIRT_NEED(ops, slot) \
   if (!DL_HAS_FIELD(ops, dl_handle_ops_t, slot) || (ops)->slot == NULL) return diopiNoImplement
 

@@ -12,8 +12,8 @@
 #define DIOPI_VERSION_PATCH 0
 #define DIOPI_VERSION_STRING "1.0.0"
 
-/* Operators are declared, not exported: the vendor table hands them out. A library in DIOPI's own
- * convention, which is searched by name, defines DIOPI_EXPORT_SYMBOLS. */
+/* Operators are declared, not exported: hosts find them through the vendor table. A library in
+ * DIOPI's own convention, whose operators are found by name, defines DIOPI_EXPORT_SYMBOLS. */
 #ifdef DIOPI_EXPORT_SYMBOLS
 #define DIOPI_VISIBILITY __attribute__((visibility("default")))
 #else
@@ -29,10 +29,10 @@
 extern "C" {
 #endif
 
-/** What an operator or runtime function returns. */
+/** Result of an operator or runtime function. */
 typedef enum {
-  diopiSuccess = 0, /* done or enqueued */
-  diopiErrorOccurred = 1, /* failed; the vendor's last error says why */
+  diopiSuccess = 0, /* finished or enqueued */
+  diopiErrorOccurred = 1, /* failed; the vendor's last error has the reason */
   diopiNotInited = 2,
   diopiNoRegisteredStreamCreateFunction = 3,
   diopiNoRegisteredStreamDestoryFunction = 4, /* spelt as in DIOPI */
@@ -49,13 +49,13 @@ typedef enum {
   diopiDtypeNotSupported = 1000, /* as diopiNoImplement with a dtype as the reason */
 } diopiError_t;
 
-/** Where the data of a tensor is. */
+/** The kind of memory that holds the data of a tensor. */
 typedef enum {
   diopi_host = 0,
   diopi_device = 1,
 } diopiDevice_t;
 
-/** The type of a tensor's elements. Bools are one byte, 0 or 1; complex numbers are pairs. */
+/** The dtype of a tensor's elements. Bools are one byte, 0 or 1; complex numbers are pairs. */
 typedef enum {
   diopi_dtype_int8 = 0,
   diopi_dtype_uint8 = 1,
@@ -77,7 +77,7 @@ typedef enum {
   diopi_dtype_unsupported = 255,
 } diopiDtype_t;
 
-/** The order of the dimensions in memory that diopiContiguous is asked for. */
+/** The memory format that diopiContiguous produces. */
 typedef enum {
   Contiguous = 0, /* row-major */
   ChannelsLast = 1, /* NHWC strides for a 4-D tensor */
@@ -94,23 +94,24 @@ typedef enum {
   ReductionEND = 3, /* not a value */
 } diopiReduction_t;
 
-/** What a division does with its quotient. */
+/** Rounding of a quotient. */
 typedef enum {
-  RoundModeNone = 0, /* keep it */
+  RoundModeNone = 0, /* not rounded */
   RoundModeTrunc = 1, /* round towards zero */
   RoundModeFloor = 2, /* round towards minus infinity */
   RoundModeEND = 3, /* not a value */
 } diopiRoundMode_t;
 
-/** A list of int64 values, passed by value. NULL data and length 0 mean "not given". As returned by
- *  a getter it points into the handle and lives until the operator returns: a vendor that works
- *  asynchronously copies it. */
+/** A list of int64 values, passed by value. NULL data and length 0 mean "absent". If a getter
+ *  returned it, it points into the handle and is valid until the operator returns: an asynchronous
+ *  vendor must copy it. */
 typedef struct {
   const int64_t* data;
   int64_t len;
 } diopiSize_t;
 
-/** A number with its dtype. Read fval if stype is a float, else ival; a uint64 has its bits. */
+/** A scalar with its dtype. Read fval for floating-point dtypes, else ival; ival has the bits of a
+ *  uint64. */
 typedef struct {
   diopiDtype_t stype;
   union {
@@ -119,17 +120,17 @@ typedef struct {
   };
 } diopiScalar_t;
 
-/** Number of a device in the vendor's own counting. */
+/** Index of a device in the vendor's numbering. */
 typedef int8_t diopiDeviceIndex_t;
 
 /** The vendor's own stream; NULL is the default one. */
 typedef void* diopiStreamHandle_t;
 
-/** One call's stream and the tensors that its operators require. */
+/** The stream of a call, and the temporary tensors that its operators allocate. */
 struct diopiContext;
 typedef struct diopiContext* diopiContextHandle_t;
 
-/** A strided or sparse CSR tensor. Vendors do not look inside but use the getters. */
+/** A strided or sparse CSR tensor. Opaque to vendors, which use the getters. */
 struct diopiTensor;
 typedef struct diopiTensor* diopiTensorHandle_t;
 typedef const struct diopiTensor* diopiConstTensorHandle_t;

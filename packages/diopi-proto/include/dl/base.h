@@ -1,4 +1,4 @@
-/* Marks shared by every header of the vendor interface. Plain C11, also valid C++17. */
+/* Macros and types shared by every header of the vendor interface. Plain C11, also valid C++17. */
 #ifndef DL_BASE_H_
 #define DL_BASE_H_
 
@@ -17,11 +17,11 @@
 #define DL_STATIC_ASSERT _Static_assert
 #endif
 
-/* Libraries are built with -fvisibility=hidden; this marks the few symbols that leave one. */
+/* Libraries are built with -fvisibility=hidden; this exports the few public symbols. */
 #define DL_EXPORT __attribute__((visibility("default")))
 
 /* True when the struct behind `ptr`, whose writer set struct_size, is long enough to hold `field`.
- * This is the only version test there is: minors are never compared. */
+ * This is the only version test: minor versions are never compared. */
 #define DL_HAS_FIELD(ptr, type, field) \
   ((ptr) != NULL && (ptr)->struct_size >= offsetof(type, field) + sizeof((ptr)->field))
 

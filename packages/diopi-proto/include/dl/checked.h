@@ -1,6 +1,6 @@
-/* A vendor whose answers are checked: what hosts put between themselves and a library. Offered by
- * dl/checked.hpp to hosts in C++, and to others by the wheel's libdl_host.so. Not part of the
- * contract: no vendor sees it. */
+/* A vendor instance whose results are validated: the wrapper that hosts put around a library.
+ * C++ hosts include dl/checked.hpp; other hosts use the wheel's libdl_host.so. Not part of the
+ * contract: vendors do not use this header. */
 #ifndef DL_CHECKED_H_
 #define DL_CHECKED_H_
 
@@ -8,26 +8,26 @@
 
 DL_EXTERN_C_BEGIN
 
-/* What dl_checked_open found out. */
+/* Result of dl_checked_open. */
 typedef struct dl_opened {
-  dl_vendor_t* vendor;  /* as the library made it: for the contexts of its operators */
-  dl_vendor_t* checked; /* a table around it that keeps what the contract promises */
-  char defect[512];     /* how the library breaks the interface; empty if it does not */
+  dl_vendor_t* vendor;  /* the library's own instance, for the contexts of its operators */
+  dl_vendor_t* checked; /* the wrapper, whose table satisfies the contract */
+  char defect[512];     /* violation of the interface by the library; empty if none */
 } dl_opened_t;
 
-/* Calls the entry symbol of a library and checks what it returns. A status is the library's own
- * refusal; a defect ends a sentence that begins with the entry's name. Otherwise `checked` belongs
- * to the caller, whose `destroy` destroys both.
+/* Calls the entry symbol of a library and validates its result. A returned status is the library's
+ * own error. `defect` is the predicate of a sentence whose subject is the entry's name. On success
+ * `checked` belongs to the caller; its `destroy` destroys both instances.
  *
- * The table of `checked` has the slots that the library has; each catches C++ exceptions, and every
- * status, text, count, address and struct that it hands on was checked: statuses and texts are
- * whole and one line of printable UTF-8, memory is there and aligned, counts are possible. What
- * does not keep the contract becomes a status that says so. */
+ * The table of `checked` has the same slots as the library's. Each slot catches C++ exceptions and
+ * validates every status, string, count, address and struct that the library returns: statuses and
+ * strings are complete, one line of printable UTF-8; memory is mapped and aligned; counts are
+ * plausible. A violation of the contract becomes a status that describes it. */
 dl_status_t* dl_checked_open(dl_vendor_entry_v1_t entry, const dl_host_t* host,
                              dl_opened_t* opened);
 
-/* Copies at most `size` - 1 bytes of a foreign text, made printable, and a terminating zero; the
- * text may be NULL, unterminated or no pointer at all. Returns the length. */
+/* Copies at most `size` - 1 bytes of a library's string, made printable, and a terminating zero.
+ * The string may be NULL, unterminated or an invalid pointer. Returns the length. */
 uint64_t dl_checked_text(const char* text, char* out, uint64_t size);
 
 DL_EXTERN_C_END

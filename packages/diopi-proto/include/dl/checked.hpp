@@ -1,4 +1,4 @@
-// The implementation of dl/checked.h: a vendor table around that of a foreign library.
+// Implementation of dl/checked.h: a vendor table that wraps the table of a library.
 #ifndef DL_CHECKED_HPP_
 #define DL_CHECKED_HPP_
 

@@ -1,4 +1,4 @@
-// The extensions of a foreign library, as a chain of our own; part of dl/checked.hpp.
+// Wrappers of a library's extensions, in a chain of our own; part of dl/checked.hpp.
 #ifndef DL_CHECKED_EXTENSIONS_HPP_
 #define DL_CHECKED_EXTENSIONS_HPP_
 
@@ -15,7 +15,7 @@ using Table = dl_graph_extension_t;
 
 inline dl_status_t* capture_end(dl_vendor_t* self, int32_t device, void* stream,
                                 void** graph) noexcept {
-  return handle_of<&Table::capture_end>("a graph", self, graph, device, stream);
+  return handle_of<&Table::capture_end>("graph", self, graph, device, stream);
 }
 
 inline dl_status_t* properties(dl_vendor_t* self, int32_t device, void* graph,
@@ -47,7 +47,7 @@ using Table = dl_communicator_extension_t;
 inline dl_status_t* create(dl_vendor_t* self, int32_t device, const dl_communicator_id_t* id,
                            int32_t ranks, int32_t rank, double seconds,
                            void** communicator) noexcept {
-  return handle_of<&Table::create>("a communicator", self, communicator, device, id, ranks, rank,
+  return handle_of<&Table::create>("communicator", self, communicator, device, id, ranks, rank,
                                    seconds);
 }
 
@@ -112,7 +112,7 @@ inline dl_status_t* open_memory(dl_vendor_t* self, int32_t device, const dl_peer
 
 inline dl_status_t* open_event(dl_vendor_t* self, int32_t device, const dl_peer_handle_t* handle,
                                void** event) noexcept {
-  return handle_of<&Table::open_event>("an event", self, event, device, handle);
+  return handle_of<&Table::open_event>("event", self, event, device, handle);
 }
 
 inline void wrap(const Table& theirs, Table& ours) {
@@ -208,7 +208,7 @@ inline void wrap(const Table& theirs, Table& ours) {
 
 }  // namespace constants
 
-// Extensions that this host does not know are left out: who knows them reads the library's own
+// Extensions unknown to this header are omitted; code that knows them reads the library's own
 // table.
 inline void Vendor::chain() {
   for (const dl_extension_t* link = inner_->table->extensions; link != nullptr; link = link->next)

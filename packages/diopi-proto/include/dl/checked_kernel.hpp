@@ -1,4 +1,4 @@
-// The kernel extension, with what is checked of it; part of dl/checked.hpp.
+// Slots of the kernel extension with their checks; part of dl/checked.hpp.
 #ifndef DL_CHECKED_KERNEL_HPP_
 #define DL_CHECKED_KERNEL_HPP_
 
@@ -17,9 +17,9 @@ struct Code : dl_kernel_code_t {
   std::string log_text;
 };
 
-// Turns foreign code into our own and releases it.
+// Copies the library's code object into our own and releases the library's.
 inline dl_status_t* take_code(dl_kernel_code_t* foreign, dl_kernel_code_t** code) {
-  if (foreign == nullptr) return defect("it reports success without code");
+  if (foreign == nullptr) return defect("it reports success but returns no code");
   if (!foreign::readable(foreign, sizeof(foreign->struct_size)))
     return defect("it returns code" + at(foreign));
   const uint64_t size = foreign->struct_size;
@@ -72,12 +72,12 @@ inline dl_status_t* compile(dl_vendor_t* self, int32_t device, const dl_kernel_s
 
 inline dl_status_t* load(dl_vendor_t* self, int32_t device, const void* bytes, uint64_t size,
                          void** module) noexcept {
-  return handle_of<&Table::load>("a module", self, module, device, bytes, size);
+  return handle_of<&Table::load>("module", self, module, device, bytes, size);
 }
 
 inline dl_status_t* find(dl_vendor_t* self, int32_t device, void* module, const char* name,
                          void** function) noexcept {
-  return handle_of<&Table::find>("a function", self, function, device, module, name);
+  return handle_of<&Table::find>("function", self, function, device, module, name);
 }
 
 inline dl_status_t* function_properties(dl_vendor_t* self, int32_t device, void* function,

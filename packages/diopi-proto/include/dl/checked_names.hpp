@@ -1,4 +1,4 @@
-// What the slots are called, for messages; part of dl/checked.hpp.
+// Names of the slots, for messages; part of dl/checked.hpp.
 #ifndef DL_CHECKED_NAMES_HPP_
 #define DL_CHECKED_NAMES_HPP_
 
@@ -17,7 +17,7 @@ namespace dl::checked {
 
 #pragma GCC visibility push(hidden)
 
-// The slots of the table, or of an extension, in their order; the first lies at kFirst.
+// Slots of the vendor table or of an extension, in order; kFirst is the offset of the first one.
 template <class T>
 struct SlotNames;
 #define DL_CHECKED_NAMES(struct_type, first, ...)                                               \

@@ -1,4 +1,4 @@
-// The profiler extension, with what is checked of it; part of dl/checked.hpp.
+// Slots of the profiler extension with their checks; part of dl/checked.hpp.
 #ifndef DL_CHECKED_PROFILER_HPP_
 #define DL_CHECKED_PROFILER_HPP_
 
@@ -21,15 +21,15 @@ struct Activities : dl_activities_t {
   std::deque<std::string> names;
 };
 
-// The names of activities, each read once.
+// Names of activities; each distinct address is read once.
 class Names {
  public:
   explicit Names(std::deque<std::string>& kept) : kept_(kept) {}
 
   const char* printable(const char* foreign) {
-    const auto [place, fresh] = known_.try_emplace(foreign, nullptr);
-    if (fresh) place->second = kept_.emplace_back(foreign::read_text(foreign)).c_str();
-    return place->second;
+    const auto [entry, inserted] = known_.try_emplace(foreign, nullptr);
+    if (inserted) entry->second = kept_.emplace_back(foreign::read_text(foreign)).c_str();
+    return entry->second;
   }
 
  private:
@@ -37,10 +37,10 @@ class Names {
   std::unordered_map<const char*, const char*> known_;
 };
 
-// Turns foreign records into our own and releases them.
+// Copies the library's records into our own and releases the library's.
 inline dl_status_t* take_activities(int32_t device, dl_activities_t* foreign,
                                     dl_activities_t** activities) {
-  if (foreign == nullptr) return defect("it reports success without activities");
+  if (foreign == nullptr) return defect("it reports success but returns no activities");
   if (!foreign::readable(foreign, sizeof(foreign->struct_size)))
     return defect("it returns activities" + at(foreign));
   const uint64_t size = foreign->struct_size;
@@ -66,7 +66,7 @@ inline dl_status_t* take_activities(int32_t device, dl_activities_t* foreign,
       return defect(
           format("its record %" PRIu64 " is of device %d, not %d", i, record.device, device));
     if (i > 0 && record.start < own->list[i - 1].start)
-      return defect(format("its record %" PRIu64 " starts before the one in front of it", i));
+      return defect(format("its record %" PRIu64 " starts before the previous one", i));
   }
   if (DL_CHECKED_REACHES(size, dl_activities_t, dropped)) own->dropped = foreign->dropped;
   if (DL_CHECKED_REACHES(size, dl_activities_t, release) && callable(foreign->release))

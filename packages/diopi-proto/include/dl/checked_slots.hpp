@@ -1,16 +1,16 @@
-// How slots are called and their answers checked; part of dl/checked.hpp.
+// Calls of slots and validation of their results; part of dl/checked.hpp.
 #ifndef DL_CHECKED_SLOTS_HPP_
 #define DL_CHECKED_SLOTS_HPP_
 
 #include "dl/checked_vendor.hpp"
 
-// Where a table has a slot, ours gets it as it is, or with checks of its own. For functions with a
-// `Table`, and a `theirs` and an `ours` of it.
+// If the library's table (`theirs`) has a slot, `ours` gets a forwarding slot (AS_IT_IS), or the
+// function of that name with additional checks (OURS). `Table` is the type of both tables.
 #define DL_CHECKED_AS_IT_IS(slot) \
   if (theirs.slot != nullptr) ours.slot = Slot<&Table::slot>::call;
 #define DL_CHECKED_OURS(slot_of_ours) \
   if (theirs.slot_of_ours != nullptr) ours.slot_of_ours = slot_of_ours;
-// That no slot was forgotten.
+// Asserts that `slot` is the last one, so that an appended slot is not forgotten.
 #define DL_CHECKED_LAST(slot)                                           \
   static_assert(sizeof(Table) == offsetof(Table, slot) + sizeof(void*), \
                 "a slot was appended: it needs its line above")
@@ -19,7 +19,7 @@ namespace dl::checked {
 
 #pragma GCC visibility push(hidden)
 
-// The foreign text of a fixed array, made printable in place.
+// Makes the library's text in a fixed array printable, in place.
 template <size_t kSize>
 void tidy(char (&text)[kSize]) {
   const std::string shown = foreign::printable({text, strnlen(text, kSize)}, kSize - 1);
@@ -27,7 +27,7 @@ void tidy(char (&text)[kSize]) {
   std::memcpy(text, shown.data(), shown.size());
 }
 
-// Before the arguments of a slot: a device that they name becomes the thread's current one.
+// Makes the device current if it is the first argument of a slot.
 template <typename... Args>
 dl_status_t* make_current(const Vendor&, Args...) {
   return nullptr;
@@ -38,7 +38,7 @@ dl_status_t* make_current(const Vendor& vendor, int32_t device, Args...) {
   return set == nullptr ? nullptr : take(set(vendor.inner(), device));
 }
 
-// A slot of the table, or of an extension, that is called as it is.
+// Forwarding call of a slot of the table or of an extension.
 template <auto kSlot>
 struct Slot;
 
@@ -53,8 +53,8 @@ struct Slot<kSlot> {
   }
 };
 
-// Lets `call` fill a struct of the host's, and sees that it writes no more than it was given; then
-// `tidy` makes its texts printable. `what` names the struct in a message.
+// Lets `call` fill a struct of the host and detects writes beyond the struct's size; then `tidy`
+// makes its strings printable. `what` names the struct in a message.
 template <class T, typename Call, typename Tidy>
 dl_status_t* filled(T* struct_of_host, const char* what, Call&& call, Tidy&& tidy) noexcept {
   struct {
@@ -75,13 +75,14 @@ dl_status_t* filled(T* struct_of_host, const char* what, Call&& call, Tidy&& tid
   });
 }
 
-// Calls a slot whose last argument takes a handle, which must be one. `what` names it in a message.
+// Calls a slot whose last argument receives a handle, which must not be NULL. `what` names the
+// handle in a message.
 template <auto kSlot, typename... Args>
 dl_status_t* handle_of(const char* what, dl_vendor_t* self, void** handle, Args... args) noexcept {
   *handle = nullptr;
   void* found = nullptr;
   if (dl_status_t* status = Slot<kSlot>::call(self, args..., &found)) return status;
-  if (found == nullptr) return defect(format("it reports success without %s", what));
+  if (found == nullptr) return defect(format("it reports success but returns no %s", what));
   *handle = found;
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// Statuses of a foreign library, taken over; part of dl/checked.hpp.
+// Conversion of a library's statuses into our own; part of dl/checked.hpp.
 #ifndef DL_CHECKED_STATUS_HPP_
 #define DL_CHECKED_STATUS_HPP_
 
@@ -21,11 +21,11 @@ inline constexpr int kLongestChain = 64;
 inline constexpr size_t kLongestDetails = size_t{1} << 16;
 inline constexpr uintptr_t kAlignment = 64;
 
-// Whether a foreign struct, which is readable as far as it says, reaches `field`.
+// True if a struct of `size` bytes contains `field`; the whole struct must be readable.
 #define DL_CHECKED_REACHES(size, type, field) \
   ((size) >= offsetof(type, field) + sizeof(static_cast<type*>(nullptr)->field))
 
-// A status of our own; its texts are whole.
+// A status that owns its strings.
 struct Status : dl_status_t {
   std::string message_text;
   std::string operation_text;
@@ -59,7 +59,8 @@ std::string format(const char* pattern, Args... args) {
   return text;
 }
 
-// Whose fault it is, so that nobody looks for it elsewhere.
+// Status for a violation of the contract. The message names the vendor as the cause, so that users
+// do not search for the fault in torch or in the host.
 inline dl_status_t* defect(std::string what) {
   return make_status(DL_ERROR, std::move(what) + "; that is a defect of the vendor");
 }
@@ -87,7 +88,7 @@ inline dl_status_t* take(dl_status_t* foreign) {
     operation = foreign::read_text(foreign->operation);
   if (DL_CHECKED_REACHES(size, dl_status_t, details))
     details = foreign::read_lines(foreign->details, kLongestDetails);
-  // A code that says success is none where there is a status.
+  // A status with the code of success is an error nevertheless.
   const int32_t code = foreign->code == DL_OK ? int32_t{DL_ERROR} : foreign->code;
   if (message.empty()) message = format("it failed with code %d and gave no reason", code);
   dl_status_t* own =
@@ -97,7 +98,7 @@ inline dl_status_t* take(dl_status_t* foreign) {
   return own;
 }
 
-// Runs a call into the library; what it throws becomes a status, for nothing may cross its border.
+// Calls into the library and converts a C++ exception to a status: none may cross the C interface.
 template <typename Call>
 dl_status_t* guarded(Call&& call) noexcept {
   try {

@@ -1,4 +1,4 @@
-// The slots of the table, each with what it checks; part of dl/checked.hpp.
+// Slots of the vendor table with their checks; part of dl/checked.hpp.
 #ifndef DL_CHECKED_TABLE_HPP_
 #define DL_CHECKED_TABLE_HPP_
 
@@ -12,7 +12,7 @@ namespace dl::checked {
 
 inline void destroy(dl_vendor_t* self) noexcept {
   Vendor* vendor = &Vendor::of(self);
-  // There is nobody left to tell.
+  // An error is dropped: `destroy` returns no status.
   dl_status_t* status = guarded([&]() -> dl_status_t* {
     vendor->theirs().destroy(vendor->inner());
     return nullptr;
@@ -26,7 +26,7 @@ inline dl_status_t* present(dl_vendor_t* self, int32_t* present) noexcept {
   int32_t found = 0;
   if (dl_status_t* status = Slot<&dl_vendor_table_t::present>::call(self, &found)) return status;
   if (found != 0 && found != 1)
-    return defect(format("it answers %d, which is neither 0 nor 1", found));
+    return defect(format("it returns %d, which is neither 0 nor 1", found));
   *present = found;
   return nullptr;
 }
@@ -36,8 +36,7 @@ inline dl_status_t* device_count(dl_vendor_t* self, int32_t* count) noexcept {
   int32_t found = 0;
   if (dl_status_t* status = Slot<&dl_vendor_table_t::device_count>::call(self, &found))
     return status;
-  if (found < 0 || found > kMostDevices)
-    return defect(format("it says that it has %d devices", found));
+  if (found < 0 || found > kMostDevices) return defect(format("it reports %d devices", found));
   *count = found;
   return nullptr;
 }
@@ -63,8 +62,8 @@ inline dl_status_t* memory_allocate(dl_vendor_t* self, int32_t device, uint64_t 
           Slot<&dl_vendor_table_t::memory_allocate>::call(self, device, bytes, &found))
     return status;
   if (found == nullptr)
-    return defect(format("it reports success without memory (%" PRIu64 " bytes)", bytes));
-  // Not freed: an address that is wrong may not be one that can be.
+    return defect(format("it reports success but returns no memory (%" PRIu64 " bytes)", bytes));
+  // Not freed: passing a wrong address to memory_free could crash.
   if (reinterpret_cast<uintptr_t>(found) % kAlignment != 0) {
     return defect(format("its memory at %p is not aligned to 64 bytes", found));
   }
@@ -84,7 +83,7 @@ inline dl_status_t* host_allocate(dl_vendor_t* self, uint64_t bytes, void** memo
   if (dl_status_t* status = Slot<&dl_vendor_table_t::host_allocate>::call(self, bytes, &found))
     return status;
   if (found == nullptr)
-    return defect(format("it reports success without memory (%" PRIu64 " bytes)", bytes));
+    return defect(format("it reports success but returns no memory (%" PRIu64 " bytes)", bytes));
   if (!foreign::writable(found, bytes))
     return defect(format("its host memory of %" PRIu64
                          " bytes at %p is not memory that the host can write",
@@ -101,7 +100,7 @@ inline dl_status_t* memory_info(dl_vendor_t* self, int32_t device, uint64_t* fre
           Slot<&dl_vendor_table_t::memory_info>::call(self, device, &left, &total))
     return status;
   if (left > total || total > uint64_t{INT64_MAX})
-    return defect(format("it says that %" PRIu64 " of %" PRIu64 " bytes are free", left, total));
+    return defect(format("it reports that %" PRIu64 " of %" PRIu64 " bytes are free", left, total));
   *free_bytes = left;
   *total_bytes = total;
   return nullptr;
@@ -116,8 +115,7 @@ inline dl_status_t* operators(dl_vendor_t* self, const dl_operator_t** list,
   if (dl_status_t* status = Slot<&dl_vendor_table_t::operators>::call(self, &found, &length))
     return status;
   if (length == 0) return nullptr;
-  if (length > kMostOperators)
-    return defect(format("it says that it has %" PRIu64 " operators", length));
+  if (length > kMostOperators) return defect(format("it reports %" PRIu64 " operators", length));
   foreign::Pages pages;
   if (!foreign::readable(found, length * sizeof(dl_operator_t), pages))
     return defect(format("its list of %" PRIu64 " operators at %p is not memory of this process",
@@ -135,7 +133,7 @@ inline dl_status_t* operators(dl_vendor_t* self, const dl_operator_t** list,
   return nullptr;
 }
 
-// Less than nothing is a time too: the later event may be named first.
+// A negative time is valid: the caller may pass the later event first.
 inline dl_status_t* event_elapsed(dl_vendor_t* self, int32_t device, void* start, void* end,
                                   double* milliseconds) noexcept {
   *milliseconds = 0;
@@ -144,12 +142,12 @@ inline dl_status_t* event_elapsed(dl_vendor_t* self, int32_t device, void* start
           Slot<&dl_vendor_table_t::event_elapsed>::call(self, device, start, end, &found))
     return status;
   if (!std::isfinite(found))
-    return defect(format("it says that %g milliseconds lie between two events", found));
+    return defect(format("it reports %g milliseconds between two events", found));
   *milliseconds = found;
   return nullptr;
 }
 
-// For operators, which no checked call stands around.
+// Called before operators, which are not wrapped by a checked slot.
 inline dl_status_t* device_set(dl_vendor_t* self, int32_t device) noexcept {
   return guarded([&] { return make_current(Vendor::of(self), device); });
 }

@@ -1,4 +1,4 @@
-// An instance around that of a foreign library; part of dl/checked.hpp.
+// Wrapper of a library's instance; part of dl/checked.hpp.
 #ifndef DL_CHECKED_VENDOR_HPP_
 #define DL_CHECKED_VENDOR_HPP_
 
@@ -11,7 +11,7 @@ namespace dl::checked {
 
 #pragma GCC visibility push(hidden)
 
-// What is known of an extension before it is one.
+// Type number and name of each known extension struct.
 template <class T>
 struct ExtensionType;
 #define DL_CHECKED_EXTENSION(struct_type, number, word) \
@@ -33,14 +33,13 @@ using Extensions = std::tuple<dl_communicator_extension_t, dl_kernel_extension_t
                               dl_graph_extension_t, dl_profiler_extension_t, dl_peer_extension_t,
                               dl_choices_extension_t, dl_constants_extension_t>;
 
-// Calls `body` with each of them.
+// Calls `body` with each extension of the tuple.
 template <class All, typename Body>
 void each_extension(All& all, Body&& body) {
   std::apply([&](auto&... one) { (body(one), ...); }, all);
 }
 
-// Copies as many whole fields as the writer of `from` has; all from the second on are pointers, or
-// have their size.
+// Copies the fields that the writer of `from` compiled. Every field is as large as a pointer.
 template <class T>
 void copy_reached(T& to, const void* from, uint64_t struct_size) {
   const size_t reached = std::min<size_t>(struct_size, sizeof to);
@@ -49,7 +48,7 @@ void copy_reached(T& to, const void* from, uint64_t struct_size) {
 
 class Vendor : public dl_vendor {
  public:
-  // `inner` was checked by why_broken.
+  // Precondition: why_broken(inner) is empty.
   explicit Vendor(dl_vendor_t* inner) : inner_(inner) {
     copy_reached(theirs_, inner->table, inner->table->struct_size);
     name_ = foreign::read_text(theirs_.name, 128);
@@ -62,7 +61,7 @@ class Vendor : public dl_vendor {
   static Vendor& of(dl_vendor_t* vendor) { return *static_cast<Vendor*>(vendor); }
 
   const dl_vendor_table_t& theirs() const { return theirs_; }
-  // The table, or an extension: all zero where the library has none.
+  // The library's table or extension; all zero if the library does not have it.
   template <class T>
   const T& theirs() const {
     if constexpr (std::is_same_v<T, dl_vendor_table_t>) {
@@ -91,13 +90,13 @@ inline std::string at(const void* pointer) {
   return format(" at %p, which is not memory of this process", pointer);
 }
 
-// As `at`, for what should be code.
+// As `at`, for an address that should be code.
 inline std::string not_code(const void* pointer) {
   if (!foreign::readable(pointer, 1)) return at(pointer);
   return format(" at %p, which is not code", pointer);
 }
 
-// Which slot of a struct is neither NULL nor code, with where it is; empty: none is.
+// Describes the first slot that is neither NULL nor code; empty if all slots are valid.
 template <class T>
 std::string why_slots_broken(const T& slots) {
   using Names = SlotNames<T>;
@@ -111,7 +110,7 @@ std::string why_slots_broken(const T& slots) {
   return {};
 }
 
-// As why_broken, for a link of the chain that lies in memory as far as it says.
+// As why_broken, for one extension of the chain, whose struct_size bytes are readable.
 inline std::string why_link_broken(const dl_extension_t* link, Extensions& seen) {
   std::string why;
   each_extension(seen, [&](auto& known) {
@@ -126,8 +125,8 @@ inline std::string why_link_broken(const dl_extension_t* link, Extensions& seen)
   return why;
 }
 
-// Whether the chain comes to a link that it had before: those in front of `link` were read.
-inline bool comes_back(const dl_extension_t* first, const dl_extension_t* link) {
+// Returns true if the successor of `link` is `link` or one of the links before it: a cycle.
+inline bool closes_cycle(const dl_extension_t* first, const dl_extension_t* link) {
   for (const dl_extension_t* before = first; before != link; before = before->next) {
     if (before == link->next) return true;
   }
@@ -142,17 +141,18 @@ inline std::string why_chain_broken(const dl_extension_t* first) {
     if (link->struct_size < sizeof *link || link->struct_size > kLongestStruct ||
         !foreign::readable(link, link->struct_size))
       return format("returns an extension of %" PRIu64 " bytes, of type %" PRIu64
-                    "; one has %zu bytes or more, and they must be there",
+                    "; an extension has %zu readable bytes or more",
                     link->struct_size, link->type, sizeof *link);
-    if (++links > kLongestChain || comes_back(first, link))
-      return "returns extensions without an end";
+    if (++links > kLongestChain || closes_cycle(first, link))
+      return "returns an endless chain of extensions";
     std::string why = why_link_broken(link, seen);
     if (!why.empty()) return why;
   }
   return {};
 }
 
-// How an instance breaks the interface, as the end of a sentence; empty if it does not.
+// Describes how an instance violates the interface, as the predicate of a sentence; empty if it
+// does not.
 inline std::string why_broken(const dl_vendor_t* instance) {
   if (instance == nullptr) return "reports success but returns no instance";
   if (!foreign::readable(instance, sizeof *instance)) return "returns an instance" + at(instance);
@@ -163,7 +163,7 @@ inline std::string why_broken(const dl_vendor_t* instance) {
   if (!DL_CHECKED_REACHES(size, dl_vendor_table_t, destroy))
     return format("returns a table of %" PRIu64 " bytes, too short for its first fields", size);
   if (size > kLongestStruct || !foreign::readable(table, size))
-    return format("returns a table of %" PRIu64 " bytes, which is more than is there", size);
+    return format("returns a table of %" PRIu64 " bytes, which is more than is mapped", size);
   if (table->name == nullptr || table->destroy == nullptr)
     return "returns a table without name or destroy";
   if (foreign::text_length(table->name) < 0) return "returns a table whose name is not text";

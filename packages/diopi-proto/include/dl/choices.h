@@ -1,14 +1,14 @@
-/* The choices extension: which of several implementations serves a call, asked and told.
+/* The choices extension: autotuning of a vendor that has several implementations of an operation.
  *
- * A vendor that has more than one implementation of an operation (a library, its own kernels, a
- * number of threads) takes one by a rule of its own. It makes that choice at a choice point, for a
- * key: the name of the point and numbers that say everything about the call that its time may
- * depend on. A host records the keys that a program meets, measures what may be chosen for each,
- * and installs a table of what it found, in which the vendor looks up exact keys from then on.
+ * A vendor with more than one implementation of an operation (a library, its own kernels, several
+ * thread counts) selects one by a heuristic. It makes that choice at a choice point, for a key: the
+ * name of the point, and integers that determine everything on which the time of the call may
+ * depend. A host records the keys that occur in a program, measures the candidates for each key,
+ * and installs a table of the fastest. From then on the vendor looks up exact keys in that table.
  *
- * The table is of the library's copy in this process: instances and devices whose calls it serves
- * share it. Looking up takes no lock. Without a table all is as if there were no such extension,
- * bit by bit. */
+ * The table belongs to the library's copy in this process: all instances and devices share it.
+ * A lookup takes no lock. Without a table, results are bit-identical to those of a vendor without
+ * this extension. */
 #ifndef DL_CHOICES_H_
 #define DL_CHOICES_H_
 
@@ -18,8 +18,8 @@ DL_EXTERN_C_BEGIN
 
 #define DL_CHOICE_MOST_VALUES 64
 
-/* What a choice is made for. What the numbers mean is the vendor's; a key that is equal means the
- * same call to the same release of it. The layout is final: tables are arrays of it. */
+/* Key of a choice. The vendor defines the meaning of the values; equal keys denote the same call
+ * for one release of the vendor. The layout is frozen: tables are arrays of it. */
 typedef struct dl_choice_key {
   char point[32]; /* terminated: "gemm" */
   uint64_t count; /* of `values` */
@@ -33,27 +33,27 @@ typedef struct dl_choice_entry {
 
 typedef struct dl_choice_properties {
   uint64_t struct_size;
-  /* One line of all that a measured choice depends on besides its key: releases of the vendor, of
-   * its libraries and of the driver, and the device. Entries that were measured under another
-   * identity are not to be installed. */
+  /* One line with everything on which a measured choice depends besides its key: the releases of
+   * the vendor, of its libraries and of the driver, and the device. The host must not install
+   * entries that were measured under another identity. */
   char identity[1024];
 } dl_choice_properties_t;
 
-/* A key that was met. */
+/* A key that occurred. */
 typedef struct dl_choice_record {
   uint64_t struct_size;
   dl_choice_key_t key;
-  uint64_t calls;    /* 0: there is no record with this number */
-  char choices[512]; /* what may be chosen, names with spaces between; untuned the first one is
-                        tried first. One that declines a call leaves it to the others */
+  uint64_t calls;    /* 0: no record has this index */
+  char choices[512]; /* names of the candidates, separated by spaces; without a table, the first
+                        is tried first. If a candidate declines a call, the next one is tried */
 } dl_choice_record_t;
 
-/* Since the library was loaded. */
+/* Statistics since the library was loaded. */
 typedef struct dl_choice_statistics {
   uint64_t struct_size;
-  uint64_t entries; /* of the table that is installed */
+  uint64_t entries; /* of the installed table */
   uint64_t hits;
-  uint64_t misses; /* keys that it did not have */
+  uint64_t misses; /* lookups of keys that are not in the table */
 } dl_choice_statistics_t;
 
 typedef struct dl_choices_extension {
@@ -63,20 +63,20 @@ typedef struct dl_choices_extension {
 
   dl_status_t* (*properties)(dl_vendor_t* vendor, int32_t device,
                              dl_choice_properties_t* properties);
-  /* The table from now on, in place of the one before; none if `count` is 0. A point or a choice
-   * that the vendor does not have is DL_INVALID_ARGUMENT, which names the entry, and the table
-   * stays as it was. */
+  /* Replaces the table; `count` 0 removes it. An unknown point or choice is DL_INVALID_ARGUMENT,
+   * whose message names the entry; the previous table then stays installed. */
   dl_status_t* (*install)(dl_vendor_t* vendor, int32_t device, const dl_choice_entry_t* entries,
                           uint64_t count);
-  /* `wanted` is called once, by the first thread that comes to a choice point, before it looks up:
-   * time to install a table for a process that needs one. Other threads go on without. NULL takes
-   * the request back. */
+  /* Registers `wanted`, which is called once, by the first thread that reaches a choice point,
+   * before its lookup: a host can then install a table in processes that need one. Other threads
+   * do not wait for it. NULL withdraws the request. */
   dl_status_t* (*request)(dl_vendor_t* vendor, int32_t device, void (*wanted)(void* self),
                           void* self);
-  /* Record the keys that are met from now on, the first `capacity` ones; 0 ends it. Either way
-   * nothing is recorded yet afterwards. */
+  /* Discards all records, and records the first `capacity` distinct keys that occur from now on;
+   * 0 stops recording. */
   dl_status_t* (*record)(dl_vendor_t* vendor, int32_t device, uint64_t capacity);
-  /* The record with a number, counted from 0 in the order in which keys were first met. */
+  /* Returns the record with index `number`; indices start at 0, in the order of the keys' first
+   * occurrence. */
   dl_status_t* (*recorded)(dl_vendor_t* vendor, int32_t device, uint64_t number,
                            dl_choice_record_t* record);
   dl_status_t* (*statistics)(dl_vendor_t* vendor, int32_t device,

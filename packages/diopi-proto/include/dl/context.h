@@ -1,4 +1,4 @@
-/* What an operator can learn of its call from the context that it gets. */
+/* Getters for an operator's context: the vendor instance, host, device, stream and error word. */
 #ifndef DL_CONTEXT_H_
 #define DL_CONTEXT_H_
 
@@ -16,35 +16,35 @@ static inline const dl_context_prefix_t* dl_context_prefix(diopiContextHandle_t 
              : NULL;
 }
 
-/* The instance whose operator runs: what dl_vendor_v1 made, with the vendor's own fields. NULL for
- * a bad handle, and in a library in DIOPI's own convention. */
+/* The instance whose operator runs, as created by dl_vendor_v1, with the vendor's own fields. NULL
+ * for an invalid handle, and in a library that follows DIOPI's own convention. */
 static inline dl_vendor_t* dl_context_vendor(diopiContextHandle_t ctx) {
   const dl_context_prefix_t* context = dl_context_prefix(ctx);
   return context == NULL ? NULL : context->vendor;
 }
 
-/* The host that calls. NULL for a bad handle. */
+/* The calling host. NULL for an invalid handle. */
 static inline const dl_host_t* dl_context_host(diopiContextHandle_t ctx) {
   const dl_context_prefix_t* context = dl_context_prefix(ctx);
   return context == NULL ? NULL : context->host;
 }
 
-/* The vendor's number of the device. -1 for a bad handle. */
+/* The device index in the vendor's numbering. -1 for an invalid handle. */
 static inline int32_t dl_context_device(diopiContextHandle_t ctx) {
   const dl_context_prefix_t* context = dl_context_prefix(ctx);
   return context == NULL ? -1 : context->device_index;
 }
 
-/* The stream that work is enqueued on, as stream_create returned it; NULL is the default stream of
- * dl_context_device, and what a bad handle gives. */
+/* The stream on which work is enqueued, as returned by stream_create. NULL for the default stream
+ * of dl_context_device, and for an invalid handle. */
 static inline void* dl_context_stream(diopiContextHandle_t ctx) {
   const dl_context_prefix_t* context = dl_context_prefix(ctx);
   return context == NULL ? NULL : context->stream;
 }
 
-/* Where work that this operator enqueues leaves an error in its data: the error word of the stream,
- * in memory of the device, and dl/device_error.h says how it is written. NULL for a bad handle and
- * from a host that has none: then the operator checks, waits if it has to, and fails at once. */
+/* The error word of the stream, in device memory: enqueued work reports an error in its data there
+ * (see dl/device_error.h). NULL for an invalid handle and for a host without error words; the
+ * operator then checks the data itself, waits if necessary, and fails at once. */
 static inline dl_device_error_t* dl_context_device_error(diopiContextHandle_t ctx) {
   const dl_context_prefix_t* context = dl_context_prefix(ctx);
   dl_device_error_t* word = NULL;

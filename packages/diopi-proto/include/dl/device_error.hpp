@@ -1,4 +1,4 @@
-// What a raised dl_device_error_t says.
+// Formatting of the message of a raised dl_device_error_t.
 #ifndef DL_DEVICE_ERROR_HPP_
 #define DL_DEVICE_ERROR_HPP_
 
@@ -14,7 +14,7 @@ namespace dl {
 
 #pragma GCC visibility push(hidden)
 
-// The text with its numbers in place. What else stands in braces is left as it is.
+// Returns the text with its placeholders replaced. Unknown placeholders are left unchanged.
 inline std::string device_error_text(const dl_device_error_t& error) {
   char digits[32];
   std::snprintf(digits, sizeof digits, "%g", error.number);

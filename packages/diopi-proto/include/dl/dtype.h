@@ -1,4 +1,4 @@
-/* What a dtype says of an element. */
+/* Element size of a dtype. */
 #ifndef DL_DTYPE_H_
 #define DL_DTYPE_H_
 
@@ -7,7 +7,7 @@
 
 DL_EXTERN_C_BEGIN
 
-/* The bytes of an element of a diopiDtype_t; 0 for a number that is none. */
+/* Bytes per element of a diopiDtype_t; 0 for an unknown dtype. */
 static inline int64_t dl_dtype_bytes(int32_t dtype) {
   switch (dtype) {
     case diopi_dtype_int8:

@@ -1,4 +1,4 @@
-// Reading what a foreign library points to, without trusting the pointer or the text behind it. For
+// Validation of pointers and strings that come from a vendor library, without trusting them. For
 // hosts; not part of the contract.
 #ifndef DL_FOREIGN_HPP_
 #define DL_FOREIGN_HPP_
@@ -19,14 +19,14 @@ namespace dl::foreign {
 
 #pragma GCC visibility push(hidden)
 
-inline constexpr size_t kPage = 4096;         // or a divisor of the real one
-inline constexpr size_t kLongestText = 4096;  // what is shown
-inline constexpr size_t kMostText = 1 << 16;  // what is looked through for the end of a text
+inline constexpr size_t kPage = 4096;         // divides the real page size
+inline constexpr size_t kLongestText = 4096;  // bytes of a string that are shown
+inline constexpr size_t kMostText = 1 << 16;  // bytes that are searched for the terminating zero
 
 namespace detail {
 
-// The kernel copies a new signal mask before it finds that `how` makes no sense, and says EFAULT
-// where it cannot.
+// Tests memory with an invalid rt_sigprocmask call: the kernel reads the new signal mask before it
+// rejects `how`, and reports EFAULT if the memory cannot be read.
 inline bool word_is_readable(uintptr_t address) noexcept {
   if (address < kPage) return false;  // NULL would mean no mask to copy; nothing is mapped there
   const int before = errno;
@@ -39,8 +39,7 @@ inline bool word_is_readable(uintptr_t address) noexcept {
 
 }  // namespace detail
 
-// Pages that were found readable a moment ago: those next to each other are asked for again and
-// again.
+// Cache of pages that were found readable a moment ago, because strings and structs share pages.
 class Pages {
  public:
   bool readable(uintptr_t page) noexcept {
@@ -56,7 +55,7 @@ class Pages {
   uintptr_t known_[kRemembered] = {};
 };
 
-// Whether `bytes` from `pointer` on are memory of this process. Asks the kernel once for each page.
+// Returns true if `bytes` bytes from `pointer` on are readable. Makes one system call per page.
 inline bool readable(const void* pointer, size_t bytes, Pages& pages) noexcept {
   const auto first = reinterpret_cast<uintptr_t>(pointer);
   if (pointer == nullptr || bytes > UINTPTR_MAX - first) return false;
@@ -72,8 +71,8 @@ inline bool readable(const void* pointer, size_t bytes) noexcept {
   return readable(pointer, bytes, pages);
 }
 
-// Whether the word around `pointer` can be written: the kernel writes the signal mask there, and
-// what was there before comes back. For memory that its owner has just handed out.
+// Returns true if the word around `pointer` is writable: the kernel writes the signal mask there,
+// and the previous contents are restored. Only for freshly allocated memory.
 inline bool writable(void* pointer) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   if (!detail::word_is_readable(address)) return false;
@@ -88,8 +87,8 @@ inline bool writable(void* pointer) noexcept {
   return true;
 }
 
-// As above for memory that was said to have `bytes`: its beginning, its middle and its end, which
-// costs the same whatever its size.
+// As above for an allocation of `bytes` bytes: tests its beginning, middle and end, so that the
+// cost does not depend on the size.
 inline bool writable(void* pointer, uint64_t bytes) noexcept {
   const auto first = reinterpret_cast<uintptr_t>(pointer);
   const uint64_t last = bytes == 0 ? 0 : bytes - 1;
@@ -98,7 +97,7 @@ inline bool writable(void* pointer, uint64_t bytes) noexcept {
   return writable(pointer) && writable(at(last / 2)) && writable(at(last));
 }
 
-// Length of a text of at most `most` bytes; -1 where it is not terminated, or no memory.
+// Length of a string of at most `most` bytes; -1 if it is not terminated or not readable.
 inline int64_t text_length(const char* text, size_t most, Pages& pages) noexcept {
   size_t length = 0;
   while (length < most) {
@@ -119,7 +118,7 @@ inline int64_t text_length(const char* text, size_t most = kLongestText) noexcep
 
 namespace detail {
 
-// One character of UTF-8, and how many bytes it takes; 0 bytes: this is none.
+// Decodes one UTF-8 character and returns its length in bytes; 0 if it is invalid.
 inline size_t decode(std::string_view text, char32_t* character) noexcept {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
@@ -142,8 +141,8 @@ inline size_t decode(std::string_view text, char32_t* character) noexcept {
   return length;
 }
 
-// Whether a terminal, or a reader of it, could be led astray: controls, ends of lines, marks that
-// turn the direction of writing.
+// Returns true for characters that could mislead a terminal or its reader: control characters, line
+// ends, and marks that change the writing direction.
 inline bool misleads(char32_t c) noexcept {
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || (c >= 0x200B && c <= 0x200F) ||
          (c >= 0x2028 && c <= 0x202E) || (c >= 0x2060 && c <= 0x206F) || c == 0xFEFF;
@@ -151,8 +150,8 @@ inline bool misleads(char32_t c) noexcept {
 
 }  // namespace detail
 
-// The text as one line of valid UTF-8 that can be shown: what is not UTF-8 becomes U+FFFD, and what
-// could mislead is escaped as in C. At most `most` bytes.
+// Returns the text as one printable line of valid UTF-8, at most `most` bytes. Invalid bytes become
+// U+FFFD, misleading characters are escaped as in C.
 inline std::string printable(std::string_view text, size_t most = kLongestText) {
   std::string shown;
   char escaped[16];
@@ -178,8 +177,8 @@ inline std::string printable(std::string_view text, size_t most = kLongestText) 
   return shown;
 }
 
-// The text behind a pointer that may be NULL, unterminated or no pointer at all; of a long text the
-// beginning, and how long it is.
+// Returns the text behind a pointer that may be NULL, unterminated or invalid; a long text is
+// truncated, and its length is appended.
 inline std::string read_text(const char* text, size_t most = kLongestText) {
   if (text == nullptr) return {};
   char said[64];
@@ -191,11 +190,11 @@ inline std::string read_text(const char* text, size_t most = kLongestText) {
     const size_t room = most - std::min(most, static_cast<size_t>(size));
     return printable(whole, room) + std::string(said).substr(0, most - std::min(most, room));
   }
-  std::snprintf(said, sizeof said, "(no text is at %p)", static_cast<const void*>(text));
+  std::snprintf(said, sizeof said, "(invalid string at %p)", static_cast<const void*>(text));
   return std::string(said).substr(0, most);
 }
 
-// As printable, but in lines: what a compiler says.
+// As printable, but keeps line ends, for the output of compilers.
 inline std::string printable_lines(std::string_view text, size_t most) {
   std::string shown;
   while (!text.empty()) {
@@ -209,8 +208,8 @@ inline std::string printable_lines(std::string_view text, size_t most) {
   return shown;
 }
 
-// Lines behind a pointer; of a long text the beginning, and nothing of what is none: who was
-// written before there were lines may have left the pointer as it was.
+// Returns the lines behind a pointer, truncated to `most` bytes; empty for an invalid pointer,
+// because a library that was built before the field existed may not have initialized it.
 inline std::string read_lines(const char* text, size_t most) {
   if (text == nullptr) return {};
   constexpr size_t kLongestLines = size_t{1} << 24;

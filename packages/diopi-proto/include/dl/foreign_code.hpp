@@ -1,5 +1,5 @@
-// The code that this process has mapped: what is called must be some. For hosts; not part of the
-// contract.
+// Executable mappings of this process, which function pointers of a library must refer to. For
+// hosts; not part of the contract.
 #ifndef DL_FOREIGN_CODE_HPP_
 #define DL_FOREIGN_CODE_HPP_
 
@@ -22,15 +22,15 @@ namespace dl::foreign {
 
 class Code {
  public:
-  // Reads anew what it does not know: a library may have loaded others, or made code. Where nothing
-  // can be read, memory will have to do.
+  // Reads the mappings again for an unknown address: a library may have loaded others or generated
+  // code. If /proc/self/maps is unavailable, any readable address is accepted.
   bool has(const void* pointer) {
     if (knows(pointer)) return true;
     read();
     return knows(pointer) || (ranges_.empty() && readable(pointer, 1));
   }
 
-  // The files that it comes from.
+  // The files that are mapped as code.
   const std::set<std::string>& files() {
     read();
     return files_;
@@ -67,13 +67,13 @@ class Code {
   std::set<std::string> files_;
 };
 
-// Whether there is code at an address, as far as one can tell without running it.
+// Returns true if the address is in an executable mapping and aligned like an instruction.
 inline bool executable(const void* pointer) {
   static std::mutex mutex;
-  static Code& code = *new Code;  // what ends after it may still ask
+  static Code& code = *new Code;  // never destroyed: destructors at exit may still call this
   const std::lock_guard lock(mutex);
 #ifdef __aarch64__
-  constexpr uintptr_t kInstruction = 4;  // bytes, to which all are aligned
+  constexpr uintptr_t kInstruction = 4;  // alignment of instructions in bytes
 #else
   constexpr uintptr_t kInstruction = 1;
 #endif

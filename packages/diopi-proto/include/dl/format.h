@@ -1,10 +1,10 @@
-/* The order in which a tensor's elements lie in memory.
+/* Memory formats: the order of a tensor's elements in memory.
  *
- * Strides say all of it, unless the vendor keeps the elements in an order of its own (blocked,
- * fractal): then DL_TENSOR_PRIVATE_FORMAT is set, and `private_format` has the vendor's code for
- * it. Sizes and strides are those that the tensor has for everybody else, and only `storage` and
- * `storage_bytes` say where the elements are. Such tensors go to operators of the vendor that made
- * them; one that does not know the code answers diopiNoImplement. */
+ * Strides determine the order, unless the vendor stores the elements in a format of its own
+ * (blocked, fractal). Then DL_TENSOR_PRIVATE_FORMAT is set, `private_format` is the vendor's code
+ * of the format, sizes and strides are those of the logical tensor, and only `storage` and
+ * `storage_bytes` describe where the elements are. Such tensors are passed only to operators of the
+ * vendor that created them; an operator that does not know the code returns diopiNoImplement. */
 #ifndef DL_FORMAT_H_
 #define DL_FORMAT_H_
 
@@ -12,8 +12,8 @@
 
 DL_EXTERN_C_BEGIN
 
-/* 1 if the elements lie without gaps with dimension 1 innermost, then the last one to dimension 2,
- * then dimension 0. Dimensions of size 1 may have any stride. */
+/* 1 if the tensor is dense in channels-last order: dimension 1 is innermost, then the last
+ * dimension to dimension 2, then dimension 0. Dimensions of size 1 may have any stride. */
 static inline int32_t dl_tensor_channels_innermost(const dl_tensor_prefix_t* tensor) {
   int64_t expected = 1;
   int64_t step;
@@ -25,13 +25,14 @@ static inline int32_t dl_tensor_channels_innermost(const dl_tensor_prefix_t* ten
   return 1;
 }
 
-/* The vendor's code of a private format; 0 for tensors that have none. */
+/* The vendor's code of a private format; 0 for tensors without one. */
 static inline uint64_t dl_tensor_private_format(const dl_tensor_prefix_t* tensor) {
   return (tensor->flags & DL_TENSOR_PRIVATE_FORMAT) != 0 ? tensor->private_format : 0;
 }
 
-/* Computed from the strides, when it is asked for. What is both is the earlier in the enum. Sparse
- * tensors are DL_FORMAT_STRIDED, and their parts have formats of their own. */
+/* The memory format, computed from the strides on each call. If several formats apply, the earlier
+ * one of the enum is returned. Sparse tensors are DL_FORMAT_STRIDED; their parts have their own
+ * formats. */
 static inline dl_format_t dl_tensor_format(const dl_tensor_prefix_t* tensor) {
   if ((tensor->flags & DL_TENSOR_PRIVATE_FORMAT) != 0) return DL_FORMAT_PRIVATE;
   if ((tensor->flags & DL_TENSOR_SPARSE_CSR) != 0) return DL_FORMAT_STRIDED;

@@ -1,10 +1,11 @@
-/* The graph extension: what is enqueued on a stream is recorded once and replayed at once.
+/* The graph extension (graph capture): records the work of a stream once and replays it as one
+ * item.
  *
- * While a stream captures, work that is enqueued on it is recorded and does not run, with its
- * addresses, sizes and values as they are; the memory must stay allocated as long as the graph. A
- * stream that waits for an event of a capturing stream joins its capture, and must be waited for
- * before the end, unless the vendor refuses that. Waiting for a capturing stream, querying it, and
- * copies that need the host are DL_INVALID_ARGUMENT; the capture goes on. */
+ * While a stream captures, work enqueued on it is recorded with its addresses, sizes and values,
+ * and does not run; the memory must stay allocated as long as the graph lives. A stream that waits
+ * for an event of a capturing stream joins the capture, and the capturing stream must wait for it
+ * before the end; vendors may reject this. Synchronizing or querying a capturing stream, and copies
+ * that need the host, return DL_INVALID_ARGUMENT; the capture continues. */
 #ifndef DL_GRAPH_H_
 #define DL_GRAPH_H_
 
@@ -14,7 +15,7 @@ DL_EXTERN_C_BEGIN
 
 typedef struct dl_graph_properties {
   uint64_t struct_size;
-  uint64_t nodes; /* items of work */
+  uint64_t nodes; /* recorded items of work */
 } dl_graph_properties_t;
 
 typedef struct dl_graph_extension {
@@ -24,7 +25,7 @@ typedef struct dl_graph_extension {
 
   /* `flags` is zero. A stream that captures already is DL_INVALID_ARGUMENT. */
   dl_status_t* (*capture_begin)(dl_vendor_t* vendor, int32_t device, void* stream, uint64_t flags);
-  /* Ends the capture also if it fails: the stream runs work again. */
+  /* Ends the capture even if it fails: afterwards the stream runs its work again. */
   dl_status_t* (*capture_end)(dl_vendor_t* vendor, int32_t device, void* stream, void** graph);
   /* 1 while the stream captures. */
   dl_status_t* (*capture_status)(dl_vendor_t* vendor, int32_t device, void* stream,

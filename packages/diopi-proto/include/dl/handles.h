@@ -1,8 +1,8 @@
-/* What a host puts behind the three handles that operators receive.
+/* Layout of the three handles that a host passes to operators: context, tensor and generator.
  *
  * Each handle points to a struct that begins with the prefix below; the host may append fields of
- * its own after it. Vendors treat handles as opaque and use the getters of diopi/diopirt.h, which
- * are inline functions that read the prefix: a vendor library needs no library of ours at load.
+ * its own after it. Vendors treat handles as opaque and use the getters of diopi/diopirt.h. These
+ * are inline functions that read the prefix, so that a vendor library loads without ours.
  *
  * The layout is frozen and append-only (tests/abi). A reader accepts any version >= the one it was
  * compiled for; fields are never moved, repurposed or removed. */
@@ -21,8 +21,8 @@ DL_EXTERN_C_BEGIN
 #define DL_GENERATOR_MAGIC 0x47696c64u /* "dliG" */
 #define DL_PREFIX_VERSION 1u
 
-/* What the host does for a running operator. Every function may be called only by the thread that
- * runs the operator, and only until the operator returns. NULL slots mean "not supported". */
+/* Functions that the host offers to a running operator. Only the thread that runs the operator may
+ * call them, and only until the operator returns. NULL slots mean "not supported". */
 typedef struct dl_handle_ops {
   uint64_t struct_size;
   /* Allocate a tensor that lives until the context dies; its memory is reused only in stream order.
@@ -42,9 +42,9 @@ typedef struct dl_handle_ops {
   /* Named ranges for profilers. `record` is the host's, opaque to the vendor. */
   diopiError_t (*record_start)(diopiContextHandle_t ctx, const char* name, void** record);
   diopiError_t (*record_end)(diopiContextHandle_t ctx, void** record);
-  /* The address, in memory of the device, of the error word of the context's stream: see
-   * dl/device_error.h. The host reads it when the stream is next waited for after the operator has
-   * returned. NULL where there is none: the operator checks by itself, and fails at once. */
+  /* The device address of the error word of the context's stream; see dl/device_error.h. The host
+   * reads the word when the stream is next synchronized after the operator has returned. NULL if
+   * there is no error word: the operator then checks the data itself and fails at once. */
   diopiError_t (*device_error)(diopiContextHandle_t ctx, dl_device_error_t** word);
   /* append new functions here, never reorder */
 } dl_handle_ops_t;
@@ -68,15 +68,15 @@ typedef struct dl_tensor_prefix {
   const struct dl_tensor_prefix* crow_indices; /* the CSR parts; NULL unless DL_TENSOR_SPARSE_CSR */
   const struct dl_tensor_prefix* col_indices;
   const struct dl_tensor_prefix* values;
-  uint64_t private_format; /* there only with DL_TENSOR_PRIVATE_FORMAT; see dl/format.h */
+  uint64_t private_format; /* valid only with DL_TENSOR_PRIVATE_FORMAT; see dl/format.h */
 } dl_tensor_prefix_t;
 
 /* Bits of dl_tensor_prefix_t.flags. Unknown bits are zero. */
 #define DL_TENSOR_SPARSE_CSR (1u << 0)
 #define DL_TENSOR_CONTIGUOUS (1u << 1)     /* row-major without gaps; computed by the host */
-#define DL_TENSOR_PRIVATE_FORMAT (1u << 2) /* the elements lie as the vendor likes */
+#define DL_TENSOR_PRIVATE_FORMAT (1u << 2) /* the vendor defines the order of the elements */
 
-/* The order of a tensor's elements in memory; dl/format.h finds it. */
+/* The order of a tensor's elements in memory, computed by dl_tensor_format in dl/format.h. */
 typedef enum {
   DL_FORMAT_STRIDED = 0,          /* none of the others */
   DL_FORMAT_CONTIGUOUS = 1,       /* row-major without gaps */
@@ -96,11 +96,11 @@ typedef struct dl_context_prefix {
   struct dl_vendor* vendor; /* the instance that serves the call; NULL for legacy libraries */
 } dl_context_prefix_t;
 
-/* Philox4x32-10 with key = seed. `offset` counts 128-bit counter steps already consumed: an
- * operator that draws n steps reads seed and offset, uses counters offset … offset+n-1 and stores
- * offset+n. The same seed and offset give the same numbers on every vendor: docs/random.md says
- * which element takes which part of the stream, and what becomes of it. The host holds the
- * generator for the call. */
+/* Philox4x32-10 (Salmon et al., 2011) with key = seed. `offset` is the number of 128-bit counter
+ * values already consumed: an operator that draws n of them reads seed and offset, uses counters
+ * offset … offset+n-1 and stores offset+n. The same seed and offset give the same numbers on every
+ * vendor: docs/random.md defines which element uses which part of the stream, and how. The host
+ * locks the generator during the call. */
 typedef struct dl_generator_prefix {
   uint32_t magic;
   uint32_t version;

@@ -1,4 +1,4 @@
-/* What a host offers to every vendor instance it creates. */
+/* The host table: functions that a host offers to every vendor instance it creates. */
 #ifndef DL_HOST_H_
 #define DL_HOST_H_
 
@@ -13,10 +13,10 @@ typedef enum {
   DL_LOG_ERROR = 3,
 } dl_log_level_t;
 
-/* How exact products of float32 matrices have to be. */
+/* Required precision of float32 matrix products. */
 typedef enum {
-  DL_MATMUL_FLOAT32 = 0, /* factors keep their 24 digits */
-  DL_MATMUL_TF32 = 1,    /* factors may be rounded to 11 digits; sums are kept in float32 */
+  DL_MATMUL_FLOAT32 = 0, /* factors keep their 24-bit significands */
+  DL_MATMUL_TF32 = 1,    /* factors may be rounded to 11 bits; sums are accumulated in float32 */
 } dl_matmul_precision_t;
 
 /* Runs `body(arg, begin, end)` over a part of the range. May be called from several threads at
@@ -31,24 +31,24 @@ typedef struct dl_host {
   const char* name;    /* "torch", "numpy", … */
   const char* version; /* for messages only; never compare */
 
-  /* Host memory. `alignment` is a power of two. Returns NULL when there is none. */
+  /* Host memory. `alignment` is a power of two. Returns NULL if memory is exhausted. */
   void* (*allocate)(const struct dl_host* host, uint64_t bytes, uint64_t alignment);
   void (*deallocate)(const struct dl_host* host, void* memory);
 
   void (*log)(const struct dl_host* host, int32_t level, const char* message);
 
-  /* Splits [begin, end) into pieces of at least `grain` and runs `body` on all of them, on the
-   * calling thread too; returns when all have run. Nested calls run on the calling thread alone.
-   * `body` must not throw. Returns 0, or a dl_code_t when the pool is unusable (after a fork):
-   * nothing has run then. */
+  /* Splits [begin, end) into chunks of at least `grain` and runs `body` on each chunk, on pool
+   * threads and the calling thread; returns when all chunks are done. Nested calls run on the
+   * calling thread alone. `body` must not throw. Returns 0, or a dl_code_t if the thread pool is
+   * unusable (after a fork); then nothing has run. */
   int32_t (*parallel_for)(const struct dl_host* host, int64_t begin, int64_t end, int64_t grain,
                           dl_range_fn body, void* arg);
-  /* How many threads parallel_for would use now, at least 1. */
+  /* Number of threads that parallel_for would use now, at least 1. */
   int32_t (*num_threads)(const struct dl_host* host);
 
-  /* What users put up with at this moment, a dl_matmul_precision_t: operators that are products of
-   * matrices read it when they are called. A vendor may be more exact; without this slot, and for
-   * numbers that it does not know, it is DL_MATMUL_FLOAT32. */
+  /* The precision that users currently request for matrix products, a dl_matmul_precision_t;
+   * operators read it on each call. A vendor may be more precise. Without this slot, and for
+   * unknown values, the precision is DL_MATMUL_FLOAT32. */
   int32_t (*float32_matmul_precision)(const struct dl_host* host);
   /* append new slots here, never reorder */
 } dl_host_t;

@@ -1,9 +1,9 @@
-// How a vendor written in C++ puts a function into its operator array:
+// Macro for entries of the operator array of a vendor in C++:
 //
 //   static const dl_operator_t kOperators[] = {DL_OPERATOR(dl::cpu, diopiAdd), ...};
 //
-// The entry calls dl::cpu::diopiAdd through a noexcept shim. Not part of the contract: a host never
-// sees it.
+// The entry calls dl::cpu::diopiAdd through a noexcept shim. Not part of the contract: hosts do not
+// use it.
 #ifndef DL_OPERATOR_HPP_
 #define DL_OPERATOR_HPP_
 
@@ -42,8 +42,8 @@ inline thread_local char error_message[512];
 
 }  // namespace operator_detail
 
-// Why the operator running on this thread fails; truncated to what fits. Called before it returns
-// its error.
+// Sets the message of the operator that fails on this thread, truncated to the buffer. Called
+// before the operator returns its error.
 inline void set_last_error(const char* message) noexcept {
   std::snprintf(operator_detail::error_message, sizeof operator_detail::error_message, "%s",
                 message);
@@ -67,8 +67,8 @@ namespace operator_detail {
   return diopiErrorOccurred;
 }
 
-// The context that functions without a context argument use, restored on leaving: operators may
-// nest.
+// Sets the context that functions without a context argument use, and restores the previous one on
+// destruction, because operator calls may nest.
 class CurrentContext {
  public:
   explicit CurrentContext(diopiContextHandle_t ctx) noexcept
@@ -80,7 +80,7 @@ class CurrentContext {
   CurrentContext& operator=(const CurrentContext&) = delete;
 
  private:
-  diopiContextHandle_t* current_;  // finding a thread's variable is a call in a shared library
+  diopiContextHandle_t* current_;  // cached: accessing a thread-local of a shared library is a call
   diopiContextHandle_t before_;
 };
 
@@ -103,12 +103,12 @@ diopiError_t guarded(const char* name, diopiContextHandle_t ctx, Args... args) n
 
 }  // namespace dl
 
-// An initialiser of dl_operator_t for ns::op, which must have the type of ::op.
+// Initializer of a dl_operator_t for ns::op, which must have the type of ::op.
 #define DL_OPERATOR(ns, op) DL_OPERATOR_BY(ns::op, op)
 
-// As DL_OPERATOR for a function of another name. The shim is a lambda because that gives each
-// operator its own function with its own name in messages. The cast through void(*)() is the one
-// that compilers accept between function types.
+// As DL_OPERATOR for a function of another name. The shim is a lambda, so that each operator has
+// its own function and its name in messages. Compilers accept a cast between function types without
+// a warning only through void(*)().
 // clang-format off
 #define DL_OPERATOR_BY(function, op)                                                              \
   {                                                                                               \

@@ -1,4 +1,4 @@
-// Calls of an operator whose arguments are known by their addresses alone.
+// Calls of an operator through an array of pointers to its arguments.
 #pragma once
 
 #include <utility>
@@ -7,10 +7,10 @@
 
 namespace dl {
 
-// Calls a function with the arguments behind `values`; the first, the context's, is not read.
+// Calls a function with the arguments behind `values`; values[0], the context's, is not read.
 using Invoke = diopiError_t (*)(dl_function_t function, diopiContextHandle_t ctx, void** values);
 
-// For the type of one operator. Operators of one type share its code.
+// Call of an operator with this signature. Operators with the same signature share the code.
 template <typename Function>
 struct OperatorCall;
 
@@ -21,12 +21,12 @@ struct OperatorCall<diopiError_t(diopiContextHandle_t, Args...)> {
   }
 
  private:
-  template <size_t... kPlaces>
+  template <size_t... kIndices>
   static diopiError_t call(dl_function_t function, diopiContextHandle_t ctx, void** values,
-                           std::index_sequence<kPlaces...>) {
+                           std::index_sequence<kIndices...>) {
     using Function = diopiError_t (*)(diopiContextHandle_t, Args...);
     return reinterpret_cast<Function>(reinterpret_cast<void (*)()>(function))(
-        ctx, *static_cast<Args*>(values[kPlaces + 1])...);
+        ctx, *static_cast<Args*>(values[kIndices + 1])...);
   }
 };
 

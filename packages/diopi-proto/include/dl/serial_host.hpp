@@ -1,3 +1,4 @@
+// A minimal host table without threads, for tools and tests.
 #pragma once
 
 #include <cstdlib>
@@ -8,7 +9,8 @@ namespace dl {
 
 using HostLog = void (*)(const dl_host_t*, int32_t level, const char* message);
 
-// A host without a pool of threads: memory from the C library, ranges run where they are asked for.
+// Returns a host without a thread pool: it allocates from the C library, and parallel_for runs the
+// whole range on the calling thread.
 inline dl_host_t serial_host(const char* name, HostLog log) {
   return {
       sizeof(dl_host_t),

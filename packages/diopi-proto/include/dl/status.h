@@ -7,13 +7,13 @@
 
 DL_EXTERN_C_BEGIN
 
-/* Codes are an int32_t in structs, so that a later code fits an older reader. */
+/* Codes; stored as int32_t, so that an older reader can handle a later code. */
 typedef enum {
   DL_OK = 0,
   DL_ERROR = 1,            /* anything without a code of its own */
   DL_INVALID_ARGUMENT = 2, /* the caller passed a value outside the documented range */
   DL_OUT_OF_MEMORY = 3,
-  DL_NOT_SUPPORTED = 4, /* an ordinary answer: the host takes another way */
+  DL_NOT_SUPPORTED = 4, /* an ordinary result: the host falls back to another implementation */
   DL_UNAVAILABLE = 5,   /* no usable driver or device */
   DL_NOT_READY = 6,     /* from queries only */
   DL_ABI_MISMATCH = 7,
@@ -26,7 +26,7 @@ typedef struct dl_status {
   const char* message;   /* UTF-8, one sentence; lives until release */
   const char* operation; /* the failing call, e.g. "posix_memalign"; may be NULL */
   void (*release)(struct dl_status* self);
-  /* More than a sentence, in lines: a compiler's log. UTF-8, lives until release; may be NULL. */
+  /* Further lines, such as a compiler's log. UTF-8, lives until release; may be NULL. */
   const char* details;
 } dl_status_t;
 

@@ -1,5 +1,5 @@
-/* Trying a library in a process that may die of it: libdl_host.so. Not part of the contract: no
- * vendor sees it. */
+/* Trial of a vendor library in a child process that may crash; part of libdl_host.so. Not part of
+ * the contract: vendors do not use this header. */
 #ifndef DL_TRIAL_H_
 #define DL_TRIAL_H_
 
@@ -11,14 +11,15 @@ typedef struct dl_trial_request {
   const char* library;
   const char* legacy_runtime;    /* libdiopirt.so.1 for a library in DIOPI's style; else NULL */
   const char* const* companions; /* libraries to load beforehand, ended by NULL */
-  int32_t report;                /* descriptor that takes lines of JSON */
-  int32_t waiting;               /* the process that waits for them: without it, all ends */
+  int32_t report;                /* file descriptor to which lines of JSON are written */
+  int32_t waiting;               /* process that reads them; if it ends, the trial ends too */
   double seconds;
 } dl_trial_request_t;
 
-/* To be called in a process of its own, which it spoils: loads the library in a child of that, asks
- * for all that a host asks for at its start, and writes what comes of it. The last line says how
- * the child ended; whatever the library has started is killed before it is written. */
+/* Runs a trial. Call it in a dedicated process, because it changes signal handlers and descriptors.
+ * It loads the library in a child process, makes the calls that a host makes at startup, and writes
+ * the results. The last line reports how the child ended; processes that the library has started
+ * are killed before that line is written. */
 void dl_trial(const dl_trial_request_t* request);
 
 DL_EXTERN_C_END

@@ -1,7 +1,7 @@
-// Whether code may be loaded from a path: true if everyone who can put something there could change
-// the installation that asks anyway. The rule stands in diopi_proto/trust.py, where it is the same
-// for Python; this is for libraries that look for others themselves. Not part of the contract: a
-// host never sees it.
+// Check whether a path is trusted for loading code: true if every user who can write there could
+// also change the installation itself. diopi_proto/trust.py documents and implements the same rule
+// in Python; this version is for libraries that search for others. Not part of the contract: hosts
+// do not use it.
 #ifndef DL_TRUST_HPP_
 #define DL_TRUST_HPP_
 
@@ -20,13 +20,13 @@ namespace dl {
 
 class Installation {
  public:
-  // The one whose code is in `folder`; without such a folder it trusts nothing.
+  // The installation whose code is in `folder`; if the folder does not exist, no path is trusted.
   explicit Installation(const std::string& folder) {
     const std::unique_ptr<char, void (*)(void*)> resolved(realpath(folder.c_str(), nullptr), free);
     if (resolved != nullptr && stat(resolved.get(), &status_) == 0) folder_ = resolved.get();
   }
 
-  // False too for what does not exist.
+  // Returns false for a path that does not exist.
   bool trusts(const std::string& path) const {
     if (folder_.empty() || path.empty() || path[0] != '/') return false;
     std::string here, rest = path;
@@ -38,17 +38,17 @@ class Installation {
         here.resize(here.empty() ? 0 : here.rfind('/'));
         continue;
       }
-      const std::string place = here + "/" + part;
+      const std::string entry = here + "/" + part;
       struct stat status;
-      if (lstat(place.c_str(), &status) != 0) return false;
-      if (!lies_in(place) && !trusts(status)) return false;
+      if (lstat(entry.c_str(), &status) != 0) return false;
+      if (!is_within(entry) && !trusts(status)) return false;
       if (!S_ISLNK(status.st_mode)) {
-        here = place;
+        here = entry;
         continue;
       }
       char target[PATH_MAX];
-      const ssize_t size = readlink(place.c_str(), target, sizeof target);
-      // As many links in one path as the kernel follows.
+      const ssize_t size = readlink(entry.c_str(), target, sizeof target);
+      // The kernel follows at most 40 symbolic links in one path.
       if (size < 0 || ++links > 40) return false;
       if (target[0] == '/') here.clear();
       rest.insert(0, std::string(target, static_cast<size_t>(size)) + "/");
@@ -56,7 +56,7 @@ class Installation {
   }
 
  private:
-  // Takes it off.
+  // Removes and returns the first component of the path.
   static std::string first_part(std::string& path) {
     const size_t begin = path.find_first_not_of('/');
     if (begin == std::string::npos) return {};
@@ -66,7 +66,8 @@ class Installation {
     return part;
   }
 
-  bool lies_in(const std::string& folder) const {
+  // Returns true if the installation is in `folder`.
+  bool is_within(const std::string& folder) const {
     return folder_.compare(0, folder.size(), folder) == 0 &&
            (folder_.size() == folder.size() || folder_[folder.size()] == '/');
   }
@@ -77,7 +78,7 @@ class Installation {
     if (status.st_uid != 0 && status.st_uid != user && status.st_uid != status_.st_uid)
       return false;
     if (S_ISLNK(mode)) return true;
-    // In a sticky folder nobody can touch what belongs to others.
+    // In a sticky directory users cannot rename or delete the files of others.
     if (S_ISDIR(mode) && (mode & S_ISVTX) != 0) return true;
     if ((mode & S_IWOTH) != 0 && (status_.st_mode & S_IWOTH) == 0) return false;
     if ((mode & S_IWGRP) == 0 || status.st_gid == 0) return true;

@@ -1,21 +1,20 @@
-/* The vendor table: everything that a host asks of a vendor library, apart from the operators'
- * bodies.
+/* The vendor table: all functions of a vendor library that a host calls, except the operators.
  *
- * A library exports one symbol, dl_vendor_v1. It creates an *instance*; every slot takes it. A
- * library keeps nothing of a host in statics, so several hosts can hold instances of it in one
- * process.
+ * A library exports one symbol, dl_vendor_v1. It creates an *instance*, the first argument of every
+ * slot. A library stores no data of a host in static variables, so that several hosts in one
+ * process can have instances of it.
  *
  * Versioning. Structs begin with struct_size as their writer compiled it, fields are only ever
- * appended, and a reader tests DL_HAS_FIELD before it touches one that was added after the first
- * release. Minors are never compared; an incompatible change needs dl_vendor_v2. Unknown flag bits
- * are zero and must be ignored by readers. A NULL slot means "not supported".
+ * appended, and a reader tests DL_HAS_FIELD before it accesses a field that was added after the
+ * first release. Minor versions are never compared; an incompatible change needs dl_vendor_v2.
+ * Unknown flag bits are zero and must be ignored by readers. A NULL slot means "not supported".
  *
  * Threads. Every slot may be called from any thread; calls on one stream or event are ordered by
  * the caller. Errors of asynchronous work may surface from a later call on the same device, at the
  * latest from a synchronisation. No exception, abort or longjmp crosses this boundary.
  *
- * Fork. Creating an instance and `present` touch no driver. A child process may call nothing else
- * on an instance that its parent used. */
+ * Fork. Creating an instance and `present` do not use the driver. After a fork, the child process
+ * may call only `present` on an instance that its parent used. */
 #ifndef DL_VENDOR_H_
 #define DL_VENDOR_H_
 
@@ -34,9 +33,9 @@ DL_EXTERN_C_BEGIN
   (UINT64_C(1) << 2)                        /* operators accept any host address as device memory */
 #define DL_CAP_REFERENCE (UINT64_C(1) << 3) /* a CPU reference, not an accelerator */
 
-/* Extension types. Each is a struct of the header that is named after it, dl/kernel.h and so on, in
- * the chain that begins at dl_vendor_table_t.extensions; dl/extension.h finds one. Types from 1000
- * on are left to tests. */
+/* Extension types. Each is a struct that is declared in the header of the same name (dl/kernel.h
+ * and so on). dl_extension_find in dl/extension.h finds one in the chain that begins at
+ * dl_vendor_table_t.extensions. Types from 1000 on are reserved for tests. */
 #define DL_EXT_COMMUNICATOR UINT64_C(1)
 #define DL_EXT_KERNEL UINT64_C(2)
 #define DL_EXT_GRAPH UINT64_C(3)
@@ -49,11 +48,11 @@ typedef struct dl_device_properties {
   uint64_t struct_size; /* set by the caller; the vendor writes no field beyond it */
   char name[128];       /* UTF-8, terminated */
   uint64_t total_memory;
-  int32_t major; /* architecture version, vendor's own meaning */
+  int32_t major; /* architecture version, defined by the vendor */
   int32_t minor;
   int32_t multiprocessor_count;
   int32_t warp_size;
-  uint64_t dtype_mask; /* bit n: tensors of diopiDtype_t n can be computed with */
+  uint64_t dtype_mask; /* bit n: diopiDtype_t n is supported for computations */
   char architecture[64];
 } dl_device_properties_t;
 
@@ -65,10 +64,10 @@ typedef enum {
 
 #define DL_EVENT_TIMING (UINT64_C(1) << 0)
 
-/* Stands for any operator's type; the fingerprint says which. */
+/* Placeholder for any operator's function type; the fingerprint identifies the actual type. */
 typedef diopiError_t (*dl_function_t)(void);
 
-/* One operator of a vendor. Its layout is frozen for good: hosts step through an array of these. */
+/* One operator of a vendor. Its layout is frozen: hosts iterate over an array of these. */
 typedef struct dl_operator {
   const char* name;     /* "diopiAdd" */
   uint64_t fingerprint; /* DIOPI_FINGERPRINT_diopiAdd as the vendor compiled it */
@@ -80,7 +79,7 @@ typedef struct dl_vendor dl_vendor_t;
 
 typedef struct dl_vendor_table {
   uint64_t struct_size;
-  dl_extension_t* extensions; /* what this vendor offers beyond the table; each type once */
+  dl_extension_t* extensions; /* extensions of the table; each type at most once */
   const char* name;           /* short and lower case: "cpu", "rocm" */
   const char* version;        /* of the library, for messages only */
   uint64_t capabilities;
@@ -88,7 +87,7 @@ typedef struct dl_vendor_table {
   /* Frees the instance. No slot may be called after it; NULL is not allowed here. */
   void (*destroy)(dl_vendor_t* vendor);
 
-  /* 1 when a driver and a device seem to be there, without touching either; 0 otherwise. */
+  /* 1 if a driver and a device seem to be installed; 0 otherwise. Uses neither of them. */
   dl_status_t* (*present)(dl_vendor_t* vendor, int32_t* present);
 
   /* Devices are numbered 0 … count-1. No driver or no device is count 0, not an error. */
@@ -136,14 +135,14 @@ typedef struct dl_vendor_table {
 
   /* The operators of this library: an array that lives as long as the instance. */
   dl_status_t* (*operators)(dl_vendor_t* vendor, const dl_operator_t** operators, uint64_t* count);
-  /* Why the last operator on this thread failed; valid until the thread's next call. May return
-   * NULL. */
+  /* The message of the last operator that failed on this thread; valid until the thread's next
+   * call. May return NULL. */
   const char* (*last_error)(dl_vendor_t* vendor);
 
-  /* Makes `device` the calling thread's current one in the vendor's driver. A host calls it on the
-   * thread in question before every slot that names a device and before every operator, each time:
-   * other code on the thread may have chosen another device since. NULL for a vendor that needs no
-   * current device or sees to it by itself, whom it costs nothing. */
+  /* Makes `device` the calling thread's current device in the vendor's driver. A host calls it on
+   * that thread before every slot with a device argument and before every operator, because other
+   * code on the thread may have selected another device since. NULL if a vendor does not need a
+   * current device or sets it itself; then the host makes no call. */
   dl_status_t* (*device_set)(dl_vendor_t* vendor, int32_t device);
   /* append new slots here, never reorder */
 } dl_vendor_table_t;
@@ -153,8 +152,8 @@ struct dl_vendor {
   const dl_vendor_table_t* table;
 };
 
-/* The one exported symbol. `host` outlives the instance. Touches no driver. On failure *out stays
- * untouched. */
+/* The one exported symbol. `host` outlives the instance. Does not use the driver. On failure *out
+ * is unchanged. */
 typedef dl_status_t* (*dl_vendor_entry_v1_t)(const dl_host_t* host, dl_vendor_t** out);
 DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_t** out);
 

@@ -1,6 +1,6 @@
 """The contract between hosts and accelerator vendors, and a host that needs no torch.
 
-Importing this loads neither numpy nor cffi; what needs them is imported on first use.
+Importing this loads neither numpy nor cffi; modules that need them are imported on first use.
 """
 
 from __future__ import annotations

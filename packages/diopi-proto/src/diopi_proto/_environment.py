@@ -1,6 +1,6 @@
-"""The one module that reads the environment of the process; others get it from here.
+"""The only module that reads environment variables; other modules use it.
 
-Host processes import it at every start, so that it imports next to nothing.
+Host processes import it at every start, so it imports next to nothing.
 """
 
 from __future__ import annotations
@@ -10,5 +10,5 @@ from collections.abc import Mapping
 
 
 def environment() -> Mapping[str, str]:
-    """All variables, as they are whenever they are looked at."""
+    """Return a live view of all environment variables."""
     return os.environ

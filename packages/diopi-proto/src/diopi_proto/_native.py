@@ -1,4 +1,4 @@
-"""``libdl_host.so``: what this host has in C++, so that all hosts check vendors alike."""
+"""Loader of ``libdl_host.so``, the C++ part of this host; all hosts share its checks of vendors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def native() -> Any:
 
 
 def text(pointer: Any) -> str:
-    """A C string of a vendor as one printable line; empty for NULL, whatever it points to."""
+    """Return a vendor's C string as one printable line; empty for NULL. The pointer may be invalid."""
     if pointer == ffi.NULL:
         return ""
     out = ffi.new("char[]", _LONGEST_TEXT + 1)

@@ -1,4 +1,4 @@
-"""Where the package's own files are, installed or in a source checkout."""
+"""Paths of the package's own files, installed or in a source checkout."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def include_dir() -> Path:
-    """The folder to give a C compiler with ``-I``; it holds ``diopi/`` and ``dl/``."""
+    """Return the folder for a C compiler's ``-I``, which contains ``diopi/`` and ``dl/``."""
     return headers_of(_PACKAGE)
 
 
 def cmake_dir() -> Path:
-    """The folder that holds ``dl-vendor.cmake``."""
+    """Return the folder that contains ``dl-vendor.cmake``."""
     return _PACKAGE / "cmake"
 
 
 def runtime_library() -> Path:
-    """``libdiopirt.so.1``, for legacy libraries only. It exists where the package was built."""
+    """Return the path of ``libdiopirt.so.1``, for legacy libraries. It exists once the package is built."""
     return _PACKAGE / "lib" / "libdiopirt.so.1"
 
 
 def host_library() -> Path:
-    """``libdl_host.so``: what the torch-free host has in C++. It exists where the package was
-    built."""
+    """Return the path of ``libdl_host.so``, the C++ part of the torch-free host. It exists once the
+    package is built."""
     return _PACKAGE / "lib" / "libdl_host.so"

@@ -1,5 +1,6 @@
-"""What the process of a trial runs. It sees the standard library and the folders that it is given
-only, and imports no more than it takes to call ``libdl_host.so``.
+"""Main function of a trial's process, which calls ``libdl_host.so`` and imports nothing else.
+
+Its import path has only the standard library and the folders that are passed to it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ import sys
 
 
 def main() -> None:
-    """Arguments: the library, libdiopirt or an empty one, the descriptor of the report, the process
-    that waits, seconds, and libraries to load beforehand."""
+    """Run a trial.
+
+    The arguments are the library, libdiopirt or an empty string, the file descriptor of the report,
+    the waiting process, the timeout in seconds, and libraries to load beforehand.
+    """
     from ._ffi_gen import ffi
     from ._native import native
 
@@ -28,5 +32,5 @@ def main() -> None:
     request.companions = ffi.cast("const char* const*", paths)
     request.report, request.waiting, request.seconds = int(report), int(waiting), float(seconds)
     native().dl_trial(request)
-    # Nothing here has anything to tidy up.
+    # Skip destructors: there is nothing to clean up.
     os._exit(0)

@@ -10,9 +10,9 @@ In a vendor's ``setup.py``::
     )
 
 The wheel then holds ``dl_vendor_x/lib/libdl_vendor_x.so`` and is tagged ``py3-none-<platform>``.
-:func:`compile_library` does the same without setuptools, :func:`check_library` judges a finished
-file. A :class:`DeviceCompiler` compiles sources of a suffix of its own, as nvcc does. CMake
-projects include ``diopi_proto.cmake_dir() / "dl-vendor.cmake"``.
+:func:`compile_library` does the same without setuptools; :func:`check_library` checks a finished
+file. A :class:`DeviceCompiler` compiles device sources by their suffix, for example with nvcc.
+CMake projects include ``diopi_proto.cmake_dir() / "dl-vendor.cmake"``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # setuptools is only there where wheels are built.
+    # setuptools is only installed where wheels are built.
     if name in ("VendorLibrary", "build_vendor_library"):
         from .vendorbuild import command
 

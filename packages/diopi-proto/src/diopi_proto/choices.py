@@ -1,6 +1,6 @@
-"""The choices extension: which of a vendor's implementations serves a call.
+"""The choices extension: autotuned selection among a vendor's implementations of a call.
 
-Other hosts use it while a program waits, so it imports little.
+Other hosts import this module during program startup, so it imports little.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from .errors import ArgumentError
 from .linked import LinkedExtension
 
 CData = Any
-"""cffi's objects have no static type."""
+"""A cffi object; cffi has no static types."""
 _constants: Any = ffi.dlopen(None)
 _LONGEST_NAME = 31
 _kept: list[CData] = []
-"""Callbacks that vendors may still call; few programs make more than one request."""
+"""References to callbacks that vendors may still call; most programs make one request."""
 _log = logging.getLogger("diopi_proto.vendor")
 
 
 @dataclass(frozen=True)
 class ChoiceKey:
-    """Key of a choice: a choice point of the vendor, and its numbers for one call."""
+    """Key of a choice: a choice point of the vendor, and the values that describe one call."""
 
     point: str
     values: tuple[int, ...]
@@ -36,30 +36,30 @@ class ChoiceKey:
 
     @staticmethod
     def parse(text: str) -> ChoiceKey:
-        """The key of a text that ``str`` made.
+        """Parse the output of ``str(key)``.
 
-        :raises ArgumentError: it is none.
+        :raises ArgumentError: the text is not a key.
         """
         point, _, numbers = text.partition(":")
         try:
             return ChoiceKey(point, tuple(int(number) for number in numbers.split(",") if number))
         except ValueError:
-            raise _refused(f"{text[:100]!r} is no key like 'gemm:1,2'") from None
+            raise _refused(f"{text[:100]!r} is not a key; the form is 'gemm:1,2'") from None
 
 
 @dataclass(frozen=True)
 class ChoiceRecord:
-    """A key that was met."""
+    """A key that occurred, with the number of its calls."""
 
     key: ChoiceKey
     calls: int
     choices: tuple[str, ...]
-    """Names of what may be chosen; untuned the first one is tried first."""
+    """Names of the candidates; without a table the first one is tried first."""
 
 
 @dataclass(frozen=True)
 class ChoiceStatistics:
-    """Of the look-ups since the library was loaded."""
+    """Lookups since the library was loaded."""
 
     entries: int
     hits: int
@@ -81,22 +81,25 @@ class Choices(LinkedExtension):
     NAME = "choices"
 
     def identity(self, device: int = 0) -> str:
-        """All that a measured choice depends on besides its key, in a line."""
+        """Return one line with everything on which a measured choice depends besides its key."""
         raw = ffi.new("dl_choice_properties_t*")
         raw.struct_size = ffi.sizeof("dl_choice_properties_t")
         self._call("properties", device, raw)
         return text(raw.identity)
 
     def install(self, entries: Mapping[ChoiceKey, str], device: int = 0) -> None:
-        """Let the vendor take these choices from now on, and no others.
+        """Replace the vendor's table of choices.
 
-        :raises ArgumentError: a key or a name is longer than one can be.
-        :raises VendorError: the vendor does not have a point or a choice; nothing has changed.
+        :raises ArgumentError: a key or a name is too long.
+        :raises VendorError: the vendor does not have a point or a choice; the previous table stays.
         """
         raw = ffi.new("dl_choice_entry_t[]", max(1, len(entries)))
         for entry, (key, choice) in zip(raw, entries.items(), strict=False):
             if len(key.values) > _constants.DL_CHOICE_MOST_VALUES:
-                raise _refused(f"{key} has {len(key.values)} values, more than a key can have")
+                raise _refused(
+                    f"{key} has {len(key.values)} values; a key has at most "
+                    f"{_constants.DL_CHOICE_MOST_VALUES}"
+                )
             for name in (key.point, choice):
                 if len(name.encode()) > _LONGEST_NAME:
                     raise _refused(f"the name {name!r} is longer than {_LONGEST_NAME} bytes")
@@ -107,8 +110,8 @@ class Choices(LinkedExtension):
         self._call("install", device, raw, len(entries))
 
     def request(self, wanted: Callable[[], None] | None, device: int = 0) -> None:
-        """Have ``wanted`` called once, by the first call that comes to a choice point, on its
-        thread and before it chooses. What it raises is logged. None takes the request back.
+        """Register ``wanted``, which is called once, on the thread of the first call that reaches a
+        choice point and before its lookup. Its exceptions are logged. None withdraws the request.
         """
         callback = ffi.NULL
         if wanted is not None:
@@ -121,11 +124,11 @@ class Choices(LinkedExtension):
         self._call("request", device, callback, ffi.NULL)
 
     def record(self, capacity: int = 10000, device: int = 0) -> None:
-        """Record the first ``capacity`` keys that are met from now on; 0 ends it."""
+        """Record the first ``capacity`` distinct keys that occur from now on; 0 stops recording."""
         self._call("record", device, capacity)
 
     def recorded(self, device: int = 0) -> Iterable[ChoiceRecord]:
-        """The keys that were met since :meth:`record`, in the order they were first met."""
+        """Return the keys that occurred since :meth:`record`, in the order of first occurrence."""
         number = 0
         while True:
             raw = ffi.new("dl_choice_record_t*")
@@ -139,7 +142,7 @@ class Choices(LinkedExtension):
             number += 1
 
     def statistics(self, device: int = 0) -> ChoiceStatistics:
-        """How often the table was asked, and what it knew."""
+        """Return the number of lookups, hits and misses."""
         raw = ffi.new("dl_choice_statistics_t*")
         raw.struct_size = ffi.sizeof("dl_choice_statistics_t")
         self._call("statistics", device, raw)

@@ -1,7 +1,7 @@
-"""Libraries of others that a vendor uses where they are installed: which of them are here.
+"""Optional third-party libraries of a vendor, such as cuBLAS, and whether they are installed.
 
-A vendor's library looks for them itself when it needs one; this is what its plugin says to
-``dl doctor``, and opens nothing. Imports next to nothing, because ``import torch`` imports plugins.
+A vendor's library finds them itself at run time. This module only reports them for ``dl doctor``
+and opens none. It imports next to nothing, because ``import torch`` imports plugins.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 
 @dataclass(frozen=True)
 class Companion:
-    """One library. The vendor's own code has the same (``dl/kit/companion.h``)."""
+    """One optional library; mirrors ``dl/kit/companion.h`` of the vendor's own code."""
 
     name: str
     variable: str
-    """Names another one; ``off`` is none."""
+    """Environment variable with the path of another one; ``off`` disables the library."""
     names: tuple[str, ...]
-    """How the loader knows it, the best one first; a path is where wheels put it, from the folder
-    of packages, and the loader knows it by the end of that."""
+    """Names for the dynamic loader, preferred ones first. A path is relative to site-packages,
+    where wheels install the library; the loader knows it by its last component."""
     install: str
     """``"`pip install nvidia-nccl-cu13`"``."""
     does: str
     computes: bool = False
-    """Operators use it, unless a variable says ``off`` to all such libraries."""
+    """True if operators use it; then the switch that turns off all such libraries applies."""
     with_any_driver: bool = False
-    """It knows nothing of the driver."""
+    """True if it does not depend on the driver."""
 
 
 @dataclass(frozen=True)
 class Finder:
-    """Where a vendor's libraries are looked for."""
+    """Search for the companion libraries of a vendor."""
 
     packages: Path
-    """The folder of the vendor's own package and of its neighbours."""
+    """The site-packages folder that contains the vendor's package."""
     driver: str
-    """The variable that names another driver, whose companions are not known."""
+    """The variable that selects another driver, whose companions are unknown."""
     switch: str
-    """The variable that turns off what computes."""
+    """The variable that turns off all libraries that compute."""
     folders: tuple[str, ...] = ()
-    """Where the makers' installers put libraries that the loader does not find."""
+    """Folders of the manufacturer's installers that the loader does not search."""
 
     def states(
         self, companions: Iterable[Companion], environ: Mapping[str, str] = os.environ
     ) -> dict[str, str]:
-        """By name, where each library is, or how to have it."""
+        """Return, by name, the path of each library or how to install it."""
         found = {}
         for one in companions:
             off = one.computes and environ.get(self.switch) == "off"
@@ -73,8 +73,8 @@ class Finder:
         return path or f"not installed; {one.install}: {one.does}"
 
     def _places(self, one: Companion, environ: Mapping[str, str]) -> Iterator[str]:
-        beside = [self.packages / path for path in one.names if "/" in path]
-        yield from (str(path) for path in beside if path.is_file())
+        packaged = [self.packages / path for path in one.names if "/" in path]
+        yield from (str(path) for path in packaged if path.is_file())
         folders = [f for f in environ.get("LD_LIBRARY_PATH", "").split(":") if f]
         for path in one.names:
             name = Path(path).name
@@ -85,7 +85,7 @@ class Finder:
 
 
 def _cached(name: str) -> Iterator[str]:
-    """The loader's cache holds paths between NULs."""
+    """Return paths from the loader's cache, in which they are separated by NULs."""
     try:
         cache = _CACHE.read_bytes()
     except OSError:

@@ -1,6 +1,7 @@
-"""The constants extension: memory that stays what it is, of which a vendor may keep what it makes.
+"""The constants extension: memory that does not change, whose derived data a vendor may cache.
 
-Other hosts use it while a program waits, so it imports little.
+A typical use is prepacked weights. Other hosts import this module during program startup, so it
+imports little.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .linked import LinkedExtension
 
 @dataclass(frozen=True)
 class ConstantsStatistics:
-    """What is declared now, in all of the process, and what the vendor has made of it."""
+    """Declared ranges of the process, and the data that the vendor has cached for them."""
 
     ranges: int
     bytes: int
@@ -27,31 +28,31 @@ class Constants(LinkedExtension):
     NAME = "constants"
 
     def declare(self, memory: int, size: int, device: int = 0) -> None:
-        """Say that so many bytes from an address on are constant from now on.
+        """Declare a range of memory as constant.
 
-        What is declared twice is to be forgotten twice.
+        A range that is declared twice must be forgotten twice.
 
-        :raises VendorError: the address is 0, or the size.
+        :raises VendorError: the address or the size is 0.
         """
         self._call("declare", device, ffi.cast("void*", memory), size)
 
     def forget(self, memory: int, size: int, device: int = 0) -> None:
-        """Take a declaration back, before the memory is freed or when something has written to it,
-        and while no call uses it.
+        """Withdraw a declaration: before the memory is freed, or after it was written to. No call
+        may be using the range.
 
-        :raises VendorError: this very range was not declared.
+        :raises VendorError: exactly this range was not declared.
         """
         self._call("forget", device, ffi.cast("void*", memory), size)
 
     def use(self, on: bool, device: int = 0) -> None:
-        """Say whether the calls that this thread makes from now on use constants.
+        """Set whether later calls of this thread use constants.
 
-        Who uses them has seen that no declared range has been written to.
+        The caller guarantees that no declared range has been written to.
         """
         self._call("use", device, int(on))
 
     def statistics(self, device: int = 0) -> ConstantsStatistics:
-        """Return the current declarations."""
+        """Return the current declarations and the size of the cache."""
         raw = ffi.new("dl_constants_statistics_t*")
         raw.struct_size = ffi.sizeof("dl_constants_statistics_t")
         self._call("statistics", device, raw)

@@ -1,4 +1,4 @@
-"""How a vendor's wheel tells where its library is: what the ``dl_vendor`` hook returns."""
+"""Description of a vendor library, which the ``dl_vendor`` hook of its wheel returns."""
 
 from __future__ import annotations
 
@@ -9,33 +9,35 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class VendorDescriptor:
-    """One vendor library, as the wheel that ships it describes it. Making one loads nothing."""
+    """Description of one vendor library by its wheel. Creating one loads nothing."""
 
     name: str
-    """Short and lower case: ``"cpu"``, ``"rocm"``. What ``DL_VENDORS`` lists."""
+    """Short lower-case name, as in ``DL_VENDORS``: ``"cpu"``, ``"rocm"``."""
     library: Path
     """Absolute path of the shared library."""
     version: str
-    """Version of the wheel; for messages only, never compared."""
+    """Version of the wheel; for messages only."""
     priority: int = 0
-    """The vendor with the highest priority that has a device is used by default. Accelerators are
-    above 0, the CPU reference is 0."""
+    """The vendor with a device and the highest priority is the default. Accelerators have
+    priorities above 0; the CPU reference has 0."""
     accelerator: bool = True
     """False for a CPU reference."""
     legacy: bool = False
     """The library exports DIOPI's operators by name instead of ``dl_vendor_v1``. It gets one
     device, which is host memory; docs/vendor.md has its other limits."""
     adaptor: Path | None = None
-    """Absolute path of an ``adaptor.yaml``, where tensors are to be cast or laid out before the
-    library's operators get them; docs/adaptor.md. Not for legacy libraries."""
+    """Absolute path of an ``adaptor.yaml`` if tensors must be cast, or converted to another memory
+    format, for the library's operators; see docs/adaptor.md. Not for legacy libraries."""
     present: Callable[[], bool] | None = None
-    """Tells quickly whether a driver and a device seem to be there, and touches neither; where it
-    says no, the library is not loaded. None: it is loaded, and its own ``present`` slot decides
-    before its devices are counted."""
+    """Returns quickly whether a driver and a device seem to be installed, without using them. If
+    not, the library is not loaded. None: the library is loaded, and its ``present`` slot decides.
+    """
     simulated: Callable[[], Mapping[str, str]] | None = None
-    """Environment variables with which the library runs over a simulated driver, for tests without
-    a device. Raises RuntimeError, with what to install, where there is none. None: there is no
-    simulator for it."""
+    """Returns environment variables with which the library uses a simulated driver, for tests
+    without a device. Raises RuntimeError with the package to install if it is missing. None: the
+    vendor has no simulator."""
     libraries: Callable[[], Mapping[str, str]] | None = None
-    """What the library uses where it is installed, by name: the path that was found, or what to do
-    to have it. Opens nothing; ``dl doctor`` asks. None: there is nothing of the kind."""
+    """Returns the optional libraries that this one uses, by name, with the path that was found or
+    how to install it. Does not open the libraries; for ``dl doctor``. None: there are no optional
+    libraries.
+    """

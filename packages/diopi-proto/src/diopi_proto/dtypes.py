@@ -1,7 +1,7 @@
 """The dtypes of the contract and how numpy stores them.
 
 numpy knows neither bfloat16 nor complex32: their elements are stored as ``uint16`` and ``uint32``
-bits, and a :class:`Dtype` beside the array says what they mean.
+bits, and a :class:`Dtype` next to the array gives their meaning.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Dtype:
     """One dtype of the contract."""
 
     name: str
-    """As in ``diopi_dtype_<name>``."""
+    """Name as in ``diopi_dtype_<name>``."""
     number: int
-    """The value of that enumerator."""
+    """Value of that enumerator."""
     storage: np.dtype[Any]
-    """Dtype of numpy that stores an element."""
+    """numpy dtype that stores an element."""
 
     @property
     def itemsize(self) -> int:
@@ -75,7 +75,7 @@ _BY_NUMBER = {dtype.number: dtype for dtype in DTYPES.values()}
 
 
 def dtype_of(value: Dtype | str | int | npt.DTypeLike) -> Dtype:
-    """The dtype that a name, a number of ``diopiDtype_t`` or a numpy dtype means.
+    """Return the dtype for a name, a value of ``diopiDtype_t`` or a numpy dtype.
 
     :raises ValueError: the contract has no such dtype.
     """
@@ -98,9 +98,9 @@ _NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
 def check_numeric(dtype: np.dtype[Any]) -> None:
-    """Refuse a dtype of numpy's that holds no numbers, though numpy would convert it to some.
+    """Reject a numpy dtype that does not hold numbers, although numpy could convert it to numbers.
 
-    :raises ValueError: dates, durations, texts, objects, structures, or bytes without a meaning.
+    :raises ValueError: dates, durations, strings, objects, structures, or raw bytes.
     """
     # Extension types of other packages, such as bfloat16, are of kind V without being numpy.void.
     extension = dtype.kind == "V" and not issubclass(dtype.type, np.void)
@@ -110,12 +110,12 @@ def check_numeric(dtype: np.dtype[Any]) -> None:
 
 
 def to_storage(array: Array, dtype: Dtype) -> Array:
-    """The array as numpy stores ``dtype``; values are converted, bits are taken as they are.
+    """Convert an array to the numpy dtype that stores ``dtype``.
 
-    An array that is stored that way already is returned itself. For bfloat16, ``uint16`` means bits
-    and everything else is rounded by :func:`float32_to_bfloat16`. complex32 is bits only.
+    An array that has that dtype already is returned itself. For bfloat16, ``uint16`` elements are
+    taken as bits; other dtypes are rounded by :func:`float32_to_bfloat16`. complex32 is bits only.
 
-    :raises ValueError: a conversion to complex32, or of something else than numbers.
+    :raises ValueError: the target is complex32, or the array does not hold numbers.
     """
     if array.dtype == dtype.storage:
         return array

@@ -1,7 +1,7 @@
-"""A small reader of ELF shared libraries: what a file is, needs and exports, without loading it.
+"""A small reader of ELF shared libraries: machine, dependencies and symbols of an unloaded file.
 
-Only what the loader itself looks at is read (program headers and the dynamic section), so libraries
-without section headers are understood too. The format is described in the System V ABI, chapters 4
+Like the dynamic loader, it reads only program headers and the dynamic section, so libraries
+without section headers are supported. The format is described in the System V ABI, chapters 4
 and 5, and in the gABI's page on GNU hash tables.
 """
 
@@ -39,7 +39,8 @@ _KINDS = {0: "NOTYPE", 1: "OBJECT", 2: "FUNC", 6: "TLS", 10: "IFUNC"}
 _CALLABLE = ("NOTYPE", "FUNC", "IFUNC")
 _HIDDEN = (1, 2)  # STV_INTERNAL, STV_HIDDEN
 _LONGEST_NAMES = 1 << 26
-"""Characters of all names together; entries may share theirs, so the file's size is no bound."""
+"""Most characters of all names together. Entries may share names, so the file size is not a bound.
+"""
 
 
 class ElfError(ValueError):
@@ -48,7 +49,7 @@ class ElfError(ValueError):
 
 @dataclass(frozen=True)
 class ElfIdentity:
-    """Kind of machine that a file is for."""
+    """Machine for which a file was compiled."""
 
     bits: int
     """32 or 64."""
@@ -73,7 +74,7 @@ class Symbol:
     defined: bool
     hidden: bool
     code: bool
-    """A function, or a symbol without a type, in a segment that is mapped as code."""
+    """True for a function, or a symbol without a type, in an executable segment."""
 
 
 @dataclass(frozen=True)
@@ -85,19 +86,21 @@ class ElfFile:
     needed: tuple[str, ...]
     soname: str | None
     rpath: tuple[str, ...]
-    """``DT_RPATH`` and ``DT_RUNPATH`` together; an empty part is the current folder."""
+    """``DT_RPATH`` and ``DT_RUNPATH`` together; an empty entry is the current folder."""
     symbols: tuple[Symbol, ...]
 
     @property
     def exported(self) -> frozenset[str]:
-        """Names that other libraries can bind to."""
+        """Return names that other libraries can bind to."""
         return frozenset(
             s.name for s in self.symbols if s.defined and not s.hidden and s.binding != "LOCAL"
         )
 
     @property
     def data(self) -> frozenset[str]:
-        """Exported names that cannot be called: objects, and what is outside of the code."""
+        """Return exported names that cannot be called: objects, and addresses outside of
+        the code.
+        """
         names = self.exported
         return frozenset(
             s.name for s in self.symbols if s.defined and not s.code and s.name in names
@@ -105,19 +108,21 @@ class ElfFile:
 
     @property
     def undefined(self) -> frozenset[str]:
-        """Names that others must provide, weak ones included."""
+        """Return names that other libraries must provide, including weak ones."""
         return frozenset(s.name for s in self.symbols if not s.defined and s.name)
 
     @property
     def unique(self) -> frozenset[str]:
-        """Defined ``STB_GNU_UNIQUE`` names: the loader merges these even across RTLD_LOCAL."""
+        """Return defined ``STB_GNU_UNIQUE`` names, which the loader merges even across
+        RTLD_LOCAL.
+        """
         return frozenset(s.name for s in self.symbols if s.defined and s.binding == "UNIQUE")
 
 
 def read_identity(path: str | Path) -> ElfIdentity:
     """Read the machine of an ELF file from its first bytes.
 
-    :raises ElfError: no ELF file.
+    :raises ElfError: it is not an ELF file.
     :raises OSError: the file cannot be read.
     """
     with open_regular(path) as file:
@@ -126,21 +131,21 @@ def read_identity(path: str | Path) -> ElfIdentity:
 
 @lru_cache(maxsize=1)
 def running_identity() -> ElfIdentity:
-    """The machine that this process runs as."""
+    """Return the machine of this process."""
     return read_identity("/proc/self/exe")
 
 
 def read_elf(path: str | Path) -> ElfFile:
     """Read the dynamic section of a 64-bit ELF file.
 
-    :raises ElfError: no ELF file, no 64-bit one, without a dynamic section, or damaged.
+    :raises ElfError: it is not a 64-bit ELF file, has no dynamic section, or is damaged.
     :raises OSError: the file cannot be read.
     """
     path = Path(path)
     identity = read_identity(path)
     if identity.bits != 64:
         raise ElfError(f"{path} is an ELF file for {identity}; only 64-bit files can be read")
-    # Only the needed parts are read: the size of a file is not a measure of its content.
+    # Read only the needed parts: a file may be much larger than them.
     with open_regular(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
         try:
             return _Reader(content, identity, path).read()
@@ -159,7 +164,7 @@ def _identity(head: bytes, path: Path) -> ElfIdentity:
 
 
 def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges of numbers in order, with those that overlap as one."""
+    """Return ranges in ascending order, with overlapping ones merged."""
     made: list[tuple[int, int]] = []
     for start, end in sorted(ranges):
         if made and start <= made[-1][1]:
@@ -177,7 +182,7 @@ class _Reader:
         self._order = "<" if identity.little_endian else ">"
         self._room = _LONGEST_NAMES
         self._segments: list[tuple[int, int, int]] = []  # virtual address, file offset, bytes
-        self._code: list[tuple[int, int]] = []  # virtual addresses from and to, apart and in order
+        self._code: list[tuple[int, int]] = []  # disjoint ranges of virtual addresses, in order
 
     def read(self) -> ElfFile:
         dynamic = self._dynamic()
@@ -254,7 +259,7 @@ class _Reader:
         return tuple(symbols)
 
     def _symbol_count(self, values: dict[int, int]) -> int:
-        """The dynamic section does not tell; the section header does, else a hash table."""
+        """Return the number of symbols, from a section header or else a hash table."""
         (sections,) = self._unpack("Q", 40)
         size, count = self._unpack("HH", 58)
         for index in range(count if sections else 0):
@@ -285,5 +290,5 @@ class _Reader:
         end = names.index(0, offset)
         self._room -= end - offset
         if self._room < 0:
-            raise ElfError(f"{self._path} is a damaged ELF file: its names do not end")
+            raise ElfError(f"{self._path} is a damaged ELF file: its string table has no end")
         return names[offset:end].decode()

@@ -12,32 +12,34 @@ class BuildError(DiopiError):
 
 
 class VendorLoadError(DiopiError):
-    """A vendor library cannot be loaded: missing, damaged, foreign, linked to torch, crashing."""
+    """A vendor library cannot be loaded: missing, damaged, for another machine, linked to torch,
+    crashing.
+    """
 
 
 class AdaptorError(VendorLoadError):
-    """The adaptor file of a vendor says something that cannot be; the message has file and line."""
+    """The adaptor file of a vendor is invalid; the message has file and line."""
 
 
 class TrialUnavailableError(VendorLoadError):
-    """No process could be started to try a library beforehand; it may be a good one."""
+    """The process for a library's trial could not be started. The library itself may work."""
 
 
 class TrialTimeoutError(VendorLoadError):
-    """Trying a library took longer than it was given."""
+    """The trial of a library exceeded its timeout."""
 
 
 class AbiMismatchError(VendorLoadError):
-    """The library speaks another major version of the vendor interface, or breaks this one."""
+    """The library has another major version of the vendor interface, or violates this one."""
 
 
 class VendorError(DiopiError):
     """A call into a vendor's table failed.
 
     :ivar code: ``dl_code_t`` of the returned status.
-    :ivar operation: what failed inside the vendor (``"posix_memalign"``), or the slot's name.
+    :ivar operation: the call that failed inside the vendor (``"posix_memalign"``), or the slot.
     :ivar vendor: name of the vendor.
-    :ivar details: more than a sentence, in lines: a compiler's log. The message ends with it.
+    :ivar details: further lines, such as a compiler's log, with which the message ends.
     """
 
     def __init__(
@@ -63,12 +65,12 @@ class UnavailableError(VendorError):
 
 
 class OperatorError(DiopiError):
-    """An operator returned something else than ``diopiSuccess``.
+    """An operator returned another code than ``diopiSuccess``.
 
     :ivar code: the ``diopiError_t`` it returned.
     :ivar operator: name of the operator, ``"diopiAdd"``.
     :ivar vendor: name of the vendor.
-    :ivar reason: the vendor's own words, empty if it gave none.
+    :ivar reason: the vendor's message; empty if it gave none.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class OperatorError(DiopiError):
 
 
 class StrayWriteError(DiopiError):
-    """An operator wrote where it must not; see :meth:`diopi_proto.Vendor.guard_calls`.
+    """An operator wrote outside of its outputs; see :meth:`diopi_proto.Vendor.guard_calls`.
 
     :ivar operator: name of the operator.
     :ivar vendor: name of the vendor.
@@ -99,7 +101,7 @@ class OperatorNotBoundError(OperatorError):
 
 
 class ArgumentError(DiopiError, TypeError):
-    """A value does not fit a parameter. Nothing was called.
+    """A value does not fit a parameter. No operator was called.
 
     :ivar operator: name of the operator, or of the method that was called.
     :ivar parameter: name of the parameter; empty if the number of arguments is wrong.
@@ -112,4 +114,4 @@ class ArgumentError(DiopiError, TypeError):
 
 
 class ClosedError(DiopiError):
-    """A vendor instance, or something of it, was used after it was closed."""
+    """A vendor instance, or one of its objects, was used after the instance was closed."""

@@ -1,8 +1,8 @@
 """Safe reading of files that users, environment variables or plugins name.
 
 A path may name anything: a FIFO that blocks until another process writes, a device that never ends,
-a link to either, or a file that fills the memory. Every reader of such a path uses this module: the
-file must be regular, is opened without waiting, and is read up to a bound and no further.
+a link to either, or a file larger than the memory. Every reader of such a path uses this module:
+the file must be regular, is opened without blocking, and is read up to a size limit.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from typing import Any
 
 SETTINGS_BYTES = 1 << 22
-"""Bound of files that people write by hand: settings, lists of names, adaptors."""
+"""Size limit of files that people write by hand: settings, lists of names, adaptors."""
 SOURCE_BYTES = 1 << 24
-"""Bound of source files."""
+"""Size limit of source files."""
 DOCUMENT_BYTES = 1 << 28
-"""Bound of documents that tools write: reports, recorded measurements, journals."""
+"""Size limit of files that tools write: reports, recorded measurements, journals."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -34,7 +34,7 @@ _KINDS = (
 
 
 class ForeignFileError(OSError):
-    """A file that is not read: it is not regular, or is larger than its bound."""
+    """A file that is not read, because it is not regular or exceeds its size limit."""
 
     def __str__(self) -> str:
         return f"{self.filename}: {self.strerror}"
@@ -43,7 +43,7 @@ class ForeignFileError(OSError):
 def check_regular(path: str | os.PathLike[str], *, follow_links: bool = True) -> os.stat_result:
     """Return the status of a regular file, for readers that open it by its path.
 
-    :param follow_links: a symbolic link stands for its target; False refuses it.
+    :param follow_links: accept a symbolic link and examine its target; False rejects it.
     :raises ForeignFileError: it is not a regular file.
     :raises OSError: it does not exist, or cannot be examined.
     """
@@ -61,15 +61,15 @@ def _regular(path: str | os.PathLike[str], status: os.stat_result) -> os.stat_re
 def open_regular(
     path: str | os.PathLike[str], longest: int | None = None, *, follow_links: bool = True
 ) -> Iterator[io.BufferedReader]:
-    """Open a regular file for reading. Never waits, and opens no device.
+    """Open a regular file for reading. Never blocks, and opens no device.
 
-    :param longest: the most bytes that it may have; None: any number.
-    :param follow_links: as of :func:`check_regular`.
+    :param longest: maximum size in bytes; None: unlimited.
+    :param follow_links: as for :func:`check_regular`.
     :raises ForeignFileError: it is not a regular file, or is longer than ``longest``.
     :raises OSError: it cannot be opened.
     """
-    # Opening a device may act on it, so the path is examined first. What it names may have changed
-    # when it is opened, so the descriptor is examined again.
+    # Opening a device may have effects, so the path is examined first. It may be replaced before it
+    # is opened, so the descriptor is examined again.
     check_regular(path, follow_links=follow_links)
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
     descriptor = os.open(path, flags if follow_links else flags | os.O_NOFOLLOW)
@@ -83,13 +83,13 @@ def open_regular(
 def read_regular(path: str | os.PathLike[str], longest: int, *, follow_links: bool = True) -> bytes:
     """Return the bytes of a regular file.
 
-    :param longest: the most bytes that it may have.
-    :param follow_links: as of :func:`check_regular`.
+    :param longest: maximum size in bytes.
+    :param follow_links: as for :func:`check_regular`.
     :raises ForeignFileError: it is not a regular file, or is longer than ``longest``.
     :raises OSError: it cannot be read.
     """
     with open_regular(path, longest, follow_links=follow_links) as file:
-        # Files of the kernel have no size and may never end; others may grow while they are read.
+        # Files in /proc have no size and may never end; others may grow while they are read.
         left = longest + 1
         pieces = []
         while left and (piece := file.read(min(left, 1 << 20))):
@@ -110,7 +110,7 @@ def read_regular_text(
 ) -> str:
     """Return the text of a regular file, as ``Path.read_text`` does.
 
-    :param longest: the most bytes that it may have.
+    :param longest: maximum size in bytes.
     :raises UnicodeDecodeError: it is not text in this encoding.
     :raises ForeignFileError: as :func:`read_regular`.
     """
@@ -124,9 +124,9 @@ def read_regular_json(
     *,
     object_pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None,
 ) -> Any:
-    """Return what a JSON file holds.
+    """Return the parsed content of a JSON file.
 
-    :param longest: the most bytes that it may have.
+    :param longest: maximum size in bytes.
     :raises ValueError: it is not JSON, or nests too deeply.
     :raises ForeignFileError: as :func:`read_regular`.
     """
@@ -138,7 +138,7 @@ def read_regular_json(
 
 
 def _too_long(path: str | os.PathLike[str], size: int, longest: int) -> ForeignFileError:
-    text = f"it has {size:,} bytes or more; at most {longest:,} are read"
+    text = f"it has {size:,} bytes or more; the limit is {longest:,}"
     return ForeignFileError(errno.EFBIG, text, os.fspath(path))
 
 

@@ -1,4 +1,4 @@
-"""The memory that this process can have without swapping."""
+"""Memory that is available to this process without swapping."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 
 def free_memory(proc: Path = Path("/proc"), groups: Path = Path("/sys/fs/cgroup")) -> int:
-    """Bytes that can be had without swapping; control groups may leave less than the machine."""
+    """Return the bytes available without swapping; control groups may allow less than the
+    machine.
+    """
     return min(_of_machine(proc), *_of_groups(proc, groups))
 
 
@@ -17,12 +19,14 @@ def _of_machine(proc: Path) -> int:
 
 
 def _of_groups(proc: Path, root: Path) -> Iterator[int]:
-    """Bytes that each control group of this process leaves; a large number without a limit."""
+    """Yield the bytes that each control group leaves to this process; a large number if
+    unlimited.
+    """
     yield 1 << 62
     for line in _lines(proc / "self" / "cgroup"):
         _, _, rest = line.partition(":")
         kinds, _, place = rest.partition(":")
-        # Version 2 has one tree and names no kinds.
+        # cgroup v2 has one hierarchy, and lists no controllers here.
         if kinds and "memory" not in kinds.split(","):
             continue
         top = root / "memory" if kinds else root
@@ -31,7 +35,7 @@ def _of_groups(proc: Path, root: Path) -> Iterator[int]:
         while True:
             most, used = (_number(group / f"memory.{name}") for name in names)
             if most is not None and used is not None:
-                # The kernel drops cached files when memory is needed.
+                # The kernel drops the page cache if memory is needed.
                 cached = _numbers(group / "memory.stat").get("inactive_file", 0)
                 yield max(most - used + cached, 0)
             if group in (top, group.parent):

@@ -14,7 +14,7 @@ from .trust import why_untrusted
 from .vendorbuild.rules import ENTRY_SYMBOL
 
 LEGACY_NAMES = frozenset({"diopiGetVendorName", "diopiGetImplVersion", "diopiGetLastErrorString"})
-"""Functions without operands that a library in DIOPI's own style may export."""
+"""Functions that a library in DIOPI's own style may export in addition to operators."""
 
 _FRAMEWORKS = ("libtorch*", "libc10*", "libpython*")
 _VERSIONED_ENTRY = re.compile(r"dl_vendor_v(\d{1,9})", re.ASCII)
@@ -24,7 +24,7 @@ def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
     """Check from the file alone whether a library can be loaded as a vendor.
 
     :raises VendorLoadError: missing, damaged, for another machine, linked to torch or Python, with
-        an rpath that others can write to, without what a vendor exports, or with data in its place.
+        an rpath that other users can write to, without a vendor's symbols, or with data as these.
     :raises AbiMismatchError: it exports another major version of the vendor interface.
     """
     if not path.is_file():
@@ -57,7 +57,7 @@ def inspect_library(path: Path, *, legacy: bool = False) -> ElfFile:
 
 
 def _check_code(elf: ElfFile, called: Set[str]) -> None:
-    """Refuse a library whose exported symbols of these names are not functions."""
+    """Reject a library whose exported symbols of these names are not functions."""
     data = sorted(elf.data & called)
     if not data:
         return
@@ -70,14 +70,15 @@ def _check_code(elf: ElfFile, called: Set[str]) -> None:
 
 
 def _check_rpath(elf: ElfFile) -> None:
-    """The loader would look there first for what the library needs."""
+    """Reject an rpath that other users can write to: the loader searches it first."""
     for part in elf.rpath:
         folder = part.replace("${ORIGIN}", "$ORIGIN").replace("$ORIGIN", str(elf.path.parent))
         reason = why_untrusted(folder)
         if reason is not None:
             raise VendorLoadError(
-                f"vendor library {elf.path} makes the loader search {part!r} (its rpath), which is "
-                f"not to be trusted: {reason}. Build it with $ORIGIN, or without an rpath."
+                f"vendor library {elf.path} has the rpath entry {part!r}, which the loader "
+                f"searches first and which is not trusted: {reason}. Build it with $ORIGIN, or "
+                "without an rpath."
             )
 
 
@@ -99,7 +100,7 @@ def _check_entry(elf: ElfFile) -> None:
     if elf.exported & load().keys():
         hint = " It exports DIOPI operators by name: load it with legacy=True."
     raise VendorLoadError(
-        f"{elf.path} is not a vendor library: it exports no {ENTRY_SYMBOL}.{hint}"
+        f"{elf.path} is not a vendor library: it does not export {ENTRY_SYMBOL}.{hint}"
     )
 
 

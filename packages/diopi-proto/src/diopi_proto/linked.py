@@ -1,6 +1,6 @@
-"""An extension of a vendor, called by this host or on an instance that another one has loaded.
+"""Calls of a vendor's extension, on an instance that this host or another host has loaded.
 
-Other hosts use these while a program waits, so it imports little.
+Other hosts import this module during program startup, so it imports little.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ _constants: Any = ffi.dlopen(None)
 
 
 class LinkedExtension:
-    """Functions that call the slots of one extension of one vendor."""
+    """Base of classes whose methods call the slots of one extension."""
 
     NAME: ClassVar[str]
-    """As in ``dl_<NAME>_extension_t`` and ``DL_EXT_<NAME>``."""
+    """Name as in ``dl_<NAME>_extension_t`` and ``DL_EXT_<NAME>``."""
 
     def __init__(self, call: Callable[..., None]) -> None:
-        """``call(slot, *arguments)`` calls a slot of the extension, and raises what it returns."""
+        """Create from ``call(slot, *arguments)``, which calls a slot and raises for a status."""
         self._call = call
 
     @classmethod
     def of_address(cls, address: int, vendor: str) -> Self | None:
-        """Of an instance that another host in this process has loaded and checked; None without
-        the extension.
+        """Return the extension of an instance that another host in this process has loaded and
+        checked; None if the instance does not have it.
 
-        :param address: of its ``dl_vendor_t``, which lives longer than this object.
-        :param vendor: for messages.
+        :param address: address of its ``dl_vendor_t``, which outlives this object.
+        :param vendor: name of the vendor, for messages.
         """
         instance = ffi.cast("dl_vendor_t*", address)
         kind = getattr(_constants, f"DL_EXT_{cls.NAME.upper()}")
@@ -46,7 +46,7 @@ class LinkedExtension:
         def call(slot: str, *arguments: Any) -> None:
             status = getattr(table, slot)(instance, *arguments)
             if status != ffi.NULL:
-                # All that a host needs; its import takes a while.
+                # Imported late, because it takes a while.
                 from .host.structs import raise_status
 
                 raise_status(status, f"{cls.NAME}.{slot}", vendor)

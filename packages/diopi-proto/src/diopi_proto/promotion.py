@@ -1,7 +1,7 @@
-"""Operands of several dtypes: which arguments take part, and the dtype that PyTorch gives them.
+"""Type promotion: the operands that take part in it, and their common dtype.
 
-Which arguments an operator brings to one dtype follows from the dtype rules of its schema; which
-dtype that is, from PyTorch's published rules of type promotion.
+The dtype rules of the schema determine which operands an operator converts to a common dtype;
+PyTorch's documented rules of type promotion determine that dtype.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _FLOATS = expand_dtypes("float")
 _COMPLEX_OF = {"float16": "complex32", "float64": "complex128"}
 
 Operand = tuple[str, int]
-"""A dtype, and a rank: 0 for tensors with dimensions, 1 for those without, 2 for numbers."""
+"""A dtype, and a rank: 0 for tensors with dimensions, 1 for those without, 2 for scalars."""
 
 
 @dataclass(frozen=True)
 class Promotion:
-    """What an operator does with operands of several dtypes.
+    """Type promotion of one operator.
 
-    :ivar operands: the parameters that take part.
-    :ivar result: the parameter with the result; in place it is an operand too.
+    :ivar operands: parameters that take part.
+    :ivar result: parameter with the result; for in-place operators it is an operand too.
     :ivar kind: ``common``: the result has the common dtype. ``converted``: it is converted from the
         common dtype to its own, whose category is at least as high. ``boolean``: 0 or 1 in its own
         dtype.
-    :ivar floating: integers are taken as float32.
+    :ivar floating: integer operands are converted to float32.
     """
 
     operands: tuple[str, ...]
@@ -44,13 +44,13 @@ class Promotion:
     floating: bool = False
 
     def common(self, operands: Iterable[Operand]) -> str | None:
-        """The dtype that the operands are brought to; None where there is none."""
+        """Return the common dtype of the operands, or None if there is none."""
         dtype = result_type(operands)
         return "float32" if self.floating and dtype is not None and category(dtype) < 2 else dtype
 
 
 def promotion(name: str) -> Promotion | None:
-    """The rule of an operator; None where all its tensors have dtypes of their own."""
+    """Return the promotion rule of an operator, or None if it does not promote its operands."""
     operator = load()[name]
     if operator.op_class not in _ELEMENTWISE:
         return None
@@ -110,14 +110,14 @@ def _rule(
 
 
 def category(dtype: str) -> int:
-    """0 for bool, 1 for integers, 2 for floats, 3 for complex numbers."""
+    """Return 0 for bool, 1 for integers, 2 for floating-point and 3 for complex dtypes."""
     if dtype.startswith("complex"):
         return 3
     return 2 if dtype in _FLOATS else int(dtype != "bool")
 
 
 def promote_types(a: str, b: str) -> str | None:
-    """The dtype that holds the numbers of both; None where PyTorch has none."""
+    """Return the promoted dtype of two dtypes, or None if PyTorch does not define one."""
     if a == b:
         return a
     high, low = (a, b) if category(a) >= category(b) else (b, a)
@@ -127,7 +127,7 @@ def promote_types(a: str, b: str) -> str | None:
     if category(high) == 2:
         if category(low) != 2:
             return high
-        return "float64" if wide else "float32"  # also of the two halves
+        return "float64" if wide else "float32"  # also for float16 with bfloat16
     if low == "bool":
         return high
     larger = high if DTYPES[high].itemsize > DTYPES[low].itemsize else low
@@ -140,11 +140,11 @@ def promote_types(a: str, b: str) -> str | None:
 
 
 def result_type(operands: Iterable[Operand]) -> str | None:
-    """The dtype of PyTorch's ``torch.result_type`` for operands; None where there is none.
+    """Return the dtype of PyTorch's ``torch.result_type`` for operands, or None if there is none.
 
-    Those of a higher rank matter only where their category is higher; floats stay as wide as they
-    are beside complex numbers then. A number has the default dtype of its category: bool, int64 or
-    float32.
+    Operands of a higher rank matter only if their category is higher; a complex scalar keeps the
+    precision of a floating-point tensor. A scalar has the default dtype of its category: bool,
+    int64 or float32.
     """
     ranks: dict[int, str] = {}
     for dtype, rank in operands:
@@ -161,7 +161,7 @@ def result_type(operands: Iterable[Operand]) -> str | None:
 
 
 def _combined(higher: str, lower: str) -> str | None:
-    """The dtype of operands of two ranks."""
+    """Return the dtype of operands of two ranks."""
     if category(higher) >= category(lower) and higher != "bool":
         return higher
     if (category(higher), category(lower)) == (2, 3):

@@ -1,8 +1,7 @@
 """The operators of the contract as data.
 
-Everything here comes from ``schema/*.yaml`` through the generated ``_schema_gen.json``; reading it
-needs neither yaml nor a compiler. The words used in the fields are explained in
-``schema/README.md``.
+The data is generated from ``schema/*.yaml`` into ``_schema_gen.json``; reading it needs neither
+yaml nor a compiler. ``schema/README.md`` documents the fields.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Direction = Literal["in", "out", "inout"]
 Layout = Literal["strided", "csr"]
 OpClass = Literal["exact", "rounding", "elementary", "reduction", "matmul", "random"]
 
-# What the group names in dtype rules stand for; ``any`` is the operator's own ``dtypes``.
+# Dtype groups that rules can name; ``any`` is the operator's own ``dtypes``.
 DTYPE_GROUPS: Mapping[str, tuple[str, ...]] = {
     "float": ("float16", "bfloat16", "float32", "float64"),
     "complex": ("complex64", "complex128"),
@@ -47,17 +46,16 @@ class Parameter:
         A vendor must treat the contents of an ``out`` tensor as undefined.
     :ivar nullable: NULL (for a ``diopiSize_t``: NULL data and length 0) is allowed.
     :ivar nullable_entries: entries of the array may be NULL.
-    :ivar counted_by: the parameter that holds the number of entries of this array, or the number
-        itself where the operator fixes it.
+    :ivar counted_by: the parameter with the number of entries of this array, or the number itself
+        if the operator fixes it.
     :ivar allocated_by: for ``diopiTensorHandle_t*`` and friends: ``vendor`` when the operator
         stores handles that it got from diopiRequireTensor (the context owns them), ``host`` when
         the caller passes handles. None for every other type.
     :ivar may_alias: inputs whose memory this output may share, element for element.
-    :ivar dtype: the dtype rule of a tensor parameter, see ``schema/README.md``; None for others.
-    :ivar layout: of a tensor parameter: ``strided``, or ``csr`` for sparse CSR tensors, which have
-        no elements of their own.
-    :ivar values: the allowed values of a string or of a coded integer; empty when free.
-    :ivar doc: what the operator's text does not already say; often empty.
+    :ivar dtype: dtype rule of a tensor parameter, see ``schema/README.md``; None for others.
+    :ivar layout: layout of a tensor parameter: ``strided``, or ``csr`` for sparse CSR tensors.
+    :ivar values: allowed values of a string or of a coded integer; empty if any value is allowed.
+    :ivar doc: details that the operator's text does not cover; often empty.
     """
 
     name: str
@@ -75,17 +73,17 @@ class Parameter:
 
     @property
     def value_type(self) -> str:
-        """The type without a const that is not part of the function's type."""
+        """Return the type without a top-level const, which is not part of the function's type."""
         return self.type if self.type.endswith("*") else self.type.removeprefix("const ")
 
     @property
     def is_tensor(self) -> bool:
-        """True for one tensor handle, const or not."""
+        """Return True for one tensor handle, const or not."""
         return self.value_type in ("diopiTensorHandle_t", "diopiConstTensorHandle_t")
 
     @property
     def is_tensor_pointer(self) -> bool:
-        """True for arrays of tensor handles and for handles that the vendor stores."""
+        """Return True for arrays of tensor handles and for handles that the vendor stores."""
         return self.type in ("diopiTensorHandle_t*", "diopiConstTensorHandle_t*")
 
 
@@ -93,9 +91,9 @@ class Parameter:
 class Operator:
     """One operator of the contract.
 
-    :ivar params: in the order of the C declaration, the context first.
-    :ivar op_class: what bounds its rounding error; see ``diopi_proto.tolerance``.
-    :ivar dtypes: the dtypes that its tensors without a rule of their own share.
+    :ivar params: parameters in the order of the C declaration, the context first.
+    :ivar op_class: class of its rounding error; see ``diopi_proto.tolerance``.
+    :ivar dtypes: dtypes of the tensors without a dtype rule, which share one dtype.
     :ivar in_place_of: the operator that computes the same into a separate output.
     :ivar gradient_of: the operator whose gradient this is.
     :ivar fingerprint: the frozen fingerprint of the signature, see :func:`fingerprint`.
@@ -114,9 +112,9 @@ class Operator:
     returns: str = "diopiError_t"
 
     def parameter(self, name: str) -> Parameter:
-        """The parameter called ``name``.
+        """Return the parameter ``name``.
 
-        :raises KeyError: there is none.
+        :raises KeyError: there is no such parameter.
         """
         for candidate in self.params:
             if candidate.name == name:
@@ -125,7 +123,7 @@ class Operator:
 
     @property
     def outputs(self) -> tuple[Parameter, ...]:
-        """The parameters that the operator writes, without generators."""
+        """Return the parameters that the operator writes, except generators."""
         return tuple(
             p
             for p in self.params
@@ -133,14 +131,14 @@ class Operator:
         )
 
     def count_of(self, name: str) -> tuple[str, ...]:
-        """The arrays whose length the parameter ``name`` gives."""
+        """Return the arrays whose length is the parameter ``name``."""
         return tuple(p.name for p in self.params if p.counted_by == name)
 
 
 def expand_dtypes(rule: str, dtypes: str = "") -> tuple[str, ...]:
-    """The dtypes that a list such as ``"float, bool"`` allows, without repetitions.
+    """Return the distinct dtypes that a list such as ``"float, bool"`` allows.
 
-    :param dtypes: what ``any`` stands for.
+    :param dtypes: list that ``any`` stands for.
     :raises ValueError: a word is neither a dtype nor a group.
     """
     names: dict[str, None] = {}
@@ -157,17 +155,17 @@ def expand_dtypes(rule: str, dtypes: str = "") -> tuple[str, ...]:
 
 
 def canonical_signature(operator: Operator) -> str:
-    """The text that is fingerprinted: return type, name and parameter types in DIOPI's spelling.
+    """Return the text that is fingerprinted: return type, name and parameter types.
 
-    Parameter names are left out, and so is a const on a parameter passed by value: neither is part
-    of the function's type. ``diopiError_t diopiRelu(diopiContextHandle_t, ...)``.
+    It contains neither parameter names nor top-level consts, which are not part of the function's
+    type: ``diopiError_t diopiRelu(diopiContextHandle_t, ...)``.
     """
     types = ", ".join(p.value_type for p in operator.params)
     return f"{operator.returns} {operator.name}({types})"
 
 
 def fnv1a_64(text: str) -> int:
-    """FNV-1a, 64 bits, over the UTF-8 bytes of ``text``."""
+    """Return the 64-bit FNV-1a hash of the UTF-8 bytes of ``text``."""
     value = _FNV_OFFSET
     for byte in text.encode():
         value = ((value ^ byte) * _FNV_PRIME) & _MASK_64
@@ -175,12 +173,12 @@ def fnv1a_64(text: str) -> int:
 
 
 def fingerprint(operator: Operator) -> int:
-    """FNV-1a 64 of the canonical signature. Vendor and host bind only where theirs are equal."""
+    """Return the 64-bit FNV-1a hash of the canonical signature; only equal fingerprints bind."""
     return fnv1a_64(canonical_signature(operator))
 
 
 class _Operators(Mapping[str, Operator]):
-    """Operators by name, each built on first use."""
+    """Operators by name; each is built on first use."""
 
     def __init__(self, entries: dict[str, dict[str, Any]]) -> None:
         self._entries = entries
@@ -213,6 +211,6 @@ def _operator(name: str, entry: dict[str, Any]) -> Operator:
 
 @cache
 def load() -> Mapping[str, Operator]:
-    """All operators by name, in the order of the headers."""
+    """Return all operators by name, in the order of the headers."""
     text = (Path(__file__).parent / "_schema_gen.json").read_text(encoding="utf-8")
     return _Operators(json.loads(text)["operators"])

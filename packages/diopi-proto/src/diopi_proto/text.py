@@ -1,4 +1,4 @@
-"""Makes text that comes from elsewhere safe to show on a terminal."""
+"""Escaping of foreign text for terminals."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 
 
 def printable(text: str, longest: int = 4096) -> str:
-    r"""One line that shows what ``text`` holds, and does nothing else to a terminal.
+    r"""Return ``text`` as one line that is safe to print on a terminal.
 
-    Ends of lines, control characters, marks that turn the direction of writing and halves of
-    characters are escaped, so that nobody can forge a line of ours or hide one.
+    Line ends, control characters, marks that change the writing direction and surrogates are
+    escaped, so that foreign text cannot forge or hide lines of the output.
 
     >>> printable("a\nProblems: none\x1b[2J")
     'a\\nProblems: none\\x1b[2J'
@@ -25,9 +25,9 @@ def _escaped(character: str) -> str:
 
 
 def printable_lines(text: str, longest: int = 1 << 14) -> str:
-    r"""Text of several lines, each as :func:`printable` shows it; line ends and tabs stay.
+    r"""Escape each line as :func:`printable` does; keep line ends and tabs.
 
-    :param longest: characters of a line.
+    :param longest: maximum length of a line in characters.
 
     >>> printable_lines("a\x1b[2J\n\tb\r")
     'a\\x1b[2J\n\tb\\r'
@@ -39,10 +39,10 @@ def printable_lines(text: str, longest: int = 1 << 14) -> str:
 
 
 def write_output(text: str) -> None:
-    """Write text, parts of which may be foreign, to standard output."""
+    """Write text that may contain foreign parts to standard output."""
     sys.stdout.write(printable_lines(text))
 
 
 def write_error(text: str) -> None:
-    """Write text, parts of which may be foreign, to standard error."""
+    """Write text that may contain foreign parts to standard error."""
     sys.stderr.write(printable_lines(text))

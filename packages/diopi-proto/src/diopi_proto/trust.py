@@ -1,21 +1,23 @@
-"""Whether code may be loaded from a path: one rule for libraries, plugins, and what they keep.
+"""Trust rule for loading code from a path: for libraries, plugins, and their cached files.
 
-A path is trusted if everyone who can put something there could change this installation anyway:
+A path is trusted if every user who can write there could change this installation anyway:
 
-- Whatever is on the way to it, links included, belongs to root, to the user of this process, or to
-  the owner of this installation (of this package's folder, and of the interpreter).
-- Nobody else may write to it. A group may if it is root's, if the installation is writable to the
-  same group, or if it is the user's private one, which has the user's own number.
-- In a folder with the sticky bit everyone may make files, but nobody can touch those of others:
-  what is there is judged by its owner, and what is not there yet anyone could make.
-- The folders that this installation itself lies in are taken as they are: who can write there has
-  no need of anything else.
-- It is absolute: the current folder is nobody's choice.
+- Every component of the path, including symbolic links, belongs to root, to the user of this
+  process, or to the owner of this installation (of this package's folder and the interpreter).
+- No other user can write to it. Write permission for a group is accepted if the group is root's, if
+  the installation is writable by the same group, or if it is the user's private group, whose id is
+  the user's id.
+- In a folder with the sticky bit, every user can create files but cannot replace those of others:
+  an existing entry is judged by its owner; a missing entry is not trusted, since anyone could
+  create it.
+- The parent folders of this installation are trusted, because a user who can write there can
+  replace the installation itself.
+- The path is absolute, because the user may not have chosen the current folder.
 
-``dl/trust.hpp`` is the same rule for libraries that need no Python.
+``dl/trust.hpp`` implements the same rule for libraries, without Python.
 """
 
-# ruff: noqa: PTH100, PTH115, PTH116, PTH120 - taken apart as the kernel does, and often
+# ruff: noqa: PTH100, PTH115, PTH116, PTH120 - resolved as the kernel does, and often
 
 from __future__ import annotations
 
@@ -27,14 +29,14 @@ from functools import lru_cache
 from pathlib import Path
 
 _LINKS = 40
-"""As many links in one path as the kernel follows."""
+"""Number of symbolic links in one path that the kernel follows."""
 
 
 class Installation:
-    """What is trusted because it could change us anyway.
+    """An installation and the users who can change it.
 
-    :ivar folder: where the code is, without links.
-    :ivar open_to_all: everyone can write to it.
+    :ivar folder: folder of the code, with symbolic links resolved.
+    :ivar open_to_all: every user can write to it.
     """
 
     def __init__(
@@ -47,7 +49,7 @@ class Installation:
 
     @classmethod
     def at(cls, folder: str | Path, *more_owners: int) -> Installation:
-        """The one whose code is in ``folder``, run by the user of this process."""
+        """Return the installation in ``folder``, run by the user of this process."""
         user = os.geteuid()
         status = os.stat(folder)
         groups = {0} | ({status.st_gid} if status.st_mode & stat.S_IWGRP else set())
@@ -67,29 +69,29 @@ class Installation:
 
 @lru_cache(maxsize=1)
 def this_installation() -> Installation:
-    """The one that this module belongs to, and the interpreter that runs it."""
+    """Return the installation of this module and of the running interpreter."""
     ours = os.path.dirname(os.path.abspath(__file__))
     try:
         return Installation.at(ours, os.stat(sys.executable).st_uid)
-    except OSError:  # an embedded interpreter may have no program of its own
+    except OSError:  # an embedded interpreter may have no executable
         return Installation.at(ours)
 
 
 def why_untrusted(path: str | Path, installation: Installation | None = None) -> str | None:
-    """Why nothing must be loaded from ``path``, as a sentence that names the folder; None: it may.
+    """Return why ``path`` is not trusted, as a sentence that names the folder; None if it is.
 
-    A path that does not exist is trusted if nobody else could make it.
+    A path that does not exist is trusted if no other user could create it.
     """
     path = os.fspath(path)
     if not path.startswith("/"):
-        return f"{path} is relative, so what it means depends on the current folder"
+        return f"{path} is relative, so it depends on the current folder; use an absolute path"
     installation = installation or this_installation()
     parent = None
     try:
         for place, status in _way(path):
             if status is None:
                 if parent is not None and _writers(parent, installation, sticky=False):
-                    return f"{place} does not exist, and others could make it"
+                    return f"{place} does not exist, and other users could create it"
                 return None
             if not installation.inside(place):
                 reason = _judge(place, status, installation)
@@ -105,8 +107,8 @@ def why_untrusted(path: str | Path, installation: Installation | None = None) ->
 
 def _judge(place: str, status: os.stat_result, installation: Installation) -> str | None:
     if status.st_uid not in installation.owners:
-        return f"{place} belongs to user {status.st_uid}, neither root nor the one who runs this"
-    if stat.S_ISLNK(status.st_mode):  # its own bits mean nothing
+        return f"{place} belongs to user {status.st_uid}, neither root nor the user of this process"
+    if stat.S_ISLNK(status.st_mode):  # permission bits of links are ignored
         return None
     who = _writers(status, installation, sticky=True)
     return f"{place} can be written to by {who}" if who else None
@@ -125,7 +127,7 @@ def _writers(status: os.stat_result, installation: Installation, *, sticky: bool
 
 
 def _way(path: str) -> Iterator[tuple[str, os.stat_result | None]]:
-    """All that the kernel passes on the way to ``path``; ends at what does not exist, with None."""
+    """Yield every component that the kernel visits to resolve ``path``; None if one is missing."""
     here, rest, links = "", path.split("/"), 0
     while rest:
         part = rest.pop(0)

@@ -1,4 +1,4 @@
-/* What dl_tensor_format answers. Exits with the line that failed. */
+/* Tests of dl_tensor_format. The exit status is the line of the failed check. */
 #include "dl/format.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 static dl_tensor_prefix_t tensor(int64_t ndim, const int64_t* sizes, const int64_t* strides,
                                  uint32_t flags) {
   dl_tensor_prefix_t made;
-  /* Noise where a host of an earlier release has nothing. */
+  /* Garbage in a field that an earlier host does not have. */
   memset(&made, 0xA5, sizeof made);
   made.flags = flags;
   made.ndim = ndim;
@@ -29,19 +29,19 @@ int main(void) {
   const int64_t rows[] = {60, 20, 5, 1};
   const int64_t channels[] = {60, 1, 15, 3};
   const int64_t gaps[] = {120, 1, 30, 6};
-  const int64_t turned[] = {60, 1, 3, 12}; /* NWHC */
+  const int64_t rotated[] = {60, 1, 3, 12}; /* NWHC */
   CHECK(format(4, images, rows, DL_TENSOR_CONTIGUOUS) == DL_FORMAT_CONTIGUOUS);
   CHECK(format(4, images, channels, 0) == DL_FORMAT_CHANNELS_LAST);
   CHECK(format(4, images, gaps, 0) == DL_FORMAT_STRIDED);
-  CHECK(format(4, images, turned, 0) == DL_FORMAT_STRIDED);
+  CHECK(format(4, images, rotated, 0) == DL_FORMAT_STRIDED);
   CHECK(format(3, images, channels, 0) == DL_FORMAT_STRIDED);
   CHECK(format(0, NULL, NULL, DL_TENSOR_CONTIGUOUS) == DL_FORMAT_CONTIGUOUS);
 
-  /* Strides of dimensions with one element say nothing. */
+  /* Strides of dimensions with one element are ignored. */
   const int64_t one_image[] = {1, 3, 4, 1};
   const int64_t odd[] = {7, 1, 3, 99};
   CHECK(format(4, one_image, odd, 0) == DL_FORMAT_CHANNELS_LAST);
-  /* One channel: both, and contiguous goes before. */
+  /* One channel: both formats apply, and contiguous has priority. */
   const int64_t grey[] = {2, 1, 4, 5};
   const int64_t plain[] = {20, 20, 5, 1};
   CHECK(format(4, grey, plain, DL_TENSOR_CONTIGUOUS) == DL_FORMAT_CONTIGUOUS);

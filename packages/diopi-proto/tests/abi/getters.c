@@ -1,5 +1,5 @@
-/* What the inline getters answer for good handles and for bad ones. Exits with the line that
- * failed. */
+/* Tests of the inline getters for valid and invalid handles. The exit status is the line of the
+ * failed check. */
 #include <string.h>
 
 #include "diopi/diopirt.h"

@@ -1,5 +1,5 @@
-/* The binary layout that vendors and hosts have been compiled with. It must compile unchanged for
- * good.
+/* The frozen binary layout of the interface. This file must always compile without changes to
+ * existing lines.
  *
  * A field appended to a struct adds one line and changes that struct's SIZE: this is allowed, for
  * the structs that begin with struct_size or a version. An AT line that has to change is a new
@@ -138,7 +138,7 @@ AT(dl_operator_t, function, 16);
 AT(dl_operator_t, reserved, 24);
 SIZE(dl_operator_t, 32);
 
-/* dl-core is compiled with one release of it, and meets another. */
+/* dl-core may be compiled with another release than the one it runs with. */
 AT(dl_adaptor_t, struct_size, 0);
 AT(dl_adaptor_t, bind, 8);
 AT(dl_adaptor_t, last_error, 16);

@@ -1,4 +1,4 @@
-// What DL_OPERATOR's shims do around a vendor's function. Exits with the line that failed.
+// Tests of the shims of DL_OPERATOR. The exit status is the line of the failed check.
 #include <cstring>
 #include <stdexcept>
 #include <string>

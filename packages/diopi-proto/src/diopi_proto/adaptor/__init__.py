@@ -1,7 +1,7 @@
-"""What a vendor's ``adaptor.yaml`` says, and what becomes of it; docs/adaptor.md is for its author.
+"""Adaptors: conversion of dtypes and memory formats for a vendor, as its ``adaptor.yaml`` requires.
 
-Reading a file loads neither cffi nor numpy, so that ``dl doctor`` can check one. All hosts follow
-it by the same C++ (``dl/adaptor.h``), between their calls and the vendor's operators.
+docs/adaptor.md documents the file. Reading it loads neither cffi nor numpy, so that ``dl doctor``
+can check one. All hosts apply its rules with the same C++ code (``dl/adaptor.h``).
 """
 
 from __future__ import annotations

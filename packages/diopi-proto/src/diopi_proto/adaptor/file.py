@@ -1,4 +1,4 @@
-"""From the text of an adaptor file to its rules. Every error names file, line and way out."""
+"""Parser of adaptor files. Every error names the file, the line and the remedy."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from .rules import (
 
 VERSION = "1"
 _LONGEST = 1 << 20
-"""Bytes of a file that adapts every tensor of every operator, several times over."""
+"""Size limit in bytes, several times that of a file that adapts every tensor of every operator."""
 _MOST_PATTERNS = 200
-"""Each is matched with all operators."""
+"""Limit of name patterns, each of which is matched with all operators."""
 _TOP = ("version", "overflow", "all", "operators")
 _ALL = ("cast", "layout", "wrap")
 _OPERATOR = (*_ALL, "parameters")
@@ -37,16 +37,16 @@ _OVERFLOW = ("host", "vendor")
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What one place of a file asks for; None where it leaves that to others."""
+class _Settings:
+    """Settings of one mapping of a file; None for settings that outer mappings determine."""
 
     cast: Mapping[str, str] = field(default_factory=dict)
     layout: str | None = None
     wrap: bool | None = None
 
-    def under(self, nearer: _Asked) -> _Asked:
-        """This with what a nearer place asks for in front."""
-        return _Asked(
+    def under(self, nearer: _Settings) -> _Settings:
+        """Return these settings, overridden by those of an inner mapping."""
+        return _Settings(
             {**self.cast, **nearer.cast},
             self.layout if nearer.layout is None else nearer.layout,
             self.wrap if nearer.wrap is None else nearer.wrap,
@@ -56,7 +56,7 @@ class _Asked:
 def read_adaptor(path: str | Path) -> AdaptorFile:
     """Read an adaptor file and check it against the schema.
 
-    :raises AdaptorError: it is not there, or says something that cannot be.
+    :raises AdaptorError: the file is missing or invalid.
     """
     path = Path(path)
     try:
@@ -81,88 +81,101 @@ class _Reader:
     def read(self, top: Entries) -> AdaptorFile:
         self.known(top, _TOP, "")
         if "version" not in top.values:
-            self.fail(
-                top.line, f"`version: {VERSION}` is missing: the format that it is written in"
-            )
+            self.fail(top.line, f"`version: {VERSION}`, the version of the file format, is missing")
         version = self.word(top, "version", "")
         if version != VERSION:
             self.fail(
                 top.lines["version"],
-                f"version: this dl-diopi-proto reads version {VERSION}, not {version}; install one "
-                "that belongs to the vendor's wheel",
+                f"version: this dl-diopi-proto reads version {VERSION}, not {version}; install the "
+                "one that belongs to the vendor's wheel",
             )
         overflow = "host"
         if "overflow" in top.values:
             overflow = self.one_of(top, "overflow", _OVERFLOW, "")
-        asked: dict[str, dict[str, _Asked]] = {}
+        settings: dict[str, dict[str, _Settings]] = {}
         if "all" in top.values:
             place = self.mapping(top, "all", "")
             self.known(place, _ALL, "all.")
             self.used(place, adaptable_operators(), "all")
-            common = self.asked(place, "all.")
+            common = self.read_settings(place, "all.")
             for name in adaptable_operators():
-                asked[name] = {p.name: common for p in tensors_of(load()[name])}
+                settings[name] = {p.name: common for p in tensors_of(load()[name])}
         if "operators" in top.values:
             place = self.mapping(top, "operators", "")
             for key, names in self.names(place):
-                self.operator(place, key, names, asked)
-        rules = {n: self.rules(load()[n], asked[n]) for n in load() if n in asked}
+                self.operator(place, key, names, settings)
+        rules = {n: self.rules(load()[n], settings[n]) for n in load() if n in settings}
         return AdaptorFile(self.path, {n: r for n, r in rules.items() if r}, overflow == "vendor")
 
     def names(self, place: Entries) -> list[tuple[str, list[str]]]:
-        """Keys with the operators that they mean, patterns first: a whole name goes before."""
+        """Yield keys with the operators that they match, patterns first: full names
+        override them.
+        """
         found = []
         patterns = [key for key in place.values if any(c in key for c in "*?[")]
         if len(patterns) > _MOST_PATTERNS:
             line = place.lines[patterns[_MOST_PATTERNS]]
-            self.fail(line, f"operators: there are more than {_MOST_PATTERNS} patterns")
+            self.fail(
+                line,
+                f"operators: there are more than {_MOST_PATTERNS} patterns; combine patterns",
+            )
         for key in place.values:
             line = place.lines[key]
             if key in BASIC:
-                self.fail(line, f"operators.{key}: adaptors are made of it, and cannot adapt it")
+                self.fail(
+                    line,
+                    f"operators.{key}: adaptors use this operator for conversions and cannot adapt "
+                    "it; remove the key",
+                )
             if key in patterns:
                 names = [n for n in adaptable_operators() if fnmatchcase(n, key)]
                 if not names:
-                    self.fail(line, f"operators.{key}: no operator of the contract has such a name")
+                    self.fail(
+                        line, f"operators.{key}: no operator of the contract matches this pattern"
+                    )
             elif key not in load():
                 near = _near(key, load())
                 self.fail(line, f"operators.{key}: the contract has no such operator{near}")
             elif key not in adaptable_operators():
-                self.fail(line, f"operators.{key}: it has no dense tensors, which could be adapted")
+                self.fail(
+                    line,
+                    f"operators.{key}: this operator has no dense tensors that could be adapted; "
+                    "remove the key",
+                )
             else:
                 names = [key]
             found.append((key, names))
         return sorted(found, key=lambda one: one[1] == [one[0]])
 
     def operator(
-        self, place: Entries, key: str, names: list[str], asked: dict[str, dict[str, _Asked]]
+        self, place: Entries, key: str, names: list[str], settings: dict[str, dict[str, _Settings]]
     ) -> None:
         at = f"operators.{key}."
         entries = self.mapping(place, key, "operators.")
         self.known(entries, _OPERATOR, at)
         self.used(entries, names, at.rstrip("."))
-        own = self.asked(entries, at)
-        parameters: dict[str, _Asked] = {}
+        own = self.read_settings(entries, at)
+        parameters: dict[str, _Settings] = {}
         if "parameters" in entries.values:
             inner = self.mapping(entries, "parameters", at)
             for name in inner.values:
                 parameters[name] = self.parameter(inner, name, names, f"{at}parameters.")
         for operator in names:
-            before = asked.setdefault(operator, {})
+            before = settings.setdefault(operator, {})
             for parameter in tensors_of(load()[operator]):
-                nearer = own.under(parameters.get(parameter.name, _Asked()))
-                before[parameter.name] = before.get(parameter.name, _Asked()).under(nearer)
+                nearer = own.under(parameters.get(parameter.name, _Settings()))
+                before[parameter.name] = before.get(parameter.name, _Settings()).under(nearer)
 
-    def parameter(self, place: Entries, name: str, operators: list[str], at: str) -> _Asked:
+    def parameter(self, place: Entries, name: str, operators: list[str], at: str) -> _Settings:
         having = [n for n in operators if name in {p.name for p in tensors_of(load()[n])}]
         if not having:
             known = {p.name: None for n in operators for p in tensors_of(load()[n])}
             near = _near(name, known) or f"; its tensors are {', '.join(known)}"
-            self.fail(place.lines[name], f"{at}{name}: there is no such tensor{near}")
+            self.fail(place.lines[name], f"{at}{name}: the operator has no such tensor{near}")
         entries = self.mapping(place, name, at)
         self.known(entries, _PARAMETER, f"{at}{name}.")
-        asked = self.asked(entries, f"{at}{name}.")
-        for source in asked.cast:
+        settings = self.read_settings(entries, f"{at}{name}.")
+        for source in settings.cast:
             possible = {
                 d for n in having for d in possible_dtypes(load()[n], load()[n].parameter(name))
             }
@@ -170,12 +183,12 @@ class _Reader:
                 allowed = ", ".join(d for d in DTYPES if d in possible)
                 self.fail(
                     _cast_line(entries, source),
-                    f"{at}{name}.cast.{source}: this tensor is never {source}, but {allowed}",
+                    f"{at}{name}.cast.{source}: this tensor is never {source}; it can be {allowed}",
                 )
-        return asked
+        return settings
 
     def used(self, entries: Entries, operators: Iterable[str], at: str) -> None:
-        """Every cast has a tensor that it can be for."""
+        """Check that every cast applies to some tensor."""
         cast = entries.values.get("cast")
         if not isinstance(cast, Entries):
             return
@@ -190,45 +203,46 @@ class _Reader:
                 allowed = ", ".join(d for d in DTYPES if d in possible)
                 self.fail(
                     cast.lines[source],
-                    f"{at}.cast.{source}: no tensor is ever {source} there; {allowed} are possible",
+                    f"{at}.cast.{source}: no tensor here can be {source}; possible dtypes are "
+                    f"{allowed}",
                 )
 
-    def asked(self, entries: Entries, at: str) -> _Asked:
+    def read_settings(self, entries: Entries, at: str) -> _Settings:
         layout = self.one_of(entries, "layout", LAYOUTS, at) if "layout" in entries.values else None
         wrap = None
         if "wrap" in entries.values:
             wrap = self.one_of(entries, "wrap", ("true", "false"), at) == "true"
         if "cast" not in entries.values:
-            return _Asked({}, layout, wrap)
+            return _Settings({}, layout, wrap)
         cast = self.mapping(entries, "cast", at)
-        return _Asked({s: self.target(cast, s, f"{at}cast.") for s in cast.values}, layout, wrap)
+        return _Settings({s: self.target(cast, s, f"{at}cast.") for s in cast.values}, layout, wrap)
 
     def target(self, cast: Entries, source: str, at: str) -> str:
         target = self.word(cast, source, at)
         for dtype in (source, target):
             if dtype not in DTYPES:
-                near = _near(dtype, DTYPES) or f"; there are {', '.join(DTYPES)}"
-                self.fail(cast.lines[source], f"{at}{source}: {dtype} is no dtype{near}")
+                near = _near(dtype, DTYPES) or f"; the dtypes are {', '.join(DTYPES)}"
+                self.fail(cast.lines[source], f"{at}{source}: {dtype} is not a dtype{near}")
         kind = next((name for name, dtypes in KINDS.items() if source in dtypes), "")
         if source != target and (target not in KINDS.get(kind, ()) or target == "bool"):
             other = ", ".join(d for d in KINDS.get(kind, ()) if d not in (source, "bool"))
             self.fail(
                 cast.lines[source],
-                f"{at}{source}: {target} means other numbers than {source}: "
+                f"{at}{source}: {target} is another kind of number than {source}: "
                 + (f"{source} can become {other}" if other else "it cannot be cast"),
             )
         return target
 
-    def rules(self, operator: Operator, asked: Mapping[str, _Asked]) -> dict[str, Rule]:
-        """The rules that change something."""
+    def rules(self, operator: Operator, settings: Mapping[str, _Settings]) -> dict[str, Rule]:
+        """Return the rules, except those that change nothing."""
         found = {}
         for parameter in tensors_of(operator):
-            one = asked.get(parameter.name, _Asked())
+            one = settings.get(parameter.name, _Settings())
             possible = possible_dtypes(operator, parameter)
             cast = {s: t for s, t in one.cast.items() if s != t and s in possible}
             layout = one.layout or "any"
             if parameter.allocated_by == "vendor":
-                layout = "any"  # the operator chooses, and the host takes any
+                layout = "any"  # the operator chooses the format, and the host accepts any
             if cast or layout != "any":
                 found[parameter.name] = Rule(
                     operator.name, parameter.name, cast, layout, bool(one.wrap)
@@ -238,8 +252,8 @@ class _Reader:
     def known(self, entries: Entries, keys: tuple[str, ...], at: str) -> None:
         for key in entries.values:
             if key not in keys:
-                near = _near(key, keys) or f"; there are {', '.join(keys)}"
-                self.fail(entries.lines[key], f"{at}{key}: there is no such key{near}")
+                near = _near(key, keys) or f"; the keys are {', '.join(keys)}"
+                self.fail(entries.lines[key], f"{at}{key}: unknown key{near}")
 
     def mapping(self, entries: Entries, key: str, at: str) -> Entries:
         value = entries.values[key]

@@ -1,7 +1,7 @@
-"""The part of YAML that an adaptor file is written in: mappings, in blocks and in braces, of words.
+"""Parser of the subset of YAML that adaptor files use: mappings of words, in blocks or in braces.
 
-PyYAML is no dependency of a host. Every file that this reads means the same to any reader of YAML;
-what is left out is refused, with its line, and not misread.
+Hosts do not depend on PyYAML. Every accepted file has the same meaning for any YAML parser; other
+YAML constructs are rejected with their line.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.*-]*")
 _QUOTED = re.compile(r"'([^'\\]*)'|\"([^\"\\]*)\"")
 _DEPTH = 16
-"""Levels of mappings; the format of an adaptor has five."""
+"""Maximum nesting of mappings; adaptor files have five levels."""
 _MOST_KEYS = 20_000
-"""Keys of a whole file: a few for each tensor of every operator."""
+"""Maximum number of keys in a file: a few for each tensor of every operator."""
 _LONGEST_WORD = 200
 _NOT_READ = {
     "[": "a list",
@@ -32,9 +32,9 @@ _NOT_READ = {
 
 
 class MappingError(ValueError):
-    """The text is not what this reads.
+    """The text is not in the supported subset of YAML.
 
-    :ivar line: where, from 1 on.
+    :ivar line: line number, from 1.
     """
 
     def __init__(self, line: int, what: str) -> None:
@@ -51,9 +51,12 @@ class Entries:
     lines: dict[str, int] = field(default_factory=dict)
 
     def add(self, line: int, key: str, value: Entries | str) -> None:
-        """:raises MappingError: the key is there already."""
+        """Add a key.
+
+        :raises MappingError: the key exists already.
+        """
         if key in self.values:
-            raise MappingError(line, f"{key} is there twice; it was first on {self.lines[key]}")
+            raise MappingError(line, f"the key {key} occurs twice; first on line {self.lines[key]}")
         self.values[key] = value
         self.lines[key] = line
 
@@ -61,18 +64,18 @@ class Entries:
 def read_mappings(text: str) -> Entries:
     """Return the mapping that a text describes.
 
-    :raises MappingError: it is something else, uses what this does not read, nests too deeply or
-        has too many keys.
+    :raises MappingError: it is not a mapping, uses unsupported syntax, is nested too deeply or has
+        too many keys.
     """
     return _Reader(list(_lines(text))).read()
 
 
 def _lines(text: str) -> Iterator[tuple[int, int, str]]:
-    """Number, indentation and content of every line that has content."""
+    """Yield number, indentation and content of every line that is not empty."""
     for number, raw in enumerate(text.splitlines(), 1):
         content = _without_comment(raw)
         if "\t" in content:
-            raise MappingError(number, "there is a tab; YAML is indented by spaces")
+            raise MappingError(number, "the indentation contains a tab; use spaces")
         content = content.rstrip()
         stripped = content.lstrip(" ")
         if not stripped or (content == "---" and number == 1):
@@ -93,7 +96,7 @@ def _without_comment(line: str) -> str:
 
 
 class _Reader:
-    """Reads the lines of one file, within its bounds of depth and keys."""
+    """Parser of the lines of one file, with limits for depth and keys."""
 
     def __init__(self, lines: list[tuple[int, int, str]]) -> None:
         self._lines = lines
@@ -105,25 +108,27 @@ class _Reader:
         if lines:
             end = self._block(0, lines[0][1], top, 1)
             if end < len(lines):
-                raise MappingError(lines[end][0], "it is indented less than the first key")
+                raise MappingError(lines[end][0], "this line is indented less than the first key")
         return top
 
     def _block(self, at: int, indent: int, into: Entries, depth: int) -> int:
-        """Read the keys of one indentation; returns the line after them."""
+        """Parse the keys of one indentation and return the index of the line after them."""
         lines = self._lines
         while at < len(lines):
             number, spaces, content = lines[at]
             if spaces < indent:
                 break
             if spaces > indent:
-                raise MappingError(number, f"it is indented by {spaces} spaces, not by {indent}")
+                raise MappingError(
+                    number, f"this line is indented by {spaces} spaces; expected {indent}"
+                )
             if content == "-" or content.startswith("- "):
-                raise MappingError(number, "a list has no meaning here; write `key: value`")
+                raise MappingError(number, "lists are not supported here; write `key: value`")
             key, end = _word(content, 0, number)
             rest = content[end:].lstrip(" ")
             if not rest.startswith(":") or rest[1:2] not in ("", " "):
                 raise MappingError(
-                    number, f"after {key!r} there is no colon and space: `key: value`"
+                    number, f"{key!r} is not followed by a colon and a space; write `key: value`"
                 )
             value = rest[1:].strip()
             at += 1
@@ -135,7 +140,9 @@ class _Reader:
                 continue
             read, end = self._value(value, 0, number, depth)
             if value[end:].strip():
-                raise MappingError(number, f"{_cut(value[end:])} is left over after the value")
+                raise MappingError(
+                    number, f"{_cut(value[end:])} follows the value; write one value per key"
+                )
             self._add(into, number, key, read)
         return at
 
@@ -145,7 +152,7 @@ class _Reader:
         return _word(text, at, line)
 
     def _braces(self, text: str, at: int, line: int, depth: int) -> tuple[Entries, int]:
-        """Read the mapping after an opening brace, up to the closing one."""
+        """Parse the mapping after an opening brace, up to the closing one."""
         found = self._nested(line, depth)
         at = _skip(text, at)
         while not text.startswith("}", at):
@@ -153,7 +160,7 @@ class _Reader:
             at = _skip(text, at)
             if not text.startswith(":", at) or text[at + 1 : at + 2] != " ":
                 raise MappingError(
-                    line, f"after {key!r} there is no colon and space: {{key: value}}"
+                    line, f"{key!r} is not followed by a colon and a space; write {{key: value}}"
                 )
             value, at = self._value(text, _skip(text, at + 1), line, depth + 1)
             self._add(found, line, key, value)
@@ -166,13 +173,13 @@ class _Reader:
 
     def _nested(self, line: int, depth: int) -> Entries:
         if depth >= _DEPTH:
-            raise MappingError(line, f"there are more than {_DEPTH} levels of mappings")
+            raise MappingError(line, f"mappings are nested deeper than {_DEPTH} levels")
         return Entries(line)
 
     def _add(self, into: Entries, line: int, key: str, value: Entries | str) -> None:
         self._keys += 1
         if self._keys > _MOST_KEYS:
-            raise MappingError(line, f"there are more than {_MOST_KEYS:,} keys")
+            raise MappingError(line, f"the file has more than {_MOST_KEYS:,} keys")
         into.add(line, key, value)
 
 
@@ -190,11 +197,11 @@ def _word(text: str, at: int, line: int) -> tuple[str, int]:
     first = text[at : at + 1]
     if first in _NOT_READ:
         hint = "; quote a name with * in it" if first == "*" else ""
-        raise MappingError(line, f"{_NOT_READ[first]} ({first}) has no meaning here{hint}")
+        raise MappingError(line, f"{_NOT_READ[first]} ({first}) is not supported here{hint}")
     plain = _PLAIN.match(text, at)
     if plain is None:
         shown = _cut(text[at:]) if text[at:].strip() else "'nothing'"
-        raise MappingError(line, f"{shown} is there where a word is expected")
+        raise MappingError(line, f"found {shown}, expected a word")
     return _bounded(plain[0], line), plain.end()
 
 
@@ -205,6 +212,6 @@ def _bounded(word: str, line: int) -> str:
 
 
 def _cut(text: str) -> str:
-    """Text in a message: quoted, and not longer than it helps."""
+    """Return text quoted for a message, and truncated."""
     text = text.strip()
     return repr(text if len(text) <= 60 else f"{text[:60]}…")

@@ -1,4 +1,4 @@
-"""The adaptor of one instance of a library: the C++ that follows the rules, and what it counts."""
+"""The adaptor of one vendor instance: the C++ that applies the rules, and its counters."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _DIRECTIONS = {"in": "DL_ADAPTOR_IN", "out": "DL_ADAPTOR_OUT", "inout": "DL_ADAP
 
 @dataclass(frozen=True)
 class Conversion:
-    """One thing that the adaptor did, and how often.
+    """One kind of conversion by an adaptor, and how often it was done.
 
     :ivar source: dtype and layout before, as in ``"int64"`` or ``"float32 strided"``.
     :ivar target: the same after.
-    :ivar result: on the way back to where the host expects it, not on the way in.
-    :ivar on_host: by the host, which waited for the stream; else by the vendor.
+    :ivar result: a result was converted for the host, not an argument for the vendor.
+    :ivar on_host: the host converted it and waited for the stream; otherwise the vendor did.
     """
 
     operator: str
@@ -46,7 +46,7 @@ class Conversion:
 
 
 class Adaptor:
-    """Follows the rules of one file before one instance of a library, from :meth:`bind` on.
+    """Adaptor that applies the rules of one file to the calls of one vendor instance.
 
     :ivar pointer: ``dl_adaptor_t*``, for the host that binds operators.
     """
@@ -63,36 +63,38 @@ class Adaptor:
             table[index] = row[0]
         self.pointer: Any = self._library.dl_adaptor_make(table, len(rules))
         if self.pointer == ffi.NULL:
-            raise AdaptorError(f"{file.path}: there is no memory for the adaptor")
+            raise AdaptorError(f"{file.path}: out of memory while creating the adaptor")
         self._ended = False
 
     @property
     def address(self) -> int:
-        """:attr:`pointer` as a number, for hosts in C++."""
+        """:attr:`pointer` as an integer, for hosts in C++."""
         return int(ffi.cast("uintptr_t", self.pointer))
 
     def conversions(self) -> list[Conversion]:
         """Return the conversions since the start or the last :meth:`reset`, in no order."""
         count = 0 if self._ended else self._library.dl_adaptor_counts(self.pointer, ffi.NULL, 0)
         counts = ffi.new("dl_adaptor_count_t[]", count or 1)
-        # Other threads go on counting: what is new is left to the next call.
+        # Other threads continue to count; new conversions are left to the next call.
         count = (
             min(count, self._library.dl_adaptor_counts(self.pointer, counts, count)) if count else 0
         )
         return [_conversion(counts[index]) for index in range(count)]
 
     def reset(self) -> None:
-        """Count from 0 on."""
+        """Reset the counters."""
         if not self._ended:
             self._library.dl_adaptor_reset_counts(self.pointer)
 
     def last_error(self, operator: str) -> str:
-        """Why the adaptor failed the operator that this thread called last; empty: it did not."""
+        """Return why the adaptor failed the operator that this thread called last; empty if it did
+        not.
+        """
         name = ffi.new("char[]", operator.encode())
         return text(self.pointer.last_error(self.pointer, name))
 
     def end(self) -> None:
-        """Give it back; the operators that it stands before are called no more."""
+        """Destroy the adaptor, after the last call of its operators."""
         if not self._ended:
             self._ended = True
             self._library.dl_adaptor_destroy(self.pointer)
@@ -102,8 +104,8 @@ def _row(file: AdaptorFile, rule: Rule, keep: list[Any]) -> Any:
     operator = load()[rule.operator]
     parameter = operator.parameter(rule.parameter)
     row = ffi.new("dl_adaptor_rule_t*")
-    row.operator_name = _kept(rule.operator, keep)
-    row.parameter = _kept(rule.parameter, keep)
+    row.operator_name = _keep_string(rule.operator, keep)
+    row.parameter = _keep_string(rule.parameter, keep)
     places = {p.name: place for place, p in enumerate(operator.params)}
     row.position = places[rule.parameter]
     stored = parameter.allocated_by == "vendor"
@@ -126,14 +128,14 @@ def _row(file: AdaptorFile, rule: Rule, keep: list[Any]) -> Any:
 
 
 def _stored(parameter: Parameter, places: dict[str, int]) -> tuple[int, int]:
-    """What the host expects of a handle that the operator stores: a dtype, or whose it has."""
+    """Return the expected dtype of a stored handle, or the parameter whose dtype it has."""
     rule = parameter.dtype or ""
     if rule in DTYPES:
         return DTYPES[rule].number, -1
     return -1, places[rule.removeprefix("like ")] if rule.startswith("like ") else -1
 
 
-def _kept(word: str, keep: list[Any]) -> Any:
+def _keep_string(word: str, keep: list[Any]) -> Any:
     keep.append(ffi.new("char[]", word.encode()))
     return keep[-1]
 
@@ -164,7 +166,7 @@ def _conversion(count: Any) -> Conversion:
 
 
 def totals(conversions: list[Conversion]) -> Iterator[tuple[tuple[str, str], int]]:
-    """How often each thing was done, by operator and what it was."""
+    """Return the number of conversions by operator and kind."""
     found: dict[tuple[str, str], int] = {}
     for one in conversions:
         key = (one.operator, str(one))

@@ -20,11 +20,11 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """What becomes of one tensor parameter of one operator.
+    """Conversions of one tensor parameter of one operator.
 
-    :ivar cast: dtypes that are cast, and to what.
+    :ivar cast: target dtype by source dtype.
     :ivar layout: one of :data:`LAYOUTS`.
-    :ivar wrap: integer results that do not fit keep their low bits.
+    :ivar wrap: integer results that do not fit wrap around.
     """
 
     operator: str
@@ -36,9 +36,9 @@ class Rule:
 
 @dataclass(frozen=True)
 class AdaptorFile:
-    """An adaptor file that was read and checked.
+    """A parsed and validated adaptor file.
 
-    :ivar rules: by operator and parameter, in the order of the schema.
+    :ivar rules: rules by operator and parameter, in the order of the schema.
     :ivar vendor_checks: the library's diopiCastDtype reports values that do not fit.
     """
 
@@ -47,12 +47,12 @@ class AdaptorFile:
     vendor_checks: bool = False
 
     def computed_in(self, operator: str, parameter: str, dtype: str) -> str:
-        """The dtype that the vendor's operator gets where the host has another."""
+        """Return the dtype to which a tensor of ``dtype`` is cast for the vendor's operator."""
         rule = self.rules.get(operator, {}).get(parameter)
         return dtype if rule is None else rule.cast.get(dtype, dtype)
 
     def summary(self) -> str:
-        """One line of what is done, for reports: casts, layouts, and for how many operators."""
+        """Summarize casts, layouts and the number of operators in one line, for reports."""
         casts = dict.fromkeys(
             f"{source}→{target}"
             for rules in self.rules.values()
@@ -69,14 +69,14 @@ class AdaptorFile:
 
 
 def tensors_of(operator: Operator) -> list[Parameter]:
-    """The parameters that a rule can be for."""
+    """Return the parameters to which a rule can apply."""
     return [
         p for p in operator.params if (p.is_tensor and p.layout == "strided") or p.is_tensor_pointer
     ]
 
 
 def possible_dtypes(operator: Operator, parameter: Parameter) -> frozenset[str]:
-    """The dtypes that a tensor of the contract can have there."""
+    """Return the dtypes that the contract allows for a parameter."""
     rule = parameter.dtype or "any"
     head, _, rest = rule.partition(" ")
     if head == "like":
@@ -87,5 +87,5 @@ def possible_dtypes(operator: Operator, parameter: Parameter) -> frozenset[str]:
 
 
 def adaptable_operators() -> list[str]:
-    """The operators that rules can be for."""
+    """Return the operators to which rules can apply."""
     return [n for n, operator in load().items() if n not in BASIC and tensors_of(operator)]

@@ -1,1 +1,1 @@
-"""Writes all that follows from ``schema/*.yaml``: ``python -m diopi_proto.generate``."""
+"""Generator of all files derived from ``schema/*.yaml``: ``python -m diopi_proto.generate``."""

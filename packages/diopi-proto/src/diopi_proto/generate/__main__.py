@@ -9,17 +9,28 @@ from pathlib import Path
 from diopi_proto.generate.files import generate, stale
 from diopi_proto.generate.freeze import freeze
 
-# The package's folder in the source tree: src/diopi_proto/generate/__main__.py lies three below.
+# The package's folder in the source tree, three above src/diopi_proto/generate/__main__.py.
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the generator; the result is the exit status."""
+    """Run the generator and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m diopi_proto.generate", description=__doc__)
-    parser.add_argument("--root", type=Path, default=ROOT, help="the folder that holds schema/")
+    parser.add_argument(
+        "--root",
+        type=Path,
+        default=ROOT,
+        help="folder that contains schema/ (default: the source tree)",
+    )
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--check", action="store_true", help="write nothing; 1 if a file differs")
-    action.add_argument("--freeze", action="store_true", help="add new operators' signatures")
+    action.add_argument(
+        "--check", action="store_true", help="write nothing; exit with status 1 if a file differs"
+    )
+    action.add_argument(
+        "--freeze",
+        action="store_true",
+        help="also add the signatures of new operators to the frozen list",
+    )
     arguments = parser.parse_args(argv)
     root: Path = arguments.root
     if not (root / "schema").is_dir():
@@ -32,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     differing = stale(root, texts)
     if arguments.check:
         for name in differing:
-            print(f"{name} differs from what the schema says", file=sys.stderr)
+            print(f"{name} is out of date", file=sys.stderr)
         if differing:
             print("run: python -m diopi_proto.generate", file=sys.stderr)
         return 1 if differing else 0

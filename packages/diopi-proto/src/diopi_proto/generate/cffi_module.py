@@ -1,7 +1,7 @@
 """The cffi declarations and the module that is compiled from them.
 
-cffi knows no preprocessor. The hand-written headers of ``dl/`` use little of it, and this reads
-that little: includes of our own, include guards, ``#ifdef __cplusplus`` and integer constants.
+cffi has no preprocessor. This module interprets the few directives of the headers in ``dl/``: their
+includes, include guards, ``#ifdef __cplusplus`` and integer constants.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MODULE = "diopi_proto._ffi_gen"
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DIRECTIVE = re.compile(r"#\s*(\w+)\s*(.*)")
 _CODE = ("context.h", "dtype.h", "extension.h", "format.h", "operator.h")
-"""Headers with inline code for vendors; what they declare stands in others."""
+"""Headers with inline code for vendors; their declarations are in other headers."""
 _CONSTANT = re.compile(r"(\w+)\s+(.+)")
 _NOT_DECLARATIONS = re.compile(
     r"\b(DL_EXTERN_C_BEGIN|DL_EXTERN_C_END|DL_EXPORT|DIOPI_VISIBILITY)\b"
@@ -39,7 +39,7 @@ _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
 
 
 class _Headers:
-    """Collects the declarations and integer constants of headers, each header once."""
+    """Declarations and integer constants of headers; each header is read once."""
 
     def __init__(self, include: Path, given: dict[str, str]) -> None:
         self._include = include
@@ -72,7 +72,9 @@ class _Headers:
             if word in ("ifdef", "ifndef"):
                 active.append((rest.split()[0] in defined) == (word == "ifdef"))
             elif word == "if":
-                raise ValueError(f"{name}: #if is more than this reader understands: {rest}")
+                raise ValueError(
+                    f"{name}: #if {rest} is not supported by this reader; use #ifdef or #ifndef"
+                )
             elif word == "else":
                 active[-1] = not active[-1]
             elif word == "endif":
@@ -84,12 +86,12 @@ class _Headers:
                 self.read(rest.strip('"'))
 
     def lines(self) -> list[str]:
-        """Return what was collected, as cffi reads it."""
+        """Return the collected declarations and constants for cffi."""
         defined = [f"#define {name} {value}" for name, value in self.constants.items()]
         return [*defined, *self.declarations]
 
     def forget(self) -> None:
-        """Drop what was collected; the headers that were read are not read again."""
+        """Drop the collected declarations; headers that were read are not read again."""
         self.constants.clear()
         self.declarations.clear()
 
@@ -103,7 +105,7 @@ class _Headers:
 
 
 def _integer(expression: str) -> int | None:
-    """The value of an integer constant expression, None for anything else."""
+    """Return the value of an integer constant expression, or None for other text."""
     text = re.sub(r"U?INT(?:8|16|32|64)_C\((\w+)\)", r"\1", expression)
     text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", text)
     try:
@@ -128,7 +130,7 @@ def _pointer(function: Operator) -> str:
 def declarations(schema: Schema, include: Path, generated: dict[str, str]) -> str:
     """Return the C declarations for cffi: types, the structs of ``dl/``, functions, their pointers.
 
-    :param include: the folder that holds ``dl/``.
+    :param include: folder that contains ``dl/``.
     :param generated: headers by name that take precedence over files.
     """
     headers = _contract_headers(include, generated)
@@ -194,7 +196,7 @@ def cffi_module_over_contract(module: str, include: Path, header: Path, notice: 
 def _module_text(builder: FFI, notice: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "_ffi_gen.py"
-        with contextlib.redirect_stdout(io.StringIO()):  # cffi announces what it writes
+        with contextlib.redirect_stdout(io.StringIO()):  # cffi prints the path of its output
             builder.emit_python_code(str(path))
         text = path.read_text(encoding="utf-8")
     body = text.split("\n", 1)[1] if text.startswith("# auto-generated") else text

@@ -1,4 +1,4 @@
-"""The little language of dtype rules; schema/README.md explains it."""
+"""Syntax check of dtype rules; schema/README.md documents them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _PREFIXES = ("float of ", "real of ", "complex of ", "accumulate ")
 
 
 def check_rule(rule: str, operator: Operator) -> None:
-    """Accept a rule or raise.
+    """Check a rule.
 
-    :raises ValueError: the rule is not in the language or names no parameter of ``operator``.
+    :raises ValueError: the rule is invalid or names an unknown parameter of ``operator``.
     """
     for prefix in _PREFIXES:
         if rule.startswith(prefix):

@@ -1,4 +1,4 @@
-"""tests/abi/signatures.expected: the signatures that no release may change."""
+"""tests/abi/signatures.expected: signatures that releases must not change."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class FrozenSignatureError(ValueError):
 
 
 def line_of(operator: Operator) -> str:
-    """The operator's line in the file."""
+    """Return the operator's line of the file."""
     return f"{operator.fingerprint:016x} {canonical_signature(operator)}"
 
 
 def freeze(root: Path) -> list[str]:
     """Append the operators that the file does not have yet and return their lines.
 
-    :raises FrozenSignatureError: a line of the file is no longer what the schema says.
+    :raises FrozenSignatureError: the schema has another signature for a line of the file.
     """
     path = root / FILE
     text = path.read_text(encoding="utf-8") if path.is_file() else _HEADER

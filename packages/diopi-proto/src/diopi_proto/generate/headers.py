@@ -15,17 +15,17 @@ from diopi_proto.generate.text import comment, prototype, remark
 from diopi_proto.schema import Operator, Parameter, canonical_signature
 
 TITLES = {
-    "functions.h": "The operators that models and optimisers need.",
+    "functions.h": "The operators that models and optimizers need.",
     "functions_ext.h": "Operators for large language models: attention, rotary embedding, norms.",
     "functions_mmcv.h": "Operators of detection and point-cloud models.",
     "functions_lmdeploy.h": "Operators of a language-model server: fused layers and sampling.",
     "functions_sparse.h": "Operators on sparse tensors.",
-    "functions_dl.h": "Operators that DIOPI lacks: our own, prefixed with dlop.",
+    "functions_dl.h": "Operators that DIOPI does not have, prefixed with dlop.",
 }
 
 
 def headers(schema: Schema) -> dict[str, str]:
-    """The text of each header by its path below include/."""
+    """Return the text of each header by its path below include/."""
     files = {
         "diopi/types.gen.h": _types(schema),
         "diopi/diopirt.h": _runtime(schema),
@@ -94,8 +94,8 @@ def _types(schema: Schema) -> str:
 {version}
 #define DIOPI_VERSION_STRING "{text}"
 
-/* Operators are declared, not exported: the vendor table hands them out. A library in DIOPI's own
- * convention, which is searched by name, defines DIOPI_EXPORT_SYMBOLS. */
+/* Operators are declared, not exported: hosts find them through the vendor table. A library in
+ * DIOPI's own convention, whose operators are found by name, defines DIOPI_EXPORT_SYMBOLS. */
 #ifdef DIOPI_EXPORT_SYMBOLS
 #define DIOPI_VISIBILITY __attribute__((visibility("default")))
 #else
@@ -121,13 +121,13 @@ def _runtime(schema: Schema) -> str:
     functions = "\n\n".join(_function("DIOPI_RT_API", f, [f.doc]) for f in schema.runtime)
     body = f"""#include "dl/handles.h"
 
-/* Three ways to see these functions:
- *   by default      inline, reading the prefixes of dl/handles.h: no library of ours at load;
- *   DIOPIRT_EXTERN  declared only, as a library in DIOPI's own convention expects them;
- *   DIOPIRT_IMPLEMENT  defined and exported: csrc/diopirt.c builds libdiopirt.so.1 with it.
+/* These functions are compiled in one of three ways:
+ *   default            inline; they read the prefixes of dl/handles.h, and no library is needed;
+ *   DIOPIRT_EXTERN     declared only, for libraries in DIOPI's own convention;
+ *   DIOPIRT_IMPLEMENT  defined and exported; csrc/diopirt.c builds libdiopirt.so.1 this way.
  *
- * All return diopiErrorOccurred, and write nothing, for a NULL handle or one that does not begin
- * with its prefix. */
+ * For a NULL handle, or one that does not begin with its prefix, they return diopiErrorOccurred
+ * and write nothing. */
 #if defined(DIOPIRT_EXTERN) && !defined(DIOPIRT_IMPLEMENT)
 #define DIOPI_RT_API extern
 #elif defined(DIOPIRT_IMPLEMENT)
@@ -146,7 +146,7 @@ DL_EXTERN_C_END
 #include "diopi/runtime_inline.h"
 #endif
 """
-    return _guarded("diopirt.h", body, "What a host offers to running operators.")
+    return _guarded("diopirt.h", body, "Functions that a host offers to running operators.")
 
 
 def _dtype_phrase(rule: str, dtypes: str) -> str:
@@ -210,12 +210,12 @@ def _operators(schema: Schema, header: str) -> str:
 
 _CONVENTIONS = """
  * Every operator enqueues its work on the stream of `ctx` and may return before the device has
- * finished. Handles and what they point to live until the operator returns; sizes, scalars and
- * strings are read before it returns. Outputs are allocated by the caller unless said otherwise,
- * with the shape and dtype that the text gives. Strides are free: inputs and outputs may be
- * non-contiguous. An output shares memory with an input only where the text allows it. An operator
- * that cannot serve the arguments returns diopiNoImplement or diopiDtypeNotSupported and has
- * written nothing.
+ * finished. Handles and the data that they point to are valid until the operator returns; an
+ * operator reads sizes, scalars and strings before it returns. Outputs are allocated by the caller,
+ * with the documented shape and dtype, unless documented otherwise. Inputs and outputs may have any
+ * strides. An output shares memory with an input only where documented. An operator that does not
+ * support its arguments returns diopiNoImplement or diopiDtypeNotSupported without writing to an
+ * output.
  *
  * Dtype groups: float is float16, bfloat16, float32, float64; complex is complex64, complex128;
  * integer is uint8, int8, int16, int32, int64; real is float and integer; number is real and
@@ -236,7 +236,7 @@ def _fingerprints(schema: Schema) -> str:
 /* FNV-1a, 64 bits, over the signature written as
  *   {canonical_signature(example)}
  * without parameter names and without const on parameters passed by value. Hosts bind an operator
- * only if its name and its fingerprint are the ones that they were compiled with. */
+ * only if its name and fingerprint equal those with which the host was compiled. */
 """ + "\n".join(lines)
     each = " \\\n".join(f"  DO({operator.name})" for operator in schema.operators)
     body += "\n\n/* DO(diopiRelu) and so on, for every operator. */\n"

@@ -11,7 +11,7 @@ from diopi_proto.schema import Operator, Parameter
 
 
 def json_schema(schema: Schema) -> str:
-    """The text of ``_schema_gen.json``: one operator per line, defaults left out."""
+    """Return the text of ``_schema_gen.json``: one operator per line, without default values."""
     lines = [
         f"{json.dumps(op.name)}: {json.dumps(_operator(op), ensure_ascii=False)}"
         for op in schema.operators

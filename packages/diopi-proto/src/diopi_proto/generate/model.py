@@ -1,4 +1,4 @@
-"""The schema as the generator sees it: operators, and the types and functions of runtime.yaml."""
+"""Data model of the generator: operators, and the types and functions of runtime.yaml."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Schema:
-    """Everything that schema/*.yaml says."""
+    """Contents of schema/*.yaml."""
 
     version: tuple[int, int, int]
     enums: tuple[Enum, ...]

@@ -1,4 +1,4 @@
-"""Reads schema/*.yaml and checks what a reader of the YAML would otherwise have to trust."""
+"""Parser and consistency checks of schema/*.yaml."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PARAMETER_KEYS = {field.name for field in fields(Parameter)}
 
 
 class SchemaError(ValueError):
-    """The YAML says something that cannot be right; the message names file, operator and value."""
+    """The YAML is inconsistent; the message names file, operator and value."""
 
 
 def read_schema(folder: Path) -> Schema:
-    """The schema in ``folder``.
+    """Read the schema in ``folder``.
 
     :raises SchemaError: the YAML contradicts itself.
     """
@@ -51,7 +51,7 @@ def read_schema(folder: Path) -> Schema:
         families[data["family"]] = data["summary"]
         for entry in data["operators"]:
             operator = _operator(entry, data["family"], path.name)
-            _require(operator.name not in operators, path.name, f"{operator.name} is there twice")
+            _require(operator.name not in operators, path.name, f"{operator.name} is defined twice")
             operators[operator.name] = operator
     if runtime is None:
         raise SchemaError(f"{folder} has no runtime.yaml")
@@ -102,7 +102,11 @@ def _parameter(entry: dict[str, Any], where: str) -> Parameter:
     constant = parameter.value_type == "diopiConstTensorHandle_t" or (
         parameter.type.startswith("const ") and parameter.type.endswith("*")
     )
-    _require(not constant or parameter.direction == "in", where, "a const parameter is not written")
+    _require(
+        not constant or parameter.direction == "in",
+        where,
+        "a const parameter must have direction in",
+    )
     handles = parameter.is_tensor_pointer or parameter.type == "diopiGeneratorHandle_t*"
     _require(
         handles == (parameter.counted_by is not None) == (parameter.allocated_by is not None),
@@ -119,7 +123,7 @@ def _parameter(entry: dict[str, Any], where: str) -> Parameter:
     _require(
         parameter.layout == "strided" or (parameter.is_tensor and parameter.direction == "in"),
         where,
-        "only a tensor that is read is sparse: nothing in the contract makes one",
+        "only inputs can be sparse: no operator returns a sparse tensor",
     )
     return parameter
 
@@ -129,7 +133,9 @@ def _is_tensor(parameter: Parameter) -> bool:
 
 
 def _with_dtype_rules(operator: Operator) -> Operator:
-    """Give a rule to the tensors that share the operator's dtype: the first input leads."""
+    """Add dtype rules to tensors without one: the operator's dtypes for the first input, ``like``
+    for others.
+    """
     sharing = [p for p in operator.params if _is_tensor(p) and p.dtype is None]
     if not sharing:
         return operator

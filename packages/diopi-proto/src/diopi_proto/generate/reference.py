@@ -8,14 +8,14 @@ from diopi_proto.schema import Operator
 
 
 def reference(schema: Schema) -> str:
-    """One section per family, one entry per operator."""
+    """Return the document: one section per family, one entry per operator."""
     count = len(schema.operators)
     blocks = [
         f"<!-- {NOTICE} -->",
         "# Operators",
-        f"{count} operators in {len(schema.families)} families. What all of them share is said at "
-        "the top of each header in `include/diopi/`; dtype rules and classes are explained in "
-        "`schema/README.md`.",
+        f"{count} operators in {len(schema.families)} families. The beginning of each header in "
+        "`include/diopi/` documents their common conventions, and `schema/README.md` the dtype "
+        "rules and classes.",
         "\n".join(
             f"- [{family}](#{family}) ({_count(schema, family)}): {summary}"
             for family, summary in schema.families.items()

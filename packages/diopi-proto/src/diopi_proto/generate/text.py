@@ -1,4 +1,4 @@
-"""C comments and line wrapping, as clang-format would leave them."""
+"""C comments and line wrapping, formatted as clang-format does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ WIDTH = 100
 
 
 def comment(paragraphs: list[str], indent: str = "") -> str:
-    """A documentation comment: each entry wrapped, below the one before."""
+    """A documentation comment: one wrapped paragraph per entry."""
     lines: list[str] = []
     for paragraph in paragraphs:
         hang = "    " if paragraph.startswith("@") else ""
@@ -35,7 +35,7 @@ def remark(text: str) -> str:
 
 
 def prototype(prefix: str, params: list[str], suffix: str = ";") -> str:
-    """A C prototype, the parameters aligned behind the parenthesis when they need more lines."""
+    """A C prototype, wrapped with the parameters aligned after the parenthesis."""
     line = f"{prefix}({', '.join(params) or 'void'}){suffix}"
     if len(line) <= WIDTH:
         return line

@@ -1,4 +1,4 @@
-"""New tensors, from numpy arrays or without contents."""
+"""Creation of tensors, from numpy arrays or uninitialized."""
 
 from __future__ import annotations
 
@@ -92,9 +92,9 @@ def _shared(instance: Instance, stored: Array, kind: Dtype, device: int | None) 
 
 
 def _sharing_obstacle(instance: Instance, source: Array, stored: Array, device: int | None) -> str:
-    """Why an array's memory cannot be shared; empty if it can."""
+    """Return why an array's memory cannot be shared; empty if it can."""
     if device is not None and not instance.can(ANY_HOST_POINTER):
-        return f"vendor {instance.name} works on its own memory only"
+        return f"vendor {instance.name} can only use memory that it has allocated"
     if stored is not source and stored.base is not source:
         return f"{source.dtype} must be converted"
     if not stored.flags.writeable:

@@ -1,4 +1,4 @@
-"""One operator of one vendor, ready to be called."""
+"""Operators bound to a vendor instance, and their calls."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SUCCESS: int = constants.diopiSuccess
 
 
 class BoundOperator:
-    """Call an operator with Python values.
+    """Operator that is called with Python values.
 
-    Tensors are :class:`diopi_proto.Tensor`; arrays of tensors are sequences, and their counts
-    follow from them; scalars are numbers; sizes are sequences of integers; enumerators are their
-    names; None is NULL where the schema allows it. What only the vendor writes is not passed but
-    returned.
+    Tensors are :class:`diopi_proto.Tensor`; arrays of tensors are sequences, whose lengths give
+    their counts; scalars are numbers; sizes are sequences of integers; enumerators are their names;
+    None is NULL where the schema allows it. Values that only the vendor writes are returned, not
+    passed.
     """
 
     def __init__(self, instance: Instance, name: str) -> None:
@@ -35,7 +35,7 @@ class BoundOperator:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """The names of the parameters that the caller passes."""
+        """Return the names of the parameters that the caller passes."""
         return self._plan.arguments
 
     @property
@@ -53,17 +53,17 @@ class BoundOperator:
     ) -> Any:
         """Run the operator.
 
-        :param stream: where it is enqueued; None: the default stream.
-        :param device: only needed where no argument is on a device; 0 then.
-        :param synchronize: False: return once it is enqueued. The arguments are kept alive until
-            somebody waits; reading a result waits.
-        :returns: what the vendor wrote: None, one value, or a tuple of them in the schema's order.
-        :raises ArgumentError: a value does not fit; nothing was called.
-        :raises OperatorError: the operator returned an error, or, in the word of its stream, left
-            one that was waited for; that may be of an earlier call.
-        :raises OutOfMemoryError: the operator failed after the host had no memory for it.
-        :raises StrayWriteError: it wrote where it must not, and calls are guarded.
-        :raises VendorError: waiting for it failed.
+        :param stream: stream on which it is enqueued; None: the default stream.
+        :param device: device of the call if no argument is on a device; default 0.
+        :param synchronize: wait for the result; False: return once the call is enqueued. The
+            arguments are kept alive until the stream is synchronized, which reading a result does.
+        :returns: results of the vendor: None, one value, or a tuple in the order of the schema.
+        :raises ArgumentError: a value does not fit; the operator was not called.
+        :raises OperatorError: the operator returned an error, or synchronization found one in the
+            error word of the stream, perhaps of an earlier call.
+        :raises OutOfMemoryError: the host could not allocate memory for the operator.
+        :raises StrayWriteError: it wrote outside of its outputs, and calls are guarded.
+        :raises VendorError: synchronization failed.
         :raises ClosedError: the vendor was closed.
         """
         instance, plan = self._instance, self._plan
@@ -109,12 +109,12 @@ class BoundOperator:
 def _error(
     instance: Instance, name: str, code: int, reason: str, context: CallContext
 ) -> OperatorError | OutOfMemoryError:
-    symbol = ffi.typeof("diopiError_t").elements.get(code, "an unknown code")
-    # The operator knows no more than that the host refused; the host knows why.
+    symbol = ffi.typeof("diopiError_t").elements.get(code, "unknown code")
+    # The operator only got an error code from the host; the host has the reason.
     said = [reason.removeprefix(f"[{name}] "), str(context.failure or "")]
     message = (
-        f"[{name}] {'; '.join(filter(None, said)) or 'no reason given'} "
-        f"({symbol}, code {code}; vendor {instance.name}, device {context.device})"
+        f"[{name}] {'; '.join(filter(None, said)) or 'no reason given'} ({symbol}, code {code}; "
+        f"vendor {instance.name}, device {context.device})"
     )
     if isinstance(context.failure, MemoryError):
         return OutOfMemoryError(

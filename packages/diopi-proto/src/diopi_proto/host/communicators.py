@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ..errors import ArgumentError
 from .cabi import constants, ffi
-from .extensions import extension_of, made_for
+from .extensions import create_owned, extension_of
 from .instance import Instance
 from .streams import Stream
 from .structs import CData
@@ -27,7 +27,7 @@ class Communicators:
         self._instance, self._slots = instance, extension_of(instance, "communicator")
 
     def unique_id(self) -> bytes:
-        """A name for a new communicator, to be sent to all of its ranks."""
+        """Return an identifier for a new communicator, which must be sent to all of its ranks."""
         found = ffi.new(f"{_ID}*")
         self._slots.call("unique_id", found)
         return bytes(ffi.buffer(found))
@@ -35,16 +35,16 @@ class Communicators:
     def create(
         self, name: bytes, ranks: int, rank: int, *, device: int = 0, seconds: float = 0.0
     ) -> Communicator:
-        """Join a communicator as one of its ranks; returns when all have come.
+        """Join a communicator as one of its ranks; return when all ranks have joined.
 
-        :param name: what :meth:`unique_id` returned on one of them.
-        :param seconds: how long to wait for the others; 0: for ever.
-        :raises UnavailableError: they did not come in time.
-        :raises VendorError: the rank is taken, or the numbers do not fit.
+        :param name: result of :meth:`unique_id` on one rank.
+        :param seconds: timeout for the other ranks; 0: none.
+        :raises UnavailableError: the other ranks did not join in time.
+        :raises VendorError: the rank is taken, or the number of ranks differs.
         """
         if len(name) != ffi.sizeof(_ID):
             raise ArgumentError(
-                f"[communicator.create] a name has {ffi.sizeof(_ID)} bytes, this one {len(name)}",
+                f"[communicator.create] name has {len(name)} bytes, expected {ffi.sizeof(_ID)}",
                 operator="communicator.create",
                 parameter="name",
             )
@@ -53,7 +53,7 @@ class Communicators:
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """Calls of this thread in the block are enqueued together at its end."""
+        """Context manager that enqueues this thread's calls together at its end."""
         self._slots.call("group_begin")
         try:
             yield
@@ -62,12 +62,12 @@ class Communicators:
 
 
 class Communicator:
-    """One rank of a communicator. Destroyed with its last reference.
+    """One rank of a communicator; destroyed with its last reference.
 
-    Tensors are contiguous and on its device. All calls return once they are enqueued.
+    Tensors must be contiguous and on the communicator's device. Calls return once enqueued.
 
-    :ivar device: its device.
-    :ivar rank: its number among :attr:`ranks`.
+    :ivar device: device of this rank.
+    :ivar rank: index of this rank, from 0 to ``ranks - 1``.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Communicator:
         self.device, self.ranks, self.rank = device, ranks, rank
         raw = ffi.new(f"{_ID}*")
         ffi.buffer(raw)[:] = name
-        self._pointer = made_for(
+        self._pointer = create_owned(
             self,
             instance,
             lambda pointer: slots.call("create", device, raw, ranks, rank, seconds, pointer),
@@ -93,13 +93,15 @@ class Communicator:
         )
 
     def abort(self) -> None:
-        """Make all that waits on it, here and at other ranks, end with an error."""
+        """Fail all enqueued work of the communicator, on this rank and on ranks that wait
+        for it.
+        """
         self._slots.call("abort", self._pointer)
 
     def check(self) -> None:
-        """Raise the first error of what was enqueued on it. Does not wait.
+        """Raise the first error of the enqueued work. Does not wait.
 
-        :raises VendorError: there was one.
+        :raises VendorError: enqueued work has failed.
         """
         self._slots.call("check", self._pointer)
 
@@ -114,7 +116,7 @@ class Communicator:
     def all_reduce(
         self, send: Tensor, receive: Tensor, reduce: str = "sum", *, stream: Stream | None = None
     ) -> None:
-        """Combine the tensors of all ranks, element by element.
+        """Reduce the tensors of all ranks elementwise.
 
         :param reduce: ``"sum"``, ``"product"``, ``"minimum"``, ``"maximum"`` or ``"average"``.
         """
@@ -136,23 +138,23 @@ class Communicator:
     def broadcast(
         self, send: Tensor | None, receive: Tensor, root: int, *, stream: Stream | None = None
     ) -> None:
-        """``send`` of ``root`` to ``receive`` of all; ``send`` may be None elsewhere."""
+        """Copy ``send`` of ``root`` to ``receive`` of all ranks; ``send`` may be None elsewhere."""
         root = self._peer("root", root)
         self._run("broadcast", send, receive, receive.size, (1, 1), stream, root)
 
     def all_gather(self, send: Tensor, receive: Tensor, *, stream: Stream | None = None) -> None:
-        """The tensors of all ranks one after the other."""
+        """Concatenate the tensors of all ranks."""
         self._run("all_gather", send, receive, send.size, (1, self.ranks), stream)
 
     def reduce_scatter(
         self, send: Tensor, receive: Tensor, reduce: str = "sum", *, stream: Stream | None = None
     ) -> None:
-        """Rank r receives part r of the combination of all tensors."""
+        """Reduce the tensors of all ranks; rank r receives part r of the result."""
         shares = (self.ranks, 1)
         self._run("reduce_scatter", send, receive, receive.size, shares, stream, _reduce(reduce))
 
     def all_to_all(self, send: Tensor, receive: Tensor, *, stream: Stream | None = None) -> None:
-        """Part p of ``send`` goes to rank p, which has it as part ``rank`` of ``receive``."""
+        """Send part p of ``send`` to rank p, which receives it as part ``rank`` of ``receive``."""
         count = send.size // self.ranks
         self._run("all_to_all", send, receive, count, (self.ranks, self.ranks), stream)
 
@@ -166,16 +168,16 @@ class Communicator:
     def scatter(
         self, send: Tensor | None, receive: Tensor, root: int, *, stream: Stream | None = None
     ) -> None:
-        """Part r of ``send`` of ``root`` to rank r; ``send`` may be None elsewhere."""
+        """Send part r of ``send`` of ``root`` to rank r; ``send`` may be None elsewhere."""
         root = self._peer("root", root)
         self._run("scatter", send, receive, receive.size, (self.ranks, 1), stream, root)
 
     def send(self, tensor: Tensor, peer: int, *, stream: Stream | None = None) -> None:
-        """A message to one rank, which receives it."""
+        """Send a tensor to one rank, which must call :meth:`receive`."""
         self._message("send", tensor, peer, stream)
 
     def receive(self, tensor: Tensor, peer: int, *, stream: Stream | None = None) -> None:
-        """A message of one rank, which sends it."""
+        """Receive a tensor from one rank, which must call :meth:`send`."""
         self._message("receive", tensor, peer, stream)
 
     def _run(
@@ -188,7 +190,7 @@ class Communicator:
         stream: Stream | None,
         *extra: int,
     ) -> None:
-        """Call a slot with two tensors of so many times ``count`` elements each."""
+        """Call a slot with two tensors whose sizes are the given multiples of ``count``."""
         tensors = [tensor for tensor in (send, receive) if tensor is not None]
         for tensor, share in ((send, shares[0]), (receive, shares[1])):
             if tensor is not None:
@@ -217,9 +219,9 @@ class Communicator:
         elif not tensor.is_contiguous or tensor.is_sparse:
             wrong = "is not contiguous"
         elif tensor.dtype is not first.dtype:
-            wrong = f"is not of {first.dtype}"
+            wrong = f"is not {first.dtype}"
         elif tensor.size != size:
-            wrong = f"has {tensor.size} elements, {size} are needed"
+            wrong = f"has {tensor.size} elements, expected {size}"
         if wrong:
             raise ArgumentError(
                 f"[communicator.{slot}] {tensor!r} {wrong}", operator=f"communicator.{slot}"
@@ -228,7 +230,7 @@ class Communicator:
     def _peer(self, parameter: str, rank: int) -> int:
         if not isinstance(rank, int) or not 0 <= rank < self.ranks:
             raise ArgumentError(
-                f"[communicator] {parameter}={rank!r} is none of {self.ranks} ranks",
+                f"[communicator] {parameter}={rank!r} is not a rank from 0 to {self.ranks - 1}",
                 operator="communicator",
                 parameter=parameter,
             )
@@ -239,7 +241,7 @@ def _reduce(name: str) -> int:
     number = _REDUCE.get(name)
     if number is None:
         raise ArgumentError(
-            f"[communicator] reduce={name!r} is none of {', '.join(_REDUCE)}",
+            f"[communicator] reduce={name!r} is invalid, expected one of {', '.join(_REDUCE)}",
             operator="communicator",
             parameter="reduce",
         )

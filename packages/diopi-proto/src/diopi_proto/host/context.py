@@ -17,12 +17,12 @@ _DEVICE: int = constants.diopi_device
 
 
 class CallContext:
-    """The context of one call; a context manager around it.
+    """Context of a call; a context manager around the call.
 
     :ivar handle: ``diopiContextHandle_t``.
-    :ivar required: tensors that the operator required, by the address of their handle.
-    :ivar stream: where it is enqueued.
-    :ivar failure: what went wrong in a callback; the operator only saw an error code.
+    :ivar required: tensors that the operator has allocated, by the address of their handle.
+    :ivar stream: stream of the call.
+    :ivar failure: exception of a callback, of which the operator only got an error code.
     """
 
     def __init__(self, instance: Instance, device: int, stream: CData) -> None:
@@ -52,12 +52,12 @@ class CallContext:
     def __exit__(self, *exception: object) -> None:
         self.instance.leave(self._before)
         del running[address(self.handle)]
-        # Only now is all enqueued that may write to the word.
+        # Only now is all work enqueued that may write to the error word.
         if self._may_leave_error and self.instance.device_errors is not None:
             self.instance.device_errors.enqueued(self.device, self.stream)
 
     def error_word(self) -> CData:
-        """The error word of the call's stream; NULL: the operator has to check at once."""
+        """Return the error word of the call's stream; NULL if the operator must check its data itself."""
         errors = self.instance.device_errors
         if errors is None:
             return ffi.NULL
@@ -71,10 +71,10 @@ class CallContext:
     def require(
         self, sizes: list[int], strides: list[int] | None, dtype: int, device: int
     ) -> CData:
-        """The handle of a new tensor that belongs to this context.
+        """Return the handle of a new tensor that belongs to this context.
 
-        :raises ValueError: the sizes, strides, dtype or device mean nothing.
-        :raises OutOfMemoryError: there is not so much memory.
+        :raises ValueError: the sizes, strides, dtype or device are invalid.
+        :raises OutOfMemoryError: memory is exhausted.
         """
         kind = dtype_of(dtype)
         shape = tuple(sizes)

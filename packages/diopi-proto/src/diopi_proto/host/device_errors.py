@@ -1,4 +1,4 @@
-"""The error words of streams: what work on a device found wrong with its data, raised by who waits.
+"""Error words of streams: errors that kernels find in their data, raised by synchronization.
 
 See ``dl/device_error.h``.
 """
@@ -24,7 +24,7 @@ Key = tuple[int, int]
 """A device and the address of one of its streams."""
 
 Mark = tuple[tuple[Key, int], ...]
-"""How many calls there were on streams that may write to their words."""
+"""Number of calls that may have written to the words of their streams."""
 
 
 @dataclass
@@ -35,44 +35,44 @@ class _Word:
     calls: int = 0
     checked: int = 0
     clearing: bool = False
-    """It was cleared in the order of its stream, which may not have come so far."""
+    """Clearing was enqueued on the stream, which may not have executed it yet."""
     shared: bool = False
-    """A graph that was captured on its stream runs on others too."""
+    """A graph that was captured on its stream may run on other streams."""
 
 
 class DeviceErrors:
-    """The words of one instance's streams. Thread-safe, and safe to use from finalizers."""
+    """Error words of an instance's streams. Thread-safe, and safe to use from finalizers."""
 
     def __init__(self, slots: TableSlots, vendor: str) -> None:
         self._slots = slots
         self._vendor = vendor
-        # Reentrant: the garbage collector may run finalizers anywhere, here too.
+        # Reentrant: the garbage collector may run finalizers within these methods.
         self._lock = threading.RLock()
-        # One thread at a time reads and clears. Not under the other, which operators take.
+        # One thread at a time reads and clears; separate from the lock that operators take.
         self._reading = threading.RLock()
         self._words: dict[Key, _Word] = {}
         self._readers: dict[int, CData] = {}
         self._graphs: dict[Key, set[Key]] = {}
-        """The streams that run what others have captured, and these."""
+        """Streams that run graphs, with the streams on which the graphs were captured."""
 
     def word(self, device: int, stream: CData) -> CData:
-        """The address of a stream's word, made and cleared where there is none yet.
+        """Return the address of a stream's word; allocate and clear it on first use.
 
-        :raises VendorError: it cannot be made.
+        :raises VendorError: it cannot be allocated.
         """
         key = _key(device, stream)
         with self._lock:
             if key not in self._words:
-                self._words[key] = self._made(device, stream)
+                self._words[key] = self._create_word(device, stream)
             return self._words[key].memory
 
     def enqueued(self, device: int, stream: CData) -> None:
-        """A call that may write to the stream's word has been enqueued."""
+        """Record that a call which may write to the stream's word was enqueued."""
         with self._lock:
             self._words[_key(device, stream)].calls += 1
 
     def launched(self, device: int, stream: CData, captured: CData) -> None:
-        """What one stream has captured has been enqueued on another."""
+        """Record that a graph captured on one stream was enqueued on another."""
         written = _key(device, captured)
         with self._lock:
             if written in self._words:
@@ -81,7 +81,9 @@ class DeviceErrors:
                 self._words[written].shared = True
 
     def mark(self, device: int, stream: CData) -> Mark:
-        """Return what to :meth:`check` after a wait for all that is enqueued on a stream now."""
+        """Return the mark to :meth:`check` after the work enqueued on a stream so far has
+        finished.
+        """
         if not self._words:
             return ()
         key = _key(device, stream)
@@ -89,15 +91,15 @@ class DeviceErrors:
             return self._marked({key, *self._graphs.get(key, ())})
 
     def mark_all(self, device: int) -> Mark:
-        """As :meth:`mark` for all streams of a device."""
+        """Return as :meth:`mark` the marks of all streams of a device."""
         with self._lock:
             return self._marked(key for key in tuple(self._words) if key[0] == device)
 
     def check(self, mark: Mark) -> None:
-        """Raise what the marked calls have left, once they have been waited for.
+        """Raise the errors of the marked calls, which must have finished.
 
-        :raises OperatorError: the first error of a stream, once. Those of other streams are left
-            to who waits next.
+        :raises OperatorError: the first error of a stream, once. Errors of other streams are raised
+            by later synchronizations.
         """
         for key, calls in mark:
             with self._reading:
@@ -110,7 +112,7 @@ class DeviceErrors:
         return tuple((key, word.calls) for key, word in words if word.checked < word.calls)
 
     def forget(self, device: int, stream: CData) -> None:
-        """Free the word of a stream that is about to be destroyed, whose work was waited for."""
+        """Free the word of a synchronized stream that is about to be destroyed."""
         key = _key(device, stream)
         with self._lock:
             self._graphs.pop(key, None)
@@ -119,7 +121,7 @@ class DeviceErrors:
             self._free(word)
 
     def release(self) -> None:
-        """Free all words; the instance is about to be destroyed."""
+        """Free all words, before the instance is destroyed."""
         with self._lock:
             words, self._words = self._words, {}
             readers, self._readers = self._readers, {}
@@ -134,12 +136,12 @@ class DeviceErrors:
             self._synchronize(word.device, word.stream)
         self._slots.call("memory_free", word.device, word.memory)
 
-    def _made(self, device: int, stream: CData) -> _Word:
+    def _create_word(self, device: int, stream: CData) -> _Word:
         memory = ffi.new("void**")
         self._slots.call("memory_allocate", device, _BYTES, memory)
         word = _Word(ffi.cast("dl_device_error_t*", memory[0]), device, stream)
         try:
-            # Not on the stream itself, which may be capturing what a graph runs many times.
+            # Not on the stream itself, which may be capturing a graph.
             reader = self._reader(device)
             self._clear(word, reader)
             self._synchronize(device, reader)
@@ -149,7 +151,9 @@ class DeviceErrors:
         return word
 
     def _reader(self, device: int) -> CData:
-        """A stream on which words are read: nobody has to wait for more than was asked for."""
+        """Return a separate stream for reading words, so that a read does not wait for
+        other work.
+        """
         if device not in self._readers:
             stream = ffi.new("void**")
             if self._slots.has("stream_create"):
@@ -177,19 +181,18 @@ class DeviceErrors:
         if self._read(word).state != _RAISED:
             word.checked = calls
             return
-        # Later calls may still run: what stands beside `state` may have been read before it was
-        # there.
+        # Later calls may still run: the other fields may have been read before `state` was set.
         error = self._read(word)
-        # In the order of the stream, and not waited for: who waits for a later call waits for this.
+        # Cleared in stream order without waiting: synchronizing a later call includes it.
         self._clear(word, word.stream)
         word.checked, word.clearing = word.calls, True
         if word.shared:
-            # A graph writes from other streams, which do not wait for this one.
+            # A graph writes from other streams, which are not ordered after this one.
             self._synchronize(word.device, word.stream)
         operator, said = _terminated(error.operator_name), _terminated(error.text)
-        reason = f"[{operator}] {_NUMBERS.sub(lambda name: _shown(error, name[1]), said)}"
+        reason = f"[{operator}] {_NUMBERS.sub(lambda name: _format_field(error, name[1]), said)}"
         raise OperatorError(
-            f"{reason} (found when its stream was waited for, after the call had returned; "
+            f"{reason} (found when its stream was synchronized, after the call had returned; "
             f"vendor {self._vendor}, device {word.device})",
             code=constants.diopiErrorOccurred,
             operator=operator,
@@ -207,6 +210,6 @@ def _terminated(characters: CData) -> str:
     return text(characters)
 
 
-def _shown(error: CData, field: str) -> str:
+def _format_field(error: CData, field: str) -> str:
     value = getattr(error, field)
     return f"{value:g}" if field == "number" else str(value)

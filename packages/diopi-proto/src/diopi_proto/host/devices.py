@@ -20,16 +20,16 @@ class DeviceProperties:
     """Bytes."""
     major: int
     minor: int
-    """Architecture version, vendor's own meaning."""
+    """Architecture version, defined by the vendor."""
     multiprocessor_count: int
     warp_size: int
     dtypes: frozenset[str]
-    """Dtypes that tensors can be computed with."""
+    """Dtypes that are supported for computations."""
     architecture: str
 
 
 def read_properties(instance: Instance, device: int) -> DeviceProperties:
-    """Ask a vendor; what it does not fill in stays 0 or empty.
+    """Read the properties of a device; fields that the vendor does not set are 0 or empty.
 
     :raises ArgumentError: there is no such device.
     """

@@ -25,7 +25,7 @@ _NAMES: dict[int, str] = {
 
 
 def read_extensions(checked: CData, vendor: str) -> dict[str, TableSlots]:
-    """The extensions of a checked vendor, by name."""
+    """Return the extensions of a checked vendor by name."""
     found: dict[str, TableSlots] = {}
     link = checked.table.extensions
     while link != ffi.NULL:
@@ -46,7 +46,7 @@ def extension_of(instance: Instance, name: str) -> TableSlots:
     if name in instance.extensions:
         return instance.extensions[name]
     raise NotSupportedError(
-        f"[{name}] vendor {instance.name} does not offer the {name} extension; a newer release of "
+        f"[{name}] vendor {instance.name} does not support the {name} extension; a newer release of "
         "it may",
         code=constants.DL_NOT_SUPPORTED,
         operation=name,
@@ -54,17 +54,17 @@ def extension_of(instance: Instance, name: str) -> TableSlots:
     )
 
 
-def made_for(
+def create_owned(
     owner: object,
     instance: Instance,
     create: Callable[[CData], None],
     destroy: Callable[[CData], None],
     what: str,
 ) -> CData:
-    """Make something of a vendor that is destroyed with its owner, and keeps the instance alive.
+    """Create a vendor's object, which is destroyed with its owner and keeps the instance alive.
 
-    :param create: fills the ``void**`` that it is given.
-    :param what: names it in the log if ``destroy`` fails.
+    :param create: function that stores the handle in its ``void**`` argument.
+    :param what: name of the object in the log if ``destroy`` fails.
     """
     pointer = ffi.new("void**")
     instance.lifetime.hold()

@@ -1,4 +1,4 @@
-"""C data of one call while it is being prepared."""
+"""C data of a call that is being prepared."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .tensor import Tensor
 
 
 class Frame:
-    """The C values of one call and the Python objects that keep them alive.
+    """C values of one call, and the Python objects that keep them alive.
 
-    :ivar keep: C memory that the arguments point to.
-    :ivar tensors: the tensors among the arguments.
-    :ivar parameters: the parameter of each of them; of an entry of an array, the array's.
-    :ivar device: of the tensors so far; None until one is on a device.
+    :ivar keep: C memory to which the arguments point.
+    :ivar tensors: tensors among the arguments, including entries of arrays.
+    :ivar parameters: name of the parameter of each tensor.
+    :ivar device: device of the tensors so far; None until one is on a device.
     """
 
     def __init__(self, instance: Instance, operator: str, device: int | None) -> None:
@@ -33,15 +33,15 @@ class Frame:
         self.parameters: list[str] = []
         self.generators: list[Generator] = []
 
-    def kept(self, value: CData) -> CData:
-        """The value, kept until the call is over."""
+    def keep_alive(self, value: CData) -> CData:
+        """Keep a value alive until the call has returned, and return it."""
         self.keep.append(value)
         return value
 
     def fail(self, parameter: str, value: object, expected: str) -> NoReturn:
         """:raises ArgumentError: always."""
         raise ArgumentError(
-            f"[{self.operator}] {parameter}: got {_shown(value)}, expected {expected}",
+            f"[{self.operator}] {parameter}: got {_format_value(value)}, expected {expected}",
             operator=self.operator,
             parameter=parameter,
         )
@@ -49,11 +49,11 @@ class Frame:
     def tensor(
         self, parameter: str, value: object, expected: str, layout: Layout = "strided"
     ) -> CData:
-        """The handle of a tensor that may take part in this call.
+        """Return the handle of a tensor after checking that it can be an argument of this call.
 
-        :param layout: what the schema says of the parameter.
-        :raises ArgumentError: no tensor, another vendor's, or on another device than the others;
-            or a sparse one where the operator reads elements, or the other way round.
+        :param layout: layout of the parameter in the schema.
+        :raises ArgumentError: it is not a tensor, belongs to another vendor, is on another device
+            than the other arguments, or is sparse where a strided tensor is required or vice versa.
         """
         if not isinstance(value, Tensor):
             self.fail(parameter, value, expected)
@@ -63,7 +63,7 @@ class Frame:
                 value,
                 "a tensor of Vendor.sparse_csr"
                 if layout == "csr"
-                else f"{expected} that is not sparse: this operator reads elements one by one",
+                else f"{expected} that is not sparse; convert it to a strided tensor",
             )
         instance = value.storage.instance
         if instance is not self.instance:
@@ -79,9 +79,9 @@ class Frame:
         return value.handle
 
     def generator(self, parameter: str, value: object) -> CData:
-        """The handle of a generator, which this call will hold.
+        """Return the handle of a generator, which this call will lock.
 
-        :raises ArgumentError: no generator.
+        :raises ArgumentError: it is not a generator.
         """
         if not isinstance(value, Generator):
             self.fail(parameter, value, "a diopi_proto.Generator")
@@ -90,20 +90,20 @@ class Frame:
 
     @contextmanager
     def generators_held(self) -> Iterator[None]:
-        """Nobody else draws from this call's generators meanwhile."""
+        """Lock the generators of this call during the block."""
         with ExitStack() as stack:
             for generator in sorted(set(self.generators), key=lambda g: g.order):
                 stack.enter_context(generator.lock)
             yield
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     try:
         return (
             repr(value) if isinstance(value, Tensor) else f"{reprlib.repr(value)} ({_kind(value)})"
         )
-    except Exception:  # noqa: BLE001 - an integer of thousands of digits, or a class of its own kind
-        return f"a {type(value).__name__} that cannot be shown"
+    except Exception:  # noqa: BLE001 - an integer of thousands of digits, or a class with a failing __repr__
+        return f"a {type(value).__name__} whose repr fails"
 
 
 def _kind(value: object) -> str:

@@ -31,11 +31,11 @@ class Generator:
     """Philox4x32-10 with key = seed; ``offset`` counts 128-bit counter steps already consumed.
 
     The same seed and offset give the same numbers on every vendor. An operator that draws moves the
-    offset. A call holds its generators, so two threads may share one.
+    offset. A call locks its generators, so threads may share one.
 
-    :param seed: 64 bits.
-    :param offset: 64 bits.
-    :param device: the vendor's number of the device; for vendors that ask.
+    :param seed: key, an unsigned 64-bit integer.
+    :param offset: counter, an unsigned 64-bit integer.
+    :param device: device index in the vendor's numbering, for vendors that read it.
     """
 
     def __init__(self, seed: int = 0, offset: int = 0, *, device: int = 0) -> None:
@@ -49,7 +49,7 @@ class Generator:
         self.seed = seed
         self.offset = offset
         self.handle: CData = ffi.cast("diopiGeneratorHandle_t", self._prefix)
-        """``diopiGeneratorHandle_t``; valid as long as this object."""
+        """``diopiGeneratorHandle_t``, valid as long as this object."""
 
     @property
     def seed(self) -> int:
@@ -62,7 +62,7 @@ class Generator:
 
     @property
     def offset(self) -> int:
-        """Counter steps consumed."""
+        """Return the number of counter steps consumed."""
         return int(self._prefix.offset)
 
     @offset.setter

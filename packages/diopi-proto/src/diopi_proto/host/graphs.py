@@ -1,4 +1,4 @@
-"""The graph extension: what is enqueued on a stream is recorded once and replayed at once."""
+"""The graph extension (graph capture): records the work of a stream once and replays it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .cabi import ffi
-from .extensions import extension_of, made_for
+from .extensions import create_owned, extension_of
 from .instance import Instance
 from .streams import Stream
 from .structs import CData
@@ -20,16 +20,16 @@ class Graphs:
 
     @contextmanager
     def capture(self, stream: Stream) -> Iterator[Graph]:
-        """Record what is enqueued on a stream, which must not be waited for meanwhile::
+        """Capture the work enqueued on a stream, which must not be synchronized meanwhile::
 
             with vendor.graphs.capture(stream) as graph:
                 vendor.op.Add(out, a, b, 1, stream=stream, synchronize=False)
             graph.launch(stream)
 
-        The graph keeps the tensors that it works on. An exception in the block ends the capture
-        and leaves nothing.
+        The graph keeps its tensors alive. An exception in the block ends the capture and discards
+        the graph.
 
-        :raises VendorError: the stream captures already, or something cannot be recorded.
+        :raises VendorError: the stream captures already, or some work cannot be captured.
         """
         instance, device = self._instance, stream.device
         queue = stream.pointer_for(instance, device)
@@ -50,9 +50,9 @@ class Graphs:
 
 
 class Graph:
-    """Recorded work. Made by :meth:`Graphs.capture`; destroyed with its last reference.
+    """Captured work, created by :meth:`Graphs.capture`; destroyed with its last reference.
 
-    :ivar device: where it runs.
+    :ivar device: device on which it runs.
     """
 
     def __init__(self, graphs: Graphs, stream: Stream) -> None:
@@ -64,8 +64,8 @@ class Graph:
 
     def _end(self, queue: CData) -> None:
         slots, device = self._slots, self.device
-        self._keep = self._instance.taken_over(device, queue)
-        self._pointer = made_for(
+        self._keep = self._instance.take_in_flight(device, queue)
+        self._pointer = create_owned(
             self,
             self._instance,
             lambda pointer: slots.call("capture_end", device, queue, pointer),
@@ -75,17 +75,17 @@ class Graph:
 
     @property
     def nodes(self) -> int:
-        """How many items of work it has."""
+        """Return the number of captured items of work."""
         raw = ffi.new("dl_graph_properties_t*")
         raw.struct_size = ffi.sizeof("dl_graph_properties_t")
         self._slots.call("properties", self.device, self._pointer, raw)
         return int(raw.nodes)
 
     def launch(self, stream: Stream | None = None, *, synchronize: bool = True) -> None:
-        """Run all of it, in stream order.
+        """Run the graph in stream order.
 
-        :param synchronize: False: return once it is enqueued.
-        :raises VendorError: the launch, or waiting for it, failed.
+        :param synchronize: wait for it; False: return once it is enqueued.
+        :raises VendorError: the launch or the synchronization failed.
         """
         instance, device = self._instance, self.device
         queue = stream.pointer_for(instance, device) if stream is not None else ffi.NULL

@@ -43,7 +43,7 @@ running: dict[int, RunningCall] = {}
 
 @cache
 def handle_ops() -> CData:
-    """The ``dl_handle_ops_t`` that all handles of the process point to."""
+    """Return the ``dl_handle_ops_t`` to which all handles of the process point."""
     ops = ffi.new("dl_handle_ops_t*")
     ops.struct_size = ffi.sizeof("dl_handle_ops_t")
     declared = dict(ffi.typeof("dl_handle_ops_t").fields)
@@ -62,11 +62,11 @@ _callbacks: list[CData] = []
 def _guarded(handle: CData, body: Callable[[RunningCall], int]) -> int:
     context = running.get(address(handle))
     if context is None:
-        raise RuntimeError("an operator uses a context whose call has returned")
+        raise RuntimeError("an operator used a context after its call had returned")
     try:
         return body(context)
     except Exception as error:  # noqa: BLE001 - no exception may cross into C
-        # The operator turns the code into its own error, which then names this one as its cause.
+        # The operator returns an error for the code; that error names this exception as its cause.
         context.failure = error
         return _ERROR
 
@@ -78,7 +78,7 @@ def _require_tensor(
         if size == ffi.NULL:
             raise ValueError("diopiRequireTensor was called without a size")
         sizes = _values(size, "size")
-        # An empty list of strides is how libraries in DIOPI's style say "contiguous".
+        # Libraries in DIOPI's style pass an empty list of strides for "contiguous".
         strides = _values(stride, "stride") if stride != ffi.NULL else []
         out[0] = context.require(sizes, strides or None, dtype, device)
         return _SUCCESS
@@ -119,7 +119,7 @@ def _generator_set_state(generator: CData, state: CData) -> int:
 
 
 def _record_start(handle: CData, name: CData, record: CData) -> int:
-    # There is no profiler here; operators may still name their ranges.
+    # This host has no profiler; the names of ranges are ignored.
     record[0] = ffi.NULL
     return _SUCCESS
 
@@ -149,7 +149,7 @@ _OPS: dict[str, Callable[..., Any]] = {
 
 def _values(given: CData, what: str) -> list[int]:
     if not 0 <= given.len <= _MOST_DIMENSIONS or (given.len and given.data == ffi.NULL):
-        at = "at NULL" if given.data == ffi.NULL else f"from 0 to {_MOST_DIMENSIONS} are possible"
+        at = "at NULL" if given.data == ffi.NULL else f"expected 0 to {_MOST_DIMENSIONS}"
         raise ValueError(
             f"diopiRequireTensor was called with a {what} of {given.len} dimensions; {at}"
         )

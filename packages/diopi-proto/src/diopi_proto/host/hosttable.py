@@ -1,4 +1,4 @@
-"""The ``dl_host_t`` that this host gives to the vendors it loads."""
+"""The ``dl_host_t`` that this host passes to the vendors that it loads."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def report_callback_failure(kind: Any, error: BaseException, trace: Any) -> None
 
 
 class HostTable:
-    """One host table and its Python functions. Keep it as long as an instance made with it.
+    """A host table and its Python functions. It must outlive every instance created with it.
 
-    :ivar tf32_products: whether vendors may round the factors of products of float32 matrices to
-        TF32, 11 binary digits. It may change at any time.
+    :ivar tf32_products: vendors may round the factors of float32 matrix products to TF32 (11-bit
+        significands). It may change at any time.
     """
 
     def __init__(self) -> None:
@@ -39,8 +39,8 @@ class HostTable:
         self._keep: list[CData] = []
         self.pointer: CData = ffi.new("dl_host_t*")
         self.pointer.struct_size = ffi.sizeof("dl_host_t")
-        self.pointer.name = self._kept(ffi.new("char[]", b"numpy"))
-        self.pointer.version = self._kept(ffi.new("char[]", __version__.encode()))
+        self.pointer.name = self._keep_alive(ffi.new("char[]", b"numpy"))
+        self.pointer.version = self._keep_alive(ffi.new("char[]", __version__.encode()))
         self._set("allocate", self._allocate, ffi.NULL)
         self._set("deallocate", self._deallocate)
         self._set("log", self._write_log)
@@ -49,7 +49,7 @@ class HostTable:
         exact = constants.DL_MATMUL_FLOAT32
         self._set("float32_matmul_precision", self._float32_matmul_precision, exact)
 
-    def _kept(self, value: CData) -> CData:
+    def _keep_alive(self, value: CData) -> CData:
         self._keep.append(value)
         return value
 
@@ -57,7 +57,7 @@ class HostTable:
         kind = ffi.typeof(self.pointer).item
         declared = dict(kind.fields)[slot].type
         callback = ffi.callback(declared, function, error=error, onerror=report_callback_failure)
-        setattr(self.pointer, slot, self._kept(callback))
+        setattr(self.pointer, slot, self._keep_alive(callback))
 
     def _allocate(self, host: CData, count: int, alignment: int) -> CData:
         try:
@@ -67,7 +67,7 @@ class HostTable:
 
     def _deallocate(self, host: CData, memory: CData) -> None:
         if memory != ffi.NULL and not self.memory.free(int(ffi.cast("uintptr_t", memory))):
-            _log.error("a vendor frees host memory at %s that was never allocated", memory)
+            _log.error("a vendor freed host memory at %s that the host had not allocated", memory)
 
     def _write_log(self, host: CData, level: int, message: CData) -> None:
         _log.log(_LEVELS.get(level, logging.ERROR), "%s", text(message))
@@ -89,5 +89,5 @@ class HostTable:
 
 @cache
 def default_host() -> HostTable:
-    """The one that all vendors of the process share."""
+    """Return the host table that all vendors of the process share."""
     return HostTable()

@@ -1,4 +1,4 @@
-"""Interface to a vendor that tensors, streams and calls use, for all kinds of libraries."""
+"""Interface of vendor instances for tensors, streams and calls, independent of the library's kind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEVICE_TO_HOST: int = constants.DL_COPY_DEVICE_TO_HOST
 
 
 class Instance(ABC):
-    """One instance of a vendor library. The subclasses are a vendor table and a legacy library."""
+    """Instance of a vendor library; subclasses for vendor tables and legacy libraries."""
 
     name: str
     version: str
@@ -40,13 +40,13 @@ class Instance(ABC):
     handle: CData
     """``dl_vendor_t*``; NULL for a legacy library."""
     guard: Guard | None = None
-    """Checks what calls write, where that was asked for."""
+    """Checks of calls' writes, if enabled by ``guard_calls``."""
     device_errors: DeviceErrors | None = None
-    """What work on its devices found; None: it is synchronous, and its operators fail at once."""
+    """Error words of its streams; None for a synchronous vendor, whose operators fail at once."""
     extensions: Mapping[str, TableSlots] = MappingProxyType({})
     """The extensions of the vendor table, by name; a legacy library has none."""
     mismatched: dict[str, str]
-    """Operators that the library has but that were not bound, with the reason and the cure."""
+    """Operators of the library that were not bound, with the reason and the remedy."""
 
     def __init__(self, destroy: Callable[[], None]) -> None:
         self.lifetime = Lifetime(destroy, self.name)
@@ -59,9 +59,9 @@ class Instance(ABC):
         return bool(self.capabilities & capability)
 
     def check_device(self, device: int, operation: str) -> int:
-        """The device's number, if there is such a device.
+        """Check a device index and return it.
 
-        :raises ArgumentError: there is none.
+        :raises ArgumentError: there is no such device.
         """
         count = self.device_count()
         try:
@@ -78,7 +78,7 @@ class Instance(ABC):
         return number
 
     def enqueued(self, device: int, stream: CData, used: Iterable[object]) -> None:
-        """Keep what work on a stream uses until somebody waits for the stream."""
+        """Keep the objects that enqueued work uses alive until its stream is synchronized."""
         if not self.can(SYNCHRONOUS):
             with self._in_flight_lock:
                 self._in_flight.setdefault((device, address(stream)), []).extend(used)
@@ -86,8 +86,8 @@ class Instance(ABC):
     def wait(self, device: int, stream: CData) -> None:
         """Wait for all work on one stream.
 
-        :raises VendorError: the wait failed, or work before it did.
-        :raises OperatorError: work before it found an error in its data.
+        :raises VendorError: synchronization failed, or earlier work did.
+        :raises OperatorError: earlier work found an error in its data.
         """
         if not self.can(SYNCHRONOUS):
             with self._in_flight_lock:
@@ -101,25 +101,24 @@ class Instance(ABC):
             if errors is not None:
                 errors.check(mark)
 
-    def taken_over(self, device: int, stream: CData) -> list[object]:
-        """What work on a stream uses, for somebody else to keep: nobody will wait for it."""
+    def take_in_flight(self, device: int, stream: CData) -> list[object]:
+        """Return and release the kept objects of a stream; the caller keeps them, and no wait follows."""
         with self._in_flight_lock:
             return self._in_flight.pop((device, address(stream)), [])
 
     def wait_all(self, device: int) -> None:
         """Wait for all work that was enqueued on a device through this instance.
 
-        :raises VendorError: the wait failed, or work before it did.
+        :raises VendorError: synchronization failed, or earlier work did.
         """
         for number, stream in tuple(self._in_flight):
             if number == device:
                 self.wait(device, ffi.cast("void*", stream))
 
     def close(self) -> None:
-        """Wait for what was enqueued, then destroy the instance as soon as nothing of it is left.
+        """Wait for the enqueued work, then destroy the instance when its last object is gone.
 
-        :raises VendorError: the work, or the wait for it, failed. The instance is closed all the
-            same.
+        :raises VendorError: the work or the synchronization failed. The instance is closed anyway.
         """
         try:
             for device in {device for device, _ in tuple(self._in_flight)}:
@@ -128,7 +127,7 @@ class Instance(ABC):
             self.lifetime.close()
 
     def release(self, device: int, address: int) -> None:
-        """Free device memory; for finalizers, so a failure is only logged."""
+        """Free device memory. A failure is only logged, because finalizers call this."""
 
         def free() -> None:
             try:
@@ -140,22 +139,22 @@ class Instance(ABC):
 
     @abstractmethod
     def device_count(self) -> int:
-        """How many devices there are; 0 without a driver."""
+        """Return the number of devices; 0 without a driver."""
 
     @abstractmethod
     def allocate(self, device: int, count: int) -> int:
-        """The address of ``count`` > 0 bytes of device memory.
+        """Allocate ``count`` > 0 bytes of device memory and return their address.
 
-        :raises OutOfMemoryError: there is not so much memory.
+        :raises OutOfMemoryError: memory is exhausted.
         """
 
     @abstractmethod
     def free(self, device: int, address: int) -> None:
-        """Free what :meth:`allocate` returned."""
+        """Free memory that :meth:`allocate` returned."""
 
     @abstractmethod
     def copy(self, device: int, destination: int, source: int, count: int, kind: int) -> None:
-        """Copy between host and device memory; finished on return."""
+        """Copy between host and device memory synchronously."""
 
     @abstractmethod
     def synchronize_stream(self, device: int, stream: CData) -> None:
@@ -163,7 +162,7 @@ class Instance(ABC):
 
     @abstractmethod
     def function(self, operator: Operator) -> CData | None:
-        """The operator's address, if it may be called."""
+        """Return the operator's address, or None if it is not bound."""
 
     @abstractmethod
     def has(self, operator: str) -> bool:
@@ -171,19 +170,17 @@ class Instance(ABC):
 
     @abstractmethod
     def last_error(self, operator: str) -> str:
-        """Why the last operator on this thread failed, which is that one; empty if the library does
-        not say.
-        """
+        """Return the message of the last operator that failed on this thread; empty if there is none."""
 
     def make_current(self, device: int) -> None:  # noqa: B027 - most vendors need nothing here
-        """Called on the thread that is about to run an operator on that device.
+        """Make a device current on the thread that is about to run an operator.
 
-        :raises VendorError: the vendor cannot choose the device.
+        :raises VendorError: the vendor cannot select the device.
         """
 
     def enter(self, context: CData) -> CData:
-        """Called on the thread that is about to run an operator, for :meth:`leave` later."""
+        """Prepare this thread for running an operator; :meth:`leave` undoes it."""
         return ffi.NULL
 
     def leave(self, before: CData) -> None:  # noqa: B027 - most vendors need nothing here
-        """Called on the same thread when the operator has returned."""
+        """Undo :meth:`enter` on the same thread after the operator has returned."""

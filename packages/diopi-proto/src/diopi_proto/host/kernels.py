@@ -1,4 +1,4 @@
-"""The kernel extension: source text to code, code to functions, functions on a device."""
+"""The kernel extension: compiles source text, loads the code, and launches its functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from .._native import text
 from ..errors import ArgumentError
 from .cabi import constants, ffi
-from .extensions import extension_of, made_for
+from .extensions import create_owned, extension_of
 from .instance import Instance
 from .memory import aligned_bytes
 from .streams import Stream
@@ -23,7 +23,7 @@ Three = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class KernelProperties:
-    """Kernel support of a device. Limits that it does not have are 0."""
+    """Kernel support of a device. 0 means that there is no such limit."""
 
     languages: tuple[str, ...]
     """Languages that :meth:`Kernels.compile` accepts."""
@@ -32,7 +32,7 @@ class KernelProperties:
     compiler: str
     """Name of the compiler; empty without one."""
     unavailable: str
-    """Why nothing can be compiled, with the way out; empty if it can."""
+    """Why kernels cannot be compiled, and the remedy; empty if they can."""
     max_grid: Three
     max_block: Three
     max_block_threads: int
@@ -43,15 +43,15 @@ class KernelProperties:
 
 @dataclass(frozen=True)
 class KernelCode:
-    """What a compiler made. Its bytes may be kept, and loaded by another process with the same
-    release of the vendor on a device of the same architecture.
+    """Compiled code. Its bytes may be cached, and loaded by another process with the same release
+    of the vendor on a device of the same architecture.
     """
 
     bytes: bytes
     log: str
     """The compiler's warnings."""
     cached: bool
-    """The vendor had kept it from an earlier compilation."""
+    """True if the code came from the vendor's cache."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Kernels:
         self._instance, self._slots = instance, extension_of(instance, "kernel")
 
     def properties(self, device: int = 0) -> KernelProperties:
-        """What a device can do with kernels. Runs no program.
+        """Return the kernel support of a device. Runs no program.
 
         :raises ArgumentError: there is no such device.
         """
@@ -112,13 +112,13 @@ class Kernels:
     ) -> KernelCode:
         """Compile source text for the architecture of a device.
 
-        :param language: None: the first one that the vendor has.
-        :param name: of the source, in the compiler's messages.
-        :param options: the compiler's own, one word each.
-        :param headers: texts that the source includes, by name.
-        :param seconds: how long the compiler may run; 0: the vendor's own limit.
-        :raises VendorError: it does not compile; ``details`` is the compiler's log.
-        :raises UnavailableError: there is no compiler.
+        :param language: source language; None: the vendor's first one.
+        :param name: name of the source in the compiler's messages.
+        :param options: compiler options, one word each.
+        :param headers: contents of headers that the source includes, by name.
+        :param seconds: timeout of the compiler; 0: the vendor's default.
+        :raises VendorError: compilation failed; ``details`` is the compiler's log.
+        :raises UnavailableError: no compiler is available.
         :raises ArgumentError: a text contains a NUL character, or there is no such device.
         """
         self._instance.check_device(device, "kernel.compile")
@@ -163,7 +163,7 @@ class Kernels:
     def load(self, code: KernelCode | bytes, device: int = 0) -> KernelModule:
         """Load code, which then runs with the rights of this process.
 
-        :raises VendorError: it is none of this vendor's.
+        :raises VendorError: it is not code for this vendor.
         :raises ArgumentError: there is no such device.
         """
         return KernelModule(self, code.bytes if isinstance(code, KernelCode) else code, device)
@@ -176,7 +176,7 @@ class KernelModule:
         instance, slots = kernels._instance, kernels._slots
         self._instance, self._slots = instance, slots
         self.device = instance.check_device(device, "kernel.load")
-        self._pointer = made_for(
+        self._pointer = create_owned(
             self,
             instance,
             lambda pointer: slots.call("load", device, ffi.from_buffer(code), len(code), pointer),
@@ -185,9 +185,9 @@ class KernelModule:
         )
 
     def function(self, name: str) -> KernelFunction:
-        """A function that the source exports.
+        """Return a function that the source exports.
 
-        :raises VendorError: there is none of that name.
+        :raises VendorError: there is no function of that name.
         """
         return KernelFunction(self, name)
 
@@ -195,7 +195,7 @@ class KernelModule:
 class KernelFunction:
     """A function of a module.
 
-    :ivar name: what the source calls it.
+    :ivar name: name in the source.
     """
 
     def __init__(self, module: KernelModule, name: str) -> None:
@@ -210,7 +210,7 @@ class KernelFunction:
 
     @property
     def properties(self) -> FunctionProperties:
-        """Its registers, spills and limits."""
+        """Return its registers, spills and limits."""
         raw = ffi.new("dl_kernel_function_properties_t*")
         raw.struct_size = ffi.sizeof("dl_kernel_function_properties_t")
         self._slots.call("function_properties", self._module.device, self._pointer, raw)
@@ -232,14 +232,14 @@ class KernelFunction:
     ) -> None:
         """Launch it.
 
-        :param arguments: tensors, of which the function gets the address of element 0; None is
-            NULL; numpy scalars as they are; an int is an int64, a float a double, a bool a bool.
+        :param arguments: tensors, which are passed as the address of element 0; None, which is
+            NULL; numpy scalars; an int is passed as int64, a float as double, a bool as bool.
         :param grid: blocks, in up to three dimensions.
         :param block: threads of a block, in up to three dimensions.
-        :param shared_bytes: of a block, in addition to what the function has.
-        :param synchronize: False: return once it is enqueued.
+        :param shared_bytes: dynamic shared memory per block.
+        :param synchronize: wait for it; False: return once it is enqueued.
         :raises ArgumentError: a value cannot be passed; nothing was enqueued.
-        :raises VendorError: the launch, or waiting for it, failed.
+        :raises VendorError: the launch or the synchronization failed.
         """
         instance, device = self._instance, self._module.device
         packed, layout, tensors = _pack(arguments)
@@ -283,7 +283,7 @@ def _three(name: str, given: int | Sequence[int]) -> list[int]:
 
 
 def _pack(arguments: Sequence[Any]) -> tuple[CData, CData, list[Tensor]]:
-    """The arguments as a C compiler would lay them out, the place of each, and the tensors."""
+    """Pack the arguments with C alignment; return the bytes, their offsets, and the tensors."""
     packed, places, tensors = bytearray(), [], []
     for position, argument in enumerate(arguments):
         kind = constants.DL_KERNEL_VALUE
@@ -312,7 +312,7 @@ def _value(position: int, argument: Any) -> bytes:
         argument = np.float64(argument)
     if not isinstance(argument, np.generic) or argument.dtype.kind not in "biufc":
         raise _refused(
-            f"argument {position} is {argument!r}, which is neither a tensor, nor a number "
-            "of 64 bits, nor a numpy scalar"
+            f"argument {position} is {argument!r}, which is not a tensor, a number of 64 bits or a "
+            "numpy scalar"
         )
     return argument.tobytes()

@@ -9,11 +9,11 @@ from math import prod
 Shape = tuple[int, ...]
 
 _MOST = (1 << 63) - 1
-"""What the interface's integers can hold, and bytes of an address space."""
+"""Limit of the interface's integers and of the address space in bytes."""
 
 
 def integers(values: Iterable[object]) -> Shape:
-    """Sizes or strides as they were given.
+    """Return sizes or strides as a tuple of integers.
 
     :raises ValueError: a size is not an integer, or does not fit in 64 bits.
     """
@@ -33,9 +33,9 @@ def _kind(values: object) -> str:
 
 
 def bytes_of(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> int:
-    """What a layout takes.
+    """Return the bytes that a layout spans.
 
-    :raises MemoryError: no address space has so much.
+    :raises MemoryError: it exceeds the address space.
     """
     count = span(shape, strides) * itemsize
     if count > _MOST:
@@ -44,7 +44,7 @@ def bytes_of(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> int
 
 
 def contiguous_strides(shape: Sequence[int]) -> Shape:
-    """Row-major strides without gaps; a dimension of size 0 counts as 1."""
+    """Return dense row-major strides; a dimension of size 0 counts as 1."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -53,7 +53,7 @@ def contiguous_strides(shape: Sequence[int]) -> Shape:
 
 
 def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Row-major without gaps. The strides of dimensions of size 1 do not matter."""
+    """Return True for dense row-major strides. Strides of dimensions of size 1 are ignored."""
     if prod(shape) == 0:
         return True
     usual = contiguous_strides(shape)
@@ -64,14 +64,17 @@ def is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def span(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Elements from the first to the last one reached, both included; 0 without elements."""
+    """Return the number of elements from the first to the last one, inclusive; 0 if empty."""
     if prod(shape) == 0:
         return 0
     return 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
 
 
 def check_layout(shape: Shape, strides: Shape, offset: int = 0) -> None:
-    """:raises ValueError: lengths differ, or something is negative."""
+    """Check a layout.
+
+    :raises ValueError: lengths differ, or a value is negative.
+    """
     if len(shape) != len(strides):
         raise ValueError(f"shape {shape} and strides {strides} have different lengths")
     if any(value < 0 for value in (*shape, *strides, offset)):

@@ -1,9 +1,8 @@
-"""An instance made of a library in DIOPI's own style: operators exported by name, no table.
+"""Instance of a library in DIOPI's own style: operators are exported by name, without a table.
 
-Such a library has no devices or memory of its own to ask for: it gets one device whose memory is
-the host's. Its runtime functions come from ``libdiopirt.so.1``, loaded for all (RTLD_GLOBAL) the
-first time a legacy library is opened. Fingerprints do not exist, so its signatures must be those of
-the schema.
+Such a library does not manage devices or memory: it gets one device with host memory. Its runtime
+functions come from ``libdiopirt.so.1``, which is loaded globally (RTLD_GLOBAL) when the first legacy
+library is opened. It has no fingerprints, so its signatures must be those of the schema.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from .structs import CData
 def load_runtime(path: Path | None = None) -> CData:
     """Load ``libdiopirt.so.1`` for the whole process; once.
 
-    :raises VendorLoadError: it is not there, or cannot be loaded.
+    :raises VendorLoadError: it is missing or cannot be loaded.
     """
     path = path or runtime_library()
     return open_library(ffi, path, "dl-diopi-proto", VendorLoadError, visible=True)
@@ -67,7 +66,7 @@ class LegacyInstance(Instance):
             return self._memory.allocate(count)
         except MemoryError as error:
             raise OutOfMemoryError(
-                f"[allocate] out of host memory: {count} bytes were asked for",
+                f"[allocate] out of host memory: cannot allocate {count} bytes",
                 code=constants.DL_OUT_OF_MEMORY,
                 operation="allocate",
                 vendor=self.name,
@@ -80,7 +79,7 @@ class LegacyInstance(Instance):
         ffi.memmove(ffi.cast("char*", destination), ffi.cast("char*", source), count)
 
     def synchronize_stream(self, device: int, stream: CData) -> None:
-        """Nothing to wait for."""
+        """Do nothing: all work is synchronous."""
 
     def function(self, operator: Operator) -> CData | None:
         if operator.name not in self._exported:

@@ -1,4 +1,4 @@
-"""Opens a vendor library, once its file has been found fit to be loaded."""
+"""Opening of a vendor library after inspection of its file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .structs import CData
 
 
 def open_library(path: Path, *, legacy: bool = False) -> tuple[CData, ElfFile]:
-    """Check a library and load it, for this caller alone (RTLD_LOCAL). It stays loaded.
+    """Check a library and load it with RTLD_LOCAL. It stays loaded.
 
-    :raises VendorLoadError: see :func:`inspect_library`; or the loader refuses.
+    :raises VendorLoadError: see :func:`inspect_library`; or the loader fails.
     """
     elf = inspect_library(path, legacy=legacy)
     if legacy:
@@ -26,6 +26,6 @@ def open_library(path: Path, *, legacy: bool = False) -> tuple[CData, ElfFile]:
         return ffi.dlopen(str(path), flags), elf
     except OSError as error:
         raise VendorLoadError(
-            f"vendor library {path} cannot be loaded: {error}. "
-            f"It needs {', '.join(elf.needed) or 'no other library'}."
+            f"vendor library {path} cannot be loaded: {error}. It needs "
+            f"{', '.join(elf.needed) or 'no other library'}."
         ) from error

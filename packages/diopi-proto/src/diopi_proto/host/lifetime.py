@@ -1,4 +1,4 @@
-"""A vendor instance is destroyed once it is closed and nothing that came from it is left."""
+"""Lifetime of a vendor instance: destroyed once it is closed and its last object is gone."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..errors import ClosedError
 
 
 class Lifetime:
-    """Counts what keeps an instance alive. Thread-safe, and safe to use from finalizers."""
+    """Counter of the objects that keep an instance alive. Thread-safe, and safe in finalizers."""
 
     def __init__(self, destroy: Callable[[], None], name: str) -> None:
         self._destroy = destroy
         self._name = name
-        # Reentrant: the garbage collector may run finalizers anywhere, here too.
+        # Reentrant: the garbage collector may run finalizers within these methods.
         self._lock = threading.RLock()
         self._holders = 0
         self._closed = False
@@ -25,7 +25,10 @@ class Lifetime:
         return self._closed
 
     def check_open(self) -> None:
-        """:raises ClosedError: the instance was closed."""
+        """Check that the instance is open.
+
+        :raises ClosedError: the instance was closed.
+        """
         if self._closed:
             raise ClosedError(f"vendor {self._name} was closed; load it again with load_vendor")
 
@@ -39,7 +42,9 @@ class Lifetime:
             self._holders += 1
 
     def drop(self, release: Callable[[], None] | None = None) -> None:
-        """Undo one :meth:`hold`. ``release`` runs first, unless the instance is gone already."""
+        """Undo one :meth:`hold`. Call ``release`` first, unless the instance is already
+        destroyed.
+        """
         with self._lock:
             if release is not None and not self._destroyed:
                 release()
@@ -53,7 +58,7 @@ class Lifetime:
             self._settle()
 
     def destroy_now(self) -> None:
-        """Destroy the instance whoever holds it: the process ends."""
+        """Destroy the instance at process exit, even if it is still held."""
         with self._lock:
             self._closed = True
             self._holders = 0

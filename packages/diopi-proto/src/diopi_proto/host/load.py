@@ -1,4 +1,4 @@
-"""From a path to a vendor."""
+"""Loading of vendor libraries."""
 
 from __future__ import annotations
 
@@ -27,32 +27,34 @@ def load_vendor(
 ) -> Vendor:
     """Load a vendor library and create an instance of it.
 
-    The library is opened for this caller alone, after its file was checked; it stays loaded.
-    Several vendors, and several instances of one library, live side by side.
+    The library is opened with RTLD_LOCAL after its file was checked, and stays loaded. Several
+    vendors, and several instances of one library, can be used at the same time.
 
     :param legacy: the library exports DIOPI's operators by name instead of ``dl_vendor_v1``.
-    :param probe: try it in another process first, so that one that crashes, hangs or ends the
-        process is an error here. What went well is remembered; see :mod:`diopi_proto.trial`.
-    :param host: what is offered to the vendor; None: the process's own, with Python's ``logging``.
-    :param adaptor: the file that says which dtypes and layouts are converted for which of its
-        operators; docs/adaptor.md.
-    :raises AdaptorError: that file says something that cannot be.
-    :raises VendorLoadError: it cannot be loaded; the message says why and what to do.
+    :param probe: load it in a child process first, so that a crash, a hang or an exit is an error
+        here. Successful trials are cached; see :mod:`diopi_proto.trial`.
+    :param host: host table for the vendor; None: the process's default, which logs with
+        ``logging``.
+    :param adaptor: path of the adaptor file, which lists the dtypes and memory formats to convert
+        for its operators; see docs/adaptor.md.
+    :raises AdaptorError: that file is invalid.
+    :raises VendorLoadError: it cannot be loaded; the message has the reason and the remedy.
     :raises AbiMismatchError: it was built for another major version of the vendor interface.
-    :raises VendorError: the library refused to make an instance.
+    :raises VendorError: the library refused to create an instance.
     """
     path = Path(path).absolute()
     if adaptor is not None and legacy:
         raise AdaptorError(
-            f"{adaptor}: {path} is a library in DIOPI's own style, which has no adaptor; give it a "
-            "vendor table (docs/vendor.md), or take the file out of its description"
+            f"{adaptor}: {path} is a library in DIOPI's own style, which does not support "
+            "adaptors; give it a vendor table (docs/vendor.md), or remove the file from its "
+            "description"
         )
     rules = None if adaptor is None else read_adaptor(adaptor)
     if not probe:
         return _load(path, legacy, host, rules)
     with admitted(path, legacy=legacy) as untried:
         if untried:
-            _log.warning("%s is loaded without having been tried: %s", path, untried)
+            _log.warning("%s is loaded without a trial: %s", path, untried)
         return _load(path, legacy, host, rules)
 
 

@@ -1,4 +1,4 @@
-"""Aligned host memory without a vendor."""
+"""Aligned host memory."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ ALIGNMENT = 64
 
 
 def aligned_bytes(count: int, alignment: int = ALIGNMENT) -> npt.NDArray[np.uint8]:
-    """``count`` uninitialised bytes whose first address is a multiple of ``alignment``.
+    """Return ``count`` uninitialized bytes at a multiple of ``alignment``.
 
-    :raises MemoryError: there is not so much memory.
+    :raises MemoryError: memory is exhausted.
     """
     try:
         block = np.empty(count + alignment, dtype=np.uint8)
-    except (ValueError, OverflowError) as error:  # more than an array can have
+    except (ValueError, OverflowError) as error:  # larger than an array can be
         raise MemoryError(f"cannot allocate {count} bytes") from error
     start = -int(block.ctypes.data) % alignment
     return block[start : start + count]
 
 
 class HostMemory:
-    """Blocks of host memory by address, for callers that hand back only that. Thread-safe."""
+    """Blocks of host memory by address, for callers that free by address. Thread-safe."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, npt.NDArray[Any]] = {}
         self._lock = threading.Lock()
 
     def allocate(self, count: int, alignment: int = ALIGNMENT) -> int:
-        """The address of a new block.
+        """Allocate a block and return its address.
 
-        :raises MemoryError: there is not so much memory.
+        :raises MemoryError: memory is exhausted.
         """
         block = aligned_bytes(max(count, 1), max(alignment, 1))
         address = int(block.ctypes.data)
@@ -43,7 +43,7 @@ class HostMemory:
         return address
 
     def free(self, address: int) -> bool:
-        """Free a block; False if the address is not one."""
+        """Free a block; return False for an unknown address."""
         with self._lock:
             return self._blocks.pop(address, None) is not None
 

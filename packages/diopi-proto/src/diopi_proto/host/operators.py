@@ -10,7 +10,7 @@ from .instance import Instance
 
 
 class Operators(Mapping[str, bool]):
-    """All operators of the contract, and whether a vendor's are bound."""
+    """All operators of the contract, each bound to the vendor or unbound."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -28,7 +28,7 @@ class Operators(Mapping[str, bool]):
 
 
 class OperatorNamespace:
-    """Operators as attributes: ``vendor.op.Add`` is ``diopiAdd``. Whole names work too."""
+    """Operators as attributes: ``vendor.op.Add`` is ``diopiAdd``. Full names work too."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance

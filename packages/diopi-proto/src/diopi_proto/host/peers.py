@@ -1,4 +1,4 @@
-"""The peer extension: devices of one vendor reach each other's memory."""
+"""The peer extension: access to memory of other devices and processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..dtypes import Dtype, dtype_of
 from ..errors import ArgumentError
 from .cabi import ffi
-from .extensions import extension_of, made_for
+from .extensions import create_owned, extension_of
 from .instance import Instance
 from .layout import contiguous_strides, integers, span
 from .storage import Storage
@@ -34,11 +34,11 @@ class Peers:
         return bool(found[0])
 
     def enable_access(self, device: int, peer: int) -> None:
-        """Let kernels of ``device`` work on memory of ``peer``."""
+        """Allow kernels of ``device`` to access memory of ``peer``."""
         self._slots.call("enable_access", *self._both(device, peer))
 
     def disable_access(self, device: int, peer: int) -> None:
-        """The end of :meth:`enable_access`."""
+        """Undo :meth:`enable_access`."""
         self._slots.call("disable_access", *self._both(device, peer))
 
     def copy(
@@ -49,10 +49,10 @@ class Peers:
         stream: Stream | None = None,
         synchronize: bool = True,
     ) -> None:
-        """Copy between two devices: contiguous tensors of one dtype and as many elements.
+        """Copy between two devices; the tensors are contiguous, of the same dtype and size.
 
-        :param stream: of the source's device; None: its default stream.
-        :raises ArgumentError: the tensors do not fit.
+        :param stream: stream of the source's device; None: its default stream.
+        :raises ArgumentError: the tensors differ in dtype or size, or are not contiguous.
         """
         instance = self._instance
         ours = all(t.storage.instance is instance for t in (destination, source))
@@ -71,10 +71,10 @@ class Peers:
             instance.wait(here, queue)
 
     def export_memory(self, tensor: Tensor) -> bytes:
-        """A name of the tensor's storage, for :meth:`open_memory` in another process."""
+        """Return a handle of the tensor's storage for :meth:`open_memory` in another process."""
         storage = tensor.storage
         if storage.instance is not self._instance or storage.device is None or storage.band:
-            raise _unfit(f"the memory of {tensor!r} is not the vendor's own")
+            raise _unfit(f"the memory of {tensor!r} was not allocated by the vendor")
         handle = ffi.new(f"{_HANDLE}*")
         address = ffi.cast("void*", storage.address)
         self._slots.call("export_memory", storage.device, address, handle)
@@ -88,16 +88,16 @@ class Peers:
         *,
         device: int = 0,
     ) -> Tensor:
-        """Memory of another process as a contiguous tensor.
+        """Return memory of another process as a contiguous tensor.
 
-        :raises VendorError: the handle means nothing any more.
+        :raises VendorError: the handle is not valid any more.
         :raises ArgumentError: the memory is smaller than the tensor.
         """
         instance, slots = self._instance, self._slots
         device = instance.check_device(device, "peer.open_memory")
         raw, size = _handle(handle), ffi.new("uint64_t*")
         owner = _Opened()
-        address = made_for(
+        address = create_owned(
             owner,
             instance,
             lambda pointer: slots.call("open_memory", device, raw, pointer, size),
@@ -120,15 +120,15 @@ class Peers:
 
 
 class _Opened:
-    """Its end is the end of the mapping."""
+    """Mapping of another process's memory; closed with its last reference."""
 
     def hold(self) -> None:
-        """Nothing: who has this bound method keeps the object."""
+        """Do nothing; a reference to this bound method keeps the object alive."""
 
 
 def _handle(handle: bytes) -> CData:
     if len(handle) != ffi.sizeof(_HANDLE):
-        raise _unfit(f"a handle has {ffi.sizeof(_HANDLE)} bytes, this one {len(handle)}")
+        raise _unfit(f"the handle has {len(handle)} bytes, expected {ffi.sizeof(_HANDLE)}")
     raw = ffi.new(f"{_HANDLE}*")
     ffi.buffer(raw)[:] = handle
     return raw

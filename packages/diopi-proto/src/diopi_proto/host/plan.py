@@ -1,4 +1,4 @@
-"""How the arguments of each operator become C values. Made from the schema, once per operator."""
+"""Plans that convert the arguments of an operator to C values, built once from the schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .results import input_or_required, required_array
 from .structs import CData
 
 Result = Callable[[CallContext], Any]
-"""Reads one result of a call that succeeded."""
+"""Function that reads one result of a successful call."""
 
 _NUMBER_POINTERS = ("bool*", "double*", "int64_t*")
 _ARRAYS = ("diopiTensorHandle_t*", "diopiConstTensorHandle_t*", "diopiGeneratorHandle_t*")
@@ -25,11 +25,11 @@ _ARRAYS = ("diopiTensorHandle_t*", "diopiConstTensorHandle_t*", "diopiGeneratorH
 
 @dataclass(frozen=True)
 class Plan:
-    """What the caller of one operator passes, and what follows from it.
+    """Conversion of the caller's arguments to the C arguments of one operator.
 
-    :ivar arguments: the parameters that the caller gives, in order. Left out are the context,
-        counts that follow from an array, and what only the vendor writes: tensors that it
-        allocates, and numbers.
+    :ivar arguments: names of the parameters that the caller passes, in order. Omitted are the
+        context, counts that follow from arrays, and results: tensors that the vendor allocates,
+        and scalars.
     :ivar optional: results that the caller may decline with ``name=None``.
     """
 
@@ -41,9 +41,9 @@ class Plan:
     function_type: CData
 
     def bind(self, positional: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments by name.
+        """Return the arguments by name.
 
-        :raises ArgumentError: too many, too few, unknown or twice.
+        :raises ArgumentError: an argument is missing, unknown or passed twice.
         """
         given = dict(zip(self.arguments, positional, strict=False))
         twice = given.keys() & named.keys()
@@ -64,13 +64,15 @@ class Plan:
         return {**given, **named}
 
     def prepare(self, frame: Frame, given: dict[str, Any]) -> tuple[list[Any], list[Result]]:
-        """The C arguments after the context, and how to read the results.
+        """Return the C arguments after the context, and the readers of the results.
 
         :raises ArgumentError: a value does not fit its parameter.
         """
         for name, value in given.items():
             if name in self.optional and value is not None:
-                frame.fail(name, value, "None: this is a result, which can only be declined")
+                frame.fail(
+                    name, value, "None: this is a result, which can be declined but not passed"
+                )
         counts = {name: self._count(frame, name, given) for name in self.counts}
         passed: list[Any] = []
         results: list[Result] = []
@@ -78,7 +80,7 @@ class Plan:
             name = parameter.name
             if name in counts:
                 passed.append(counts[name])
-            elif _written_by_vendor(parameter):
+            elif _is_written_by_vendor(parameter):
                 if name in given:
                     passed.append(ffi.NULL)
                     results.append(lambda context: None)
@@ -104,12 +106,12 @@ class Plan:
     def _output(self, frame: Frame, parameter: Parameter) -> tuple[CData, Result]:
         operator, name = self.operator.name, parameter.name
         if not parameter.is_tensor_pointer:
-            number = frame.kept(ffi.new(parameter.type))
+            number = frame.keep_alive(ffi.new(parameter.type))
             return number, _reader(number)
-        # The operator fixes how many tensors it stores; the schema says one for a single handle.
+        # The operator fixes the number of stored tensors; the schema has 1 for a single handle.
         count = parameter.counted_by
         length = count if isinstance(count, int) else 1
-        handles = frame.kept(ffi.new("diopiTensorHandle_t[]", length))
+        handles = frame.keep_alive(ffi.new("diopiTensorHandle_t[]", length))
         if length == 1:
             return (
                 handles,
@@ -135,7 +137,8 @@ class Plan:
         if len(set(lengths.values())) > 1:
             shown = ", ".join(f"{array} has {count}" for array, count in lengths.items())
             raise ArgumentError(
-                f"[{self.operator.name}] arrays that {name} counts must be equally long: {shown}",
+                f"[{self.operator.name}] arrays with the common length {name} have different "
+                f"lengths: {shown}",
                 operator=self.operator.name,
                 parameter=name,
             )
@@ -144,7 +147,7 @@ class Plan:
 
 @cache
 def plan_for(name: str) -> Plan:
-    """The plan of an operator.
+    """Return the plan of an operator.
 
     :raises ArgumentError: the schema has no such operator.
     """
@@ -157,7 +160,7 @@ def plan_for(name: str) -> Plan:
         arrays = operator.count_of(parameter.name)
         if arrays:
             counts[parameter.name] = arrays
-    outputs = [p for p in params if _written_by_vendor(p)]
+    outputs = [p for p in params if _is_written_by_vendor(p)]
     inputs = [p for p in params if p.name not in counts and p not in outputs]
     return Plan(
         operator=operator,
@@ -169,7 +172,7 @@ def plan_for(name: str) -> Plan:
     )
 
 
-def _written_by_vendor(parameter: Parameter) -> bool:
+def _is_written_by_vendor(parameter: Parameter) -> bool:
     return parameter.allocated_by == "vendor" or (
         parameter.direction == "out" and parameter.type in _NUMBER_POINTERS
     )
@@ -219,7 +222,7 @@ def _by_value(kind: str, values: tuple[str, ...]) -> convert.Converter:
 
 
 def _array(parameter: Parameter) -> convert.Converter:
-    """An array of handles. Its length is checked where the operator fixes it."""
+    """Return the converter of an array of handles, which checks a fixed length."""
     of_tensors = parameter.is_tensor_pointer
     expected = _expected(parameter)
     fixed = parameter.counted_by if isinstance(parameter.counted_by, int) else None
@@ -230,7 +233,7 @@ def _array(parameter: Parameter) -> convert.Converter:
         if fixed is not None and len(value) != fixed:
             frame.fail(name, value, f"{expected}, {fixed} of them")
         kind = parameter.type.removesuffix("*")
-        handles = frame.kept(ffi.new(f"{kind}[]", len(value) + 1))
+        handles = frame.keep_alive(ffi.new(f"{kind}[]", len(value) + 1))
         for index, entry in enumerate(value):
             if entry is None and parameter.nullable_entries:
                 continue

@@ -1,4 +1,4 @@
-"""Says whether a library can be loaded and what it offers, without loading it in this process."""
+"""Probe of a library in a child process: can it be loaded, and what does it contain?"""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class ProbeResult:
     path: Path
     ok: bool
     safe: bool
-    """Loading it here does no harm: it works, or it refuses in order."""
+    """True if loading it here is safe: it works, or returns an error as the contract allows."""
     signal: str | None
-    """The name of the signal that ended the process, ``"SIGSEGV"``."""
+    """Name of the signal that ended the process, such as ``"SIGSEGV"``."""
     message: str
-    """Why it is not ok; empty if it is."""
+    """Why it is not ok; empty if it is ok."""
 
 
 def probe_library(
     path: str | Path, *, legacy: bool = False, timeout: float | None = 60.0
 ) -> ProbeResult:
-    """Try a library in another process: load it, create an instance, ask for operators and devices.
+    """Load a library in a child process, create an instance, and read its operators and devices.
 
-    A result is kept until something changes that it depends on, except for a timeout.
+    The result is cached until one of its dependencies changes; timeouts are not cached.
 
-    :param timeout: seconds; None: a day.
+    :param timeout: timeout in seconds; None: one day.
     :raises VendorLoadError: the file does not exist, or no process can be started.
     """
     path = Path(path).absolute()
     identity = identity_of(path, legacy)
     if identity is None:
-        raise VendorLoadError(f"vendor library {path} cannot be probed: there is no such file")
+        raise VendorLoadError(f"vendor library {path} cannot be probed: the file does not exist")
     with _lock:
         trial = _results.get(identity)
     if trial is None:

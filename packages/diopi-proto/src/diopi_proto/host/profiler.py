@@ -1,4 +1,4 @@
-"""The profiler extension: what ran on a device, and when."""
+"""The profiler extension: activities of a device with their times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS: dict[int, str] = {
 
 @dataclass(frozen=True)
 class Activity:
-    """One thing that a device did."""
+    """One activity of a device."""
 
     name: str
     kind: str
@@ -25,27 +25,27 @@ class Activity:
     ``"other"``."""
     device: int
     stream: int
-    """A number of the vendor's; 0 is the default stream."""
+    """Identifier of the stream, defined by the vendor; 0 is the default stream."""
     correlation: int
     """Correlation of :meth:`Profiler.correlate` when the work was enqueued."""
     start: int
     """Nanoseconds of the device's clock."""
     end: int
     bytes: int
-    """Moved by a copy, written by a set."""
+    """Bytes moved by a copy or written by a set."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """One moment on both clocks, in nanoseconds."""
+    """One instant on both clocks, in nanoseconds."""
 
     device: int
     host: int
-    """As :func:`time.monotonic_ns`."""
+    """Host time as of :func:`time.monotonic_ns`."""
     uncertainty: int
 
     def host_time(self, device_time: int) -> int:
-        """A time of the device by the host's clock."""
+        """Convert a device time to the host's clock."""
         return device_time - self.device + self.host
 
 
@@ -56,22 +56,22 @@ class Profiler:
         self._instance, self._slots = instance, extension_of(instance, "profiler")
 
     def start(self, device: int = 0) -> None:
-        """Record what is enqueued on a device from now on.
+        """Start recording the work enqueued on a device.
 
         :raises VendorError: it is being recorded already.
         """
         self._slots.call("start", self._instance.check_device(device, "profiler.start"), 0)
 
     def stop(self, device: int = 0) -> None:
-        """Wait for what is recorded, then stop.
+        """Wait for the recorded work, then stop.
 
         :raises VendorError: it is not being recorded.
         """
         self._slots.call("stop", self._instance.check_device(device, "profiler.stop"))
 
     def collect(self, device: int = 0) -> tuple[list[Activity], int]:
-        """The activities that have finished and were not collected before, by their start, and
-        how many were not recorded for lack of room.
+        """Return the finished activities that were not collected before, ordered by start time, and
+        the number of activities that were dropped because a buffer was full.
         """
         found = ffi.new("dl_activities_t**")
         self._slots.call("collect", self._instance.check_device(device, "profiler.collect"), found)
@@ -102,7 +102,9 @@ class Profiler:
         return Clock(raw.device, raw.host, raw.uncertainty)
 
     def correlate(self, correlation: int) -> int:
-        """Mark what this thread enqueues from now on; returns the mark until now. 0 is none."""
+        """Set the correlation number of this thread's later work (0: none); return the previous
+        one.
+        """
         before = ffi.new("uint64_t*")
         self._slots.call("correlate", correlation, before)
         return int(before[0])

@@ -1,4 +1,4 @@
-"""Tensors that an operator handed back, found again by their handles."""
+"""Tensors that an operator returned, identified by their handles."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .tensor import Tensor
 def input_or_required(
     handle: CData, context: CallContext, inputs: Sequence[Tensor], operator: str, parameter: str
 ) -> Tensor:
-    """The tensor behind a handle that the operator stored.
+    """Return the tensor of a handle that the operator stored.
 
-    It may have required it, or have passed on one of its inputs.
+    It is a tensor that the operator has allocated, or one of its inputs.
 
-    :raises OperatorError: it stored nothing, or something that this host never made.
+    :raises OperatorError: it stored nothing, or an unknown handle.
     """
     found = context.required.get(address(handle))
     if found is None:
         found = next((t for t in inputs if t.handle == handle), None)
     if found is None:
-        what = "no tensor" if handle == ffi.NULL else "a handle that this host did not make"
+        what = "no tensor" if handle == ffi.NULL else "a handle that this host did not create"
         vendor = context.instance.name
         raise OperatorError(
             f"[{operator}] returned success but stored {what} for {parameter} (vendor {vendor}); "
@@ -45,7 +45,7 @@ def required_array(
     operator: str,
     parameter: str,
 ) -> list[Tensor]:
-    """As :func:`input_or_required` for each of ``count`` handles."""
+    """Return the tensors of ``count`` handles; see :func:`input_or_required`."""
     return [
         input_or_required(handles[index], context, inputs, operator, f"{parameter}[{index}]")
         for index in range(count)

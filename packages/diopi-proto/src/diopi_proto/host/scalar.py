@@ -1,4 +1,4 @@
-"""A number, and the dtype that goes into ``diopiScalar_t.stype``."""
+"""Scalars with an explicit dtype."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..dtypes import Dtype, dtype_of
 
 @dataclass(frozen=True)
 class Scalar:
-    """Passes a number with a dtype of its own choice.
+    """Scalar with an explicit dtype for ``diopiScalar_t.stype``.
 
     A plain ``bool``, ``int`` or ``float`` is passed as bool, int64 or float64.
     """
@@ -18,7 +18,7 @@ class Scalar:
     dtype: Dtype | str
 
     def resolved(self) -> Dtype:
-        """The dtype as an object.
+        """Return the dtype as an object.
 
         :raises ValueError: the contract has no such dtype.
         """

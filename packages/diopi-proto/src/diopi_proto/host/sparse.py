@@ -1,4 +1,4 @@
-"""Sparse CSR tensors: three dense ones behind one handle."""
+"""Sparse CSR tensors: three strided tensors behind one handle."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def csr_of_parts(
     if crow_indices.dtype.name not in _INDICES:
         _fail("crow_indices", crow_indices, "a tensor of int32 or int64")
     if col_indices.dtype is not crow_indices.dtype:
-        _fail("col_indices", col_indices, f"a tensor of {crow_indices.dtype}, as crow_indices is")
+        _fail("col_indices", col_indices, f"a tensor of {crow_indices.dtype}, like crow_indices")
     if crow_indices.size != sizes[0] + 1:
         _fail("crow_indices", crow_indices, f"{sizes[0] + 1} elements for {sizes[0]} rows")
     if col_indices.size != values.size:
-        _fail("col_indices", col_indices, f"as many elements as values has, {values.size}")
+        _fail("col_indices", col_indices, f"as many elements as values, {values.size}")
     return _tensor(parts, sizes)
 
 

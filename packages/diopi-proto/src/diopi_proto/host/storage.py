@@ -17,9 +17,9 @@ Bytes = npt.NDArray[np.uint8]
 
 
 class Storage:
-    """A block of memory that tensors view. It is freed with the last of them.
+    """Block of memory that tensors view; freed with the last of them.
 
-    Made by :func:`device_storage`, :func:`host_storage` and :func:`shared_storage`.
+    Created by :func:`device_storage`, :func:`host_storage` and :func:`shared_storage`.
 
     :ivar device: None for host memory.
     :ivar band: bytes before and after it that belong to it too, but to no tensor; see watch.py.
@@ -41,7 +41,7 @@ class Storage:
         self.nbytes = nbytes
         self.device = device
         self.band = band
-        # With the bands, where the memory is an array.
+        # Includes the bands, if the memory is an array.
         self._array = array
 
     @property
@@ -51,7 +51,7 @@ class Storage:
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        # numpy keeps the object that it read this from, and so the memory, as long as the array.
+        # numpy keeps a reference to this object, and thereby the memory, as long as the array.
         return {
             "version": 3,
             "shape": (self.nbytes + 2 * self.band,),
@@ -60,17 +60,17 @@ class Storage:
         }
 
     def bytes(self) -> Bytes:
-        """The memory itself as an array; only if :attr:`accessible`."""
+        """Return the memory itself as an array; only if :attr:`accessible`."""
         return self._everything()[self.band : self.band + self.nbytes]
 
     def with_bands(self) -> Bytes:
-        """A copy of the memory and its bands."""
+        """Return a copy of the memory and its bands."""
         if self.accessible:
             return self._everything().copy()
         return self.read(-self.band, self.nbytes + 2 * self.band)
 
     def write_with_bands(self, content: Bytes) -> None:
-        """Put back what :meth:`with_bands` returned; finished on return."""
+        """Restore the contents that :meth:`with_bands` returned, synchronously."""
         if self.accessible:
             self._everything()[:] = content
         else:
@@ -84,14 +84,14 @@ class Storage:
         return np.asarray(self)
 
     def read(self, start: int, count: int) -> Bytes:
-        """A copy of a part of memory that is not accessible; finished on return."""
+        """Return a copy of a part of inaccessible memory, synchronously."""
         target = aligned_bytes(count)
         if count:
             self._copy(target, start, DEVICE_TO_HOST)
         return target
 
     def write(self, start: int, source: Bytes) -> None:
-        """Write a part of memory that is not accessible; finished on return."""
+        """Write a part of inaccessible memory, synchronously."""
         if source.size:
             self._copy(source, start, HOST_TO_DEVICE)
 
@@ -103,9 +103,9 @@ class Storage:
 
 
 def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
-    """Uninitialised memory of a device.
+    """Allocate uninitialized device memory.
 
-    :raises OutOfMemoryError: there is not so much memory.
+    :raises OutOfMemoryError: memory is exhausted.
     :raises ClosedError: the vendor was closed.
     """
     if nbytes == 0:
@@ -124,8 +124,8 @@ def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
 
 
 def _allocate(instance: Instance, device: int, count: int) -> int:
-    """As :meth:`Instance.allocate`, with what nobody needs any more freed where memory is short:
-    tensors that work in flight has kept, and those in cycles.
+    """Allocate as :meth:`Instance.allocate`; if memory is exhausted, wait for enqueued work and collect
+    garbage, which frees tensors that are not needed any more, and try again.
     """
     try:
         return instance.allocate(device, count)
@@ -136,7 +136,7 @@ def _allocate(instance: Instance, device: int, count: int) -> int:
 
 
 def host_storage(instance: Instance, nbytes: int) -> Storage:
-    """Uninitialised host memory that only looks like a vendor's: for ``diopi_host`` tensors."""
+    """Allocate uninitialized host memory for ``diopi_host`` tensors."""
     if nbytes == 0:
         return Storage(instance, 0, 0, None, aligned_bytes(0))
     band = instance.guard.band if instance.guard is not None else 0
@@ -145,16 +145,16 @@ def host_storage(instance: Instance, nbytes: int) -> Storage:
 
 
 def shared_storage(instance: Instance, device: int | None, array: Bytes) -> Storage:
-    """An array's own memory, for vendors that accept any host pointer."""
+    """Return a storage that shares an array's memory, for vendors that accept any host pointer."""
     return Storage(instance, int(array.ctypes.data), array.size, device, array)
 
 
 def noise(count: int, salt: int = 0) -> Bytes:
-    """Bytes of no meaning, always the same: none is 0, and neighbours differ."""
+    """Return deterministic noise, in which no byte is 0 and adjacent bytes differ."""
     places = np.arange(count, dtype=np.uint32) + np.uint32(salt)
     return ((places * 2654435761 >> 24) | 1).astype(np.uint8)
 
 
 def fill_bands(storage: Storage) -> None:
-    """Fill the bands of new memory, whose contents are undefined, with noise."""
+    """Fill the bands of new, uninitialized memory with noise."""
     storage.write_with_bands(noise(storage.nbytes + 2 * storage.band))

@@ -1,7 +1,7 @@
 """Streams and events of a vendor.
 
-A synchronous vendor may lack both: when a call returns, all work before it is finished. Its streams
-are its default stream then, and its events times of the host's clock.
+A synchronous vendor may have neither, because all work is finished when a call returns. Its streams
+are then its default stream, and its events are times of the host's clock.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _EVENT_SLOTS = ("event_create", "event_destroy", "event_record", "event_synchron
 
 
 def _table(instance: Instance, slots: tuple[str, ...]) -> TableInstance | None:
-    """The vendor's own table if it has all of the slots; None: the host stands in for them.
+    """Return the vendor's table if it has all of the slots; None if the host replaces them.
 
-    :raises NotSupportedError: it cannot, because the vendor is asynchronous.
+    :raises NotSupportedError: the vendor is asynchronous, so the host cannot replace them.
     """
     instance.lifetime.check_open()
     table = instance if isinstance(instance, TableInstance) else None
@@ -35,8 +35,8 @@ def _table(instance: Instance, slots: tuple[str, ...]) -> TableInstance | None:
     if instance.can(SYNCHRONOUS):
         return None
     raise NotSupportedError(
-        f"[{missing[0]}] vendor {instance.name} does not offer this, and is asynchronous; a newer "
-        "release of it may",
+        f"[{missing[0]}] vendor {instance.name} does not support this, and is asynchronous; a "
+        "newer release of it may",
         code=constants.DL_NOT_SUPPORTED,
         operation=missing[0],
         vendor=instance.name,
@@ -69,7 +69,7 @@ class Stream:
             self._pointer = _create(self, self._table, *names, device, values, pointer)
 
     def pointer_for(self, instance: Instance, device: int) -> CData:
-        """The vendor's own stream, for a call on that instance and device.
+        """Return the vendor's stream for a call on an instance and device.
 
         :raises ArgumentError: the stream belongs to another one.
         """
@@ -85,7 +85,7 @@ class Stream:
     def synchronize(self) -> None:
         """Wait for all work on the stream.
 
-        :raises VendorError: the wait failed, or work before it did.
+        :raises VendorError: synchronization failed, or earlier work did.
         :raises OperatorError: a call on it found an error in its data.
         """
         self._instance.wait(self.device, self._pointer)
@@ -99,9 +99,9 @@ class Stream:
         return bool(finished[0])
 
     def wait_event(self, event: Event) -> None:
-        """Let later work on this stream wait for an event."""
+        """Make later work on this stream wait for an event."""
         pointer = event.pointer_for(self._instance)
-        # Where the host stands in for one of them, all that was before the event is finished.
+        # If the host replaces streams or events, all work before the event is finished.
         if self._table is None or pointer == ffi.NULL:
             return
         if self._table.slots.has("stream_wait_event"):
@@ -113,7 +113,7 @@ class Stream:
 class Event:
     """A point in a stream. Destroyed with its last reference.
 
-    :param timing: two such events can be subtracted.
+    :param timing: support :meth:`elapsed_since`.
     :raises NotSupportedError: the vendor is asynchronous and has no events.
     """
 
@@ -125,7 +125,7 @@ class Event:
         self._pointer: CData = ffi.NULL
         self._errors: Mark = ()
         self._moment: float | None = None
-        """Where the host stands in for the vendor: when it was recorded, in seconds."""
+        """Time of recording in seconds, if the host replaces the vendor's events."""
         if self._table is not None:
             pointer = ffi.new("void**")
             values = (constants.DL_EVENT_TIMING if timing else 0, pointer)
@@ -133,7 +133,7 @@ class Event:
             self._pointer = _create(self, self._table, *names, device, values, pointer)
 
     def pointer_for(self, instance: Instance) -> CData:
-        """The vendor's own event; NULL where the host stands in for it.
+        """Return the vendor's event; NULL if the host replaces it.
 
         :raises ArgumentError: the event belongs to another instance.
         """
@@ -146,7 +146,7 @@ class Event:
         return self._pointer
 
     def record(self, stream: Stream | None = None) -> None:
-        """Set the event to the work enqueued so far on a stream; None: the default one."""
+        """Record the work enqueued so far on a stream; None: the default stream."""
         queue = ffi.NULL if stream is None else stream.pointer_for(self._instance, self.device)
         if self._table is None:
             self._moment = time.perf_counter()
@@ -174,9 +174,10 @@ class Event:
         return bool(finished[0])
 
     def elapsed_since(self, start: Event) -> float:
-        """Milliseconds from ``start`` to this event; both finished and made with ``timing``.
+        """Return the milliseconds from ``start`` to this event.
 
-        :raises VendorError: one is not, or was never recorded.
+        :raises VendorError: an event is not finished, was never recorded, or was created without
+            ``timing``.
         """
         begin = start.pointer_for(self._instance)
         if self._table is None:
@@ -187,7 +188,7 @@ class Event:
 
     def _recorded(self) -> float:
         if self._moment is None or not self._timing:
-            what = "was never recorded" if self._timing else "was made without timing"
+            what = "was never recorded" if self._timing else "was created without timing"
             raise VendorError(
                 f"[event_elapsed] an event {what} (vendor {self._instance.name})",
                 code=constants.DL_INVALID_ARGUMENT,
@@ -206,7 +207,7 @@ def _create(
     arguments: tuple[object, ...],
     pointer: CData,
 ) -> CData:
-    """Call a slot that creates something, and tie what it created to its owner."""
+    """Call a slot that creates an object, and destroy that object with its owner."""
     instance.lifetime.hold()
     try:
         instance.slots.call(create, device, *arguments)

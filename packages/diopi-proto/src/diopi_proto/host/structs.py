@@ -1,4 +1,4 @@
-"""Calls into the table of a vendor, and the statuses that they return."""
+"""Calls of slots of a vendor's table, and conversion of their statuses to exceptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..errors import (
 from .cabi import constants, ffi
 
 CData = Any
-"""cffi's objects have no static type."""
+"""A cffi object; cffi has no static types."""
 
 _ERRORS: dict[int, type[VendorError]] = {
     constants.DL_OUT_OF_MEMORY: OutOfMemoryError,
@@ -24,7 +24,7 @@ _ERRORS: dict[int, type[VendorError]] = {
 
 
 class Slots(Protocol):
-    """Calls into a vendor's table, by the name of the slot."""
+    """Calls of slots by name."""
 
     def has(self, slot: str) -> bool:
         """Return True if the vendor fills the slot."""
@@ -43,9 +43,9 @@ def address(pointer: CData) -> int:
 
 
 def raise_status(status: CData, slot: str, vendor: str) -> None:
-    """Turn a status of a checked vendor into an exception and release it; NULL is success.
+    """Raise an exception for a status of a checked vendor, and release it; NULL is success.
 
-    :raises VendorError: or one of its subclasses, by the status's code.
+    :raises VendorError: or a subclass, according to the status's code.
     """
     if status == ffi.NULL:
         return
@@ -63,10 +63,10 @@ def raise_status(status: CData, slot: str, vendor: str) -> None:
 
 
 class TableSlots:
-    """The slots of one checked vendor, or of an extension of it; one that is NULL is missing.
+    """Slots of a checked vendor, or of one of its extensions; NULL slots are missing.
 
-    :param table: a pointer to the struct that holds them.
-    :param extension: its name, which goes before the slots' in messages.
+    :param table: pointer to the struct with the slots.
+    :param extension: name of the extension, a prefix of slot names in messages.
     """
 
     def __init__(self, instance: CData, table: CData, vendor: str, extension: str = "") -> None:
@@ -84,7 +84,7 @@ class TableSlots:
         return slot in self._functions
 
     def raw(self, slot: str, *arguments: Any) -> CData:
-        """Call a slot that returns no status. The slot must be there."""
+        """Call a slot that returns no status. The slot must exist."""
         return self._functions[slot](self._instance, *arguments)
 
     def call(self, slot: str, *arguments: Any) -> None:
@@ -92,7 +92,7 @@ class TableSlots:
         slot = self._prefix + slot
         if function is None:
             raise NotSupportedError(
-                f"[{slot}] vendor {self._vendor} does not offer this; a newer release of it may",
+                f"[{slot}] vendor {self._vendor} does not support this; a newer release of it may",
                 code=constants.DL_NOT_SUPPORTED,
                 operation=slot,
                 vendor=self._vendor,

@@ -1,4 +1,4 @@
-"""An instance behind ``dl_vendor_v1``."""
+"""Instance of a library that exports ``dl_vendor_v1``."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from .structs import CData, TableSlots, raise_status
 class TableInstance(Instance):
     """Create an instance of an opened library and read its table.
 
-    :param rules: the vendor's adaptor file.
-    :raises AbiMismatchError: the library breaks the interface.
-    :raises VendorError: the library refuses.
+    :param rules: parsed adaptor file of the vendor.
+    :raises AbiMismatchError: the library violates the interface.
+    :raises VendorError: the library refuses to create an instance.
     """
 
     def __init__(
@@ -36,8 +36,8 @@ class TableInstance(Instance):
         defect = text(opened.defect)
         if defect:
             raise AbiMismatchError(
-                f"{path}: {ENTRY_SYMBOL} {defect}. The library breaks the vendor interface; "
-                "ask its maintainers for a release that keeps it."
+                f"{path}: {ENTRY_SYMBOL} {defect}. The library violates the vendor interface; "
+                "ask its maintainers for a corrected release."
             )
         self.host = host
         self.handle = opened.vendor
@@ -95,7 +95,8 @@ class TableInstance(Instance):
 
     def device_count(self) -> int:
         if self._count is None:
-            # The second one may start a driver, which the first one saves where there is none.
+            # device_count may initialize a driver; `present` avoids that on machines without a
+            # device.
             if not self.slots.has("device_count") or not self.present():
                 return 0
             count = ffi.new("int32_t*")
@@ -129,7 +130,8 @@ class TableInstance(Instance):
             kind,
             ffi.NULL,
         )
-        # The vendor may have staged an upload; other streams do not wait for the default one.
+        # The vendor may have staged an upload, and other streams do not wait for the default
+        # stream.
         if kind == HOST_TO_DEVICE and not self.can(SYNCHRONOUS):
             self.synchronize_stream(device, ffi.NULL)
 

@@ -1,4 +1,4 @@
-"""Tensors of this host: numpy arrays going in and out, and the handles that operators get."""
+"""Tensors of this host: conversion from and to numpy, and the handles for operators."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _CONTIGUOUS: int = constants.DL_TENSOR_CONTIGUOUS
 
 
 class Tensor:
-    """A strided view of a vendor's memory. Made by :class:`diopi_proto.Vendor` and by operators.
+    """Strided view of a vendor's memory. Created by :class:`diopi_proto.Vendor` and by operators.
 
     :ivar shape: sizes.
-    :ivar strides: in elements, never negative; 0 repeats.
-    :ivar offset: elements from the start of the storage.
+    :ivar strides: strides in elements, never negative; 0 for broadcast dimensions.
+    :ivar offset: storage offset in elements.
     :ivar dtype: one of :data:`diopi_proto.dtypes.DTYPES`.
     :ivar storage: the memory, which lives as long as any tensor or array that views it.
-    :ivar parts: of a sparse tensor, those that it consists of, by name; of another one, nothing.
+    :ivar parts: component tensors of a sparse tensor by name; empty for a strided tensor.
     """
 
     __slots__ = (
@@ -75,10 +75,10 @@ class Tensor:
         prefix.flags = _CONTIGUOUS if is_contiguous(shape, strides) else 0
         self._prefix = prefix
         self.handle: CData = ffi.cast("diopiTensorHandle_t", prefix)
-        """``diopiTensorHandle_t``; valid as long as this object."""
+        """``diopiTensorHandle_t``, valid as long as this object."""
 
     def hold_parts(self, parts: Mapping[str, Tensor], flags: int) -> None:
-        """Become a tensor that consists of others, which stand in fields of the handle."""
+        """Set the component tensors, which are fields of the handle."""
         for name, part in parts.items():
             setattr(self._prefix, name, part._prefix)
         self._prefix.flags = flags
@@ -86,46 +86,46 @@ class Tensor:
 
     @property
     def device(self) -> int | None:
-        """The vendor's number of the device; None for host memory."""
+        """Return the device index; None for host memory."""
         return self.storage.device
 
     @property
     def address(self) -> int:
-        """Where element 0 is, in the vendor's memory; 0 without memory."""
+        """Return the address of element 0 in the vendor's memory; 0 without memory."""
         return int(ffi.cast("uintptr_t", self._prefix.data))
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
+        """Return the number of dimensions."""
         return len(self.shape)
 
     @property
     def size(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return prod(self.shape)
 
     @property
     def is_contiguous(self) -> bool:
-        """Row-major without gaps."""
+        """Return True for dense row-major strides."""
         return bool(self._prefix.flags & _CONTIGUOUS)
 
     @property
     def is_sparse(self) -> bool:
-        """A CSR tensor, made by :meth:`diopi_proto.Vendor.sparse_csr`."""
+        """Return True for a CSR tensor; see :meth:`diopi_proto.Vendor.sparse_csr`."""
         return bool(self._prefix.flags & _SPARSE_CSR)
 
     def numpy(self, *, copy: bool = True) -> Array:
-        """The elements as a numpy array of :attr:`shape`, stored as ``dtype.storage``.
+        """Return the elements as a numpy array of :attr:`shape` with the dtype ``dtype.storage``.
 
-        All work that was enqueued on the device is waited for.
+        Waits for all work that was enqueued on the device.
 
-        :param copy: False: an array that shares the memory, and keeps it alive.
+        :param copy: return a copy; False: an array that shares the memory, and keeps it alive.
         :raises ValueError: ``copy=False`` for memory that the host cannot access, or a sparse
             tensor.
         :raises ClosedError: the vendor was closed and its memory can only be read through it.
         """
         if self.is_sparse:
-            raise ValueError("a sparse CSR tensor has no array of its own; read its three parts")
+            raise ValueError("a sparse CSR tensor has no elements; read its three parts")
         storage, instance = self.storage, self.storage.instance
         if storage.device is not None and not instance.lifetime.closed:
             instance.wait_all(storage.device)
@@ -133,11 +133,11 @@ class Tensor:
             view = self._view(storage.bytes(), self.offset)
             return view.copy() if copy else view
         if not copy:
-            raise ValueError(f"{self!r}: this memory cannot be accessed by the host; use copy=True")
+            raise ValueError(f"{self!r}: the host cannot access this memory; use copy=True")
         return self._view(self._read_span(), 0).copy()
 
     def float32(self) -> Array:
-        """As :meth:`numpy`, with the values converted to float32; works for bfloat16 too."""
+        """Return the elements as a numpy array of float32; also for bfloat16."""
         array = self.numpy()
         if self.dtype.name == "bfloat16":
             return bfloat16_to_float32(array)
@@ -146,13 +146,13 @@ class Tensor:
         return array.astype(np.float32, copy=False)
 
     def copy_from(self, array: Any) -> None:
-        """Write the elements, after all work that was enqueued on the device; finished on return.
+        """Write the elements synchronously, after all work that was enqueued on the device.
 
-        :param array: anything numpy can broadcast to :attr:`shape`; converted to the dtype.
-        :raises ValueError: the shapes or a number do not fit, or the tensor is sparse.
+        :param array: array that numpy can broadcast to :attr:`shape`; converted to the dtype.
+        :raises ValueError: the shape or a value does not fit, or the tensor is sparse.
         """
         if self.is_sparse:
-            raise ValueError("a sparse CSR tensor has no elements of its own; write to its parts")
+            raise ValueError("a sparse CSR tensor has no elements; write to its three parts")
         try:
             values = to_storage(np.asarray(array), self.dtype)
         except OverflowError as error:
@@ -164,7 +164,7 @@ class Tensor:
         if storage.accessible:
             self._view(storage.bytes(), self.offset)[...] = values
             return
-        # What lies between the elements must stay as it is.
+        # Gaps between the elements must be preserved.
         staged = self._read_span()
         self._view(staged, 0)[...] = values
         storage.write(self.offset * self.dtype.itemsize, staged)
@@ -172,9 +172,9 @@ class Tensor:
     def as_strided(
         self, shape: Sequence[int], strides: Sequence[int] | None = None, offset: int = 0
     ) -> Tensor:
-        """Another view of the same storage; strides and offset count elements from its start.
+        """Return another view of the same storage; strides and storage offset are in elements.
 
-        :raises ValueError: it would leave the storage, or a size or stride is negative.
+        :raises ValueError: the view exceeds the storage, or a size or stride is negative.
         """
         shape, (offset,) = integers(shape), integers([offset])
         strides = contiguous_strides(shape) if strides is None else integers(strides)

@@ -1,7 +1,7 @@
 """Conversion of plain values: numbers, strings, enumerators, sizes and scalars.
 
-Every converter takes the frame, the parameter's name and the value, and returns what cffi passes
-on. A value that does not fit raises :class:`diopi_proto.ArgumentError` and says what would.
+Every converter takes the frame, the parameter's name and the value, and returns the value for cffi.
+An invalid value raises :class:`diopi_proto.ArgumentError`, which states the expected value.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def _as_number(value: Any) -> float | None:
 
 
 def integer(c_type: str, values: tuple[str, ...] = ()) -> Converter:
-    """``int64_t``, ``int32_t`` or ``int``; one of ``values`` unless that is empty."""
+    """Return a converter to ``int64_t``, ``int32_t`` or ``int``, restricted to ``values``
+    if any.
+    """
     bits = _INTEGER_BITS[c_type]
     fits = range(-(1 << (bits - 1)), 1 << (bits - 1))
 
@@ -64,7 +66,7 @@ def integer(c_type: str, values: tuple[str, ...] = ()) -> Converter:
 
 
 def floating(c_type: str) -> Converter:
-    """``float`` or ``double``."""
+    """Return a converter to ``float`` or ``double``."""
     largest = float(np.finfo(np.float32).max)
 
     def convert(frame: Frame, name: str, value: Any) -> float:
@@ -79,14 +81,14 @@ def floating(c_type: str) -> Converter:
 
 
 def boolean(frame: Frame, name: str, value: Any) -> bool:
-    """``bool``; integers are refused, they are usually in the wrong place."""
+    """Convert to ``bool``; integers are rejected, since they are usually misplaced arguments."""
     if not isinstance(value, bool | np.bool_):
         frame.fail(name, value, "a bool")
     return bool(value)
 
 
 def string(values: tuple[str, ...]) -> Converter:
-    """``const char*``, one of ``values`` unless that is empty."""
+    """Return a converter to ``const char*``, restricted to ``values`` if any."""
     expected = f"one of {', '.join(map(repr, values))}" if values else "a string"
 
     def convert(frame: Frame, name: str, value: Any) -> CData:
@@ -94,7 +96,7 @@ def string(values: tuple[str, ...]) -> Converter:
             frame.fail(name, value, expected)
         if "\0" in value:
             frame.fail(name, value, "a string without a NUL character")
-        return frame.kept(ffi.new("char[]", value.encode()))
+        return frame.keep_alive(ffi.new("char[]", value.encode()))
 
     return convert
 
@@ -112,7 +114,7 @@ def _enumerators(c_type: str) -> dict[str, int]:
 
 
 def enumerator(c_type: str) -> Converter:
-    """An enum by value, given as a name or a number."""
+    """Return a converter of a name or a number to an enum's value."""
 
     def convert(frame: Frame, name: str, value: Any) -> int:
         known = _enumerators(c_type)
@@ -134,15 +136,15 @@ def _int64_array(frame: Frame, name: str, value: Any) -> tuple[CData, int]:
         frame.fail(name, value, expected)
     if any(number is None or number not in _INT64 for number in numbers):
         frame.fail(name, value, f"{expected} of 64 bits")
-    # One more than needed: an empty list is not NULL, which would mean "not given".
-    array = frame.kept(ffi.new("int64_t[]", len(numbers) + 1))
+    # One element more than needed: an empty list must not be NULL, which means "absent".
+    array = frame.keep_alive(ffi.new("int64_t[]", len(numbers) + 1))
     array[0 : len(numbers)] = numbers
     return array, len(numbers)
 
 
 def size(frame: Frame, name: str, value: Any) -> CData:
-    """``diopiSize_t``; None is NULL data and length 0."""
-    pointer = frame.kept(ffi.new("diopiSize_t*"))
+    """Convert to ``diopiSize_t``; None is NULL data and length 0."""
+    pointer = frame.keep_alive(ffi.new("diopiSize_t*"))
     if value is not None:
         pointer.data, pointer.len = _int64_array(frame, name, value)
     return pointer[0]
@@ -150,13 +152,13 @@ def size(frame: Frame, name: str, value: Any) -> CData:
 
 def size_pointer(frame: Frame, name: str, value: Any) -> CData:
     """``diopiSize_t*``."""
-    pointer = frame.kept(ffi.new("diopiSize_t*"))
+    pointer = frame.keep_alive(ffi.new("diopiSize_t*"))
     pointer.data, pointer.len = _int64_array(frame, name, value)
     return pointer
 
 
 def scalar(frame: Frame, name: str, value: Any) -> CData:
-    """``const diopiScalar_t*`` of a bool, an integer, a float or a :class:`Scalar`."""
+    """Convert a bool, an integer, a float or a :class:`Scalar` to ``const diopiScalar_t*``."""
     expected = "a bool, an integer of 64 bits, a float or a diopi_proto.host.Scalar"
     number, dtype = value, None
     if isinstance(value, Scalar):
@@ -165,7 +167,7 @@ def scalar(frame: Frame, name: str, value: Any) -> CData:
         except ValueError as error:
             frame.fail(name, value, str(error))
         number = value.value
-    pointer = frame.kept(ffi.new("diopiScalar_t*"))
+    pointer = frame.keep_alive(ffi.new("diopiScalar_t*"))
     whole = int(number) if isinstance(number, bool | np.bool_) else _as_integer(number)
     if dtype is None:
         if isinstance(number, bool | np.bool_):
@@ -190,16 +192,16 @@ def scalar(frame: Frame, name: str, value: Any) -> CData:
 
 
 def pointer_to(c_type: str, convert: Converter) -> Converter:
-    """``const int64_t*`` and the like: the value behind a pointer."""
+    """Return a converter to a pointer such as ``const int64_t*`` from the value behind it."""
 
     def converted(frame: Frame, name: str, value: Any) -> CData:
-        return frame.kept(ffi.new(f"{c_type}*", convert(frame, name, value)))
+        return frame.keep_alive(ffi.new(f"{c_type}*", convert(frame, name, value)))
 
     return converted
 
 
 def raw_pointer(frame: Frame, name: str, value: Any) -> CData:
-    """``void*`` of an address or a pointer of cffi."""
+    """Convert an address or a cffi pointer to ``void*``."""
     if isinstance(value, ffi.CData):
         return ffi.cast("void*", value)
     number = _as_integer(value)

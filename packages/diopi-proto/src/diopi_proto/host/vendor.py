@@ -1,4 +1,4 @@
-"""A vendor as users of this host see it."""
+"""The public class of a loaded vendor."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from .tensor import Tensor
 
 
 class Vendor:
-    """One instance of a vendor library. Made by :func:`load_vendor`; a context manager that closes
+    """Instance of a vendor library, created by :func:`load_vendor`; a context manager that closes
     it.
 
-    Threads may share it. Tensors of one instance mean nothing to another, not even of the same
+    Threads may share it. Tensors of one instance cannot be used by another, even of the same
     library.
 
-    :ivar path: the library.
-    :ivar name: what the vendor calls itself.
-    :ivar version: of the library, for messages.
+    :ivar path: path of the library.
+    :ivar name: name of the vendor.
+    :ivar version: version of the library, for messages.
     :ivar capabilities: bits of ``DL_CAP_*``.
-    :ivar operators: every operator of the contract, and whether it is bound.
+    :ivar operators: all operators of the contract, bound or unbound, by name.
     :ivar op: the bound operators as attributes.
     """
 
@@ -62,37 +62,39 @@ class Vendor:
 
     @property
     def mismatched(self) -> Mapping[str, str]:
-        """Operators not bound because their signature differs, with the reason and the cure."""
+        """Return operators that are not bound because of another signature, with reason and
+        remedy.
+        """
         return dict(self._instance.mismatched)
 
     @property
     def unknown_operators(self) -> frozenset[str]:
-        """Operators of the library that this host's schema does not have."""
+        """Return operators of the library that are not in this host's schema."""
         instance = self._instance
         return instance.unknown if isinstance(instance, TableInstance) else frozenset()
 
     @property
     def adaptor(self) -> AdaptorFile | None:
-        """Conversions by operator; None without an adaptor file."""
+        """Return the adaptor; None without an adaptor file."""
         instance = self._instance
         found = instance.adaptor if isinstance(instance, TableInstance) else None
         return None if found is None else found.file
 
     def conversions(self) -> list[Conversion]:
-        """Counts of conversions since the vendor was loaded or they were reset."""
+        """Return the adaptor's conversions since the vendor was loaded or the counts were reset."""
         instance = self._instance
         found = instance.adaptor if isinstance(instance, TableInstance) else None
         return [] if found is None else found.conversions()
 
     def reset_conversions(self) -> None:
-        """Count them from 0 on."""
+        """Reset the counts of conversions."""
         instance = self._instance
         if isinstance(instance, TableInstance) and instance.adaptor is not None:
             instance.adaptor.reset()
 
     @property
     def is_legacy(self) -> bool:
-        """True if it is a library in DIOPI's own style."""
+        """Return True for a library in DIOPI's own style."""
         return isinstance(self._instance, LegacyInstance)
 
     @property
@@ -105,22 +107,22 @@ class Vendor:
 
     @property
     def host_accessible(self) -> bool:
-        """True if the host may read and write device memory in place."""
+        """Return True if the host may read and write device memory in place."""
         return self._instance.can(capability.HOST_ACCESSIBLE)
 
     @property
     def synchronous(self) -> bool:
-        """True if work is finished when the call that enqueues it returns."""
+        """Return True if work is finished when the call that enqueues it returns."""
         return self._instance.can(capability.SYNCHRONOUS)
 
     @property
     def accepts_any_host_pointer(self) -> bool:
-        """True if operators work on any host memory."""
+        """Return True if operators accept any host memory."""
         return self._instance.can(capability.ANY_HOST_POINTER)
 
     @property
     def is_reference(self) -> bool:
-        """True if it is a CPU reference and not an accelerator."""
+        """Return True for a CPU reference, False for an accelerator."""
         return self._instance.can(capability.REFERENCE)
 
     @property
@@ -131,20 +133,20 @@ class Vendor:
 
     @property
     def device_count(self) -> int:
-        """How many devices there are; 0 without a driver."""
+        """Return the number of devices; 0 without a driver."""
         return self._instance.device_count()
 
     def properties(self, device: int = 0) -> DeviceProperties:
-        """What the vendor says of a device; as much as nothing if it does not offer that.
+        """Return the properties of a device; empty if the vendor does not support them.
 
         :raises ArgumentError: there is no such device.
         """
         return read_properties(self._instance, device)
 
     def memory_info(self, device: int = 0) -> tuple[int, int]:
-        """Free and total bytes of a device.
+        """Return the free and total bytes of a device.
 
-        :raises NotSupportedError: the vendor does not say.
+        :raises NotSupportedError: the vendor does not report them.
         """
         table = self._table("memory_info")
         table.check_device(device, "memory_info")
@@ -155,7 +157,7 @@ class Vendor:
     def synchronize(self, device: int = 0) -> None:
         """Wait for all work on a device.
 
-        :raises VendorError: the wait failed, or work before it did.
+        :raises VendorError: synchronization failed, or earlier work did.
         :raises OperatorError: a call found an error in its data.
         """
         instance = self._instance
@@ -169,16 +171,16 @@ class Vendor:
             errors.check(mark)
 
     def stream(self, device: int = 0, *, priority: int = 0) -> Stream:
-        """A new stream; lower priorities go first. Those of a synchronous vendor without streams
-        are its default stream.
+        """Create a stream; lower priority numbers run first. For a synchronous vendor without
+        streams, it is the default stream.
 
         :raises NotSupportedError: the vendor is asynchronous and has no streams.
         """
         return Stream(self._instance, device, priority)
 
     def event(self, device: int = 0, *, timing: bool = False) -> Event:
-        """A new event; two with ``timing`` can be subtracted. Those of a synchronous vendor without
-        events are times of the host's clock.
+        """Create an event; ``timing`` supports ``elapsed_since``. For a synchronous vendor without
+        events, it records the host's clock.
 
         :raises NotSupportedError: the vendor is asynchronous and has no events.
         """
@@ -192,12 +194,13 @@ class Vendor:
         strides: Sequence[int] | None = None,
         device: int | None = 0,
     ) -> Tensor:
-        """A tensor with undefined contents.
+        """Create a tensor with undefined contents.
 
-        :param strides: in elements; None: row-major.
-        :param device: None: host memory (``diopi_host``).
-        :raises ArgumentError: a negative size or stride, an unknown dtype, or no such device.
-        :raises OutOfMemoryError: there is not so much memory.
+        :param strides: strides in elements; None: row-major.
+        :param device: device index; None: host memory (``diopi_host``).
+        :raises ArgumentError: a size or stride is negative, the dtype is unknown, or there is no
+            such device.
+        :raises OutOfMemoryError: memory is exhausted.
         """
         return empty(self._instance, shape, dtype, strides, device)
 
@@ -209,124 +212,125 @@ class Vendor:
         device: int | None = 0,
         copy: bool | None = True,
     ) -> Tensor:
-        """A tensor with an array's elements and, where it has no negative ones, its strides.
+        """Create a tensor from an array, with the array's strides if none is negative.
 
-        :param dtype: None: the array's. ``"bfloat16"`` rounds numbers and takes ``uint16`` as bits.
-        :param device: None: host memory (``diopi_host``).
-        :param copy: True: memory of its own. None: the array's memory where that is possible: it is
-            writable and the vendor accepts any host pointer. False: the array's memory or an error.
-        :raises ArgumentError: an unknown dtype, no such device, or memory that cannot be shared.
-        :raises OutOfMemoryError: there is not so much memory.
+        :param dtype: dtype of the tensor; None: the array's. For ``"bfloat16"``, numbers are
+            rounded and ``uint16`` elements are taken as bits.
+        :param device: device index; None: host memory (``diopi_host``).
+        :param copy: True: copy the memory. None: share it if it is writable and the vendor accepts
+            any host pointer, else copy. False: share it, or raise an error.
+        :raises ArgumentError: the dtype is unknown, there is no such device, or the memory cannot
+            be shared.
+        :raises OutOfMemoryError: memory is exhausted.
         """
         return from_array(self._instance, array, dtype, device, copy)
 
     def sparse_csr(
         self, crow_indices: Tensor, col_indices: Tensor, values: Tensor, shape: Sequence[int]
     ) -> Tensor:
-        """A sparse CSR tensor of three dense ones, which it keeps alive.
+        """Create a sparse CSR tensor from three strided ones, which it keeps alive.
 
-        :param crow_indices: where each row's elements begin, and where the last row's end; int32 or
-            int64, as ``col_indices``. That both lie in bounds is for the caller: nobody reads them
-            here.
-        :param shape: rows and columns.
+        :param crow_indices: offset of each row's first element, followed by the number of elements;
+            int32 or int64, like ``col_indices``. The caller guarantees that indices are in range.
+        :param shape: numbers of rows and columns.
         :raises ArgumentError: the parts are on different devices, of another vendor, or do not fit
             each other or the shape.
         """
         return csr_of_parts(self._instance, crow_indices, col_indices, values, shape)
 
     def call(self, operator: str, /, *arguments: Any, **named: Any) -> Any:
-        """Call an operator by its whole name, ``"diopiAdd"``; see :class:`BoundOperator`.
+        """Call an operator by its full name, such as ``"diopiAdd"``; see :class:`BoundOperator`.
 
         :raises ArgumentError: the contract has no such operator, or a value does not fit.
-        :raises OperatorNotBoundError: the vendor does not have it, or with another signature.
+        :raises OperatorNotBoundError: the vendor does not have it, or has it with another
+            signature.
         :raises OperatorError: the operator returned an error.
         """
         return self.op[operator](*arguments, **named)
 
     @property
     def extensions(self) -> frozenset[str]:
-        """What the vendor offers beyond its table: ``"kernel"``, ``"graph"``, ``"profiler"``,
+        """Return the names of the vendor's extensions: ``"kernel"``, ``"graph"``, ``"profiler"``,
         ``"communicator"``, ``"peer"``, ``"choices"``, ``"constants"``.
         """
         return frozenset(self._instance.extensions)
 
     @property
     def kernels(self) -> Kernels:
-        """Compiling and launching kernels.
+        """Return the kernel extension, which compiles and launches kernels.
 
-        :raises NotSupportedError: the vendor does not offer it.
+        :raises NotSupportedError: the vendor does not have the extension.
         """
         return Kernels(self._instance)
 
     @property
     def graphs(self) -> Graphs:
-        """Capturing streams and replaying what was captured.
+        """Return the graph extension, which captures and replays the work of streams.
 
-        :raises NotSupportedError: the vendor does not offer it.
+        :raises NotSupportedError: the vendor does not have the extension.
         """
         return Graphs(self._instance)
 
     @property
     def profiler(self) -> Profiler:
-        """What ran on a device, and when.
+        """Return the profiler extension, which records the activities of a device.
 
-        :raises NotSupportedError: the vendor does not offer it.
+        :raises NotSupportedError: the vendor does not have the extension.
         """
         return Profiler(self._instance)
 
     @property
     def communicators(self) -> Communicators:
-        """Collectives and messages between devices.
+        """Return the communicator extension: collectives and messages between devices.
 
-        :raises NotSupportedError: the vendor does not offer it.
+        :raises NotSupportedError: the vendor does not have the extension.
         """
         return Communicators(self._instance)
 
     @property
     def peers(self) -> Peers:
-        """Memory of other devices and processes.
+        """Return the peer extension: memory of other devices and processes.
 
-        :raises NotSupportedError: the vendor does not offer it.
+        :raises NotSupportedError: the vendor does not have the extension.
         """
         return Peers(self._instance)
 
     @property
     def choices(self) -> Choices:
-        """Which of the vendor's implementations serves a call.
+        """Return the choices extension, which selects among the vendor's implementations.
 
-        :raises NotSupportedError: the vendor does not offer it.
+        :raises NotSupportedError: the vendor does not have the extension.
         """
         return Choices(extension_of(self._instance, "choices").call)
 
     @property
     def constants(self) -> Constants:
-        """Memory that stays what it is, of which the vendor may keep what it makes of it.
+        """Return the constants extension: constant memory whose derived data the vendor may cache.
 
-        :raises NotSupportedError: the vendor does not offer it.
+        :raises NotSupportedError: the vendor does not have the extension.
         """
         return Constants(extension_of(self._instance, "constants").call)
 
     def guard_calls(self, *, salt: int = 0) -> None:
-        """Check from now on what operators write; slow, for tests of vendors.
+        """Check the writes of operators from now on; slow, for tests of vendors.
 
-        Tensors that are made later get bands of memory around them. A call raises
-        :class:`StrayWriteError` if the operator has changed anything but the elements of its
-        outputs: a band, what lies between elements, an input; or anything at all before it
-        returned an error. Memory that is shared with an array (``copy=False``) has no bands.
+        Tensors that are created later get guard bands. A call raises :class:`StrayWriteError` if
+        the operator has changed anything but the elements of its outputs, such as a band, a gap
+        between elements or an input, or if it has written anything before it returned an error.
+        Memory that is shared with an array (``copy=False``) has no bands.
 
-        :param salt: with another one, other noise is around and between the elements: results that
-            change with it were read from there.
+        :param salt: seed of the noise in bands and gaps. Results that change with the salt were
+            read from there.
         """
         self._instance.guard = Guard(salt)
 
     def close(self) -> None:
-        """Wait for what was enqueued and give the instance back. Twice does nothing.
+        """Wait for the enqueued work and close the instance. Closing twice has no effect.
 
-        No operator can be called any more. Memory that arrays or tensors still view stays valid:
+        Operators cannot be called afterwards. Memory that arrays or tensors still view stays valid:
         the library's instance is destroyed with the last of them, or when the process ends.
 
-        :raises VendorError: the work, or the wait for it, failed. The instance is closed all the
-            same.
+        :raises VendorError: the work or the synchronization failed. The instance is closed anyway.
         """
         self._instance.close()
 
@@ -349,7 +353,7 @@ class Vendor:
             self._instance.lifetime.check_open()
             return self._instance
         raise NotSupportedError(
-            f"[{slot}] legacy vendor {self.name} does not offer this: it works on host memory",
+            f"[{slot}] legacy vendor {self.name} does not support this: it works on host memory",
             code=constants.DL_NOT_SUPPORTED,
             operation=slot,
             vendor=self.name,

@@ -17,7 +17,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Watch:
-    """The memory of one call as it was before."""
+    """Memory of a call before it was made."""
 
     def __init__(self, operator: Operator, frame: Frame, salt: int = 0) -> None:
         self._operator = operator
@@ -32,10 +32,10 @@ class Watch:
         self._blocks = [_Block(storage, self._uses, salt) for storage in _distinct(self._uses)]
 
     def check(self, succeeded: bool, required: Iterable[Tensor]) -> None:
-        """Compare with what the memory is now.
+        """Compare the memory with its current contents.
 
-        :param required: tensors that the operator got from the host: their bands are checked too.
-        :raises StrayWriteError: something was written that must not be.
+        :param required: tensors that the operator has allocated; their bands are checked too.
+        :raises StrayWriteError: the operator wrote outside of its outputs.
         """
         found = [block.stray(self._uses, succeeded) for block in self._blocks]
         found += [_stray_around(tensor) for tensor in required if tensor.storage.band]
@@ -56,7 +56,7 @@ class Watch:
 
 
 class _Use:
-    """A tensor in a call."""
+    """Use of a tensor in a call."""
 
     def __init__(self, tensor: Tensor, parameter: str, written: bool) -> None:
         self.tensor = tensor
@@ -64,7 +64,7 @@ class _Use:
         self.written = written
 
     def bytes(self) -> Mask:
-        """Which bytes of the storage and its bands its elements are."""
+        """Return the bytes of the storage and its bands that belong to the tensor's elements."""
         tensor, storage = self.tensor, self.tensor.storage
         size = tensor.dtype.itemsize
         mask = np.zeros(storage.nbytes + 2 * storage.band, np.bool_)
@@ -79,7 +79,7 @@ class _Use:
 
 
 class _Block:
-    """A storage before a call. What lies between the elements holds noise during the call."""
+    """Storage before a call. Gaps between elements are filled with noise during the call."""
 
     def __init__(self, storage: Storage, uses: list[_Use], salt: int) -> None:
         self._storage = storage
@@ -104,7 +104,7 @@ class _Block:
                     allowed |= use.bytes()
         changed = np.flatnonzero((after != self._before) & ~allowed)
         if changed.size or self._gaps.any():
-            # Whoever reads on finds what was there, but for what was written.
+            # Restore the contents, except for the elements that the operator wrote.
             self._storage.write_with_bands(np.where(self._gaps, self._original, after))
         if not changed.size:
             return ""

@@ -1,8 +1,8 @@
-"""The comparison engine: how far a result may be from its reference, and whether it is.
+"""Comparison engine: derived tolerances of results, and comparison with references.
 
-What an element may be off by follows from dtype, operator class and reduction length; nobody
-chooses it. ``docs/tolerance.md`` has the formulas and their sources. Needs numpy alone, except for
-:mod:`.torch_operators`, which applies the engine to operators of torch.
+The tolerance of an element is derived from dtype, operator class and reduction length; it is not a
+parameter. ``docs/tolerance.md`` has the formulas and their sources. Depends on numpy only, except
+for :mod:`.torch_operators`, which applies the engine to operators of torch.
 
     >>> import numpy as np
     >>> from diopi_proto.tolerance import OpClass, compare

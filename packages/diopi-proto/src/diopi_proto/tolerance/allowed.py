@@ -1,4 +1,4 @@
-"""The bound applied to a whole reference array."""
+"""Tolerances of a whole reference array."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def allowed_error(
     multiple: float | None = None,
     roundings: int = 0,
 ) -> Array:
-    """Absolute error that each element of a result of ``dtype`` may have: float64, same shape.
+    """Return the allowed absolute error of each element of a result of ``dtype``, as float64.
 
     ``reference`` is float64 or longdouble, or complex of these. ``reduction_length`` and
     ``magnitude`` are scalars or have its shape. ``magnitude`` is the sum of the absolute values of
-    what was added up; without it the reference's own is taken: right where nothing cancels, strict
-    where something does. Elements that are not finite get 0, for they have to be met exactly, and
-    so does every element of an exact operator or dtype (of the reference rounded to the dtype).
+    the summands; the default is the absolute value of the reference, which is correct without
+    cancellation and too strict with it. Elements that are not finite get 0, because they must match
+    exactly, and so do all elements of exact operators or dtypes, whose reference is rounded first.
 
-    Works on the whole array at once; :func:`compare` works in pieces.
+    Processes the whole array at once; :func:`compare` processes it in pieces.
 
     :param order: see :class:`Order`.
     :param accumulate: see :meth:`Bound.of`, as ``multiple`` and ``roundings``.

@@ -1,4 +1,4 @@
-"""The rounding bound: the absolute error that one element of a result may have."""
+"""Rounding bound: the allowed absolute error of one element of a result."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .formats import Array, Format, accumulation_format, format_of, part_format,
 from .operators import LARGEST_MULTIPLE, PRODUCT_ROUNDINGS, TERM_ROUNDINGS, OpClass, Order
 
 FINAL_ULPS = 1.5
-"""Half an ulp for the final rounding, and one more so that one ulp never raises an alarm."""
+"""Half an ulp for the final rounding, and one more, so that an error of one ulp is accepted."""
 
 COMPLEX_ULPS = FINAL_ULPS * math.sqrt(2)
-"""The same in both parts of a complex number, in ulps of its modulus."""
+"""The same for a complex number with this error in both parts, in ulps of its modulus."""
 
 COMPLEX_OPERATION = 4 * math.sqrt(2)
 """Unit roundoffs of a complex division by the textbook formula; a product has ``sqrt(5)``.
@@ -24,15 +24,15 @@ Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3
 """
 
 COMPLEX_ELEMENTARY = 4.0
-"""Real elementary functions in one complex one, as in exp(x) * (cos(y), sin(y))."""
+"""Number of real elementary functions in a complex one, as in exp(x) * (cos(y), sin(y))."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """Return the error bound of an operator of ``op_class`` with results of ``dtype``.
+    """Error bound of an operator of ``op_class`` with results of ``dtype``.
 
-    :ivar accumulate: the real format its sums and approximations are computed in.
-    :ivar reference: the format of the reference, whose own error is allowed too.
+    :ivar accumulate: real format in which its sums and approximations are computed.
+    :ivar reference: format of the reference, whose error is allowed too.
     :ivar multiple: see :attr:`OpClass.multiple`.
     :ivar roundings: how often inputs or intermediates are rounded to ``dtype`` on the way.
     """
@@ -57,25 +57,26 @@ class Bound:
         multiple: float | None = None,
         roundings: int = 0,
     ) -> Bound:
-        """The bound of the contract, or of an operator whose definition asks for another one.
+        """Return the bound of the contract, or one with the options of an operator's definition.
 
         ``accumulate`` defaults to float32 for 16-bit dtypes and to the dtype itself for others.
-        ``multiple`` replaces the class's, from it up to ``LARGEST_MULTIPLE``; both belong to the
-        operator's definition in the schema, never to a vendor.
+        ``multiple`` replaces the class's and lies between that and ``LARGEST_MULTIPLE``; both are
+        properties of the operator's definition in the schema, never of a vendor.
 
-        :raises ValueError: RANDOM, a multiple out of range, negative ``roundings``.
-        :raises TypeError: no known dtype, or ``accumulate`` is not a real float.
+        :raises ValueError: the class is RANDOM, ``multiple`` is out of range, or ``roundings`` is
+            negative.
+        :raises TypeError: the dtype is unknown, or ``accumulate`` is not a real float.
         """
         of = format_of(dtype)
         if op_class is OpClass.RANDOM:
             raise ValueError(
-                "[RANDOM] no element has a reference to be near to: use compare_distribution"
+                "[RANDOM] random results have no elementwise reference: use compare_distribution"
             )
         if of.is_exact:
             op_class = OpClass.EXACT
         elif op_class is OpClass.EXACT and roundings > 0:
-            # What is rounded on the way is no element of the inputs any more, and need not be the
-            # reference rounded once: 0 would convict a correct result. After k roundings to nearest
+            # A value that was rounded in between need not equal the reference rounded once, so a
+            # bound of 0 would reject correct results. After k roundings to nearest
             # |got - want| <= k u |want| and half an ulp of the last one, which is what ROUNDING
             # allows (docs/tolerance.md, "Exact operators that round").
             op_class = OpClass.ROUNDING
@@ -85,9 +86,9 @@ class Bound:
                 f"{op_class.multiple:g} and {LARGEST_MULTIPLE:g}"
             )
         if multiple is not None and op_class in (OpClass.EXACT, OpClass.ROUNDING):
-            raise ValueError(f"[{op_class.name}] has no multiple: leave it out")
+            raise ValueError(f"[{op_class.name}] has no multiple: omit the argument")
         if roundings < 0:
-            raise ValueError(f"[{op_class.name}] roundings is {roundings}, it must be at least 0")
+            raise ValueError(f"[{op_class.name}] roundings is {roundings}, expected 0 or more")
         sums = accumulation_format(of) if accumulate is None else format_of(accumulate)
         if accumulate is not None and (sums.is_exact or sums.is_complex):
             raise TypeError(f"[{op_class.name}] cannot accumulate in {sums.name}: not a real float")
@@ -102,11 +103,11 @@ class Bound:
         )
 
     def allowed(self, modulus: Array, scale: Array, terms: Array) -> tuple[Array, Array]:
-        """``(allowed, before_rounding)``, absolute, elementwise.
+        """Return the elementwise absolute errors ``(allowed, before_rounding)``.
 
-        ``modulus`` is that of the reference (finite), ``scale`` >= ``modulus`` the magnitude of
-        what was added up, ``terms`` the reduction lengths. ``before_rounding`` is the part that
-        can move a result across the threshold of overflow: all but the final rounding.
+        ``modulus`` is the modulus of the finite reference, ``scale`` >= ``modulus`` the magnitude
+        of the summands, ``terms`` the reduction lengths. ``before_rounding`` is the part without
+        the final rounding, which decides whether a result may overflow.
 
         :raises ValueError: so many terms that the sum has no correct digit.
         """
@@ -128,7 +129,7 @@ class Bound:
         return rounding
 
     def _computing(self, of: Format, modulus: Array, scale: Array, terms: Array) -> Array:
-        """Error of computing in the format ``of``, before the final rounding."""
+        """Return the error of computing in the format ``of``, before the final rounding."""
         u = modulus.dtype.type(of.unit_roundoff)
         is_complex = self.dtype.is_complex
         if self.op_class is OpClass.ROUNDING:
@@ -144,9 +145,11 @@ class Bound:
         return summed
 
     def roundings_per_term(self, terms: Array) -> Array:
-        """Roundings on the longest way from a term into the result of a REDUCTION or MATMUL."""
+        """Return the roundings on the longest path from a term to the result of a REDUCTION or
+        MATMUL.
+        """
         if self.op_class is OpClass.MATMUL:
-            # Each part of a complex inner product is a real one of twice the length.
+            # Each part of a complex inner product is a real inner product of twice the length.
             return (
                 self.order.height(terms * (2 if self.dtype.is_complex else 1)) + PRODUCT_ROUNDINGS
             )
@@ -154,7 +157,7 @@ class Bound:
         return self.order.height(terms) + int(functions * TERM_ROUNDINGS)
 
     def gamma(self, terms: Array, of: Format) -> Array:
-        """``k u / (1 - k u)`` with k = :meth:`roundings_per_term`, elementwise.
+        """Return ``k u / (1 - k u)`` with k = :meth:`roundings_per_term`, elementwise.
 
         Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., lemma 3.1 and
         section 4.2.
@@ -165,13 +168,14 @@ class Bound:
         if np.any(ku >= 0.5):
             raise ValueError(
                 f"[{self.op_class.name}] a sum of {int(np.max(terms))} terms accumulated in "
-                f"{of.name} ({self.order.value} order) has no certain digit: accumulate wider"
+                f"{of.name} ({self.order.value} order) has no correct digit: accumulate in a "
+                "wider format"
             )
         gamma: Array = ku / (1 - ku)
         return gamma
 
     def formula(self, terms: ArrayLike = 1) -> str:
-        """The bound in words, for reports."""
+        """Describe the bound as a formula, for reports."""
         if self.op_class is OpClass.EXACT:
             return f"0: the reference rounded to {self.dtype.name}"
         part = part_format(self.dtype).name

@@ -1,4 +1,4 @@
-"""Result arrays as numpy holds them: right dtype or not, and the values they stand for."""
+"""Carriers: numpy arrays that hold results of dtypes which numpy may not have."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from .formats import Array, Format, part_format
 
 
 class ForeignValueError(Exception):
-    """A value in a wider carrier is not one of the format's: the result is of another dtype."""
+    """A value in a wider carrier is not representable in the format, so the dtype is wrong."""
 
 
 def open_carrier(values: Array, of: Format) -> Array | None:
-    """``values`` as an array that :func:`decode` reads, or None if the dtype is another one.
+    """Return ``values`` as an array for :func:`decode`, or None if their dtype is wrong.
 
-    bfloat16 comes as bit patterns (uint16), as a foreign numpy dtype of that name, or widened to
-    float32; complex32 widened to complex64.
+    Accepted for bfloat16 are bit patterns (uint16), a foreign numpy dtype of that name, and
+    float32; for complex32, complex64.
     """
     name = values.dtype.name
     if name not in of.carriers:
         return None
     if name == "bfloat16":
         return values.view(np.uint16)
-    # A vendor may write other bytes than 0 and 1 into a bool, and numpy would not show it.
+    # A vendor may write other bytes than 0 and 1 into a bool, which numpy would hide.
     return values.view(np.uint8) if name == "bool" else values
 
 
 def decode(values: Array, of: Format) -> Array:
-    """The numbers of a piece of an opened carrier, exact.
+    """Return the exact values of a piece of an opened carrier.
 
-    :raises ForeignValueError: see there.
+    :raises ForeignValueError: a value is not representable in the format.
     """
     if of.name == "bfloat16" and values.dtype == np.uint16:
         return bfloat16_to_float32(values)

@@ -1,4 +1,4 @@
-"""The comparison of a result with its reference, element by element."""
+"""Elementwise comparison of a result with its reference."""
 
 from __future__ import annotations
 
@@ -35,26 +35,28 @@ def compare(
 ) -> Comparison:
     """Compare ``actual``, a result of ``dtype``, with ``reference``; every element must pass.
 
-    Shape and dtype have to be equal, nothing is broadcast. nan must meet nan and an infinity one
-    of its sign; a finite reference may be met by infinity exactly where rounding overflows. The
-    zeros are equal whatever their signs, unless ``signed_zeros``: then a zero has to have the sign
-    of the reference, where that is or rounds to zero. Complex results are judged by the modulus of
-    the difference, parts that are not finite, and signs of zeros, one by one.
+    Shape and dtype must be equal; nothing is broadcast. A nan must match a nan, and an infinity one
+    of the same sign; for a finite reference, infinity is accepted only where rounding may overflow.
+    Zeros are equal regardless of their signs, unless ``signed_zeros`` is set: then a zero must have
+    the sign of the reference if that is, or rounds to, zero. Complex results are compared by the
+    modulus of the difference; their non-finite parts and signs of zeros are compared separately.
 
-    ``actual`` of bfloat16 is uint16 (bit patterns) or float32 with bfloat16's values; of complex32,
-    complex64 with such. ``reference`` is float64 or longdouble (complex of these) computed from the
-    same inputs; of an EXACT operator any float; of integers and bool likewise integers and bool.
+    For bfloat16, ``actual`` is uint16 (bit patterns) or float32 with values of bfloat16; for
+    complex32 it is complex64 with values of complex32. ``reference`` is computed from the same
+    inputs and is float64 or longdouble, or complex of these; for an EXACT operator any float; for
+    integers and bool it is integer and bool, too.
 
-    ``peer`` is a trusted implementation's result of the same dtype and shape. With it each element
-    may be off by the bound plus twice the smaller of the peer's largest error relative to magnitude
-    times the element's magnitude, and the peer's largest absolute error. Where the peer is not
-    finite, the result may be exactly the same. Exact operators need no peer: none is looked at.
+    ``peer`` is a trusted implementation's result of the same dtype and shape. It increases the
+    allowed error of each element by twice the smaller of two values: the peer's largest relative
+    error times the element's magnitude, and the peer's largest absolute error. Where the peer is
+    not finite, an identical result is accepted. The peer is ignored for exact operators.
 
-    Arrays are walked in pieces; memory beyond them is a few MB. The other arguments are those of
-    :func:`allowed_error`, and so are the errors raised for them.
+    Arrays are processed in pieces, with a few MB of temporary memory. The other arguments, and the
+    errors raised for them, are those of :func:`allowed_error`.
 
-    :raises ValueError: RANDOM; arguments out of range; peer of another shape or dtype.
-    :raises TypeError: ``reference`` is of another kind than ``dtype``, or no better than it.
+    :raises ValueError: the class is RANDOM, an argument is out of range, or the peer has another
+        shape or dtype.
+    :raises TypeError: ``reference`` is of another kind than ``dtype``, or not more precise.
     """
     of = format_of(dtype)
     result = np.asarray(actual)
@@ -143,7 +145,7 @@ def _number(one: Array, of: Format) -> Number:
 
 
 class _Judge:
-    """Errors and allowances of floating-point pieces."""
+    """Errors and tolerances of floating-point pieces."""
 
     def __init__(self, operands: Operands, bound: Bound, signed_zeros: bool) -> None:
         self.operands = operands
@@ -163,7 +165,9 @@ class _Judge:
         terms: Array,
         values: list[Array],
     ) -> None:
-        """Judge one piece; ``values`` are the result's and, if there is one, the peer's."""
+        """Compare one piece; ``values`` are those of the result and of the peer, if there
+        is one.
+        """
         operands, exact = self.operands, self.bound.op_class is OpClass.EXACT
         sizes = operands.sizes(reference, magnitude)
         allowed, before_rounding = self.bound.allowed(sizes.modulus, sizes.scale, terms)
@@ -197,7 +201,7 @@ class _Judge:
         )
 
     def _part(self, got: Array, want: Array, before_rounding: Array) -> tuple[Array, Array]:
-        """``(distance, wrong)``: 0 and a verdict where one of the two is not finite."""
+        """Return ``(distance, wrong)``; if a value is not finite, the distance is 0."""
         got_finite, want_finite = np.isfinite(got), np.isfinite(want)
         both = got_finite & want_finite
         size = np.abs(want)

@@ -1,4 +1,4 @@
-"""The outcome of one comparison, and its words."""
+"""Outcome of a comparison, and its report."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ Number: TypeAlias = bool | int | float | complex
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a result compares with its reference. Errors are absolute, in the result's own unit.
+    """Outcome of comparing a result with its reference. Errors are absolute.
 
-    :ivar ok: every element is within its bound; of an empty result too, so look at ``total``.
-    :ivar mismatch: ``""``, or what made elements incomparable: ``"shape"`` or ``"dtype"``.
-    :ivar detail: the mismatch in words.
-    :ivar wrong: number of elements outside their bound; all of them if incomparable.
+    :ivar ok: every element is within its bound. Also true for an empty result; see ``total``.
+    :ivar mismatch: ``"shape"`` or ``"dtype"`` if the arrays are incomparable, else ``""``.
+    :ivar detail: description of the mismatch.
+    :ivar wrong: number of elements outside their bound; the total if incomparable.
     :ivar total: number of elements of the reference.
     :ivar worst: index of the element with the largest ``ratio``; None if there is none.
-    :ivar got: its value, ``want`` the reference's, ``error`` their distance (inf if one of them is
-        not finite and the other differs), ``allowed`` what it may be.
-    :ivar ratio: its error in units of the bound; at most 1 if ok.
-    :ivar max_abs: largest error of all elements; nan if there is none.
-    :ivar max_rel: largest error relative to the reference's modulus, inf where that is 0 and the
-        result is not; nan if no element has one.
-    :ivar cosine: cosine of the angle between the two as vectors, its real part if complex; nan
-        where undefined: empty, all zero, or not finite.
-    :ivar bound: the bound in words.
-    :ivar peer_relative: the peer's largest error relative to magnitude, nan without a peer;
-        ``peer_absolute`` the same absolute.
-    :ivar excused: elements not finite against a finite reference (or another infinity) that were
-        accepted because the peer's is exactly the same there.
+    :ivar got: value of the worst element; ``want`` is the reference's, ``error`` their distance
+        (inf if they differ and are not both finite), ``allowed`` the allowed distance.
+    :ivar ratio: error of the worst element in units of its bound; at most 1 if ok.
+    :ivar max_abs: largest error of all elements; nan if there are no elements.
+    :ivar max_rel: largest error relative to the reference's modulus, inf if that is 0 and the
+        result is not; nan if it is undefined for all elements.
+    :ivar cosine: cosine of the angle between the two as vectors (real part for complex ones); nan
+        if a vector is empty, all zero or not finite.
+    :ivar bound: formula of the bound.
+    :ivar peer_relative: the peer's largest error relative to magnitude; nan without a peer.
+        ``peer_absolute`` is its largest absolute error.
+    :ivar excused: number of non-finite elements that differ from the reference, but were accepted
+        because the peer's elements are identical.
     """
 
     ok: bool
@@ -54,9 +54,9 @@ class Comparison:
     excused: int = 0
 
     def report(self, name: str) -> str:
-        """Two or three lines that begin with ``name``: what is wrong, the worst element, the bound.
+        """Return two or three lines that begin with ``name``: verdict, worst element, bound.
 
-        One line if shape or dtype differ, or if there are no elements.
+        It is one line if shape or dtype differ, or if there are no elements.
         """
         if self.mismatch:
             return f"{name}: {self.detail}"
@@ -66,8 +66,8 @@ class Comparison:
         at = ", ".join(map(str, self.worst)) + ("," if len(self.worst) == 1 else "")
         lines = [
             f"{name}: {self._verdict()}",
-            f"  worst at ({at}): got {got}, want {want}, off by {self.error:.1e}, "
-            f"allowed {self.allowed:.1e} ({self.ratio:.3g} times the bound)",
+            f"  worst at ({at}): got {got}, want {want}, off by {self.error:.1e}, allowed "
+            f"{self.allowed:.1e} ({self.ratio:.3g} times the bound)",
             f"  allowed is {self.bound}",
         ]
         if self.excused:
@@ -82,7 +82,9 @@ class Comparison:
 
 
 def distinct(got: Number, want: Number) -> tuple[str, str]:
-    """Both as text: four significant digits, or as many more as it takes to tell them apart."""
+    """Format two values with four significant digits, or as many as it takes to
+    distinguish them.
+    """
     if isinstance(got, (bool, int)) and isinstance(want, (bool, int)):
         return str(got), str(want)
     for digits in range(4, 17):

@@ -1,4 +1,4 @@
-"""Random results: judged by their distribution, since no element has a reference."""
+"""Comparison of random results by their distribution, since they have no elementwise reference."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from numpy.typing import ArrayLike
 from .formats import Array
 
 FALSE_ALARM = 1e-9
-"""Probability that a sample of the right distribution is called wrong."""
+"""Probability that a sample of the correct distribution is rejected."""
 
 
 @dataclass(frozen=True)
 class DistributionComparison:
-    """:ivar distance: largest distance between sample's and wanted distribution function, 0..1;
-    nan if the sample is empty or holds a nan.
-    :ivar allowed: what it may be for ``total`` elements.
+    """Result of comparing a sample with a distribution.
+
+    :ivar distance: largest distance between the sample's and the expected distribution function, in
+        [0, 1]; nan if the sample is empty or contains a nan.
+    :ivar allowed: limit of the distance for ``total`` elements.
     """
 
     ok: bool
@@ -40,13 +42,13 @@ def compare_distribution(
     cdf: Callable[[Array], Array],
     cdf_left: Callable[[Array], Array] | None = None,
 ) -> DistributionComparison:
-    """Kolmogorov-Smirnov distance between ``sample`` (any shape, real) and ``cdf``.
+    """Compute the Kolmogorov-Smirnov distance between ``sample`` (any shape, real) and ``cdf``.
 
-    ``cdf(x)`` is P(X <= x), elementwise on sorted float64 values. A distribution with atoms, as
-    Bernoulli's, also needs ``cdf_left(x)``, P(X < x). Elements are taken as independent; that they
-    are, and that they lie in range, is for other checks. An empty sample is not ok.
+    ``cdf(x)`` is P(X <= x), elementwise on sorted float64 values. A distribution with atoms, such
+    as Bernoulli's, also needs ``cdf_left(x)``, P(X < x). The elements are assumed to be
+    independent; independence and range need other checks. An empty sample is not ok.
 
-    Allowed is ``sqrt(log(2 / FALSE_ALARM) / (2 n))``. Source: Massart, The tight constant in the
+    The limit is ``sqrt(log(2 / FALSE_ALARM) / (2 n))``. Source: Massart, The tight constant in the
     Dvoretzky-Kiefer-Wolfowitz inequality, Annals of Probability 18 (1990).
     """
     values = np.asarray(sample).astype(np.float64).ravel()

@@ -1,4 +1,4 @@
-"""Number formats: what a dtype can represent, and how far apart its numbers lie."""
+"""Number formats: range, precision and spacing of a dtype."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Format:
-    """A binary floating-point format, a pair of them (complex), or an exact one (integers, bool).
+    """Binary floating-point format, a pair of such (complex), or an exact format (integers, bool).
 
     ``precision`` counts the bits of the significand with the hidden one; exponents are those of
     IEEE 754 (``2 ** min_exponent`` is the smallest normal number). Exact formats have precision 0.
@@ -33,14 +33,16 @@ class Format:
 
     @property
     def unit_roundoff(self) -> float:
-        """Largest relative error of one rounding to nearest in the normal range; 0 if exact."""
+        """Return the largest relative error of rounding to nearest in the normal range; 0
+        if exact.
+        """
         return 0.0 if self.is_exact else float(np.ldexp(1.0, -self.precision))
 
     @property
     def smallest_subnormal(self) -> float:
-        """Distance between neighbours around zero.
+        """Return the distance between adjacent numbers around zero.
 
-        It is 0.0 for a ``longdouble`` reference, whose own lies below what a float can say.
+        It is 0.0 for a ``longdouble`` reference, since the exact value underflows a float.
         """
         return float(np.ldexp(1.0, self.min_exponent - self.precision + 1))
 
@@ -49,7 +51,7 @@ class Format:
         return float(np.ldexp(1.0, self.min_exponent))
 
     def overflow_threshold(self, working: np.dtype[Any]) -> Any:
-        """Smallest magnitude that rounds to infinity, as a number of the dtype ``working``.
+        """Return the smallest magnitude that rounds to infinity, in the dtype ``working``.
 
         It is ``largest + half its spacing``; infinity where ``working`` cannot represent that.
         """
@@ -58,17 +60,17 @@ class Format:
             return np.ldexp(one * 2 - np.ldexp(one, -self.precision), self.max_exponent)
 
     def spacing(self, magnitude: Array) -> Array:
-        """Distance between neighbours (one ulp) at finite ``magnitude`` >= 0, elementwise.
+        """Return the distance between adjacent numbers (one ulp) at finite ``magnitude`` >= 0.
 
-        Within the last ulp below a power of two the wider spacing above it counts, because a
-        number there may round up to the power of two, whose upper neighbour is that far away.
+        Within the last ulp below a power of two it is the larger spacing above that power, because
+        a number there may round up to it.
         """
         fraction, exponent = np.frexp(magnitude)
         top = fraction >= magnitude.dtype.type(1) - magnitude.dtype.type(self.unit_roundoff)
         return self._spacing_of(magnitude, fraction, exponent + top)
 
     def round(self, values: Array) -> Array:
-        """``values`` rounded to nearest, ties to even, overflow to infinity; nan stays nan."""
+        """Round ``values`` to nearest, ties to even; overflow gives infinity, nan stays nan."""
         finite = np.isfinite(values)
         safe = np.where(finite, values, 0)
         fraction, exponent = np.frexp(np.abs(safe))
@@ -104,7 +106,7 @@ _BY_NAME = {known.name: known for known in _FLOATS + _EXACT}
 
 
 def format_of(dtype: DTypeLike | Format) -> Format:
-    """The format of ``dtype``: a name (``"bfloat16"`` too) or whatever ``numpy.dtype`` accepts.
+    """Return the format of a dtype's name (including ``"bfloat16"``) or of a numpy dtype.
 
     :raises TypeError: no dtype of the contract has this name.
     """
@@ -117,33 +119,37 @@ def format_of(dtype: DTypeLike | Format) -> Format:
         except TypeError:
             known = None
     if known is None:
-        raise TypeError(f"no number format for dtype {dtype!r}; known are {', '.join(_BY_NAME)}")
+        raise TypeError(
+            f"no number format for dtype {dtype!r}; supported are {', '.join(_BY_NAME)}"
+        )
     return known
 
 
 def part_format(of: Format) -> Format:
-    """The real format of one part of ``of``: float32 for complex64, the format itself if real."""
-    halves = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
-    return _BY_NAME[halves.get(of.name, of.name)]
+    """Return the real format of one part of ``of``: float32 for complex64, ``of`` itself
+    if real.
+    """
+    parts = {"complex32": "float16", "complex64": "float32", "complex128": "float64"}
+    return _BY_NAME[parts.get(of.name, of.name)]
 
 
 def accumulation_format(of: Format) -> Format:
-    """The format the contract asks sums to be accumulated in: never below float32."""
+    """Return the format in which the contract requires sums to be accumulated: at least float32."""
     part = part_format(of)
     return _BY_NAME["float32"] if part.precision in (8, 11) else part
 
 
 def reference_format(dtype: np.dtype[Any]) -> Format:
-    """The format of a reference array: float64 or longdouble, real or complex."""
+    """Return the format of a reference array: float64 or longdouble, real or complex."""
     info = np.finfo(dtype)
     return Format(str(dtype), info.nmant + 1, int(info.minexp), int(info.maxexp) - 1)
 
 
 def unit_roundoff(dtype: DTypeLike) -> float:
-    """The unit roundoff u: half the distance from 1 to the next number of ``dtype``.
+    """Return the unit roundoff u: half the distance from 1 to the next number of ``dtype``.
 
-    float16 2**-11, bfloat16 2**-8, float32 2**-24, float64 2**-53; a complex dtype has that of its
-    parts; integers and bool are exact: 0.
+    float16 2**-11, bfloat16 2**-8, float32 2**-24, float64 2**-53; complex dtypes have the unit
+    roundoff of their parts; integers and bool are exact, with 0.
 
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 2.1.
 
@@ -153,7 +159,8 @@ def unit_roundoff(dtype: DTypeLike) -> float:
 
 
 def round_to(values: Array, dtype: DTypeLike) -> Array:
-    """``values`` (real float64 or longdouble) rounded once to ``dtype``, kept in their own dtype.
+    """Round ``values`` (real float64 or longdouble) once to ``dtype``, without changing their
+    dtype.
 
     :raises TypeError: ``values`` are not float64 or longdouble, or ``dtype`` is not a real float.
     """

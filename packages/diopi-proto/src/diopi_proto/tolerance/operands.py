@@ -1,4 +1,4 @@
-"""The arrays of a comparison: checked once, then walked in pieces that fit the cache."""
+"""Arrays of a comparison: validated once, then processed in pieces that fit the cache."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .formats import Array, Format
 from .operators import OpClass
 
 PIECE = 1 << 15
-"""Elements looked at together: about 3 MB of temporaries, however large the arrays are."""
+"""Elements per piece, which need about 3 MB of temporaries."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of one piece: which elements are finite, their modulus (else 0), what was added up."""
+    """Finite mask, modulus (0 if not finite) and magnitude of the elements of one piece."""
 
     finite: Array
     modulus: Array
@@ -26,7 +26,7 @@ class Sizes:
 
 
 class Operands:
-    """Reference, reduction lengths and magnitudes that belong to one result."""
+    """Reference, reduction lengths and magnitudes of one result."""
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class Operands:
         for name, given in (("reduction_length", self.terms), ("magnitude", self.magnitude)):
             if given.shape not in ((), reference.shape):
                 raise ValueError(
-                    f"{name} has shape {given.shape}: give one number, or one for each element of "
+                    f"{name} has shape {given.shape}: pass one number, or one for each element of "
                     f"the reference, {reference.shape}"
                 )
 
     def require_reference(self, op_class: OpClass) -> None:
-        """Refuse a reference that is no better than the result it is to judge.
+        """Reject a reference that is not more precise than the result.
 
         :raises TypeError: it is of another kind than the dtype, or narrower than float64 although
             the operator rounds.
@@ -73,8 +73,8 @@ class Operands:
             )
 
     def pieces(self, *results: Array) -> Iterator[tuple[int, tuple[Array, ...]]]:
-        """``(offset, (reference, magnitude, terms, *results))`` in C order, flat, without copies
-        of whole arrays; strided arrays are gathered piece by piece."""
+        """Yield ``(offset, (reference, magnitude, terms, *results))`` in C order, flat, without
+        copies of whole arrays; strided arrays are gathered piece by piece."""
         keep = self.reference.dtype
         walker = np.nditer(
             (self.reference, self.magnitude, self.terms, *results),
@@ -91,12 +91,12 @@ class Operands:
             offset += len(piece[0])
 
     def parts(self, values: Array) -> list[Array]:
-        """Real and imaginary part if the dtype is complex, the values themselves if not."""
+        """Return real and imaginary part of complex values, or the real values themselves."""
         both = [values.real, values.imag] if self.dtype.is_complex else [values]
         return [part.astype(self.working, copy=False) for part in both]
 
     def sizes(self, reference: Array, magnitude: Array) -> Sizes:
-        """Modulus and scale of a piece.
+        """Return the modulus and scale of a piece.
 
         :raises ValueError: the magnitude of a finite element is negative or not finite.
         """

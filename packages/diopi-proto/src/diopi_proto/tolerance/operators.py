@@ -8,25 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK = 4096
-"""Longest run of terms that an operator may add up in any order: ``sqrt(1 / u)`` of float32.
+"""Number of terms that an operator may add up in any order: ``sqrt(1 / u)`` of float32.
 
 Up to this length one dropped term of average size exceeds the bound of a float32 sum.
 """
 
 LARGEST_MULTIPLE = 16.0
-"""No operator gets a wider multiple: the widest of the OpenCL C specification's table of ulps."""
+"""Largest multiple of any operator: the largest entry of the OpenCL C specification's ulp table."""
 
 TERM_ROUNDINGS = 8
-"""Unit roundoffs granted to each term of a REDUCTION: one elementary function of 4 ulp."""
+"""Unit roundoffs allowed for each term of a REDUCTION: one elementary function of 4 ulp."""
 
 PRODUCT_ROUNDINGS = 4
-"""Roundings on the way of each term of a MATMUL besides sums: product, alpha, beta, bias."""
+"""Roundings of each term of a MATMUL in addition to the sum: product, alpha, beta, bias."""
 
 
 class OpClass(Enum):
-    """How an operator's result may differ from the exact one.
+    """Class of an operator, which determines its rounding error.
 
-    - ``EXACT``: it moves, selects, compares or converts; the result is the reference, rounded.
+    - ``EXACT``: moves, selects, compares or converts values; the result is the rounded reference.
     - ``ROUNDING``: one rounding, as add, mul, div, sqrt.
     - ``ELEMENTARY``: elementwise functions a libm approximates, as exp, log, tanh, gelu.
     - ``REDUCTION``: a sum of ``reduction_length`` terms, each from at most one elementary function.
@@ -43,15 +43,18 @@ class OpClass(Enum):
 
     @property
     def multiple(self) -> float:
-        """The class's multiple: ulps for ELEMENTARY, gammas for REDUCTION and MATMUL, else 0."""
+        """Return the class's multiple: ulps for ELEMENTARY, gammas for REDUCTION and MATMUL, else
+        0.
+        """
         return {OpClass.ELEMENTARY: 4.0, OpClass.REDUCTION: 1.0, OpClass.MATMUL: 1.0}.get(self, 0.0)
 
 
 class Order(Enum):
-    """The summation orders an operator's definition admits, told by the height of their trees.
+    """Summation orders that an operator's definition allows; the height of the tree bounds the
+    error.
 
     - ``BLOCKED``: any order within blocks of at most ``BLOCK`` terms, any order of the blocks.
-    - ``ANY``: one term after the other, however many (a scan must).
+    - ``ANY``: sequential summation of any number of terms, as in a scan.
     - ``PAIRWISE``: a balanced tree.
     """
 
@@ -60,7 +63,9 @@ class Order(Enum):
     PAIRWISE = "pairwise"
 
     def height(self, terms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Additions on the longest way from a term to the sum of ``terms`` terms, elementwise."""
+        """Return the additions on the longest path from a term to a sum of ``terms`` terms,
+        elementwise.
+        """
         count = np.maximum(terms, 1)
         if self is Order.ANY:
             return count - 1

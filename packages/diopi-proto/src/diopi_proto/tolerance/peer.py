@@ -1,4 +1,4 @@
-"""The peer's share: how far a trusted implementation of the same dtype is from the reference."""
+"""Peer: errors of a trusted implementation of the same dtype, which extend the bound."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .formats import Array
 from .operands import Operands, Sizes
 
 PEER_MULTIPLE = 2.0
-"""Twice the peer's own error is allowed on top of the bound."""
+"""Multiple of the peer's error that is allowed in addition to the bound."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A peer's largest finite errors: relative to magnitude, and absolute."""
+    """Largest finite errors of a peer, relative to magnitude and absolute."""
 
     relative: float
     absolute: float
@@ -25,9 +25,10 @@ class Peer:
 
     @classmethod
     def measure(cls, values: Array, operands: Operands) -> Peer:
-        """Elements where peer or reference are not finite have no error to measure.
+        """Measure the errors of a peer where both the peer and the reference are finite.
 
-        Magnitudes below the smallest normal number count as that: below it spacing is absolute.
+        Magnitudes below the smallest normal number are raised to it, since spacing is constant
+        there.
         """
         least = operands.dtype.smallest_normal
         relative = absolute = 0.0
@@ -43,15 +44,15 @@ class Peer:
         return cls(relative, absolute, least)
 
     def allowed(self, sizes: Sizes) -> Array:
-        """The smaller of the two limits the peer's errors set, elementwise."""
+        """Return the smaller of the two limits that follow from the peer's errors, elementwise."""
         scaled = self.relative * np.maximum(sizes.scale, self.least)
         limit: Array = PEER_MULTIPLE * np.minimum(scaled, self.absolute)
         return limit
 
     def formula(self) -> str:
         return (
-            f" + {PEER_MULTIPLE:g} x the peer's error "
-            f"({self.relative:.1e} of magnitude, at most {self.absolute:.1e})"
+            f" + {PEER_MULTIPLE:g} x the peer's error ({self.relative:.1e} of magnitude, at most "
+            f"{self.absolute:.1e})"
         )
 
 
@@ -59,7 +60,7 @@ NO_PEER = Peer(math.nan, math.nan, math.nan)
 
 
 def open_peer(values: Array, operands: Operands) -> Array:
-    """The peer's result, ready to be decoded.
+    """Return the peer's result for decoding.
 
     :raises ValueError: its shape or dtype is not that of the result.
     """

@@ -1,4 +1,4 @@
-"""Running totals of a comparison that sees its arrays in pieces."""
+"""Running totals of a comparison in pieces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .formats import Array
 
 
 class Tally:
-    """Counts wrong elements and keeps the worst; one :meth:`add` a piece, in C order."""
+    """Number of wrong elements, and the worst one; call :meth:`add` once per piece, in C order."""
 
     def __init__(self) -> None:
         self.wrong = 0
@@ -25,7 +25,9 @@ class Tally:
     def add(
         self, offset: int, error: Array, allowed: Array, wrong: Array, modulus: Array, finite: Array
     ) -> None:
-        """``modulus`` of the reference, where it is ``finite``; errors are never nan."""
+        """Add a piece; ``modulus`` is valid where the reference is ``finite``, and no error
+        is nan.
+        """
         self.wrong += int(np.count_nonzero(wrong))
         ratio = np.where(error == 0, 0.0, error / allowed)
         ratio = np.where(np.isnan(ratio), np.inf, ratio)
@@ -54,7 +56,7 @@ class Cosine:
         self._finite = True
 
     def add(self, left: Array, right: Array) -> None:
-        """The next piece: real vectors, or one part of complex ones."""
+        """Add a piece: real vectors, or one part of complex ones."""
         largest = [float(np.max(np.abs(side))) for side in (left, right)]
         self._finite = self._finite and all(map(math.isfinite, largest))
         if not self._finite:
@@ -64,7 +66,7 @@ class Cosine:
             self._widen(at, largest[at])
             scaled.append(side / (self._scales[at] or 1.0))
             self._squares[at] += float(np.sum(np.square(scaled[at])))
-        # Not numpy.dot: its threads cost more than pieces of this size are worth.
+        # Not numpy.dot, whose threads cost more than they save for pieces of this size.
         self._dot += float(np.sum(scaled[0] * scaled[1]))
 
     def _widen(self, at: int, largest: float) -> None:
@@ -75,7 +77,7 @@ class Cosine:
             self._scales[at] = largest
 
     def value(self) -> float:
-        """In -1..1; nan if a vector is empty, all zero or not finite."""
+        """Return the cosine in [-1, 1]; nan if a vector is empty, all zero or not finite."""
         norm = math.sqrt(self._squares[0]) * math.sqrt(self._squares[1])
         if not self._finite or norm == 0:
             return math.nan

@@ -1,9 +1,9 @@
-"""Trying a vendor library in a process of its own before anything loads it here.
+"""Trial of a vendor library in a child process, before this process loads it.
 
-There is one trial for all: it loads the library, makes an instance, checks its table, and asks for
-operators, devices and their properties. :func:`try_library` always tries; :func:`admitted` stands
-around loading a library and remembers what went well. Importing this is cheap; neither cffi nor
-numpy are imported in this process.
+A trial loads the library, creates an instance, checks its table, and reads its operators, devices
+and their properties. :func:`try_library` always runs one; :func:`admitted` is a context manager
+around loading a library, and caches successful trials. Importing this is cheap: this process
+imports neither cffi nor numpy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Trial", "TriedDevice", "TriedKernels", "admitted", "try_library"]
 
 
 def __getattr__(name: str) -> object:
-    # `import torch` needs none of these where a library was tried before.
+    # Imported on use: `import torch` does not need these if the verdict is cached.
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Around loading a library: it is tried beforehand, once for each state of this machine."""
+"""Admission of a library: a trial before it is loaded, once for each state of this machine."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ if TYPE_CHECKING:
     from .result import Trial
 
 _DEATHS = 2
-"""Processes that may die of a library, although trying it went well, before it is left alone. One
-may have been killed by somebody."""
+"""Number of consecutive processes that may die while loading a library, in spite of a successful
+trial, before it is not loaded any more. One process may have been killed for another reason."""
 
 
 @contextmanager
 def admitted(
     path: str | Path, *, legacy: bool = False, timeout: float | None = None
 ) -> Iterator[str]:
-    """Load the library within this: only if that neither crashes nor hangs this process.
+    """Context manager around loading a library; admits it only after a successful trial.
 
-    It is tried in a process of its own, unless that went well before and nothing has changed since:
-    see :mod:`.identity`. What dies while loading it nevertheless is noticed by the next one, which
-    tries again; after two in a row the library is not loaded any more.
+    The trial runs in a child process. It is skipped if an earlier one succeeded and nothing has
+    changed since; see :mod:`.identity`. If a process dies while loading the library nevertheless,
+    the next process notices and runs a trial again; after two such deaths in a row the library is
+    not loaded any more.
 
     :param timeout: seconds for a trial; None: :data:`.run.DEFAULT_TIMEOUT`.
-    :returns: why it could not be tried beforehand; empty if it was.
-    :raises VendorLoadError: it must not be loaded here; the message says why.
+    :returns: why no trial could be run; empty if one was run or skipped.
+    :raises VendorLoadError: the library must not be loaded; the message has the reason.
     """
     path = Path(path).absolute()
     folder, identity = cache_folder(), identity_of(path, legacy)
     if folder is None or identity is None:
-        _, untried = _tried(path, legacy, timeout)
+        _, untried = _run_trial(path, legacy, timeout)
         yield untried
         return
     verdict, mark = Verdict(folder, identity), LoadingMark(folder, identity)
     try:
         if mark.deaths >= _DEATHS:
             raise VendorLoadError(
-                f"{path} is not loaded: the last {mark.deaths} processes that loaded it died while "
+                f"{path} is not loaded: the last {mark.deaths} processes died while loading it, "
                 f"doing so, although trying it beforehand went well. Remove {mark.path} to have it "
                 "loaded again."
             )
         trial, untried = None, ""
         if mark.deaths or not verdict.holds():
             verdict.forget()
-            trial, untried = _tried(path, legacy, timeout)
+            trial, untried = _run_trial(path, legacy, timeout)
     except BaseException:
         mark.leave()
         raise
@@ -63,8 +64,8 @@ def admitted(
         verdict.remember(trial.files)
 
 
-def _tried(path: Path, legacy: bool, timeout: float | None) -> tuple[Trial | None, str]:
-    # Most starts need none of this.
+def _run_trial(path: Path, legacy: bool, timeout: float | None) -> tuple[Trial | None, str]:
+    # Imported late: most starts do not run a trial.
     from .run import DEFAULT_TIMEOUT, try_library
 
     try:

@@ -1,9 +1,9 @@
-"""What a verdict about a library depends on, so that it is not taken for another's.
+"""Identity of a cached verdict: everything on which the result of a library's trial depends.
 
-The file; this package; the machine, its processor and kernel since it was started; the drivers that
-Linux knows; what the loader's variables say and which libraries other variables name; and when a
-library last came or went where the loader looks, for one that was not there when the library was
-tried may be there now. A home that several machines share has a verdict for each.
+It covers the file, this package, the machine with its processor and running kernel, the loaded
+drivers, the environment variables of the loader and those that name libraries, and the time of the
+last change in the loader's search folders, because a library that was missing during the trial may
+be installed now. Machines that share a home folder have separate verdicts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .._environment import environment
 from .._version import __version__
 
 _FORMAT = 2
-"""Of what is kept; another one is another identity."""
+"""Version of the cache's format, which is part of the identity."""
 _PROCESSOR = frozenset(
     {
         *("vendor_id", "cpu family", "model", "model name", "stepping", "microcode", "flags"),
@@ -28,7 +28,7 @@ _PROCESSOR = frozenset(
         *("Features", "isa", "uarch"),
     }
 )
-"""Lines of /proc/cpuinfo that say what it can do; others say how fast it is just now."""
+"""Keys of /proc/cpuinfo that describe the processor; others are measurements, such as its clock."""
 _DRIVERS = (
     "/proc/driver/nvidia/version",
     *(
@@ -39,17 +39,17 @@ _DRIVERS = (
 )
 _LOADER_CACHE = "/etc/ld.so.cache"
 _LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
-"""Where loaders look; those of LD_LIBRARY_PATH come first."""
+"""Default search folders of the loader, after those of LD_LIBRARY_PATH."""
 _LIBRARY_NAME = re.compile(r"\.so(\.\d+)*$")
 _BOOT = "/proc/sys/kernel/random/boot_id"
 _FIRST_PROCESSOR = 4096
-"""Bytes of /proc/cpuinfo that describe it; the kernel makes the rest only if it is read."""
+"""Bytes of /proc/cpuinfo that are read: the kernel generates the rest only on demand."""
 
 
 def file_identity(path: str | Path) -> list[int] | None:
-    """Return what changes with a file; None if it is missing or not a file."""
+    """Return values that change with a file; None if it is missing or not a file."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - of many files at every `import torch`
+        status = os.stat(path)  # noqa: PTH116 - runs on many files at every `import torch`
     except (OSError, ValueError):
         return None
     if not stat.S_ISREG(status.st_mode):
@@ -73,7 +73,9 @@ def identity_of(library: Path, legacy: bool) -> str | None:
 
 
 def _loader_settings() -> Iterator[tuple[str, str, list[int] | None]]:
-    """Variables that change what is loaded: the loader's own, and those that name a library."""
+    """Return environment variables that affect loading: the loader's own, and paths of
+    libraries.
+    """
     for name, value in environment().items():
         if _LIBRARY_NAME.search(value):
             yield name, value, file_identity(value)
@@ -89,7 +91,9 @@ def _library_folders() -> list[str]:
 
 
 def _last_change(folder: str) -> int | None:
-    """When a file of it came, went or was renamed; None: it is not there."""
+    """Return when an entry of a folder was last added, removed or renamed; None if it is
+    missing.
+    """
     try:
         return os.stat(folder or ".").st_mtime_ns  # noqa: PTH116 - as above
     except (OSError, ValueError):

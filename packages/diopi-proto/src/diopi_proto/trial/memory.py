@@ -1,7 +1,7 @@
-"""What is remembered of trials between processes: verdicts, and who died while loading.
+"""Cache of trials: verdicts, and marks of processes that died while loading a library.
 
-Both are small files in the user's cache, by identity. Whatever is wrong with them, a library is
-tried again; nothing that others could have written is read.
+Both are small files in the user's cache folder, by identity. If one is invalid, the trial is
+repeated. Files that other users could have written are not read.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ..trust import why_untrusted
 from .identity import file_identity
 
 _LARGEST = 1 << 18
-"""Bytes of a verdict that make sense."""
+"""Maximum size of a verdict in bytes."""
 _DAYS_KEPT = 90
 
 
 def cache_folder() -> Path | None:
-    """``dl/trials`` in the user's cache. None: there is no place that is this user's alone, and
-    every start tries again."""
+    """Return ``dl/trials`` in the user's cache folder. None: no folder belongs to this user alone,
+    so every start repeats the trial."""
     root = Path(environment().get("XDG_CACHE_HOME", ""))
     try:
         folder = (root if root.is_absolute() else Path.home() / ".cache") / "dl" / "trials"
@@ -39,13 +39,13 @@ def cache_folder() -> Path | None:
 
 
 class Verdict:
-    """That a library can be loaded, with the files that it loaded in turn."""
+    """Verdict that a library can be loaded, with the files that it loaded in turn."""
 
     def __init__(self, folder: Path, identity: str) -> None:
         self._path = folder / f"{identity}.json"
 
     def holds(self) -> bool:
-        """It is there, and none of the files has changed since."""
+        """Return True if the verdict exists and none of its files has changed."""
         try:
             files = read_regular_json(self._path, _LARGEST)["files"]
             return all(file_identity(path) == identity for path, identity in files)
@@ -53,7 +53,7 @@ class Verdict:
             return False
 
     def remember(self, files: Sequence[str]) -> None:
-        """Replace it in one step; where it cannot be written, it is done without."""
+        """Replace the verdict atomically; a failure to write it is ignored."""
         known = [(path, mark) for path in files if (mark := file_identity(path)) is not None]
         new = self._path.with_suffix(f".{os.getpid()}.new")
         try:
@@ -77,46 +77,46 @@ class Verdict:
 
 
 class LoadingMark:
-    """A file that is there while a library is being loaded, and stays if a process dies of it.
+    """A file that exists while a library is being loaded, and remains if the process dies.
 
-    It is locked by those that are loading, so that one without a lock is left by the dead; it holds
-    how many have died before.
+    Loading processes hold a lock on it; a file without a lock was left by a process that died. It
+    contains the number of earlier deaths.
     """
 
     def __init__(self, folder: Path, identity: str) -> None:
         self.path = folder / f"{identity}.loading"
         self.deaths = 0
-        """Processes that died in a row."""
+        """Return the number of consecutive processes that died."""
         self._descriptor = -1
         try:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             self._descriptor = os.open(self.path, flags, 0o600)
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:  # somebody else is loading it, or there are no locks here
+        except OSError:  # another process is loading it, or locks are unsupported
             return
         with suppress(OSError, ValueError):
             before = os.read(self._descriptor, 20)
             self.deaths = int(before) + 1 if before else 0
 
     def begin(self) -> None:
-        """The library is about to be loaded here."""
+        """Mark that this process is about to load the library."""
         with suppress(OSError):
             os.pwrite(self._descriptor, b"%d" % self.deaths, 0)
             fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
     def end(self) -> None:
-        """This process lives."""
+        """Mark that this process has loaded the library and survived."""
         if self._descriptor < 0:
             return
         with suppress(OSError):
-            # Only the last one takes it away.
+            # Only the last loading process removes the file.
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.path.unlink()
         os.close(self._descriptor)
         self._descriptor = -1
 
     def leave(self) -> None:
-        """Nothing was loaded: it stays as it was found, and goes if there was none."""
+        """Restore the previous state of the file, because nothing was loaded."""
         if self.deaths == 0:
             self.end()
         elif self._descriptor >= 0:

@@ -13,15 +13,15 @@ from ..schema import load
 from ..worker.outcome import signal_name
 
 _MOST_DEVICES = 64
-"""As many as hosts show and trials ask."""
+"""Maximum number of devices that trials read and hosts show."""
 
 
 @dataclass(frozen=True)
 class TriedDevice:
-    """One device as its vendor describes it."""
+    """One device as described by its vendor."""
 
     index: int
-    """The vendor's own number."""
+    """Index in the vendor's numbering."""
     name: str
     total_memory: int
     """Bytes."""
@@ -33,69 +33,69 @@ class TriedKernels:
     """Compiler of a vendor with the kernel extension."""
 
     languages: str
-    """Separated by commas."""
+    """Languages, separated by commas."""
     compiler: str
-    """Empty without one."""
+    """Name of the compiler; empty without one."""
     unavailable: str
-    """Why nothing can be compiled, with the way out; empty if it can."""
+    """Why kernels cannot be compiled, and the remedy; empty if they can."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Trial of one library. Texts of the library are printable, and one line."""
+    """Result of the trial of one library. Strings of the library are printable single lines."""
 
     path: Path
     legacy: bool = False
     failure: str = ""
-    """Why it must not be loaded, as the end of a sentence: it crashes, hangs, ends the process, or
-    breaks the interface."""
+    """Why the library must not be loaded, as a clause: it crashes, hangs, exits the process, or
+    violates the interface."""
     defect: bool = False
-    """The failure is that it breaks the interface."""
+    """True if it violates the interface."""
     timed_out: bool = False
-    """The failure is that it took too long."""
+    """True if the trial exceeded its timeout."""
     signal: str | None = None
-    """The name of the signal that ended the process, ``"SIGSEGV"``."""
+    """Name of the signal that ended the process, such as ``"SIGSEGV"``."""
     unloadable: str = ""
-    """Why the loader does not load it."""
+    """Why the dynamic loader cannot load it."""
     refusal: str = ""
-    """Why the library itself makes no instance."""
+    """Why the library refuses to create an instance."""
     name: str = ""
     version: str = ""
     operators: Mapping[str, int] = field(default_factory=dict)
-    """Names and fingerprints, as the library lists them; a legacy one has those of the contract."""
+    """Names and fingerprints as listed by the library; legacy libraries get those of the contract.
+    """
     device_count: int = 0
     said: str = ""
-    """The last that it told its host's log before its devices were counted: where it has none, why
-    that is."""
+    """Last message that it logged before its devices were counted: the reason if it has none."""
     devices: tuple[TriedDevice, ...] = ()
-    """Not more than a host shows. One that is not described has the vendor's name."""
+    """Devices, at most as many as hosts show. A device without properties has the vendor's name."""
     extensions: tuple[str, ...] = ()
     """Extensions of the library that this host knows."""
     kernels: TriedKernels | None = None
-    """None: it compiles no kernels, or has no device."""
+    """None if it does not compile kernels or has no device."""
     flaws: tuple[str, ...] = ()
-    """What it does not have or do as the contract says, though it can be loaded: ends of sentences
-    about it, "it has no memory_copy, which every vendor needs"."""
+    """Violations of the contract that do not prevent loading it, as clauses: "it has no
+    memory_copy, which every vendor needs"."""
     files: tuple[str, ...] = ()
-    """Those that its code comes from, and that of what it loaded in turn."""
+    """Files of its code and of the libraries that it loaded in turn."""
 
     @property
     def ok(self) -> bool:
-        """It can be loaded and makes an instance."""
+        """Return True if it can be loaded and creates an instance."""
         return not (self.failure or self.unloadable or self.refusal)
 
     @property
     def problem(self) -> str:
-        """Why it is not ok, as a sentence without its end; empty if it is."""
+        """Return why it is not ok, as a sentence without a full stop; empty if it is ok."""
         if self.failure:
             return f"{self.path} cannot be used: {self.failure}"
         if self.unloadable:
             return f"vendor library {self.path} cannot be loaded: {self.unloadable}"
-        return self.refusal and f"{self.path} makes no instance: {self.refusal}"
+        return self.refusal and f"{self.path} refuses to create an instance: {self.refusal}"
 
     @property
     def mismatched(self) -> list[str]:
-        """Operators of the contract that it has with another signature."""
+        """Return operators of the contract that it has with another signature."""
         schema = load()
         return sorted(
             name
@@ -105,7 +105,7 @@ class Trial:
 
     @property
     def bound(self) -> int:
-        """How many operators of the contract it has with the contract's signature."""
+        """Return the number of operators that have the contract's signature."""
         schema = load()
         return sum(
             name in schema and schema[name].fingerprint == fingerprint
@@ -113,14 +113,15 @@ class Trial:
         )
 
     def check(self) -> None:
-        """Nothing, if loading it does no harm: it works, or refuses in order.
+        """Check that loading the library is safe: it works, or returns an error as the contract
+        allows.
 
-        :raises VendorLoadError: it does.
+        :raises VendorLoadError: loading it is not safe.
         """
         if self.defect:
             raise AbiMismatchError(
-                f"{self.problem}. The library breaks the vendor interface; ask its maintainers for "
-                "a release that keeps it."
+                f"{self.problem}. The library violates the vendor interface; ask its maintainers "
+                "for a corrected release."
             )
         if self.timed_out:
             raise TrialTimeoutError(f"{self.problem}.")
@@ -129,9 +130,9 @@ class Trial:
 
 
 def read_report(path: Path, legacy: bool, lines: Iterable[str], said: str, seconds: float) -> Trial:
-    """Make sense of a report, of which nothing is taken for granted: the library was there, too.
+    """Parse a report. It may be invalid, because the library runs in the process that wrote it.
 
-    :param said: the last that its processes wrote to standard error.
+    :param said: last line that its processes wrote to standard error.
     """
     stage, facts, end, done = "examined", _Facts(), None, False
     for line in lines:
@@ -167,11 +168,11 @@ def _failure(end: Mapping[str, Any] | None, stage: str, seconds: float) -> tuple
         return f"it crashed with {name} while being {stage}{hint}", name
     if how == "exit" and end is not None:
         return f"it ended the process with status {end.get('code')} while being {stage}", None
-    return f"the process that tried it ended without a word while it was being {stage}", None
+    return f"the process of its trial ended without a report while it was being {stage}", None
 
 
 class _Facts:
-    """Collects what the records say."""
+    """Facts collected from the records of a report."""
 
     def __init__(self) -> None:
         self.damaged = False

@@ -1,4 +1,4 @@
-"""Running a trial: starting its process, reading its report, and leaving nothing behind."""
+"""Run a trial: start its process, read its report, and clean up."""
 
 from __future__ import annotations
 
@@ -27,21 +27,22 @@ _CODE = "import sys; sys.path += {roots!r}; from diopi_proto._trial_child import
 _LONGEST_REPORT = 1 << 24
 _LONGEST_WORDS = 1 << 12
 _GRACE = 15.0
-"""Seconds beyond its own limit after which a trial has no more to say."""
+"""Seconds beyond the trial's own timeout after which its process is ended."""
 _PYTHON = re.compile(r"(python|pypy)[\d.]*[a-z]?")
 
 
 def try_library(
     path: str | Path, *, legacy: bool = False, timeout: float = DEFAULT_TIMEOUT
 ) -> Trial:
-    """Load a library in a process of its own and ask it for all that a host asks for at its start.
+    """Load a library in a child process and make the calls that a host makes at startup.
 
-    The process sees none of this one's signals, and what the library does to its own - folder,
-    limits, descriptors, daemons, endless output - has no effect here and ends with it.
+    The child does not receive this process's signals. Effects of the library on its process -
+    working folder, limits, descriptors, daemons, endless output - do not reach this process and end
+    with the child.
 
     :param legacy: the library exports DIOPI's operators by name instead of ``dl_vendor_v1``.
-    :param timeout: seconds for the whole trial.
-    :raises VendorLoadError: the file alone tells that it cannot be loaded.
+    :param timeout: timeout of the whole trial in seconds.
+    :raises VendorLoadError: inspection of the file shows that it cannot be loaded.
     :raises TrialUnavailableError: no process could be started.
     """
     path = Path(path).absolute()
@@ -58,8 +59,8 @@ def try_library(
 
 
 def _companions(needed: tuple[str, ...]) -> list[str]:
-    """What this process has loaded already under a name that the library asks for: the loader would
-    take that, wherever it came from."""
+    """Return loaded libraries of this process whose names the library needs: the loader would use
+    these instead of searching."""
     try:
         maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -69,27 +70,29 @@ def _companions(needed: tuple[str, ...]) -> list[str]:
 
 
 def _interpreter() -> str:
-    """This interpreter. Where it is part of another program, that must not be started again."""
+    """Return the path of the Python interpreter; an embedding program must not be started again."""
     found = sys.executable
     if not found or getattr(sys, "frozen", False) or not _PYTHON.fullmatch(Path(found).name):
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         found = str(Path(sys.exec_prefix) / "bin" / f"python{version}")
         if not Path(found).is_file():
-            raise TrialUnavailableError(f"there is no interpreter {found} to try it with")
+            raise TrialUnavailableError(
+                f"the trial needs the Python interpreter {found}, which does not exist"
+            )
     return found
 
 
 def _roots() -> list[str]:
-    """The folders of this package and of cffi: those that are imported here, and no others."""
+    """Return the folders of this package and of cffi, as imported by this process."""
     cffi = importlib.util.find_spec("_cffi_backend")
     if cffi is None or cffi.origin is None:
-        raise TrialUnavailableError("cffi is not installed, which trying it needs")
+        raise TrialUnavailableError("the trial needs cffi, which is not installed")
     ours = Path(__file__).resolve().parents[2]
     return list(dict.fromkeys([str(ours), str(Path(cffi.origin).resolve().parent)]))
 
 
 def _run(arguments: list[str], companions: list[str], timeout: float) -> tuple[list[str], str]:
-    """The lines of the report, and the last line that was written to standard error."""
+    """Return the lines of the report, and the last line that was written to standard error."""
     command = [_interpreter(), "-I", "-S", "-c", _CODE.format(roots=_roots())]
     with Tail(_LONGEST_REPORT) as report, Tail(_LONGEST_WORDS) as errors:
         try:
@@ -109,25 +112,25 @@ def _run(arguments: list[str], companions: list[str], timeout: float) -> tuple[l
             )
         except OSError as error:
             raise TrialUnavailableError(
-                f"no process could be started to try it: {error.strerror}"
+                f"the process of its trial could not be started: {error.strerror}"
             ) from error
         try:
             report.close_writer()
             errors.close_writer()
             _listen(report, errors, time.monotonic() + timeout + _GRACE)
         finally:
-            # After a whole report nothing is left but a process that is just ending.
+            # After a complete report, the process is about to end.
             if not _is_whole(report):
                 kill_group(process.pid)
             process.wait()
     lines = report.text().splitlines()
     if '"end": "error"' in (lines[-1] if lines else ""):
-        raise TrialUnavailableError("no process could be started to try it")
+        raise TrialUnavailableError("the process of its trial could not be started")
     return lines, printable(errors.text().strip().rpartition("\n")[2])[-300:]
 
 
 def _listen(report: Tail, errors: Tail, deadline: float) -> None:
-    """Until the report has its last line, whoever still holds the pipes open."""
+    """Read until the report's last line, even if other processes still hold the pipes open."""
     poll = select.poll()
     tails = {tail.reader: tail for tail in (report, errors)}
     for reader in tails:
@@ -144,6 +147,6 @@ def _listen(report: Tail, errors: Tail, deadline: float) -> None:
 
 
 def _is_whole(report: Tail) -> bool:
-    """Return True if a report has its last line."""
+    """Return True if a report is complete."""
     start = report.content.rfind(b"\n", 0, -1) + 1
     return report.content.endswith(b"\n") and report.content.startswith(b'{"end"', start)

@@ -1,1 +1,1 @@
-"""The parts of :mod:`diopi_proto.build`, which is what others import."""
+"""Implementation of :mod:`diopi_proto.build`, the public module."""

@@ -1,4 +1,4 @@
-"""The setuptools side: an extension that is a plain shared library, and its build command."""
+"""Integration with setuptools: an extension type for plain shared libraries, and build_ext."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# setuptools ships no types, and a stub package would be needed by everyone who checks ours.
+# setuptools ships no types, and every user of mypy would need its stub package.
 from setuptools import Extension  # type: ignore[import-untyped]
 from setuptools.command.build_ext import build_ext  # type: ignore[import-untyped]
 
@@ -18,15 +18,15 @@ from .rules import ENTRY_SYMBOL
 class VendorLibrary(Extension):  # type: ignore[misc]
     """A vendor library as an extension of a setuptools project.
 
-    :param name: dotted place in the wheel: ``"dl_vendor_x.lib.libdl_vendor_x"`` becomes
+    :param name: dotted path in the wheel: ``"dl_vendor_x.lib.libdl_vendor_x"`` becomes
         ``dl_vendor_x/lib/libdl_vendor_x.so``.
     :param sources: C and C++ files, and those of ``device_compiler``, relative to ``setup.py``.
     :param filename: another file name than ``<last part of name>.so``.
-    :param exports: names, or glob patterns, of all that the library exports.
+    :param exports: names, or glob patterns, of all exported symbols.
     :param legacy: a library in DIOPI's style, whose runtime functions the host provides.
     :param soname: ``DT_SONAME``; none by default, vendor libraries are opened by path.
-    :param device_compiler: what compiles the sources of its suffix; ``extra_compile_args`` do not
-        reach it.
+    :param device_compiler: compiler of the sources with its suffix; it does not get
+        ``extra_compile_args``.
     :param arguments: ``include_dirs``, ``define_macros``, ``undef_macros``, ``libraries``,
         ``library_dirs``, ``extra_objects``, ``extra_compile_args``, ``extra_link_args`` and
         ``depends`` as in :class:`setuptools.Extension`.
@@ -52,12 +52,12 @@ class VendorLibrary(Extension):  # type: ignore[misc]
         self.device_compiler = device_compiler
 
     def macros(self) -> list[str]:
-        """The macros of the extension on a compiler's command line."""
+        """Return the macros of an extension as compiler flags."""
         defined = [f"-D{n}" if v is None else f"-D{n}={v}" for n, v in self.define_macros]
         return [*defined, *(f"-U{name}" for name in self.undef_macros)]
 
     def link_flags(self) -> list[str]:
-        """The linker flags for the extension's attributes."""
+        """Return the linker flags of an extension."""
         return [
             *self.extra_objects,
             *(f"-L{path}" for path in self.library_dirs),
@@ -67,12 +67,12 @@ class VendorLibrary(Extension):  # type: ignore[misc]
 
 
 class build_vendor_library(build_ext):  # type: ignore[misc]  # noqa: N801 - setuptools names it so
-    """``build_ext`` that builds :class:`VendorLibrary` by the build rules; others as ever.
+    """``build_ext`` that builds :class:`VendorLibrary` by the build rules, and others as usual.
 
-    A wheel that holds only such libraries works with every Python 3 and is tagged so.
+    A wheel with only such libraries works with every Python 3 and is tagged accordingly.
     """
 
-    # Settings of build_ext in configuration files would otherwise be lost in editable installs.
+    # Otherwise editable installs would ignore build_ext's settings in configuration files.
     command_name = "build_ext"
 
     def run(self) -> None:

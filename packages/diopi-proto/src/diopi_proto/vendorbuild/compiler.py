@@ -43,26 +43,26 @@ def compile_library(
 ) -> Path:
     """Compile C and C++ sources into one shared library by the build rules, and check it.
 
-    The contract's headers are always found. ``CC`` and ``CXX`` name other compilers (``ccache
-    g++``).
+    The contract's headers are in the include path. ``CC`` and ``CXX`` select other compilers
+    (``ccache g++``).
 
-    :param exports: names, or glob patterns, of all that it exports.
-    :param legacy: a library in DIOPI's style: DIOPI's runtime functions may stay undefined.
-    :param compile_flags: after the rules' own, so ``-O1`` wins over ``-O3``.
-    :param build_dir: keeps objects, so that only what changed is compiled again; None: nothing is
-        kept.
-    :param jobs: compilers at once; None: ``MAX_JOBS``, else as many as there are processors. What
-        took longest in ``build_dir`` before begins first.
+    :param exports: names, or glob patterns, of all exported symbols.
+    :param legacy: a library in DIOPI's style: DIOPI's runtime functions may be undefined.
+    :param compile_flags: flags after those of the rules, so that ``-O1`` overrides ``-O3``.
+    :param build_dir: folder for objects, so that only changed sources are compiled again; None: a
+        temporary one.
+    :param jobs: number of parallel compilers; None: ``MAX_JOBS``, or the number of processors.
+        Sources that took longest before are compiled first.
     :param check: False skips :func:`check_library`.
-    :param macros: ``-D`` and ``-U`` flags, for all compilers.
-    :param device_compiler: what compiles the sources of its suffix. They get ``include_dirs`` and
-        ``macros``, and not ``compile_flags``.
+    :param macros: ``-D`` and ``-U`` flags for all compilers.
+    :param device_compiler: compiler of the sources with its suffix. It gets ``include_dirs`` and
+        ``macros``, but not ``compile_flags``.
     :returns: ``output`` as an absolute path.
-    :raises BuildError: a source does not compile or link, or the result breaks a rule.
+    :raises BuildError: a source does not compile or link, or the result violates a rule.
     """
     output = Path(output).absolute()
     if not sources:
-        raise BuildError(f"no sources were given for {output.name}")
+        raise BuildError(f"{output.name} has no sources")
     with ExitStack() as stack:
         if build_dir is None:
             build_dir = stack.enter_context(tempfile.TemporaryDirectory())
@@ -90,7 +90,7 @@ def compile_library(
             *(str(unit.object) for unit in units),
             *link_flags,
         ]
-        # Link next to the target and rename: a loaded library must not be overwritten in place.
+        # Link next to the target and rename, because a loaded library must not be overwritten.
         output.parent.mkdir(parents=True, exist_ok=True)
         fresh = output.with_name(f".{output.name}.{os.getpid()}")
         try:
@@ -141,7 +141,7 @@ class _Unit:
     def compile(self) -> None:
         if self._is_fresh():
             return
-        # A failed or interrupted run must not leave a record that fits.
+        # A failed or interrupted run must not leave a valid record.
         self._command_file.unlink(missing_ok=True)
         begin = time.monotonic()
         _run(self._command, f"compiling {self._source.name}")
@@ -149,7 +149,7 @@ class _Unit:
         self._command_file.write_text(shlex.join(self._command), encoding="utf-8")
 
     def seconds_before(self) -> float:
-        """How long it took when it was compiled here last; 0 where it never was."""
+        """Return the seconds of its last compilation in this folder; 0 if there was none."""
         try:
             return float(self._seconds_file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -174,13 +174,13 @@ def _contract_headers() -> Path:
 
 
 def _host_compiler(source: Path, device_compiler: DeviceCompiler | None) -> list[str]:
-    """The system's compiler of a source, with the rules' flags."""
+    """Return the system's compiler for a source, with the flags of the rules."""
     if source.suffix not in _C_SUFFIXES + _CXX_SUFFIXES:
         known = [*_C_SUFFIXES, *_CXX_SUFFIXES]
         known += [] if device_compiler is None else [device_compiler.suffix]
         raise BuildError(
-            f"{source} is neither C nor C++; known are {', '.join(known)}. Other suffixes need a "
-            "device_compiler."
+            f"{source} is neither C nor C++; supported suffixes are {', '.join(known)}. Other "
+            "suffixes need a device_compiler."
         )
     cxx = source.suffix in _CXX_SUFFIXES
     return [*_compiler(cxx), *(rules.CXX_FLAGS if cxx else rules.C_FLAGS), *rules.COMMON_FLAGS]

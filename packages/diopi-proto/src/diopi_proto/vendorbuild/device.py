@@ -1,4 +1,4 @@
-"""Compilers of device code: what a library's sources of another language are compiled with."""
+"""Compilers of device code, such as nvcc and hipcc."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from . import rules
 
 @dataclass(frozen=True)
 class DeviceCompiler:
-    """A compiler in the shape of nvcc: it makes an object with device code and host code in it,
-    which the system's C++ compiler links.
+    """A compiler like nvcc: its objects contain device code and host code, and the system's C++
+    compiler links them.
 
-    Its sources get the build rules' flags, the library's folders and macros, and ``flags``; the
-    flags that are meant for the system's compiler do not reach it.
+    It gets the flags of the build rules, the library's include folders and macros, and ``flags``,
+    but not the flags for the system's compiler.
     """
 
     name: str
-    """For messages: ``"nvcc"``."""
+    """Name in messages, such as ``"nvcc"``."""
     command: tuple[str, ...]
-    """How it is called; more than one word where something stands before it, as ccache."""
+    """Command; several words if a launcher such as ccache precedes it."""
     suffix: str
-    """Suffix of its sources: ``".cu"``."""
+    """Suffix of its sources, such as ``".cu"``."""
     flags: tuple[str, ...] = ()
-    """Its own: architectures, optimisation, warnings."""
+    """Flags for architectures, optimization and warnings."""
     further: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """More of them for sources whose names begin so: ``{"part_": ("-O3",)}``."""
+    """Additional flags for sources by the prefix of their names: ``{"part_": ("-O3",)}``."""
     host_flag: str = "-Xcompiler="
-    """What hands a comma-separated list of flags on to the host's compiler; empty where the
-    compiler takes them itself, as those that are made from clang do."""
+    """Option that passes a comma-separated list of flags to the host compiler; empty if the
+    compiler accepts these flags itself, as compilers based on clang do."""
     unknown: tuple[str, ...] = ()
-    """Flags of the build rules that it refuses; what they forbid, it must not do by itself."""
+    """Flags of the build rules that it rejects, because it follows those rules without them."""
 
     def compile_command(self, source: str = "") -> list[str]:
-        """All but the library's own flags, the source and the object.
+        """Return the command without the library's own flags, the source and the object.
 
-        :param source: the name of its file.
+        :param source: file name of the source.
         """
         every = (*rules.CXX_FLAGS, *rules.COMMON_FLAGS)
         ours = [flag for flag in every if flag not in self.unknown]
-        # The optimisation is the compiler's own matter, the language it knows by itself.
+        # The device compiler has its own optimization flags and knows its language.
         handed = [flag for flag in ours if not flag.startswith(("-O", "-std="))]
         language = [flag for flag in ours if flag.startswith("-std=")]
         host = [f"{self.host_flag}{','.join(handed)}"] if self.host_flag else handed

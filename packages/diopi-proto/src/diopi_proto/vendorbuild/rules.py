@@ -1,4 +1,4 @@
-"""The build rules, in one place: flags of the compiler and the linker, and what a result may need.
+"""Build rules: flags of the compiler and the linker, and forbidden dependencies.
 
 ``cmake/dl-vendor.cmake`` repeats the flags; a test compares the two.
 """
@@ -15,9 +15,9 @@ C_FLAGS = ("-std=c11",)
 # Without -fno-gnu-unique the loader shares inline statics even between RTLD_LOCAL libraries.
 CXX_FLAGS = ("-std=c++17", "-fvisibility-inlines-hidden", "-fno-gnu-unique")
 
-# -Bsymbolic: a library calls its own operators, also where another exports the same names.
+# -Bsymbolic: a library calls its own operators even if another exports the same names.
 LINK_FLAGS = ("-shared", "-Wl,-Bsymbolic", "-Wl,--as-needed")
-# Legacy libraries leave DIOPI's runtime functions undefined, every other has nothing undefined.
+# Legacy libraries leave DIOPI's runtime functions undefined; others have no undefined symbols.
 COMPLETE_FLAGS = ("-Wl,-z,defs",)
 
 FORBIDDEN_LIBRARIES = (
@@ -32,7 +32,8 @@ FORBIDDEN_LIBRARIES = (
 
 
 def version_script(exports: Sequence[str]) -> str:
-    """A linker script that exports the names (or glob patterns) and hides all else.
+    """Return a linker version script that exports the names (or glob patterns) and hides all
+    others.
 
     Hidden visibility alone is not enough: instantiations of the standard library's templates are
     marked visible in its headers.
