@@ -95,7 +95,7 @@ def inputs_that_all_live_on_are_copied_in_the_end() -> None:
 
 
 @case
-def written_arguments_are_written() -> None:
+def mutations_reach_the_arguments() -> None:
     def function(state: Tensor, x: Tensor) -> Tensor:
         state.mul_(0.5).add_(x)
         return state * 2

@@ -1,8 +1,7 @@
-"""Cases of the engine ``capture`` in a process of their own, whose ``dl`` is the tests' vendor
-async: prints as JSON what was wrong with each that is named.
+"""Cases of the engine ``capture``, run in a child process with the test vendor ``async``.
 
-There, one replay is one item of a stream, as a copy is one, and work that touches memory of
-somebody else's fails.
+The process prints the failures of the named cases as JSON. On that vendor a replay is one item of a
+stream, as a copy is, and work that accesses memory of another allocation fails.
 """
 
 from __future__ import annotations

@@ -41,24 +41,24 @@ def outcomes(names: list[str], **variables: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, str]:
+def failures() -> dict[str, str]:
     return outcomes(list(capture_process.CASES))
 
 
 @pytest.fixture(scope="module")
-def found_of_a_liar() -> dict[str, str]:
+def failures_of_a_liar() -> dict[str, str]:
     lie = "replay_skips_the_last_node"
     return outcomes(list(capture_process.LIES), DL_ASYNC_TEST_LIE=lie)
 
 
 @pytest.mark.parametrize("name", capture_process.CASES)
-def test_on_a_vendor_that_captures(found: dict[str, str], name: str) -> None:
-    assert found[name] == ""
+def test_on_a_vendor_that_captures(failures: dict[str, str], name: str) -> None:
+    assert failures[name] == ""
 
 
 @pytest.mark.parametrize("name", capture_process.LIES)
-def test_on_a_vendor_whose_replays_are_wrong(found_of_a_liar: dict[str, str], name: str) -> None:
-    assert found_of_a_liar[name] == ""
+def test_on_a_vendor_whose_replays_are_wrong(failures_of_a_liar: dict[str, str], name: str) -> None:
+    assert failures_of_a_liar[name] == ""
 
 
 def test_nothing_is_captured_while_memory_is_checked() -> None:

@@ -25,7 +25,7 @@ def test_dropout_within_a_checkpoint_is_that_of_eager_mode() -> None:
         for run, given in ((compiled, mine), (function, theirs)):
             torch.manual_seed(3)
             results.append(run(given))
-            # What is drawn afterwards goes on where it would have without a checkpoint.
+            # Later draws continue as they would without a checkpoint.
             results.append(torch.randn(4, device="dl"))
         assert torch.equal(results[0].cpu(), results[2].cpu())
         assert torch.equal(results[1].cpu(), results[3].cpu())

@@ -32,7 +32,7 @@ def shapes() -> Shapes:
     return Shapes([Symbol("a", 0, 0, 2, 100), Symbol("b", 0, 1, 2, 100)], [], [], [A, B])
 
 
-def halves(x: Tensor) -> Tensor:
+def split_in_two(x: Tensor) -> Tensor:
     """A slice whose size differs from the sizes of all arguments."""
     return x[: x.shape[0] // 2].exp() + 1
 
@@ -53,15 +53,15 @@ def test_a_size_that_is_wrong_far_from_what_was_compared_is_noticed(
     check: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Fit, "size", cut_off(Fit.size))
-    run = torch.compile(halves, backend="dl", dynamic=True, options={"check": check})
+    run = torch.compile(split_in_two, backend="dl", dynamic=True, options={"check": check})
     for rows in (8, 14, 16, 30, 39):
         x = torch.randn(rows, 3).to("dl")
-        assert_agree(run(x), halves(x))
+        assert_agree(run(x), split_in_two(x))
     assert statistics.recorded == 2
     assert statistics.compiled == 1
     for rows in (60, 60, 90, 30):
         x = torch.randn(rows, 3).to("dl")
-        assert_agree(run(x), halves(x))
+        assert_agree(run(x), split_in_two(x))
     reasons = {variant.fixed for graph in all_graphs for variant in graph.variants}
     assert len(reasons) == 1
     assert re.fullmatch(r"a size was taken for min\(.* // 2, 20\), which .*60.*", reasons.pop())

@@ -129,7 +129,7 @@ ALONG: dict[str, Function] = {
     "softmax backward": lambda x, y: aten._softmax_backward_data(x + 1, y, -1, x.dtype) * x,
     "log softmax backward": lambda x, y: aten._log_softmax_backward_data(x + 1, y, -1, x.dtype) * x,
     "rows that are joined": lambda x, y: torch.cat([-x, y + 1, x * y], -1) * 2,
-    "halves that are turned": lambda x, y: (
+    "rotation by concatenation": lambda x, y: (
         torch.cat([-x[..., x.shape[-1] // 2 :], x[..., : x.shape[-1] // 2]], -1) * y + x
     ),
     "two rows of sums": lambda x, y: (x - x.mean(-1, keepdim=True)) / (x * x).sum(-1, keepdim=True),

@@ -23,7 +23,7 @@ def function(x: Tensor, y: Tensor) -> Tensor:
     return (x * y + x).sin() * y + y
 
 
-def written(x: Tensor, y: Tensor) -> Tensor:
+def mutate(x: Tensor, y: Tensor) -> Tensor:
     x.add_(y)
     return x * y
 
@@ -53,7 +53,7 @@ def test_it_runs_its_calls_and_the_executor_the_others(
 
 def test_what_it_writes_is_the_argument(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with installed(tmp_path, monkeypatch):
-        run(written)
+        run(mutate)
     assert statistics.engine_runs == {"toy": 2} and not statistics.dropped
 
 

@@ -231,7 +231,7 @@ def wrong_layout_of_results(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def moved(by: int) -> Callable[[Ref], Ref]:
+def shift_offset(by: int) -> Callable[[Ref], Ref]:
     return lambda ref: replace(ref, offset=ref.offset + by)
 
 
@@ -246,7 +246,7 @@ FAULTS: dict[str, Plant] = {
     "swapped operands": in_one("diopiSub", swapped),
     "a changed number": with_argument("diopiSub", "alpha", lambda _: TWO | {"value": "0x1p+0"}),
     "another operator": in_one("diopiTanh", lambda c: [calls.Call("diopiSin", c.arguments)]),
-    "a wrong offset": with_argument("diopiExp", "input", moved(4)),
+    "a wrong offset": with_argument("diopiExp", "input", shift_offset(4)),
     "a wrong stride": with_argument(
         "diopiExp", "input", lambda ref: replace(ref, strides=(ref.strides[0] - 1, 1))
     ),

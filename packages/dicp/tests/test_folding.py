@@ -146,8 +146,8 @@ def test_statistics_of_a_norm_that_change_are_noticed() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("frozen", [False, True])
-def test_batch_norm_of_halves_stays_in_the_graph(dtype: torch.dtype, frozen: bool) -> None:
-    """Its parameters are halves, which the contract's operator does not take."""
+def test_batch_norm_in_half_precision_stays_in_the_graph(dtype: torch.dtype, frozen: bool) -> None:
+    """The parameters are in half precision, which the contract's operator does not support."""
     net = nn.Sequential(nn.BatchNorm2d(3), nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU())
     net = net.eval().to(dtype).to("dl")
     run = compiled(net, frozen=frozen)

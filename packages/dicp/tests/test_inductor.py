@@ -228,9 +228,8 @@ def test_threads_share_a_graph() -> None:
     assert not wrong and runs() == 801
 
 
-def test_what_lies_at_several_places_of_a_tensor_is_compared() -> None:
-    """Rounding an expanded weight otherwise, to see what that makes of results, is no write to it
-    at many places at once."""
+def test_an_expanded_tensor_is_compared() -> None:
+    """The comparison perturbs an expanded weight without writing to overlapping elements."""
     wide = torch.randn(1, 16).to("dl").expand(32, 16)
     generator = torch.Generator().manual_seed(0)
     made = _rounded(wide, 1e-3, generator)

@@ -93,7 +93,7 @@ class Case:
         if parameter.is_tensor:
             return self.tensor(parameter)
         if parameter.is_tensor_pointer:
-            return [self.given(f"{parameter.name}{i}", SHAPE, self.dtype) for i in range(2)]
+            return [self.add_input(f"{parameter.name}{i}", SHAPE, self.dtype) for i in range(2)]
         if parameter.values:
             return parameter.values[0]
         if parameter.name == "normalized_shape":
@@ -111,7 +111,7 @@ class Case:
         if name in ("grad_weight", "grad_bias"):
             return None
         if parameter.direction == "out":
-            value = self.entry.empty(self.made_shape(name), self.made_dtype(parameter))
+            value = self.entry.empty(self.choose_shape(name), self.choose_dtype(parameter))
             self.results[name] = value
             return value
         shape = SHAPE
@@ -129,12 +129,12 @@ class Case:
         self.read += 1
         wanted = _names(parameter.dtype)
         dtype = self.dtype if self.dtype in wanted or not wanted & {*DTYPES} else "bool"
-        value = self.given(name, shape, dtype)
+        value = self.add_input(name, shape, dtype)
         if parameter.direction == "inout":
             self.results[name] = value
         return value
 
-    def made_shape(self, name: str) -> tuple[int, ...]:
+    def choose_shape(self, name: str) -> tuple[int, ...]:
         short = self.operator.name.removeprefix("diopi")
         if name in ("save_mean", "save_invstd", "inv_rms"):
             return (5, 3, 1)
@@ -144,13 +144,13 @@ class Case:
             return (5, 3, 1)
         return (5, 3, 74) if short == "Cat" else SHAPE
 
-    def made_dtype(self, parameter: Parameter) -> str:
+    def choose_dtype(self, parameter: Parameter) -> str:
         listed = str(parameter.dtype)
         if listed.startswith("float of"):
             return "float32"
         return "bool" if listed in ("bool", "['bool']", "('bool',)") else self.dtype
 
-    def given(self, name: str, shape: tuple[int, ...], dtype: str) -> Value:
+    def add_input(self, name: str, shape: tuple[int, ...], dtype: str) -> Value:
         if dtype == "float32":
             made = self.random.uniform(0.1, 0.9, shape).astype(dtype)
         else:

@@ -158,12 +158,12 @@ def test_an_argument_that_is_written_to() -> None:
     assert statistics.graphs == 2
 
 
-def test_a_write_goes_to_the_argument_where_nobody_sees_the_old_one() -> None:
-    def unseen(x: torch.Tensor, y: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+def test_a_write_goes_to_the_argument_if_the_old_value_is_not_read() -> None:
+    def ignore_old(x: torch.Tensor, y: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         x.index_copy_(0, rows, y)
         return x * 2
 
-    def seen(x: torch.Tensor, y: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    def read_old(x: torch.Tensor, y: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         old = x.view(-1).clone() * 0 + x.view(-1)
         part = x[1:]
         new = x.index_copy(0, rows, y)
@@ -171,7 +171,7 @@ def test_a_write_goes_to_the_argument_where_nobody_sees_the_old_one() -> None:
         x.copy_(new)
         return result
 
-    for function, least, most in ((unseen, 1, 1), (seen, 3, 9)):
+    for function, least, most in ((ignore_old, 1, 1), (read_old, 3, 9)):
         torch._dynamo.reset()
         compiled.all_graphs.clear()
         run = compile_(function)
@@ -246,8 +246,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("dtype", NUMBERS, ids=str)
 def test_a_number_that_stays_is_part_of_the_program(dtype: torch.dtype) -> None:
-    """Of whatever dtype: it is rounded to it, and promotes what it is multiplied with as in eager
-    mode."""
+    """A scalar of any dtype is rounded to that dtype and promotes as in eager mode."""
 
     def function(
         x: torch.Tensor, y: torch.Tensor, scale: torch.Tensor

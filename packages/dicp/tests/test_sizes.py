@@ -42,7 +42,7 @@ def step(word: Tensor, keys: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     return (scores.softmax(-1) @ keys)[:, -1], keys
 
 
-def given(batch: int, words: int, before: int) -> tuple[Tensor, ...]:
+def make_inputs(batch: int, words: int, before: int) -> tuple[Tensor, ...]:
     numbers = torch.Generator().manual_seed(batch + before)
     shapes = ((batch, words, WIDTH), (batch, before, WIDTH), (WIDTH, WIDTH))
     return tuple(torch.randn(shape, generator=numbers).to("dl") for shape in shapes)
@@ -61,9 +61,9 @@ def test_two_records_serve_all_lengths_and_batches_of_a_growing_cache() -> None:
     run = torch.compile(step, backend="dl", dynamic=True)
     batches, steps = ((3, 2, 5), 20) if WHOLE else ((3, 2), 4)
     for batch in batches:
-        keys = given(batch, 2, 4)[1]
+        keys = make_inputs(batch, 2, 4)[1]
         for _ in range(steps):
-            word, _, weight = given(batch, 2, keys.shape[1])
+            word, _, weight = make_inputs(batch, 2, keys.shape[1])
             check(run, step, word, keys, weight)
             keys = run(word, keys, weight)[1]
     assert statistics.recorded == 2
@@ -195,7 +195,7 @@ def test_records_that_differ_make_a_program_for_each_layout(
     monkeypatch.setattr(dl_dicp.sizes.all_sizes, "unify", of_another)
     run = torch.compile(step, backend="dl", dynamic=True)
     for before in (4, 6, 9):
-        check(run, step, *given(3, 2, before))
+        check(run, step, *make_inputs(3, 2, before))
     assert statistics.compiled == 3
     assert "for these sizes only: at other sizes it had other calls in" in explain()
 
@@ -267,7 +267,7 @@ def test_a_wrong_constant_is_caught_at_the_next_size(monkeypatch: pytest.MonkeyP
 def test_a_program_that_fails_at_some_sizes_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     run = torch.compile(step, backend="dl", dynamic=True)
     for before in (4, 6):
-        check(run, step, *given(3, 2, before))
+        check(run, step, *make_inputs(3, 2, before))
     right = Program.run
 
     def failing(self: Program, arguments: list[Any], sizes: tuple[int, ...] = ()) -> list[Any]:
@@ -277,7 +277,7 @@ def test_a_program_that_fails_at_some_sizes_is_given_up(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Program, "run", failing)
     for before in (5, 9, 9, 5, 5):
-        check(run, step, *given(3, 2, before))
+        check(run, step, *make_inputs(3, 2, before))
     assert statistics.eager == {"a program failed: a view leaves its storage": 1}
     assert statistics.compiled == 3
     assert [variant.fixed for variant in variants()] == ["a view leaves its storage"] * 2

@@ -73,7 +73,7 @@ class CompiledGraph:
         self._fixed = ""
         self._freezes = self.options.frozen and self.kind == "inference"
         self._frozen: FrozenWeights | None = None
-        # Arguments that programs do not depend on: they are unread, or were seen to change.
+        # Arguments that programs do not depend on: unread ones, and those that have changed between calls.
         self._unread = frozenset(unread_arguments(self.module))
         self._varying = set(self._unread)
         self._passed = passed_arguments(self.module)
@@ -143,7 +143,7 @@ class CompiledGraph:
         return results
 
     def _drop(self, variant: Variant, reason: str) -> None:
-        """Have programs for each layout from now on."""
+        """Use a separate program for each layout from now on."""
         with self._lock:
             self._fixed = reason
             self.variants = [each for each in self.variants if each is not variant]
@@ -154,7 +154,7 @@ class CompiledGraph:
             return list(self.module(*arguments))
 
     def _first(self, arguments: list[Any]) -> Any:
-        """A call with a new layout."""
+        """Handle a call with a new layout."""
         self._forget_scalars(arguments)
         for variant in list(self.variants):
             if why := variant.broken(arguments):
@@ -270,7 +270,7 @@ class CompiledGraph:
             program = Program(trace, written, self.options.engine)
             if call.before is not None:
                 before = call.before
-                if not last:  # another program is tried if this one is wrong
+                if not last:  # if this program is wrong, another one is tried
                     before = copy_written(before, written, trace.device)
                 call.rewind()
                 check(program, list(before), call.wanted)
@@ -288,7 +288,7 @@ class CompiledGraph:
         statistics.count_patterns(done.fired, done.declined)
 
     def _before(self, arguments: list[Any], device: torch.device) -> list[Any] | None:
-        """The arguments as they are now, or None if no check is wanted."""
+        """Return a copy of the arguments for the check, or None if checks are disabled."""
         if not self.options.check:
             return None
         return copy_written(arguments, self._written or set(), device)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 
 class HostCallError(Exception):
-    """An operator has to run eagerly between contract graphs; the text says why."""
+    """An operator must run eagerly between contract graphs; the message has the reason."""
 
 
 class NotCompiledError(Exception):
-    """A whole graph has to run eagerly; the text says why."""
+    """A whole graph must run eagerly; the message has the reason."""
 
 
 class RefusedCallError(NotCompiledError):
-    """A call was refused that will be a host call when the graph is recorded again."""
+    """The verifier rejected a call, which becomes a host call when the graph is recorded again."""
 
 
 class FixedSizesError(Exception):
-    """A program cannot serve other sizes than those it was recorded with; the text says why."""
+    """A program cannot serve other sizes than the recorded ones; the message has the reason."""
 
 
 class OwnCaseError(FixedSizesError):
-    """These sizes are a case of their own; the graph may serve others with one program."""
+    """These sizes need a separate program; one program may serve all other sizes."""

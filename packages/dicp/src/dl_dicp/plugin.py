@@ -20,7 +20,7 @@ def dl_cli_commands() -> Sequence[Command]:
 
 @hookimpl
 def dl_graph_engines() -> Sequence[Contribution]:
-    """The text of Ascend's operator graphs, which nothing here runs."""
+    """Return the engine that writes the text of Ascend's operator graphs without running them."""
 
     def load() -> object:
         from dl_dicp.engines.ascend_text import AscendText

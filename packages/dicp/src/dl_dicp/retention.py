@@ -14,7 +14,7 @@ _graphs: list[object] | None = None
 
 @contextmanager
 def retain_graphs() -> Iterator[None]:
-    """Hold graphs that are made in this block until it ends."""
+    """Context manager that keeps graphs created in its block alive until it ends."""
     global _graphs
     before, _graphs = _graphs, []
     try:
@@ -24,6 +24,6 @@ def retain_graphs() -> Iterator[None]:
 
 
 def keep(graph: object) -> None:
-    """Called with each graph."""
+    """Keep a graph; called with each new graph."""
     if _graphs is not None:
         _graphs.append(graph)

@@ -48,7 +48,7 @@ class Statistics:
         self._lock = threading.Lock()
 
     def count(self, *, compiled: int = 0, recorded: int = 0, cache_hits: int = 0) -> None:
-        """Add to the counters."""
+        """Increase counters."""
         with self._lock:
             self.compiled += compiled
             self.recorded += recorded
@@ -57,7 +57,7 @@ class Statistics:
     def count_run(
         self, graphs: int, calls: int, hosts: Sequence[str], tiled_calls: int = 0
     ) -> None:
-        """One run of a program."""
+        """Count a run of a program."""
         with self._lock:
             self.graphs += graphs
             self.calls += calls
@@ -66,22 +66,22 @@ class Statistics:
                 self.host_calls.update(hosts)
 
     def count_eager(self, reason: str) -> None:
-        """One eager run of a graph."""
+        """Count an eager run of a graph."""
         with self._lock:
             self.eager[reason] += 1
 
     def count_engine_run(self, name: str) -> None:
-        """One run of a graph by an engine of a plugin."""
+        """Count a run of a graph by an engine."""
         with self._lock:
             self.engine_runs[name] += 1
 
     def count_dropped(self, name: str, reason: str) -> None:
-        """One graph that such an engine does not run."""
+        """Count a graph that an engine has dropped."""
         with self._lock:
             self.dropped[name, reason] += 1
 
     def count_capture(self, why: str) -> None:
-        """One device graph."""
+        """Count a captured device graph."""
         with self._lock:
             self.captures[why] += 1
 
@@ -92,12 +92,12 @@ class Statistics:
             self.declined.update(declined)
 
     def count_fixed(self, reason: str) -> None:
-        """One layout of a graph whose sizes vary."""
+        """Count a layout of a graph whose sizes vary."""
         with self._lock:
             self.fixed[reason] += 1
 
     def snapshot(self) -> Statistics:
-        """A copy that no longer changes."""
+        """Return a snapshot of the counters."""
         with self._lock:
             return Statistics(
                 self.compiled,
@@ -131,4 +131,4 @@ class Statistics:
 
 
 statistics = Statistics()
-"""The counters of this process."""
+"""Counters of this process."""

@@ -1,4 +1,4 @@
-"""Programs of an FX graph, and the arguments that each serves."""
+"""Variants: programs of an FX graph, with the arguments that each serves."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Variant:
     passed: dict[int, Any] = field(default_factory=dict)
 
     def serves(self, arguments: list[Any]) -> tuple[int, ...] | None:
-        """The sizes of the program's symbols; None: it does not serve these arguments."""
+        """Return the sizes of the program's symbols; None if it does not serve these arguments."""
         sizes: tuple[int, ...] | None = self.guard.sizes(arguments)
         if sizes is None or not all(look_of(arguments[i]) == x for i, x in self.others.items()):
             return None
@@ -54,7 +54,7 @@ class Variant:
 
 
 def look_of(value: Any) -> tuple[Any, ...]:
-    """Return the properties that an argument has to agree in: layout of a tensor, or value."""
+    """Return the properties that an argument must have: layout of a tensor, or value."""
     if isinstance(value, torch.Tensor):
         return type(value), value.device, value.dtype, value.layout, tuple(value.shape)
     return type(value), value

@@ -20,11 +20,11 @@ from vllm.compilation.compiler_interface import CompilerInterface
 from dl_dicp.backend import dl
 
 OPTIONS = "dl"
-"""The key of the compiler's options in what vLLM hands to all compilers as those of Inductor."""
+"""Key of this compiler's options in vLLM's ``inductor_compile_config``."""
 
 
 class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be there
-    """Compiles parts of a model as ``torch.compile(backend="dl")`` does.
+    """Compiler of parts of a model, as ``torch.compile(backend="dl")``.
 
     Its options are a dictionary by the key ``"dl"`` of vLLM's ``inductor_compile_config``; those
     that are Inductor's own are left alone. Nothing is kept on disk, so that no part has a handle to
@@ -36,7 +36,7 @@ class DlCompiler(CompilerInterface):  # type: ignore[misc]  # vLLM need not be t
     def initialize_cache(
         self, cache_dir: str, disable_cache: bool = False, prefix: str = ""
     ) -> None:
-        """There is nothing to keep: a part is recorded in its first call."""
+        """Do nothing: there is no cache, because a part is recorded in its first call."""
 
     def compute_hash(self, vllm_config: Any) -> str:
         """Return a hash of the releases, on which the compiled code depends."""

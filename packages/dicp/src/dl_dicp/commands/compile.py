@@ -1,4 +1,6 @@
-"""``dl compile``: exported programs as a contract graph, which ``dl run`` runs without torch."""
+"""``dl compile``: convert exported programs to a graph file, which ``dl run`` runs
+without torch.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 _ONLY = "main"
-"""The entry of a single program."""
+"""Name of the entry of a single program."""
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -84,7 +86,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _named(text: str) -> tuple[str, Path]:
-    """The name of an entry, and its file."""
+    """Parse ``NAME=FILE`` into the name of an entry and its file."""
     name, sign, file = text.partition("=")
     return (name, Path(file)) if sign else (_ONLY, Path(text))
 

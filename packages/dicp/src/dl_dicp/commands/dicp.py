@@ -107,7 +107,7 @@ def _explain(arguments: argparse.Namespace, code: int) -> int:
 
 
 def _program(arguments: argparse.Namespace) -> int:
-    """Run the program in this process; its exit code."""
+    """Run the program in this process; return its exit code."""
     before = sys.argv, list(sys.path)
     try:
         if arguments.module is not None:

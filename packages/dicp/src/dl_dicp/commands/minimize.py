@@ -1,4 +1,4 @@
-"""``dl dicp minimize``: a failing graph becomes the smallest one that still fails."""
+"""``dl dicp minimize``: reduce a failing graph to the smallest one that still fails."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def configure(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make it smaller; the exit code."""
+    """Minimize a graph; return the exit code."""
     import numpy as np
 
     from diopi_proto import load_vendor

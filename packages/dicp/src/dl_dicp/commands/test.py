@@ -1,4 +1,4 @@
-"""``dl dicp test``: torch's operators, or small models, compiled against eager."""
+"""``dl dicp test``: compare compiled and eager runs of torch's operators or of small models."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def configure(commands: Any) -> None:
         "Runs torch's list of operators (OpInfo, float32), or small models, with "
         'torch.compile(backend="dl") and without on dl:0, and compares results, written arguments '
         "and gradients; or patterns against what they say of themselves. Exit code 1: something "
-        "differs that is not on the list of exceptions, or "
-        "is on it and does not."
+        "differs that is not on the list of exceptions, or is on it and does not."
     )
     parser.add_argument(
         "subject", choices=("ops", "models", "patterns"), help="programs to compile and compare"
@@ -37,7 +36,7 @@ def configure(commands: Any) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the tests; the exit code."""
+    """Run the tests; return the exit code."""
     from dl_dicp.testing.run import run_models, run_operators
     from dl_dicp.testing.selection import Selection, SelectionError
 
@@ -61,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _patterns(text: str) -> int:
-    """Every pattern against what it says of itself; the exit code."""
+    """Test every pattern with its examples; return the exit code."""
     from dl_dicp.patterns.registry import all_patterns
     from dl_dicp.testing.patterns import problems_of
 

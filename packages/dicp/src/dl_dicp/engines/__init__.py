@@ -1,4 +1,4 @@
-"""Engines that run contract graphs: the executor of dl-graph, our own, and those of other wheels.
+"""Engines that run contract graphs: dl-graph's executor, dl-dicp's engines, and those of plugins.
 
 :mod:`.interface` is what a wheel implements; nothing in here has to change for a new one.
 """

@@ -1,4 +1,4 @@
-"""The text of an operator graph for Ascend's graph engine GE. Simulated: nothing here runs it.
+"""Text of operator graphs for Ascend's graph engine GE. Simulated: the graphs are not run.
 
 The operators, their inputs and their attributes are those of GE's published prototypes; the text
 has the form of GE's ``GraphDef`` message. Nobody has given it to a GE yet: what the tests check is
@@ -22,7 +22,7 @@ Values = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Rule:
-    """How a call becomes an operator of GE.
+    """Conversion of a call to an operator of GE.
 
     :ivar kind: its type there.
     :ivar inputs: its inputs, by the parameters of the call that they are.
@@ -105,21 +105,21 @@ RULES: Mapping[str, Rule] = {
 
 
 class AscendText:
-    """The engine: it accepts what :data:`RULES` knows, writes the text, and runs nothing."""
+    """Engine that accepts the calls in :data:`RULES` and writes the text without running it."""
 
     version = "simulated"
 
     def accepts(self, graph: Mapping[str, Any]) -> Sequence[bool]:
-        """Calls that GE has an operator for, on dense tensors that fill their storages."""
+        """Return True for calls with a GE operator on dense tensors that fill their storages."""
         entry = graph["entries"]["main"]
         return [_accepted(entry, *call) for call in entry["calls"]]
 
     def compile(self, graph: Mapping[str, Any]) -> bytes:
-        """The text, as UTF-8."""
+        """Return the text of the graph as UTF-8."""
         return _Text(graph["entries"]["main"]).text().encode()
 
     def load(self, code: bytes) -> Runner:
-        """None is there."""
+        """Raise: there is no runner."""
         raise RejectedError("it writes the text of Ascend's graphs and runs none (simulated)")
 
 
@@ -168,7 +168,7 @@ class _Text:
         self._count = 0
 
     def text(self) -> str:
-        """All of it."""
+        """Return the text of the whole graph."""
         inputs = []
         for place, port in enumerate(self._entry["inputs"]):
             value = self._entry["values"][port["value"]]
@@ -205,7 +205,7 @@ class _Text:
             self._sources[value["storage"]] = (f"{name}:{place}", list(value["shape"]))
 
     def _lying(self, value: Mapping[str, Any]) -> list[int]:
-        """The shape of a tensor in the order of its memory."""
+        """Return the shape of a tensor in memory order."""
         shape = list(value["shape"])
         return [*shape[:-2], *reversed(shape[-2:])] if _is_turned(value) else shape
 

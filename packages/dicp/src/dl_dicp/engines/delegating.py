@@ -18,7 +18,7 @@ from .runner import EngineProgram, Memory, places_of, warn_dropped
 
 
 class DelegatingEngine(Engine):
-    """Gives a graph engine the calls that it accepts; the executor runs the others.
+    """Engine that offers calls to a graph engine; the executor runs the calls that it rejects.
 
     :cvar program_class: what runs a graph that the graph engine accepted.
     :cvar warns: whether the user is warned if the graph engine runs nothing.
@@ -38,14 +38,14 @@ class DelegatingEngine(Engine):
         raise NotImplementedError
 
     def steps(self, trace: Trace, given: set[Block]) -> list[Lowered | Host]:
-        """As :meth:`Engine.steps`."""
+        """See :meth:`Engine.steps`."""
         engine: GraphEngine | str = "the sizes of the graph vary"
         if not self.varying:
             engine = self.open(trace.device)
         if not isinstance(engine, str):
             try:
                 steps = offer_calls(trace, engine, given)
-            except Exception as error:  # noqa: BLE001 - whatever a wheel raises, the graph runs
+            except Exception as error:  # noqa: BLE001 - the graph must run whatever a plugin raises
                 engine = f"it does not say what it accepts: {type(error).__name__}: {error}"
             else:
                 self._engine = engine
@@ -57,7 +57,7 @@ class DelegatingEngine(Engine):
         return trace.steps
 
     def place(self, graph: PlacedGraph, plain: Any) -> tuple[Any, Any]:
-        """As :meth:`Engine.place`."""
+        """See :meth:`Engine.place`."""
         if not graph.is_offered:
             return plain, plain
         assert self._engine is not None
@@ -81,14 +81,14 @@ class DelegatingEngine(Engine):
         return program, program
 
     def runs(self, index: int) -> bool:
-        """As :meth:`Engine.runs`."""
+        """See :meth:`Engine.runs`."""
         return index in self.programs and not self.programs[index].dropped
 
     def takes(self, index: int) -> bool:
-        """As :meth:`Engine.takes`."""
+        """See :meth:`Engine.takes`."""
         return index in self.programs
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """As :meth:`Engine.lines`."""
+        """See :meth:`Engine.lines`."""
         for index, program in self.programs.items():
             yield index, program.line()

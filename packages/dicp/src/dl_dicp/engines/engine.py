@@ -21,7 +21,7 @@ Layout = tuple[torch.dtype, tuple[int, ...], tuple[int, ...], int]
 
 @dataclass(frozen=True)
 class PlacedGraph:
-    """A contract graph in a program.
+    """Contract graph in a program.
 
     :ivar index: index among the contract graphs of the program.
     :ivar region: its calls and blocks.
@@ -54,7 +54,7 @@ class PlacedGraph:
 
 
 class Engine:
-    """Runs the contract graphs of one program. This base class leaves all to the executor.
+    """Engine that runs the contract graphs of one program. This base class uses the executor.
 
     :param name: value of the option ``engine``.
     :param varying: whether the program serves many sizes.

@@ -1,4 +1,4 @@
-"""Engines of the executor: each call as a whole, or groups of calls block by block."""
+"""Engines that use the executor: each call as a whole, or groups of calls block by block."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from .engine import Engine
 
 
 class ContractEngine(Engine):
-    """Runs each call as a whole."""
+    """Engine that runs each call as a whole."""
 
     executor = "contract"
 
 
 class TiledEngine(Engine):
-    """Runs groups of calls block by block where that is faster."""
+    """Engine that runs groups of calls block by block if that is faster."""
 
     executor = "tiled"

@@ -12,14 +12,14 @@ from typing import Any, Protocol
 
 
 class RejectedError(Exception):
-    """An engine does not take a graph after all; the text says why."""
+    """An engine rejects a graph that it has accepted; the message has the reason."""
 
 
 class Runner(Protocol):
-    """A compiled graph."""
+    """Runner of a compiled graph."""
 
     def __call__(self, addresses: Sequence[int], stream: int) -> None:
-        """Enqueue it.
+        """Enqueue the graph.
 
         :param addresses: of the storages of kind ``input`` and ``output``, in the order in which
             the entry lists them. Outputs hold noise; inputs may be written where a call does.
@@ -29,7 +29,7 @@ class Runner(Protocol):
 
 
 class GraphEngine(Protocol):
-    """A vendor's own graph engine.
+    """Graph engine of a vendor.
 
     Graphs are documents as ``docs/graph.md`` of dl-graph describes them, verified, with one
     entry ``main``, without symbols, constants, states and generators. They are not to be changed.
@@ -37,17 +37,17 @@ class GraphEngine(Protocol):
 
     @property
     def version(self) -> str:
-        """Version of the engine; code of another version is not loaded."""
+        """Return the version of the engine; code of another version is not loaded."""
 
     def accepts(self, graph: Mapping[str, Any]) -> Sequence[bool]:
         """For each call of the entry, whether the engine would run it. Neighbours that it accepts
         become a graph of their own."""
 
     def compile(self, graph: Mapping[str, Any]) -> bytes:
-        """Code for a graph of calls that were accepted.
+        """Compile a graph of accepted calls.
 
         :raises RejectedError: it cannot be done; any other exception means the same.
         """
 
     def load(self, code: bytes) -> Runner:
-        """Return a runner for compiled code. It is kept as long as the graph lives."""
+        """Return a runner for compiled code, which lives as long as the graph."""

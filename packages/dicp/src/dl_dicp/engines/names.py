@@ -15,14 +15,14 @@ OWN: Mapping[str, str] = {
     "capture": "dl_dicp.engines.device_graph.engine:DeviceGraphEngine",
     "inductor": "dl_dicp.engines.inductor.engine:InductorEngine",
 }
-"""Class of each engine of this wheel, imported when a program chooses it."""
+"""Classes of dl-dicp's engines by name, imported on first use."""
 DEFAULT = "tiled"
-"""Engine that runs what another engine does not."""
+"""Engine for graphs that another engine does not run."""
 
 
 @cache
 def contributed() -> dict[str, Contribution]:
-    """Return the engines of plugins. Names of our own are taken."""
+    """Return the engines of plugins, except those with a name of dl-dicp's engines."""
     manager = PluginManager.of_environment()
     manager.load()
     found = manager.contributions("dl_graph_engines")
@@ -35,5 +35,5 @@ def names() -> tuple[str, ...]:
 
 
 def is_known(name: object) -> bool:
-    """Return True if there is an engine of a name. Our own are found without a look at plugins."""
+    """Return True if an engine of this name exists; plugins are searched last."""
     return isinstance(name, str) and (name in OWN or name in contributed())

@@ -1,4 +1,4 @@
-"""Offers of calls to a graph engine: neighbors that it accepts become a step."""
+"""Offers of calls to a graph engine: consecutive accepted calls become one step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dl_dicp.recording.trace import Host, Lowered, Trace, refs_in
 
 
 class Offered(Lowered):
-    """Calls that an engine accepts."""
+    """Consecutive calls that an engine has accepted."""
 
 
 def offer_calls(trace: Trace, engine: GraphEngine, given: set[Block]) -> list[Lowered | Host]:

@@ -1,4 +1,4 @@
-"""Graph engines of other wheels."""
+"""Graph engines of plugins."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class PluginEngine(DelegatingEngine):
     """A graph engine that a plugin contributes by the hook ``dl_graph_engines``."""
 
     def open(self, device: torch.device) -> GraphEngine | str:
-        """As :meth:`DelegatingEngine.open`. Engines of plugins serve all devices."""
+        """See :meth:`DelegatingEngine.open`. Engines of plugins serve all devices."""
         return registry.open_once(self.name, device, self._load)
 
     def _load(self) -> GraphEngine | str:
         try:
             engine = contributed()[self.name].load()
-        except Exception as error:  # noqa: BLE001 - whatever a wheel raises, models run without it
+        except Exception as error:  # noqa: BLE001 - models must run whatever a plugin raises
             return f"it does not load: {type(error).__name__}: {error}"
         missing = [
             each for each in ("version", "accepts", "compile", "load") if not hasattr(engine, each)

@@ -45,7 +45,7 @@ def open_once(
 
 
 def forget() -> None:
-    """Look for plugins, and open graph engines, again."""
+    """Clear the caches, so that plugins and graph engines are loaded again."""
     with _lock:
         _opened.clear()
     contributed.cache_clear()

@@ -1,4 +1,4 @@
-"""A graph that an engine runs, with the contract program that it has to agree with."""
+"""Graph of an engine, together with the contract program with which it must agree."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def places_of(document: Mapping[str, Any], inputs: list[int]) -> list[int]:
 
 @dataclass
 class EngineProgram:
-    """Runs an engine once it gave what the contract program gave, and the latter otherwise.
+    """Program that uses the engine once it agrees with the contract program, and else the latter.
 
     :ivar dropped: why the engine is out; empty: it is not.
     :ivar agreed: whether a trial run agreed with the contract program.
@@ -75,7 +75,7 @@ class EngineProgram:
 
     @property
     def state(self) -> str:
-        """How far it has come, for reports."""
+        """Return its state, for reports."""
         return "which agreed with the executor" if self.agreed else "not run yet"
 
     def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
@@ -108,7 +108,7 @@ class EngineProgram:
         return made
 
     def _trial(self, values: list[Any]) -> list[torch.Tensor]:
-        """Run the engine on copies, then the contract program; compare."""
+        """Run the engine on copies, then the contract program, and compare the results."""
         tried = list(values)
         for slot in self.memory.written:
             tried[slot] = replica(values[slot])
@@ -116,7 +116,7 @@ class EngineProgram:
             if self._runner is None:
                 self._runner = self.engine.load(self.engine.compile(self.document))
             made = self._by_engine(tried, noise=True)
-        except Exception as error:  # noqa: BLE001 - whatever a wheel raises, the graph runs
+        except Exception as error:  # noqa: BLE001 - the graph must run whatever a plugin raises
             self._drop(f"{type(error).__name__}: {error}")
             return self._whole(values)
         wanted = self._whole(values)
@@ -155,7 +155,7 @@ class EngineProgram:
 
     @cached_property
     def _deviations(self) -> dict[int, int]:
-        """Results that are means of norms, with the result that holds the inverse deviation."""
+        """Return the results that are means of norms, with the result of the inverse deviation."""
         entry = self.document["entries"]["main"]
         storages = [n for n, each in enumerate(entry["storages"]) if each["kind"] == "output"]
         placed = {storages[at]: place for place, (at, _) in enumerate(self.memory.outputs)}
@@ -171,7 +171,7 @@ class EngineProgram:
         return found
 
     def _kind(self, kind: str, at: int, value: torch.Tensor) -> torch.dtype:
-        """The dtype that an input or output is compared in: what only steps read is bytes."""
+        """Return the dtype in which an input or output is compared; bytes for internal values."""
         if value.dtype != torch.uint8 or value.stride() != (1,):
             return value.dtype
         entry = self.document["entries"]["main"]
@@ -213,7 +213,7 @@ def warn_dropped(name: str, why: str) -> None:
 
 
 def _stream(device: torch.device) -> int:
-    """The current stream, as the vendor's library knows it."""
+    """Return the vendor's handle of the current stream."""
     stream: Any = torch.accelerator.current_stream(device)  # torch does not declare the attribute
     return int(stream.native_handle or 0)
 

@@ -50,13 +50,13 @@ def _inputs(program: ExportedProgram) -> dict[str, Any]:
 
 
 def _array(tensor: torch.Tensor) -> Any:
-    """A copy, which the graph may write to; of bfloat16 the bits."""
+    """Return a copy that the graph may write to; bfloat16 is returned as bits."""
     host = tensor.detach().cpu().clone().contiguous()
     return (host.view(torch.uint16) if host.dtype == torch.bfloat16 else host).numpy()
 
 
 def _tensor(array: Any, dtype: torch.dtype) -> torch.Tensor:
-    made = torch.from_numpy(np.array(array))  # which may have no dimensions
+    made = torch.from_numpy(np.array(array))  # may have no dimensions
     return made.view(dtype) if dtype == torch.bfloat16 else made.to(dtype)
 
 
@@ -65,7 +65,7 @@ def _copied(value: Any) -> Any:
 
 
 def _difference(program: ExportedProgram, found: Mapping[str, Any]) -> int | None:
-    """The place of the first output in which the graph differs from the program."""
+    """Return the index of the first output in which the graph differs from the program."""
     module = program.graph_module
     arguments = arguments_of(program)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Graphs with one entry each as one graph with several, which share constants and states."""
+"""Merging of graphs into one graph with several entries, which share constants and states."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dl_graph.file import ConstantTensor
 
 @dataclass
 class Part:
-    """A graph that is not yet verified, and the contents of its constants and states by name."""
+    """Unverified graph, and the contents of its constants and states by name."""
 
     document: dict[str, Any]
     contents: dict[str, ConstantTensor]
 
 
 def join_graphs(parts: Mapping[str, Part]) -> Part:
-    """One graph of all.
+    """Merge graphs into one.
 
     Constants of the same name and content are one, those of another content get the entry's name
     behind theirs. Tensors that are a state in one entry are it in all.

@@ -1,4 +1,4 @@
-"""Exported programs as one contract graph in a file, which runs without torch."""
+"""Conversion of exported programs to a contract graph in a file, which runs without torch."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MUTATIONS = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION)
 
 
 class ExportError(Exception):
-    """A program cannot become a graph; the text names the cause and the remedy."""
+    """A program cannot be converted to a graph; the message has the cause and the remedy."""
 
 
 def export(program: ExportedProgram, device: torch.device | None = None) -> ContractGraph:
@@ -86,7 +86,7 @@ def export_entries(
 
 
 def _part(program: ExportedProgram, device: torch.device, changed: set[str]) -> Part:
-    """A functional program as the only entry of a graph.
+    """Convert a functional program to a graph with one entry.
 
     :param changed: the buffers that a program of the graph changes.
     """
@@ -155,7 +155,7 @@ def _of_all_sizes(
 
 
 def device_of(vendor: str | None) -> torch.device:
-    """A device of a vendor; None: the current one.
+    """Return a device of a vendor; None: the current device.
 
     :raises ExportError: there is none.
     """
@@ -192,7 +192,7 @@ def _argument(program: ExportedProgram, spec: InputSpec, inputs: Iterator[Any]) 
 
 
 def _on_device(graph: GraphModule, device: torch.device) -> None:
-    """Let what makes tensors in the graph make them on the device."""
+    """Make factory functions of the graph create tensors on the device."""
     for node in graph.graph.nodes:
         if "device" in node.kwargs:
             node.kwargs = {**node.kwargs, "device": device}
@@ -205,7 +205,7 @@ def _graph_of_trace(
     scope: Scope,
     before: list[Any],
 ) -> Part:
-    """The graph of what was recorded.
+    """Build the graph of a recorded program.
 
     :param specs: what its arguments are.
     :param before: the arguments as they were before the run.
@@ -217,7 +217,7 @@ def _graph_of_trace(
     outputs = program.graph_signature.output_specs
     results = tree_flatten(trace.output)[0]
     changed = {spec.target for spec in outputs if spec.kind in _MUTATIONS}
-    # The contract lets some operators write where they do not: no constant may be there.
+    # The contract allows some operators to write to inputs, which therefore must not be constants.
     written = {ref.block for call in _calls(trace) for ref, writes in call.uses() if writes}
     places = _Places()
     for ref, spec, value in zip(trace.arguments, specs, before, strict=True):
@@ -237,7 +237,7 @@ def _graph_of_trace(
         if not isinstance(ref, Ref):
             raise ExportError(f"the program returns {spec.arg}, which is not a device tensor")
         if spec.kind == OutputKind.USER_OUTPUT:
-            # One tensor may be returned twice.
+            # A tensor may be returned twice.
             name = str(spec.arg.name)
             while name in names:
                 name += "_again"
@@ -259,7 +259,7 @@ def _calls(trace: Trace) -> Iterator[Call]:
 
 
 class _Places:
-    """Storages of the arguments' blocks in the file.
+    """Create the storages of the arguments' blocks in the file.
 
     :ivar users: names of inputs.
     :ivar names: names of constants and states.
@@ -275,7 +275,7 @@ class _Places:
         self._states: dict[str, int] = {}
 
     def add(self, ref: Ref, spec: InputSpec, value: torch.Tensor, changes: bool) -> None:
-        """An argument."""
+        """Add an argument."""
         if spec.kind == InputKind.USER_INPUT:
             self.users[ref.block] = self._known(str(spec.arg.name), ref)
             return
@@ -297,7 +297,7 @@ class _Places:
                     self.contents[f"made.{slot}"] = value.contiguous()
 
     def name(self, document: dict[str, Any], writer: EntryWriter) -> None:
-        """Make constants and states of the inputs that are none."""
+        """Turn inputs that are parameters or buffers into constants and states."""
         entry = document["entries"][ENTRY]
         ports, entry["inputs"] = entry["inputs"], []
         for port, block in zip(ports, writer.inputs, strict=True):
@@ -313,7 +313,7 @@ class _Places:
 
 
 def _constant(tensor: torch.Tensor) -> ConstantTensor:
-    """A constant as numpy stores its dtype."""
+    """Return a constant in the numpy dtype that stores its dtype."""
     dtype = dtype_of(TORCH_DTYPES[tensor.dtype])
     host = tensor.detach().cpu().contiguous()
     if dtype.name == "bfloat16":

@@ -1,1 +1,1 @@
-"""Frozen weights: what follows from them alone is computed once, not in each call."""
+"""Constant folding for frozen weights: values that depend only on them are computed once."""

@@ -1,4 +1,4 @@
-"""Batch norm behind a convolution, as the convolution's weight and bias.
+"""Folding of batch norm into the weight and bias of the preceding convolution.
 
 In inference it scales and shifts each channel by numbers that follow from buffers and parameters:
 ``(w * x - mean) * scale + shift`` is ``(w * scale) * x + (shift - mean * scale)``.
@@ -19,7 +19,7 @@ aten = torch.ops.aten
 
 CONVOLUTIONS = (
     aten.convolution.default,
-    # As exported programs have it.
+    # The form in exported programs.
     aten.conv1d.default,
     aten.conv2d.default,
     aten.conv3d.default,
@@ -33,11 +33,11 @@ NORMS = (
 
 
 OF_NORM = "dl_of_norm"
-"""A mark of nodes: weights and biases with a batch norm in them."""
+"""Metadata key of weights and biases into which a batch norm was folded."""
 
 
 def fold_batch_norms(module: GraphModule, fixed: FixedValues) -> int:
-    """Change the graph; how many were folded."""
+    """Fold batch norms in place; return their number."""
     done = 0
     for node in list(module.graph.nodes):
         if (result := _result_of(node)) is not None and _fits(node, fixed):
@@ -50,7 +50,7 @@ def fold_batch_norms(module: GraphModule, fixed: FixedValues) -> int:
 
 
 def _named(node: Node) -> dict[str, Any]:
-    """The arguments of an operator by name."""
+    """Return the arguments of an operator by name."""
     parameters = node.target._schema.arguments  # type: ignore[union-attr]
     given = {p.name: p.default_value for p in parameters}
     given |= dict(zip(given, node.args, strict=False))
@@ -92,7 +92,7 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
     convolution: Node = given["input"]
     told = _named(convolution)
     dtype = convolution.meta["val"].dtype
-    # Numbers of half precision are computed with in float.
+    # Half precision is computed in float32.
     wide = torch.promote_types(given["running_var"].meta["val"].dtype, torch.float32)
 
     def call(target: Any, *args: Any, **kwargs: Any) -> Node:
@@ -129,7 +129,7 @@ def _fold(graph: Graph, norm: Node, result: Node) -> None:
         for node in (folded["weight"], folded["bias"]):
             node.meta[OF_NORM] = True
         made = graph.create_node("call_function", convolution.target, tuple(folded.values()))
-        # Its shape is known, and to ask for it again could bring in conditions on sizes.
+        # Its shape is known; computing it again could add guards on sizes.
         made.meta = dict(convolution.meta)
     if norm_value.dtype != dtype:
         with graph.inserting_before(norm):

@@ -1,4 +1,4 @@
-"""Values of a graph that depend on frozen weights alone."""
+"""Values of a graph that depend only on frozen weights."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
 MOST_GROWTH = 2
-"""How much larger than what it follows from a value may be: bfloat16 may become float32."""
+"""Maximum size of a folded value relative to its inputs: bfloat16 may become float32."""
 
 SMALL = 1 << 24
-"""Bytes that a value may have whatever it follows from, as a mask of numbers in a row."""
+"""Maximum bytes of a folded value of any kind, such as a mask computed from arange."""
 
 
 def frozen_places(module: GraphModule, written: set[int]) -> list[int]:
-    """The places of parameters and buffers that the graph does not write to.
+    """Return the indices of parameters and buffers that the graph does not mutate.
 
     :param written: the places of arguments that it writes to.
     """
@@ -40,7 +40,7 @@ def frozen_places(module: GraphModule, written: set[int]) -> list[int]:
 
 
 class FixedValues:
-    """The nodes whose values are the same in each call, while weights are.
+    """Return the nodes whose values are constant as long as the weights are.
 
     :ivar sources: by such a node: the placeholders that it follows from.
     """

@@ -1,4 +1,4 @@
-"""A graph with frozen weights: one part runs when they change, the other in each call."""
+"""Graph with frozen weights: one part runs when the weights change, the other in each call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dl_dicp.recording.generators import generators_as_they_are
 def compile_graph(
     module: GraphModule, kind: str, options: Options, remarks: list[str]
 ) -> CompiledGraph | FoldedGraph:
-    """Compile a graph, in two parts where weights are frozen and values depend on them alone."""
+    """Compile a graph, in two parts if it has values that depend only on frozen weights."""
     written = find_written_arguments(module)
     if options.frozen and kind == "inference" and written is not None:
         parts = split(module, frozen_places(module, written))
@@ -34,7 +34,7 @@ def compile_graph(
 
 @dataclass(frozen=True)
 class _Known:
-    """Values that were computed once.
+    """Folded values.
 
     :ivar snapshot: of the weights that they follow from; None: of these nothing is kept.
     :ivar values: None: the graph runs as it was.
@@ -71,7 +71,9 @@ class FoldedGraph:
         self._is_checked = False
         # The second part; None if the two parts gave wrong results.
         self._rest: CompiledGraph | None = None
-        self._whole: CompiledGraph | None = None  # of all, where the two parts do not serve
+        self._whole: CompiledGraph | None = (
+            None  # of the whole graph, if the two parts cannot be used
+        )
 
     def __call__(self, arguments: list[Any]) -> Any:
         """The results as a list.
@@ -105,7 +107,7 @@ class FoldedGraph:
         return known
 
     def _begin(self, arguments: list[Any]) -> None:
-        """Make what runs the graph, in two parts if these agree with it."""
+        """Build the runner of the graph, in two parts if these agree with it."""
         parts = self._parts
         place = self._difference(arguments) if self._options.check and parts.norms else None
         if place is None:
@@ -131,7 +133,9 @@ class FoldedGraph:
         return CompiledGraph(module, "inference", self._options, remarks=remarks)
 
     def _difference(self, arguments: list[Any]) -> int | None:
-        """The place of the first result in which the two parts differ from the graph as it was."""
+        """Return the index of the first result in which the two parts differ from the original
+        graph.
+        """
         device = next((each.device for each in arguments if is_dl(each)), None)
         if device is None or (self._written and overlapping(arguments, device)):
             return None
@@ -145,7 +149,7 @@ class FoldedGraph:
             return first_difference(self._module, spare, *runs)
 
     def _in_parts(self, *arguments: Any) -> list[Any]:
-        """The results of both parts, run eagerly."""
+        """Run both parts eagerly and return the results."""
         values = self._values_of(arguments).values
         if values is None:
             return list(self._module(*arguments))
@@ -153,12 +157,12 @@ class FoldedGraph:
         return list(self._parts.rest(*kept, *values))
 
     def _drop(self) -> None:
-        """Keep nothing of weights of which one is no more."""
+        """Drop the folded values when a weight is deleted."""
         self._known = None
 
 
 def _as_weight(value: torch.Tensor) -> torch.Tensor:
-    """As what the vendor may keep in a layout of its own."""
+    """Return the folded values as constants that the vendor may prepack."""
     if not value.is_floating_point():
         return value
     return torch.nn.Parameter(value, requires_grad=False)

@@ -1,4 +1,4 @@
-"""A graph in two: what is computed once, and what each call computes."""
+"""Split of a graph into a part that is computed once and a part for each call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dl_dicp.folding.fixed import FixedValues, is_view
 
 @dataclass
 class Split:
-    """The two parts of a graph.
+    """Two parts of a graph.
 
     :ivar once: from weights to the values that follow from them.
     :ivar sources: the places of the arguments that it takes.
@@ -31,12 +31,12 @@ class Split:
 
     @property
     def values(self) -> int:
-        """How many are computed once."""
+        """Return the number of values that are computed once."""
         return len(self.once.graph.output_node().args[0])  # type: ignore[arg-type]
 
 
 def split(module: GraphModule, places: list[int]) -> Split | None:
-    """The two parts, or None: nothing follows from weights alone. The graph stays as it is.
+    """Return the two parts, or None if no value depends only on weights. The graph is not changed.
 
     :param places: of the arguments that are frozen weights.
     """
@@ -55,7 +55,7 @@ def split(module: GraphModule, places: list[int]) -> Split | None:
 
 
 def _wanted(module: GraphModule, fixed: FixedValues) -> list[Node]:
-    """The nodes whose values are computed once."""
+    """Return the nodes whose values are computed once."""
     escaping = _escaping(module)
     found: dict[Node, None] = {}
     for node in module.graph.nodes:
@@ -64,7 +64,7 @@ def _wanted(module: GraphModule, fixed: FixedValues) -> list[Node]:
         for given in node.all_input_nodes:
             if given not in fixed or fixed.is_view_of_weight(given):
                 continue
-            # Views are taken in each call, which costs nothing.
+            # Views are created in each call, which is free.
             root = given
             while is_view(root):
                 (root,) = root.all_input_nodes
@@ -74,7 +74,7 @@ def _wanted(module: GraphModule, fixed: FixedValues) -> list[Node]:
 
 
 def _escaping(module: GraphModule) -> set[Node]:
-    """Nodes in whose memory results lie: the caller may write to it."""
+    """Return the nodes whose memory results share: the caller may write to it."""
     waiting = list(module.graph.output_node().all_input_nodes)
     found: set[Node] = set()
     while waiting:

@@ -21,7 +21,7 @@ from dl_graph import ContractGraph, Session, read
 from dl_graph.file import pack
 
 TIMEOUT = 300
-"""Seconds after which a command is stopped: a graph that hangs fails, too."""
+"""Timeout of a command in seconds; a hang counts as a failure."""
 
 
 def differs(vendor: Vendor, steps: float) -> Callable[[Failing], bool]:
@@ -79,7 +79,7 @@ def _results(graph: ContractGraph, inputs: Arrays, vendor: Vendor, whole: bool) 
 
 
 def _widened(graph: ContractGraph) -> ContractGraph:
-    """The graph with float64 for float32. Storages that hold other dtypes may be too large."""
+    """Return the graph with float64 for float32. Storages of other dtypes may become too large."""
     document = copy.deepcopy(dict(graph.document))
     entry = document["entries"][graph.entries[0]]
     for storage in entry["storages"]:
@@ -93,7 +93,7 @@ def _widened(graph: ContractGraph) -> ContractGraph:
 
 
 def _wide(given: Failing, port: Any, array: Any) -> Any:
-    """An input of the widened graph: bytes that were cut off are those of float32."""
+    """Return an input of the widened graph, converted from float32."""
     dtype = given.graph.entry(given.graph.entries[0])["values"][port["value"]]["dtype"]
     if dtype == "uint8" and port["name"].startswith("cut"):
         return np.asarray(array).view(np.float32).astype(np.float64).view(np.uint8)

@@ -1,4 +1,4 @@
-"""A graph that fails, with fewer calls: what is cut off becomes an input with its value.
+"""Reduction of a failing graph: results of removed calls become inputs with their values.
 
 Needs no torch. Whether a graph fails is for the caller to say.
 """
@@ -24,19 +24,19 @@ Arrays = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Failing:
-    """A graph with the inputs that it fails with."""
+    """Graph with the inputs with which it fails."""
 
     graph: ContractGraph
     inputs: Arrays
 
     @property
     def calls(self) -> int:
-        """How many calls its entry has."""
+        """Return the number of calls of its entry."""
         return len(self.graph.entry(self.graph.entries[0])["calls"])
 
 
 def minimize(given: Failing, vendor: Vendor, fails: Callable[[Failing], bool]) -> Failing:
-    """The smallest graph that was found to fail: no call of it can be left out.
+    """Return a minimal failing graph: no single call of it can be removed.
 
     :param fails: whether a graph fails with its inputs; raises nothing.
     :raises GraphError: the graph cannot be cut, or does not fail.
@@ -72,7 +72,7 @@ def minimize(given: Failing, vendor: Vendor, fails: Callable[[Failing], bool]) -
 
 
 class _Cutter:
-    """Makes graphs of some of the calls of a graph."""
+    """Builder of graphs from a subset of a graph's calls."""
 
     def __init__(self, given: Failing, vendor: Vendor) -> None:
         self._given, self._vendor = given, vendor
@@ -81,7 +81,7 @@ class _Cutter:
         self._known: dict[tuple[int, int], Any] = {}
 
     def cut(self, kept: Sequence[int]) -> Failing | None:
-        """The graph of these calls; None: it cannot be made."""
+        """Return the graph of these calls, or None if it cannot be built."""
         missing = self._missing(kept)
         try:
             inputs = {
@@ -94,7 +94,9 @@ class _Cutter:
         return Failing(graph, {x: inputs.get(x, self._given.inputs.get(x)) for x in ports})
 
     def _missing(self, kept: Iterable[int]) -> dict[int, int]:
-        """Storages that are read before a kept call writes them, with the place of the call."""
+        """Return storages that are read before a kept call writes them, with the index of
+        the call.
+        """
         known = {self._entry["values"][x["value"]]["storage"] for x in self._entry["inputs"]}
         found: dict[int, int] = {}
         for place in kept:
@@ -106,7 +108,7 @@ class _Cutter:
         return found
 
     def _value(self, storage: int, place: int) -> Any:
-        """The bytes of a storage before a call of the whole graph."""
+        """Return the bytes of a storage before a call of the whole graph."""
         if (storage, place) not in self._known:
             graph = self._graph(range(place), {}, [storage])
             with Session(graph, self._vendor, whole=True) as session:
@@ -158,7 +160,7 @@ class _Cutter:
     def _output(
         entry: Any, calls: Sequence[Any], storage: int, whole: dict[str, Any], bytes_: bool
     ) -> int:
-        """The number of the value that is returned: the tensor that was written last, or bytes."""
+        """Return the index of the returned value: the tensor that was written last, or bytes."""
         last = [
             number
             for call in calls

@@ -1,4 +1,4 @@
-"""Rewritings of sequences of calls into calls of fused operators, one in each file.
+"""Patterns that rewrite sequences of calls into calls of fused operators, one per file.
 
 :mod:`.pattern` is what a pattern is; other wheels add theirs by the hook ``dl_graph_patterns``.
 """

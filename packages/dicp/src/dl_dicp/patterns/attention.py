@@ -1,4 +1,4 @@
-"""Attention that a model spells out."""
+"""Pattern for attention written out as matrix products and softmax."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Attention:
     }
 
     def match(self, calls: Calls, last: int) -> Match | Declined | None:
-        """See the class."""
+        """See :class:`.pattern.Pattern`."""
         end = calls[last]
         if end.operator != "diopiBmm":
             return None
@@ -119,7 +119,7 @@ class Attention:
         )
 
     def cases(self) -> Cases:
-        """See the class."""
+        """See :class:`.pattern.Pattern`."""
 
         def attend(
             q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, dim: int = -1
@@ -168,7 +168,7 @@ def _transpose(ref: Ref) -> Ref:
 
 
 def _as_mask(mask: Ref, rank: int) -> Ref:
-    """A mask of scores of this rank, as one of scores [N, 1, S, T] where they have no heads."""
+    """Return the mask for scores of this rank; scores without heads become [N, 1, S, T]."""
     if rank == 4 or len(mask.shape) < 3:
         return mask
     shape, strides = ((x[0], 1, *x[1:]) for x in (mask.shape, mask.strides))

@@ -1,4 +1,4 @@
-"""A matrix product and what is added to it."""
+"""Pattern for a matrix product followed by an addition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LinearBias:
     }
 
     def match(self, calls: Calls, last: int) -> Match | Declined | None:
-        """See the class."""
+        """See :class:`.pattern.Pattern`."""
         end = calls[last]
         if end.operator != "diopiAdd":
             return None
@@ -60,7 +60,7 @@ class LinearBias:
         return alike and is_contiguous(added)
 
     def cases(self) -> Cases:
-        """See the class."""
+        """See :class:`.pattern.Pattern`."""
         rand = torch.rand
 
         def add(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

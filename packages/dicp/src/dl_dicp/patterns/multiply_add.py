@@ -1,4 +1,4 @@
-"""A product that is added to something."""
+"""Pattern for a product that is added to a tensor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MultiplyAdd:
     }
 
     def match(self, calls: Calls, last: int) -> Match | Declined | None:
-        """See the class."""
+        """See :class:`.pattern.Pattern`."""
         end = calls[last]
         if end.operator != "diopiAdd":
             return None
@@ -54,7 +54,7 @@ class MultiplyAdd:
         return None
 
     def cases(self) -> Cases:
-        """See the class."""
+        """See :class:`.pattern.Pattern`."""
         rand = torch.rand
 
         def three() -> tuple[Any, ...]:

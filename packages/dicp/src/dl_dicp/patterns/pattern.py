@@ -16,7 +16,7 @@ PRIVATE_WORDS = "a tensor in between is used elsewhere"
 
 @dataclass(frozen=True)
 class Match:
-    """A sequence that can be rewritten.
+    """Match: a sequence that can be rewritten.
 
     :ivar members: the places of its calls; the last one is where the fused call will stand.
     :ivar call: the fused call. It writes what the last member writes; whatever else it writes, an
@@ -29,7 +29,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Declined:
-    """A sequence that the pattern knows and leaves alone.
+    """Sequence that the pattern recognizes but declines.
 
     :ivar condition: one of the keys of :attr:`Pattern.conditions`.
     """
@@ -39,7 +39,7 @@ class Declined:
 
 @dataclass(frozen=True)
 class Case:
-    """A function of torch, and what makes its arguments on the CPU."""
+    """Function of torch, and the constructor of its arguments on the CPU."""
 
     function: Callable[..., Any]
     arguments: Callable[[], tuple[Any, ...]]
@@ -58,7 +58,7 @@ class Cases:
 
 
 class Pattern(Protocol):
-    """A rewriting. It looks at calls, and changes none."""
+    """Interface of a pattern. It inspects calls and does not change them."""
 
     @property
     def name(self) -> str:
@@ -70,14 +70,14 @@ class Pattern(Protocol):
 
     @property
     def conditions(self) -> Mapping[str, str]:
-        """Why it may decline, by a name, in words that complete "left alone, because"."""
+        """Reasons to decline by name, as clauses that complete "left alone, because"."""
 
     def match(self, calls: Calls, last: int) -> Match | Declined | None:
-        """Look at the sequence that ends with a call. None: it is none of this pattern's.
+        """Match the sequence that ends with a call. None: it is not a sequence of this pattern.
 
         Sizes may be expressions: compare them by :func:`~dl_dicp.patterns.same_sizes` and
         :meth:`Calls.at_least`, and take none for different because they look so.
         """
 
     def cases(self) -> Cases:
-        """Its tests, which ``dl dicp test patterns`` runs."""
+        """Return its tests, which ``dl dicp test patterns`` runs."""

@@ -1,4 +1,4 @@
-"""Patterns by name: dl-dicp's own, and what the plugins of this process add."""
+"""Patterns by name: dl-dicp's own and those of plugins."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ OWN: tuple[Pattern, ...] = (
     LinearBias(),
     MultiplyAdd(),
 )
-"""In the order in which they are tried: the longest sequences first."""
+"""Patterns in the order in which they are tried: the longest sequences first."""
 
 
 @cache
 def all_patterns() -> dict[str, Pattern]:
-    """All patterns of this process. One that cannot be loaded is warned of and left out."""
+    """Return all patterns of this process; warn about those that cannot be loaded."""
     found = {each.name: each for each in OWN}
     manager = PluginManager.of_environment()
     manager.load()
@@ -34,7 +34,7 @@ def all_patterns() -> dict[str, Pattern]:
             if pattern.name in found:
                 raise ValueError(f"the name {pattern.name!r} is taken")
             found[pattern.name] = pattern
-        except Exception as error:  # noqa: BLE001 - whatever a wheel raises, models run without it
+        except Exception as error:  # noqa: BLE001 - models must run whatever a plugin raises
             warnings.warn(
                 f"[dl] the pattern {contribution.name} of {record.wheel} is left out: {error}",
                 RuntimeWarning,
@@ -44,7 +44,7 @@ def all_patterns() -> dict[str, Pattern]:
 
 
 def chosen(option: bool | Sequence[str]) -> list[Pattern]:
-    """The patterns of the option ``patterns``: True: those that are on by default.
+    """Return the patterns that the option ``patterns`` selects; True: the default ones.
 
     :raises ValueError: a name is unknown.
     """

@@ -1,4 +1,4 @@
-"""Tries patterns on a trace."""
+"""Application of patterns to a trace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Rewriting:
     assumed: list[Json] = field(default_factory=list)
 
     def give_up(self, reason: str) -> None:
-        """The program with them was none."""
+        """Record that the program with patterns could not be used."""
         self.declined += [(name, f"with it, {reason}") for name in sorted(set(self.fired))]
         self.fired.clear()
 
@@ -85,7 +85,7 @@ def _apply(
         except VariesError as error:
             done.declined.append((pattern.name, str(error)))
             continue
-        except Exception as error:  # noqa: BLE001 - whatever a wheel raises, the graph runs
+        except Exception as error:  # noqa: BLE001 - the graph must run whatever a plugin raises
             done.declined.append((pattern.name, f"it failed: {type(error).__name__}: {error}"))
             continue
         if isinstance(found, Match):
@@ -111,7 +111,7 @@ def _apply(
 
 
 def _unsafe(calls: Calls, found: Match, scope: Scope, bound: frozenset[str]) -> str:
-    """Why a match may not be rewritten, whatever its pattern thinks; empty: it may."""
+    """Return why a match must not be rewritten, independent of its pattern; empty if it may."""
     first, last = min(found.members), max(found.members)
     uses = list(found.call.uses())
     made = {ref.block for ref, writes in uses if writes}
@@ -124,7 +124,7 @@ def _unsafe(calls: Calls, found: Match, scope: Scope, bound: frozenset[str]) -> 
         if any(first <= at < last and at not in found.members for at, _, _ in calls.uses(block)):
             return "a result of it is used before it would be there"
     for ref, writes in uses:
-        # The fused call reads it later than the member that reads it first.
+        # The fused call reads the tensor later than the first call of the sequence does.
         read_at = [at for at, _, w in calls.uses(ref.block) if at in found.members and not w]
         if not writes and any(
             min(read_at, default=first) < at < last and changes
@@ -142,7 +142,7 @@ def _unsafe(calls: Calls, found: Match, scope: Scope, bound: frozenset[str]) -> 
 
 
 def _outside(trace: Trace, members: Sequence[Lowered | Host], calls: Sequence[Call]) -> set[Block]:
-    """Blocks of calls that others than these calls use."""
+    """Return blocks of these calls that other calls use, too."""
     out = {ref.block for call in calls for ref, _ in call.uses() if ref.block.given is not None}
     out |= {ref.block for ref in refs_in(trace.output) if isinstance(ref, Ref)}
     own = {id(step) for step in members}
@@ -159,5 +159,5 @@ def _outside(trace: Trace, members: Sequence[Lowered | Host], calls: Sequence[Ca
 
 @cache
 def _bound(index: int) -> frozenset[str]:
-    """The operators that a device's vendor has."""
+    """Return the operators that a device's vendor implements."""
     return frozenset(name for names in _C.contract_operators(index).values() for name in names)

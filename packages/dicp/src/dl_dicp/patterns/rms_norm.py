@@ -1,4 +1,4 @@
-"""Root-mean-square normalization that a model spells out."""
+"""Pattern for root-mean-square normalization written out elementwise."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RmsNorm:
     }
 
     def match(self, calls: Calls, last: int) -> Match | Declined | None:
-        """See the class."""
+        """See :class:`.pattern.Pattern`."""
         end = calls[last]
         if end.operator != "diopiMul":
             return None
@@ -59,7 +59,7 @@ class RmsNorm:
     def _norm(
         calls: Calls, scaled: int
     ) -> tuple[Ref, Ref, float, list[int], frozenset[int]] | None:
-        """The product of a tensor with its reciprocal root mean squares."""
+        """Match the product of a tensor with its reciprocal root mean squares."""
         given = calls[scaled].arguments
         x, roots = given["input"], given["other"]
         if (root := calls.writer(roots, scaled, "diopiRsqrt")) is None:
@@ -81,7 +81,7 @@ class RmsNorm:
         return x, roots, eps, calls[mean].arguments["dim"], members
 
     def cases(self) -> Cases:
-        """See the class."""
+        """See :class:`.pattern.Pattern`."""
 
         def norm(x: Tensor, weight: Tensor, dim: int = -1) -> Tensor:
             return x * torch.rsqrt(x.pow(2).mean(dim, keepdim=True) + 1e-6) * weight

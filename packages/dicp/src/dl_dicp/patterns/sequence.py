@@ -1,4 +1,4 @@
-"""Calls with who writes and who reads their tensors.
+"""Sequences of calls with the writers and readers of their tensors.
 
 Where a program serves many sizes, those of tensors may be expressions. What a pattern needs of them
 has to hold for all sizes, not for those that were recorded: :func:`same_sizes` and the like say
@@ -19,7 +19,7 @@ from dl_graph.expression import Expression, Json, Size, bounds, evaluate
 
 
 class VariesError(ValueError):
-    """A number that a pattern needs follows from sizes that vary."""
+    """A number that a pattern needs depends on sizes that vary."""
 
 
 class Calls:
@@ -118,7 +118,7 @@ def is_contiguous(ref: Ref) -> bool:
 
 
 def reshaped(ref: Ref, shape: tuple[int, ...]) -> Ref:
-    """A contiguous tensor in another shape of as many elements."""
+    """Return a contiguous tensor in another shape with the same number of elements."""
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -127,7 +127,7 @@ def reshaped(ref: Ref, shape: tuple[int, ...]) -> Ref:
 
 
 def number(scalar: Any) -> float | int:
-    """The value of a ``diopiScalar_t`` or of a ``double``.
+    """Return the value of a ``diopiScalar_t`` or of a ``double``.
 
     :raises VariesError: it follows from sizes.
     """
@@ -143,5 +143,5 @@ def is_one(scalar: Any) -> bool:
 
 
 def scalar(value: float, dtype: str = "float64") -> dict[str, Any]:
-    """A ``diopiScalar_t``."""
+    """Return a ``diopiScalar_t``."""
     return {"dtype": dtype, "value": float(value).hex()}

@@ -1,4 +1,4 @@
-"""Comparison of a program with the eager run on the same arguments, before the program is used."""
+"""Comparison of a new program with an eager run on the same arguments."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ may add in another order each time."""
 
 
 class Checkable(Protocol):
-    """A program whose results can be compared with those of an eager run."""
+    """Interface of programs whose results can be compared with those of an eager run."""
 
     @property
     def unread(self) -> set[int]:
-        """The indices of results that nothing reads."""
+        """Return the indices of results that are not read."""
 
     def doubtful(self) -> set[int]:
         """Return the arguments that calls may write to although the graph of torch does not."""
@@ -79,7 +79,7 @@ def check(
     wanted: Sequence[Any],
     sizes: tuple[int, ...] = (),
 ) -> None:
-    """Run a program, and compare what it gives and what it wrote.
+    """Run a program, and compare its results and its mutated arguments.
 
     :param arguments: those of the eager run, as they were before it; they are written to.
     :param wanted: its results, and behind them the arguments as it left them.
@@ -91,7 +91,7 @@ def check(
         tried[place] = replica(tried[place])
     try:
         given = [*program.execute(list(tried), sizes), *tried]
-    except Exception as error:  # whatever it raises, the caller has the right results
+    except Exception as error:  # whatever it raises, the caller gets the correct eager results
         raise NotCompiledError(f"it failed when it was tried: {error}") from error
     for place, (a, b) in enumerate(zip(given, wanted, strict=True)):
         if place not in program.unread and not agree(a, b):
@@ -108,7 +108,7 @@ def agree(a: Any, b: Any) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride():
         return False
     one, other = a.detach().cpu(), b.detach().cpu()
-    if one.dtype == torch.complex32:  # torch compares none
+    if one.dtype == torch.complex32:  # torch does not compare these dtypes
         one, other = torch.view_as_real(one), torch.view_as_real(other)
     if torch.equal(one, other) or not one.numel():
         return True
@@ -118,7 +118,7 @@ def agree(a: Any, b: Any) -> bool:
 
 
 def slack(wanted: torch.Tensor, dtype: torch.dtype, steps: float = STEPS) -> float:
-    """How far results may be from ``wanted``, which may be wider than they were computed in.
+    """Return the tolerance for results, given ``wanted`` in a possibly wider dtype.
 
     :param dtype: that they were computed in.
     """
@@ -128,7 +128,7 @@ def slack(wanted: torch.Tensor, dtype: torch.dtype, steps: float = STEPS) -> flo
 
 
 def overlapping(arguments: Sequence[Any], device: torch.device) -> set[int]:
-    """The places of arguments that share memory with another one."""
+    """Return the indices of arguments that share memory with another one."""
     ranges = sorted(
         (a.data_ptr(), a.data_ptr() + span(a.shape, a.stride()) * a.element_size(), place)
         for place, a in enumerate(arguments)

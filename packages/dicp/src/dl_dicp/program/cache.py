@@ -17,7 +17,7 @@ from dl_graph import ContractGraph, read
 from dl_graph.native import ffi, native
 
 MOST_GRAPHS = 256
-"""Graphs that are kept for others like them; those in use live on without it."""
+"""Maximum number of cached graphs; graphs in use live on without the cache."""
 
 _graphs: OrderedDict[str, CachedGraph] = OrderedDict()
 _lock = threading.Lock()
@@ -25,7 +25,7 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True)
 class CachedGraph:
-    """A verified graph.
+    """Verified graph.
 
     :ivar address: of its ``dl_contract_graph_t``, valid as long as this object.
     :ivar passed: its symbols that no input has as a size.
@@ -37,7 +37,7 @@ class CachedGraph:
 
 
 def graph_of(content: bytes, text: str) -> CachedGraph:
-    """The graph of a file's bytes, verified.
+    """Return the verified graph of a file's bytes.
 
     :param text: canonical text that tells it from all others.
     :raises GraphError: the verifier refuses it.
@@ -66,7 +66,7 @@ def _passed(graph: ContractGraph) -> tuple[str, ...]:
 
 
 def clear() -> None:
-    """Forget all graphs; those in use live on."""
+    """Clear the cache; graphs in use live on."""
     with _lock:
         _graphs.clear()
 

@@ -1,4 +1,4 @@
-"""A compiled graph: contract graphs with host calls between them, run on torch tensors."""
+"""Compiled program: contract graphs with host calls between them, run on torch tensors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dl_graph import TilingReport
 from dl_graph.expression import Expression, Size, evaluate
 
 ANY_OFFSET = -1
-"""In a layout: wherever the tensor starts in its storage."""
+"""Value of the storage offset in a layout that allows any offset."""
 
 
 def _layout(ref: Ref, offset: Size) -> tuple[torch.dtype, Sequence[Size], Sequence[Size], Size]:
@@ -38,7 +38,7 @@ def _layout(ref: Ref, offset: Size) -> tuple[torch.dtype, Sequence[Size], Sequen
 
 
 class Program:
-    """Runs what a :class:`Trace` recorded.
+    """Program that runs a recorded :class:`Trace`.
 
     :ivar regions: its contract graphs.
     :ivar tilings: for each of them, which calls run block by block.
@@ -98,7 +98,7 @@ class Program:
         self._host_names = [host.name for host in self.hosts]
 
     def run(self, arguments: list[Any], sizes: tuple[int, ...] = ()) -> list[Any]:
-        """The results for arguments that look as those of the trace.
+        """Return the results for arguments with the layout of the trace.
 
         :param sizes: of the symbols of the scope.
         :raises RuntimeError: an operator failed; the message names it.
@@ -113,7 +113,7 @@ class Program:
         sizes: tuple[int, ...] = (),
         steps: Sequence[GraphStep | HostStep] | None = None,
     ) -> list[Any]:
-        """As :meth:`run`, and not counted.
+        """Run as :meth:`run` without counting the run.
 
         :param steps: those of a real run; in others, nothing is captured.
         """
@@ -126,7 +126,7 @@ class Program:
         return results
 
     def doubtful(self) -> set[int]:
-        """The arguments that its calls may write to, and the graph of torch does not."""
+        """Return the arguments that its calls may write to although torch's graph does not."""
         written = {block.slot for region in self.regions for block in region.written}
         return {slot for slot in written if 0 <= slot < self._count} - self._written
 
@@ -203,14 +203,14 @@ class Program:
     def _input(self, block: Block, region: Region) -> tuple[int, Any, bool]:
         written = block in region.written and block.slot in self._written
         if block.given is not None:
-            # A program for many sizes is for all places in a storage, too.
+            # A program for many sizes serves all storage offsets, too.
             offset = ANY_OFFSET if self._names else block.given.storage_offset
             return block.slot, self._packed(block.given, offset), written
         whole = Ref(block, "uint8", (block.size,), (1,), 0)
         return self._carriers[block], self._packed(whole, 0), written
 
     def _packed(self, ref: Ref, offset: Size) -> tuple[Any, ...]:
-        """A layout as dl-core takes it."""
+        """Convert a layout to dl-core's form."""
         dtype, sizes, strides, start = _layout(ref, offset)
         shape, steps = ([packed(x, self._names) for x in each] for each in (sizes, strides))
         return dtype, shape, steps, packed(start, self._names)
@@ -239,7 +239,9 @@ class Program:
             yield pick
 
     def _result(self, wanted: Any) -> Pick:
-        """Return a function for a result. Host constants are copied: the caller may mutate them."""
+        """Return a function for a result. Host constants are copied, because callers may mutate
+        them.
+        """
         constant = wanted.constant if isinstance(wanted, Opaque) and wanted.slot < 0 else None
         if isinstance(constant, torch.Tensor):
             return lambda _: constant.clone()
@@ -294,7 +296,7 @@ class Program:
 
 
 def _another(pick: Pick) -> Pick:
-    """Pick another tensor object of the same memory."""
+    """Return a function that creates another tensor object on the same memory."""
     return lambda values: pick(values).detach()
 
 

@@ -1,4 +1,4 @@
-"""Consecutive lowered operators as one contract graph."""
+"""Conversion of consecutive lowered operators to one contract graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENTRY = "main"
 
 @dataclass(frozen=True)
 class Scope:
-    """The sizes that a graph serves.
+    """Sizes that a graph serves.
 
     :ivar ranges: the smallest and the largest size of each symbol.
     :ivar guards: what has to hold: ``[sign, a, b]`` as in the file.
@@ -29,23 +29,23 @@ class Scope:
     guards: Sequence[Any] = ()
 
     def symbols(self) -> list[dict[str, Any]]:
-        """As they stand in the file."""
+        """Return the ranges and guards in the form of the file."""
         return [{"name": n, "min": a, "max": b} for n, (a, b) in self.ranges.items()]
 
     def text(self) -> str:
-        """As people read it: ``rows from 2 to 16, where 2 <= rows - 1``; empty: no size varies."""
+        """Describe them: ``rows from 2 to 16, where 2 <= rows - 1``; empty if no size varies."""
         ranges = ", ".join(f"{name} from {a} to {b}" for name, (a, b) in self.ranges.items())
         guards = ", ".join(f"{text(a)} {sign} {text(b)}" for sign, a, b in self.guards)
         return f"{ranges}, where {guards}" if guards else ranges
 
 
 FIXED = Scope()
-"""No size varies."""
+"""Sizes of a graph whose sizes do not vary."""
 
 
 @dataclass
 class Region:
-    """A contract graph, and what goes in and comes out of it.
+    """Contract graph with its inputs and outputs.
 
     :ivar inputs: the blocks that it reads or changes, made before it.
     :ivar made: the blocks that it makes and that are used after it.
@@ -61,7 +61,7 @@ class Region:
 
     @property
     def text(self) -> str:
-        """The canonical JSON of the graph: equal graphs have equal text."""
+        """Return the canonical JSON of the graph: equal graphs have equal text."""
         return canonical(self.document)
 
     @property
@@ -70,11 +70,15 @@ class Region:
         return bool(self.document["generators"])
 
     def verified(self) -> bytes:
-        """The file of the graph as it is verified: every output has to be written in it."""
+        """Return the file of the graph for the verifier, which requires that every output is
+        written.
+        """
         return pack(self.document, {})
 
     def runnable(self) -> bytes:
-        """The file of the graph as it runs: the caller passes the memory of the outputs."""
+        """Return the file of the graph for execution, in which the caller passes the outputs'
+        memory.
+        """
         document = copy.deepcopy(self.document)
         entry = document["entries"][ENTRY]
         entry["outputs"] = []
@@ -90,7 +94,7 @@ class Region:
 
 
 class EntryWriter:
-    """Puts an entry together from calls on blocks.
+    """Builder of an entry from calls on blocks.
 
     :param given: whether a block is there before the entry runs: it becomes an input.
     :param results: blocks of its own that are used after it.
@@ -119,7 +123,7 @@ class EntryWriter:
         }
 
     def storage(self, block: Block) -> int:
-        """The number of a block's storage."""
+        """Return the index of a block's storage."""
         if block in self.storages:
             return self.storages[block]
         self.storages[block] = len(self.entry["storages"])
@@ -136,7 +140,7 @@ class EntryWriter:
         return self.storages[block]
 
     def value(self, ref: Ref) -> int:
-        """The number of a tensor's value."""
+        """Return the index of a tensor's value."""
         place = self.storage(ref.block)
         if ref not in self._values:
             number = self._values[ref] = len(self.entry["values"])
@@ -155,11 +159,11 @@ class EntryWriter:
         self.entry["calls"].append([call.operator, arguments])
 
     def output(self, name: str, ref: Ref) -> None:
-        """Return a tensor."""
+        """Add a tensor to the results."""
         self.entry["outputs"].append({"name": name, "value": self.value(ref)})
 
     def document(self) -> dict[str, Any]:
-        """The graph with this entry alone."""
+        """Return the graph with only this entry."""
         schema = load_schema()
         return {
             "dlg": 1,
@@ -181,14 +185,14 @@ class EntryWriter:
 
 
 def elements(offset: Size, dtype: str) -> Size:
-    """An offset in bytes, in elements: it is a whole number of them."""
+    """Convert an offset from bytes to elements, which must be exact."""
     return combine("//", offset, DTYPES[dtype].itemsize)
 
 
 def build(
     calls: list[Call], earlier: set[Block], kept: Iterable[Ref], scope: Scope = FIXED
 ) -> Region:
-    """A graph of these calls.
+    """Build a graph of calls.
 
     :param earlier: blocks that were made before.
     :param kept: tensors that are used after it.

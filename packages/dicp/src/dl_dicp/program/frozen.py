@@ -1,4 +1,4 @@
-"""Weights that a program promises not to change: the vendor keeps them in layouts of its own.
+"""Frozen weights, which are declared as constants so that the vendor may prepack them.
 
 What writes to one through torch, or puts another in its place, is noticed before the next call.
 What writes past torch's counting, as through ``weight.data``, is not.
@@ -29,10 +29,10 @@ class _Range(NamedTuple):
 
 
 class FrozenWeights:
-    """Those of a compiled graph."""
+    """Frozen weights of a compiled graph."""
 
     def __init__(self, device: torch.device, arguments: Sequence[Any], written: set[int]) -> None:
-        """``arguments`` are those of a call; parameters that no call writes to are weights."""
+        """Find the weights among a call's ``arguments``: parameters that no call writes to."""
         self._places = [
             place
             for place, value in enumerate(arguments)
@@ -48,11 +48,11 @@ class FrozenWeights:
         self._ranges: list[_Range] = []
         if self._found is not None:
             forgotten = weakref.finalize(self, _forget, *self._found, self._ranges)
-            forgotten.atexit = False  # the process's memory goes with it
+            forgotten.atexit = False  # the memory is freed at process exit
 
     @contextmanager
     def used(self, arguments: Sequence[Any]) -> Iterator[None]:
-        """The calls inside read what the vendor has made of the weights among the arguments."""
+        """Context manager in which calls use the vendor's cached data for the weights."""
         if self._found is None or not self._declared([arguments[i] for i in self._places]):
             yield
             return
@@ -83,7 +83,7 @@ class FrozenWeights:
         return True
 
     def _drop(self) -> None:
-        """Forget weights, of which one is no more or another."""
+        """Withdraw the declarations if a weight was deleted or replaced."""
         assert self._found is not None
         with self._lock:
             self._snapshot = None

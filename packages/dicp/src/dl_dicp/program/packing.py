@@ -1,4 +1,4 @@
-"""Sizes as dl-core takes them: numbers, or expressions in postfix order."""
+"""Encoding of sizes for dl-core: integers, or expressions in postfix order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SIGNS = ("", "", "+", "-", "*", "//", "%", "max", "min")
 
 
 def packed(size: Size, names: Sequence[str]) -> Any:
-    """A number as it is, an expression as pairs of an operation and a number.
+    """Encode a size: an integer unchanged, an expression as pairs of operation and number.
 
     :param names: of the symbols, in their order.
     """
@@ -19,7 +19,7 @@ def packed(size: Size, names: Sequence[str]) -> Any:
 
 
 def packed_json(json: Json, names: Sequence[str]) -> Any:
-    """The same of a size as it stands in a file."""
+    """Encode a size in the form of a graph file."""
     return json if isinstance(json, int) else list(_steps(json, names))
 
 

@@ -1,4 +1,4 @@
-"""Calls that the verifier refuses whatever stands around them, found when a graph was refused.
+"""Calls that the verifier rejects in any graph, found when a graph was rejected.
 
 dl-core may make calls that a vendor supports although the contract does not promise them. A graph
 cannot contain such a call. So that one operator does not make all others run eagerly, it becomes a
@@ -16,12 +16,12 @@ from dl_dicp.recording.calls import Call
 from dl_graph import read
 
 _refused: dict[str, dict[str, str]] = {}
-"""By operator and text of a graph of that call alone: why."""
+"""Reasons by operator and text of a graph with only that call."""
 _lock = threading.Lock()
 
 
 def learn(calls: Iterable[Call]) -> bool:
-    """Look for calls that are refused by themselves; whether there was one not known before."""
+    """Find calls that are rejected individually; return True if a new one was found."""
     found = False
     for call in calls:
         alone = _alone(call)
@@ -42,7 +42,7 @@ def why_refused(call: Call) -> str | None:
 
 
 def forget() -> None:
-    """Forget all refusals."""
+    """Clear all rejected calls."""
     with _lock:
         _refused.clear()
 

@@ -1,4 +1,4 @@
-"""Comparison of a graph that rounds at other points with the operators of the device.
+"""Comparison of a graph that rounds at other points than the device's operators.
 
 A compiler adds in another order and rounds at other points, which is valid. How much that may be is
 what rounding the arguments otherwise makes of the results: gradients that are zero in theory, such
@@ -25,7 +25,7 @@ rounds to it, a compiler keeps what it has in float32."""
 def first_difference(
     module: GraphModule, arguments: Sequence[Any], made: Sequence[Any], wanted: Sequence[Any]
 ) -> int | None:
-    """The place of the first value that two runs of a graph disagree in; None: they agree.
+    """Return the index of the first value in which two runs disagree; None if they agree.
 
     :param arguments: on which more runs tell how much results depend on rounding. They may have
         been written to.
@@ -57,7 +57,7 @@ def _agree(made: Any, wanted: Any, allowed: float) -> bool:
 
 
 def _rounding(module: GraphModule, arguments: Sequence[Any]) -> list[float]:
-    """How far apart results, and arguments as the graph leaves them, may be by rounding alone."""
+    """Return the differences of results and mutated arguments that rounding alone can cause."""
     eps = _coarsest(module)
     steps = STEPS if eps <= torch.finfo(torch.float32).eps else HALF_STEPS
     generator = torch.Generator().manual_seed(0)
@@ -69,7 +69,7 @@ def _rounding(module: GraphModule, arguments: Sequence[Any]) -> list[float]:
 
 
 def _coarsest(module: GraphModule) -> float:
-    """The largest rounding step of the dtypes that a graph computes in."""
+    """Return the largest unit roundoff of the dtypes in which a graph computes."""
     dtypes = {
         value.dtype
         for node in module.graph.nodes
@@ -80,12 +80,14 @@ def _coarsest(module: GraphModule) -> float:
 
 
 def _rounded(value: Any, amount: float, generator: torch.Generator) -> Any:
-    """A copy of a tensor, each element of it up or down by this share of it."""
+    """Return a copy of a tensor whose elements are randomly scaled up or down by a
+    relative step.
+    """
     if not isinstance(value, torch.Tensor) or not is_plain(value, value.device):
         return value
     copy = replica(value.detach())
     if amount and copy.is_floating_point():
-        # In its memory, of which several elements of the tensor may share an address.
+        # Applied to the memory, since several elements of the tensor may share an address.
         length = span(copy.shape, copy.stride())
         memory = copy.as_strided((length,), (1,), copy.storage_offset())
         signs = torch.randint(0, 2, (length,), generator=generator) * 2 - 1

@@ -1,4 +1,4 @@
-"""Weights as they were when something was made of them, and whether they still are."""
+"""Snapshots of weights' versions, to detect writes after data was derived from the weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def state_of(weights: Sequence[torch.Tensor]) -> State | None:
 
 
 class Snapshot:
-    """The state of weights. Their memory stays alive with it, even if a weight moves to other
+    """Take a snapshot of weights. It keeps their memory alive, even if a weight moves to other
     memory: an equal address means the same weight.
 
     :param gone: a method that is called once a weight is no more, if its object is still there: it

@@ -14,14 +14,14 @@ from dl_dicp.recording.memory import Ref
 from dl_dicp.recording.trace import Host, Lowered, Trace
 
 Values = list[Any]
-"""The values of a run by slot: arguments, constants, what steps make; the last are its sizes."""
+"""Values of a run by slot: arguments, constants, results of steps, and finally the sizes."""
 
 Pick = Callable[[Values], Any]
 
 
 @dataclass
 class GraphStep:
-    """A contract graph; its new tensors go to ``slots``.
+    """Step that runs a contract graph; its new tensors go to ``slots``.
 
     :ivar program: runs the graph; in the steps of a program, in trial runs.
     :ivar real: runs the graph in real runs.
@@ -38,7 +38,7 @@ class GraphStep:
 
 @dataclass
 class HostStep:
-    """An operator that runs eagerly; its tensors go to ``slots``."""
+    """Step that runs an operator eagerly; its tensors go to ``slots``."""
 
     target: Callable[..., Any]
     arguments: Pick
@@ -53,7 +53,7 @@ class HostStep:
 
 
 class Kept:
-    """dl-core's program with the graph that it reads."""
+    """dl-core's program, and the graph that it references."""
 
     def __init__(self, graph: CachedGraph, device: int, make: Callable[[], Any]) -> None:
         self._graph = graph
@@ -62,13 +62,14 @@ class Kept:
         self._program = make()
 
     def run(self, values: Values, sizes: tuple[int, ...]) -> Any:
-        # A capture has the memory of temporaries for itself: that of a program which dies in it.
+        # A capture needs separate temporaries, so it uses a program that lives only as long as the
+        # capture.
         program = self._make() if _C.is_capturing(self._device) else self._program
         return program.run(values, sizes)
 
 
 def uses_after(later: Sequence[Lowered | Host], output: Any) -> tuple[list[Ref], list[Ref]]:
-    """Tensors that are used after a graph: by host calls and as results, and by other graphs."""
+    """Return tensors that host calls, results or other graphs use after a graph."""
     shown: list[Ref] = []
     carried: list[Ref] = []
     for step in later:

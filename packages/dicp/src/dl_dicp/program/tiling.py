@@ -26,7 +26,7 @@ def computes_on_host(device: torch.device) -> bool:
 def tiling_of(
     graph: ContractGraph, device: torch.device, engine: str, sizes: Mapping[str, int]
 ) -> TilingReport:
-    """The groups of a graph on a device; none where its calls run whole.
+    """Return the groups of a graph on a device; empty if its calls run whole.
 
     :param sizes: of its symbols.
     :raises NotCompiledError: the graph is for other sizes than its own.
@@ -40,12 +40,12 @@ def tiling_of(
 
 
 def tiled_calls(tilings: Sequence[TilingReport]) -> int:
-    """How many calls are in groups."""
+    """Return the number of calls in groups."""
     return sum(len(group) for tiling in tilings for group in tiling.groups)
 
 
 def describe(calls: Sequence[Call], tiling: TilingReport) -> Iterator[str]:
-    """A line for each group, and for each reason why calls are in none."""
+    """Return a line for each group, and for each reason why calls are not in a group."""
     for group, blocks in zip(tiling.groups, tiling.blocks, strict=True):
         yield f"{blocks} blocks of {counted(calls[number] for number in group)}"
     by_reason: dict[str, list[int]] = {}
@@ -56,6 +56,6 @@ def describe(calls: Sequence[Call], tiling: TilingReport) -> Iterator[str]:
 
 
 def counted(calls: Iterable[Call]) -> str:
-    """The operators of calls, as text: ``diopiMul x2, diopiAdd``."""
+    """Format the operators of calls: ``diopiMul x2, diopiAdd``."""
     names = Counter(call.operator for call in calls)
     return ", ".join(f"{name} x{n}" if n > 1 else name for name, n in names.items())

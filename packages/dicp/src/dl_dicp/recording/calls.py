@@ -1,4 +1,4 @@
-"""Recorded calls of the vendor's operators, as calls of a contract graph.
+"""Conversion of recorded calls of the vendor's operators to calls of a contract graph.
 
 This is all of the lowering: what an ATen operator becomes is what dl-core asks of the vendor when
 it runs it, so that no operator has a rule of its own here.
@@ -20,10 +20,10 @@ from dl_dicp.errors import HostCallError
 from dl_dicp.recording.memory import Addresses, Ref, span
 
 GENERATOR = "default"
-"""The device's default generator, by this name in graphs."""
+"""Name of the device's default generator in graphs."""
 
 Event = tuple[str, bool, list[Any]]
-"""A record of dl-core's recorder: a name, whether it is a call, and its arguments."""
+"""Record of dl-core's recorder: name, True for a call, and arguments."""
 
 _WHY = {
     "host": "it ran on the CPU",
@@ -36,7 +36,7 @@ _WHY = {
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a contract graph.
+    """Call of a contract graph.
 
     :ivar arguments: JSON by parameter, but tensors are :class:`Ref`, alone and in lists.
     """
@@ -45,7 +45,7 @@ class Call:
     arguments: dict[str, Any]
 
     def uses(self) -> Iterator[tuple[Ref, bool]]:
-        """The tensors of the call, and whether it writes them."""
+        """Yield the tensors of the call, with True for those that it writes."""
         for parameter in load_schema()[self.operator].params[1:]:
             given = self.arguments.get(parameter.name)
             for each in given if isinstance(given, list) else [given]:
@@ -55,7 +55,7 @@ class Call:
 
 @cache
 def opaque_operators() -> list[str]:
-    """Operators that no graph can have, and of which the recorder reads no arguments."""
+    """Operators that graphs cannot contain; the recorder does not read their arguments."""
     return [operator.name for operator in load_schema().values() if _is_refused(operator)]
 
 
@@ -69,7 +69,7 @@ def _is_refused(operator: Operator) -> bool:
 
 
 def lower(events: Sequence[Event], addresses: Addresses) -> list[Call]:
-    """The calls of one operator of ATen.
+    """Return the calls of one ATen operator.
 
     :raises HostCallError: a part of the record is not a call of the contract.
     """
@@ -104,7 +104,7 @@ def _is_empty(argument: tuple[Any, ...]) -> bool:
 
 
 def _copy(arguments: list[Any], addresses: Addresses) -> Call:
-    """A plain copy of bytes, as a copy of the widest integers that fit."""
+    """Return a copy of bytes as a copy of the widest integers that fit."""
     (_, to, _, _, (size,), _), (_, source, _, _, _, _) = arguments
     blocks = [addresses.ref(address, "uint8", (size,), (1,)) for address in (to, source)]
     wide = size % 4 == 0 and all(ref.offset % 4 == 0 for ref in blocks)
@@ -134,8 +134,8 @@ def _value(parameter: Parameter, argument: Any, addresses: Addresses) -> Any:
         return [] if kind == "diopiSize_t" and not parameter.nullable else None
     if isinstance(argument, tuple):
         if parameter.nullable and parameter.direction == "out" and _is_empty(argument):
-            # Torch's way of not asking for a result, such as the statistics of a batch norm that
-            # computes none; their dtype means nothing.
+            # An empty tensor means that a result is not needed, such as the statistics of a batch
+            # norm that computes none; their dtype means nothing.
             return None
         return _tuple(argument, addresses)
     if kind in ("float", "double"):

@@ -19,7 +19,7 @@ from dl_dicp.recording.generators import generators_kept
 
 
 def _device_of(given: Any) -> torch.device | None:
-    """The device of dl among arguments."""
+    """Return the dl device among arguments."""
     for each in tree_leaves(given):
         device = each.device if isinstance(each, torch.Tensor) else each
         if isinstance(device, torch.device) and device.type == "dl":
@@ -29,7 +29,7 @@ def _device_of(given: Any) -> torch.device | None:
 
 @cache
 def register() -> None:
-    """Have states of dl's generators kept and set."""
+    """Make torch save and restore states of dl's generators."""
     save, use = rng_prims.run_and_save_rng_state, rng_prims.run_with_rng_state
     torch_save, torch_use = (each.py_kernels[DispatchKey.BackendSelect] for each in (save, use))
 

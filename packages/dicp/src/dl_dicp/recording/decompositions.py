@@ -1,4 +1,4 @@
-"""Operators that become others before they are recorded.
+"""Decompositions of operators, applied before recording.
 
 Of indexing, because the contract's own operator lets the vendor choose the size of its result, and
 no graph can have one that does. Of empty tensors, because a graph reads nothing that it has not
@@ -32,7 +32,7 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
     dims = [dim for dim, _ in given]
     first = dims[0]
     if dims != list(range(first, first + len(dims))):
-        # Where other dimensions are between them, torch puts what is picked in front.
+        # If other dimensions are between them, torch moves the indexed dimensions to the front.
         x, first = x.movedim(dims, list(range(len(dims)))), 0
     behind = first + len(dims)
     rows = _places([each.to(x.device) for _, each in given], x.shape[first:behind])
@@ -56,24 +56,24 @@ def _places(indices: Sequence[Tensor], sizes: Sequence[int]) -> Tensor:
 
 
 def empty_like(x: Tensor, **options: Any) -> Tensor:
-    """Zeros in its place."""
+    """Return zeros with its shape and dtype."""
     return torch.zeros_like(x, **options)
 
 
 def new_empty(x: Tensor, size: Sequence[int], **options: Any) -> Tensor:
-    """Zeros in its place."""
+    """Return zeros with its shape and dtype."""
     return x.new_zeros(size, **options)
 
 
 def empty(size: Sequence[int], *, memory_format: Any = None, **options: Any) -> Any:
-    """Zeros in its place."""
+    """Return zeros with its shape and dtype."""
     if memory_format not in (None, torch.contiguous_format):
         return torch.zeros(size, **options).contiguous(memory_format=memory_format)
     return torch.zeros(size, **options)
 
 
 def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Any) -> Tensor:
-    """Zeros in its place, also in the gaps between elements."""
+    """Return zeros with its strides; gaps between elements are zero, too."""
     span = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
     empty = any(isinstance(n, int) and n == 0 for n in size)
     return torch.zeros([0 if empty else span], **options).as_strided(size, stride)
@@ -82,13 +82,13 @@ def empty_strided(size: Sequence[int], stride: Sequence[int], **options: Any) ->
 def new_empty_strided(
     x: Tensor, size: Sequence[int], stride: Sequence[int], **options: Any
 ) -> Tensor:
-    """Zeros in its place, also in the gaps between elements."""
+    """Return zeros with its strides; gaps between elements are zero, too."""
     chosen = {name: options.get(name) or getattr(x, name) for name in ("dtype", "device")}
     return empty_strided(size, stride, **chosen)
 
 
 def empty_permuted(size: Sequence[int], physical_layout: Sequence[int], **options: Any) -> Tensor:
-    """Zeros in its place."""
+    """Return zeros with its shape and dtype."""
     zeros = torch.zeros([size[dim] for dim in physical_layout], **options)
     return zeros.permute(_inverse(physical_layout))
 
@@ -129,7 +129,7 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten.index.Tensor: index,
-    aten._unsafe_index.Tensor: index,  # without a check of its own
+    aten._unsafe_index.Tensor: index,  # without another check
     aten.empty_like.default: empty_like,
     aten.new_empty.default: new_empty,
     aten.empty.memory_format: empty,
@@ -140,4 +140,4 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten._native_batch_norm_legit_no_training.default: batch_norm,
     **NUMBERS,
 }
-"""As AOTAutograd takes them."""
+"""Return the decompositions for AOTAutograd."""

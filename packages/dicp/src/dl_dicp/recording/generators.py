@@ -40,7 +40,7 @@ def generators_as_they_are(device: torch.device) -> Iterator[Callable[[], None]]
 
 @contextlib.contextmanager
 def generators_kept(device: torch.device) -> Iterator[None]:
-    """At the end they stand where they stood."""
+    """Restore the state of the generators at the end."""
     start = _states(device)
     try:
         yield

@@ -24,7 +24,7 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> Any:
-    """Batch norm whose parameters are in half precision, too.
+    """Decompose batch norm whose parameters are in half precision, too.
 
     :returns: NotImplemented for all others.
     """

@@ -1,4 +1,4 @@
-"""Calls of a graph of Dynamo that return their argument itself."""
+"""Removal of identity calls from a Dynamo graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes to arguments, back in place.
+"""Re-inplacing: writes to arguments that functionalization has turned into copies.
 
 A functional graph has a new tensor for each write, and copies it into the argument at the end: a
 cache of keys and values would be copied twice for each new token. If the old tensor is not used
@@ -25,7 +25,7 @@ _IN_PLACE: dict[Any, Any] = {
 
 
 def write_in_place(module: GraphModule) -> int:
-    """Change the graph; how many writes went to their arguments."""
+    """Change the graph; return the number of writes that became in-place."""
     order = {node: place for place, node in enumerate(module.graph.nodes)}
     done = 0
     for copy in list(module.graph.nodes):

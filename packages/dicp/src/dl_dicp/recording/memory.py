@@ -1,4 +1,4 @@
-"""Memory as a graph sees it: blocks, and tensors as views of them.
+"""Memory model of a graph: blocks, and tensors as views of blocks.
 
 While a graph is recorded, every tensor has an address. A block is a range of addresses that lives
 and dies as one: a tensor that the caller passes, the storage of a result, or the temporaries of
@@ -27,7 +27,7 @@ DTYPE_OF = {name: dtype for dtype, name in TORCH_DTYPES.items()}
 
 @dataclass(eq=False)
 class Block:
-    """A range of memory.
+    """Range of memory.
 
     :ivar base: its address while the graph was recorded.
     :ivar size: bytes; an expression where a program serves many sizes.
@@ -65,14 +65,14 @@ class Ref:
 
 
 def span(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """How many elements lie between the first and the last one of a tensor, both included."""
+    """Return the number of elements from the first to the last one of a tensor, inclusive."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * step for size, step in zip(shape, strides, strict=True))
 
 
 def bytes_of(tensor: torch.Tensor) -> int:
-    """From the first byte of a tensor to its last one."""
+    """Return the number of bytes from the first to the last one of a tensor."""
     return span(tensor.shape, tensor.stride()) * tensor.element_size()
 
 
@@ -85,19 +85,19 @@ def is_plain(value: object, device: torch.device) -> bool:
         and value.dtype in TORCH_DTYPES
         and not value.is_conj()
         and not value.is_neg()
-        and not value._is_zerotensor()  # it has no memory
+        and not value._is_zerotensor()  # tensors without memory
     )
 
 
 def ref_to_argument(tensor: torch.Tensor, slot: int) -> Ref:
-    """A new block for a tensor that comes from outside, and the tensor as a view of it."""
+    """Return a new block for an external tensor, and the tensor as a view of it."""
     block = Block(tensor.data_ptr(), bytes_of(tensor), slot=slot)
     block.given = _ref(block, tensor)
     return block.given
 
 
 def block_of_result(tensor: torch.Tensor) -> Block:
-    """A new block for the whole storage of a result."""
+    """Return a new block for the whole storage of a result."""
     storage = tensor.untyped_storage()
     return Block(storage.data_ptr(), storage.nbytes())
 
@@ -126,13 +126,13 @@ def view_of(block: Block, tensor: torch.Tensor) -> Ref:
 
 @dataclass
 class Addresses:
-    """The blocks that one operator can touch, by address."""
+    """Blocks that one operator can access, by address."""
 
     blocks: list[Block]
     temporaries: list[Block] = field(default_factory=list)
 
     def add_temporaries(self, ranges: Iterable[tuple[int, int]]) -> None:
-        """Make blocks of the ranges (address, bytes) that are in no block.
+        """Create blocks for the ranges (address, bytes) that are not in a block.
 
         :raises HostCallError: a temporary and a result of another size had the same memory.
         """
@@ -151,7 +151,7 @@ class Addresses:
     def ref(
         self, address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]
     ) -> Ref:
-        """A tensor of a recorded call as a view of its block.
+        """Return a tensor of a recorded call as a view of its block.
 
         :raises HostCallError: it does not start at a whole number of elements of its block.
         """

@@ -1,4 +1,4 @@
-"""Constant host scalars that become scalars of the device.
+"""Conversion of constant host scalars to scalars of the device.
 
 A tensor of the host without dimensions decides a result's dtype no more than one of the device
 does, and vendors have operators for the latter: those of ``torch.tensor(2.0) - x``.
@@ -32,7 +32,7 @@ def scalars_on_device(
         return {}
     given = node.all_input_nodes
     on_device = [values[x] for x in given if isinstance(refs[x], Ref)]
-    on_device.sort(key=lambda x: x.dim() == 0)  # those with dimensions decide the dtype
+    on_device.sort(key=lambda x: x.dim() == 0)  # tensors with dimensions determine the dtype
     if not on_device:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""One run of an FX graph under dl-core's recorder: what each operator asked of the vendor.
+"""Recorder: runs an FX graph once under dl-core's recorder, which logs the vendor calls.
 
 The run is an eager one, operator by operator, and its results are the caller's: a graph is never
 wrong the first time.
@@ -34,7 +34,7 @@ from dl_dicp.recording.unread import read_by, with_unread
 
 
 class Recorder:
-    """Runs a graph once. Used once, by one thread.
+    """Recorder of one run of a graph, used once by one thread.
 
     :param numbers: places of arguments of the host that are the same in each run.
     :param made_up: whether integers among the arguments mean nothing: no operator may take some
@@ -92,7 +92,7 @@ class Recorder:
         return result, self._trace
 
     def _take_constants(self, count: int) -> dict[Node, tuple[Any, Any]]:
-        """The attributes of the module, which have the slots behind the arguments."""
+        """Return the attributes of the module, whose slots follow those of the arguments."""
         self._trace.slots = count
         found = {}
         for node in self._module.graph.nodes:
@@ -215,7 +215,7 @@ class Recorder:
             self._trace.steps.append(Lowered(name_of(node.target), calls))
 
     def _owners(self, given: Any, refs: list[Ref | Opaque]) -> dict[int, list[Block]]:
-        """The blocks of an operator's arguments, by the address of their storage."""
+        """Return the blocks of an operator's arguments by the address of their storage."""
         tensors = [x for x in tree_flatten(given)[0] if is_plain(x, self._device)]
         plain = [x for x in refs if isinstance(x, Ref)]
         owners: dict[int, list[Block]] = {}
@@ -230,7 +230,7 @@ class Recorder:
             if not is_plain(value, self._device):
                 raise HostCallError("it returns a value that is not a dense tensor of the device")
             return self._result(value, owners)
-        # The caller may get it, and write to it.
+        # It may be returned to the caller, who may write to it.
         return Opaque(-1, value.clone() if isinstance(value, torch.Tensor) else value)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Operators with a scalar operand as operators on two tensors.
+"""Decompositions of operators with a scalar operand into operators on two tensors.
 
 Torch makes a tensor of the host of such a number, and vendors have operators for tensors of their
 devices: one without dimensions is a constant of the graph.
@@ -32,20 +32,20 @@ def _with_tensor(operator: Any) -> Callable[..., Any]:
             return NotImplemented
         made = torch.full((), number, dtype=dtype, device=tensor.device)
         if tensor.dim() == 0 and not made.is_floating_point() and tensor.dtype != torch.bool:
-            # Beside a tensor without dimensions one of wider integers would decide.
+            # Next to a zero-dimensional tensor, a wider integer dtype would determine the result.
             made = made.to(tensor.dtype)
         return operator(tensor, made) if is_first else operator(made, tensor)
 
     return run
 
 
-def _dtype(number: Any, beside: Tensor) -> torch.dtype | None:
+def _dtype(number: Any, tensor: Tensor) -> torch.dtype | None:
     """Return the dtype of a zero-dimensional tensor that promotes as the scalar does; None if there
     is none."""
     if isinstance(number, complex):
         return None
-    if beside.is_floating_point() or beside.is_complex():
-        return beside.dtype
+    if tensor.is_floating_point() or tensor.is_complex():
+        return tensor.dtype
     if isinstance(number, bool | torch.SymBool):
         return torch.bool
     if isinstance(number, int | torch.SymInt):
@@ -112,4 +112,4 @@ NUMBERS: dict[Any, Callable[..., Any]] = {
     aten.floor_divide.default: floor_divide,
     aten.masked_fill.Tensor: masked_fill,
 }
-"""As AOTAutograd takes them."""
+"""Return the decompositions for AOTAutograd."""

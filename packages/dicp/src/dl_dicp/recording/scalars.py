@@ -29,7 +29,7 @@ def is_nested_int(value: object) -> bool:
 
 
 def value_text(value: object) -> str:
-    """The number as text that is the same for NaN, too; empty: it is none."""
+    """Return the scalar as text, in which NaN equals NaN; empty if it is not a scalar."""
     if not is_number(value):
         return ""
     number = value.item()  # type: ignore[attr-defined]
@@ -37,7 +37,7 @@ def value_text(value: object) -> str:
 
 
 def numbers_of(arguments: Sequence[Any], others: set[int]) -> dict[int, str]:
-    """The numbers by their places.
+    """Return the scalars by argument index.
 
     :param others: places that are not looked at.
     """

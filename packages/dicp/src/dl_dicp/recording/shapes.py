@@ -20,12 +20,12 @@ from dl_dicp.recording.symbols import LEAST, Layout, Reader, Symbol
 from dl_graph.expression import Expression, Json, Size, bounds, combine, evaluate
 
 Sizes = Mapping[str, int]
-"""A size of each symbol."""
+"""Size of each symbol."""
 
 
 @dataclass
 class Shapes:
-    """Sizes of a graph and conditions on them.
+    """Sizes of a graph, and guards on them.
 
     :ivar arguments: layouts of tensors, integers, None for all else.
     :ivar guards: what holds whenever it runs: ``[sign, a, b]`` as in a file.
@@ -40,7 +40,7 @@ class Shapes:
     nodes: dict[str, list[tuple[Size, ...]]] = field(default_factory=dict)
 
     def sizes_of(self, arguments: Sequence[Any], device: torch.device) -> dict[str, int]:
-        """The sizes of a call.
+        """Return the sizes of a call.
 
         :raises OwnCaseError: an argument lies otherwise than the graph says, or a guard does not
             hold.
@@ -65,7 +65,7 @@ class Shapes:
 
 
 def value_of(size: Size, sizes: Sizes) -> int:
-    """The number that a size is."""
+    """Evaluate a size."""
     return size if isinstance(size, int) else evaluate(size.json, sizes)
 
 
@@ -133,13 +133,13 @@ def shapes_of(
     loose = [guard for guard in guards if not all(is_bounded(side, known) for side in guard[1:])]
     if loose and ranges is not None:
         raise FixedSizesError(f"no graph can hold a guard that may divide by nothing: {loose[0]}")
-    # Dynamo looks at those itself before it calls what it has compiled.
+    # Dynamo checks these guards itself before it calls compiled code.
     guards = [guard for guard in guards if guard not in loose]
     return Shapes(symbols, arguments, guards, list(numbers), nodes)
 
 
 def span_of(layout: Layout) -> Size:
-    """How many elements lie between the first and the last one, both included."""
+    """Return the number of elements from the first to the last one, inclusive."""
     total: Size = 1
     for size, stride in zip(layout.sizes, layout.strides, strict=True):
         total = combine("+", total, combine("*", combine("-", size, 1), stride))
@@ -156,7 +156,7 @@ def _numbers_of(layout: Layout, offset: Size) -> Iterator[Size]:
 
 
 def _apart_from_one(tensors: list[Layout], known: Mapping[str, tuple[int, int]]) -> list[Json]:
-    """Guards that keep all sizes of tensors that vary from being 0 or 1."""
+    """Yield guards that exclude sizes 0 and 1 of dynamic dimensions."""
     varying = dict.fromkeys(
         size for layout in tensors for size in layout.sizes if isinstance(size, Expression)
     )

@@ -1,4 +1,4 @@
-"""The symbols of an FX graph, and expressions of torch as sizes of a contract graph."""
+"""Symbols of an FX graph, and conversion of torch's expressions to sizes of a contract graph."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dl_dicp.errors import FixedSizesError
 from dl_graph.expression import Expression, Json, Size, combine, maximum, minimum
 
 LEAST = 2
-"""Sizes of 0 and 1 take other ways through dl-core: each has a program of its own."""
+"""Smallest symbolic size: sizes 0 and 1 are specialized, since dl-core treats them differently."""
 
 MOST = 1 << 20
-"""The largest size that a program serves, unless its expressions leave 64 bits before."""
+"""Largest size that a program serves, unless its expressions overflow 64 bits earlier."""
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A size that varies.
+    """Symbol: a size that varies.
 
     :ivar place: of an argument that has it.
     :ivar dimension: of that argument; -1: it is the argument, an integer.
@@ -42,7 +42,7 @@ class Layout:
 
 
 class Reader:
-    """Expressions of torch as sizes of a contract graph."""
+    """Converter of torch's expressions to sizes of a contract graph."""
 
     def __init__(self, ranges: Mapping[Any, Any] | None) -> None:
         self._ranges = ranges
@@ -65,13 +65,13 @@ class Reader:
         return self.size(value) if integer else None
 
     def names(self, json: Json) -> set[str]:
-        """The symbols of an expression."""
+        """Return the symbols of an expression."""
         if isinstance(json, list):
             return self.names(json[1]) | self.names(json[2])
         return {json} if isinstance(json, str) else set()
 
     def symbols(self, arguments: Sequence[Layout | Size | None]) -> list[Symbol]:
-        """Each where it is first found alone."""
+        """Return for each symbol the first size that is the symbol itself."""
         out: dict[str, Symbol] = {}
         for place, argument in enumerate(arguments):
             sizes = enumerate(argument.sizes) if isinstance(argument, Layout) else [(-1, argument)]
@@ -94,7 +94,7 @@ class Reader:
         return least, most
 
     def guards(self, known: Mapping[str, Any]) -> list[Json]:
-        """Those of Dynamo that are about these symbols."""
+        """Return Dynamo's guards on these symbols."""
         out: list[Json] = []
         for guard in self._environment.guards:
             if {str(s) for s in guard.expr.free_symbols} <= known.keys():

@@ -15,7 +15,7 @@ from dl_dicp.recording.memory import Block, Ref
 
 @dataclass(frozen=True)
 class Opaque:
-    """A value that no contract graph uses: a tensor of the CPU, or another object.
+    """Value outside of contract graphs: a CPU tensor or another object.
 
     :ivar slot: where it stands among the values of a run; -1: it is always ``constant``.
     :ivar unread: the constant is not read, and may be another in each run.
@@ -28,7 +28,7 @@ class Opaque:
 
 @dataclass
 class Lowered:
-    """An operator whose work is calls of the contract."""
+    """Operator that consists of calls of the contract."""
 
     name: str
     calls: list[Call]
@@ -36,7 +36,7 @@ class Lowered:
 
 @dataclass
 class Host:
-    """An operator that runs eagerly between graphs.
+    """Operator that runs eagerly between graphs.
 
     :ivar args: with :class:`Ref` and :class:`Opaque` in the place of values; so is ``kwargs``.
     :ivar slots: where its results go, in the order of their leaves; -1: nowhere, because they are
@@ -60,7 +60,7 @@ class Host:
         return schema is None or bool(schema.is_mutable)
 
     def unchanging(self, changed: set[Block]) -> dict[int, Any] | None:
-        """Its results by slot, if they are the same in every run and in no changed block."""
+        """Results by slot that are the same in every run and not in a mutated block."""
         if self.constants is None or any(
             r is not None and r.block in changed for r in self.results
         ):
@@ -124,7 +124,7 @@ def refs_in(tree: Any) -> Iterator[Ref | Opaque]:
 
 
 def name_of(target: Any) -> str:
-    """An operator as messages and records have it."""
+    """Return the name of an operator for messages and records."""
     if isinstance(target, torch._ops.OpOverload):
         return str(target.name().removeprefix("aten::"))
     return str(getattr(target, "__name__", target))

@@ -13,16 +13,16 @@ from dl_dicp.recording.memory import Ref
 from dl_dicp.recording.trace import Opaque, name_of, refs_in
 
 _UNREAD = {
-    # Where dropout's seed and offset would be; dl-core draws a mask instead.
+    # Seed and offset of dropout; dl-core draws a mask instead.
     "_scaled_dot_product_fused_attention_overrideable_backward": ("philox_seed", "philox_offset"),
 }
-"""Arguments that dl-core never looks at: a tensor of the host may stand there."""
+"""Arguments that dl-core never reads, which may therefore be host tensors."""
 
 
 _MEANINGLESS = {
     "_scaled_dot_product_fused_attention_overrideable": ("philox_seed", "philox_offset"),
 }
-"""Results that dl-core only fills in, and that the caller does not read."""
+"""Results that dl-core only writes, and that the caller does not read."""
 
 
 def with_unread(node: Node, described: Any) -> Any:
@@ -47,7 +47,7 @@ def read_by(node: Node, args: Sequence[Any], kwargs: dict[str, Any]) -> Iterator
 
 
 def unread_arguments(module: GraphModule) -> set[int]:
-    """Return the indices of arguments that are not read: they may be others in each run."""
+    """Return the indices of arguments that are not read, which may change in each run."""
     given = [node for node in module.graph.nodes if node.op == "placeholder"]
     stands: dict[Node, Any] = {node: Opaque(place) for place, node in enumerate(given)}
     read: set[int] = set()

@@ -1,4 +1,4 @@
-"""Operators that stay whole while a graph is traced.
+"""Operators that are not decomposed while a graph is traced.
 
 Torch makes many elementwise ones and reads by index of interpolation, for compilers that fuse
 those; vendors have operators for it, in eager mode as in graphs.
@@ -19,11 +19,11 @@ from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_impls import op_implementations_dict
 
 KEYS = (DispatchKey.Autograd, DispatchKey.CompositeImplicitAutograd)
-"""Where torch keeps what it makes of them, in Python."""
+"""Torch's tables of Python decompositions."""
 
 
 def interpolated(whole: Any, x: Tensor, size: Sequence[int] | None, *rest: Any) -> Tensor:
-    """An operator that takes a size or factors, as the one that takes both.
+    """Return an operator with a size or factors as a call of the overload with both.
 
     :param whole: that one.
     :param rest: what it takes between them, and the factors at the end.
@@ -42,7 +42,7 @@ def shaped(mode: Any, _: Any, x: Tensor, size: Sequence[Any], *__: Any, **___: A
 def shaped_gradient(
     mode: Any, _: Any, grad: Tensor, __: Any, size: Sequence[Any], *___: Any, **____: Any
 ) -> Tensor:
-    """The same of the gradient of one, whose argument has this size."""
+    """Return the same for the gradient operator with this input size."""
     return _like(mode, grad, size)
 
 
@@ -63,13 +63,13 @@ def _is_gradient(packet: Any) -> bool:
 
 @cache
 def _shapes() -> dict[Any, Callable[..., Any]]:
-    """By operator what tells what it gives."""
+    """Functions that compute the fake result, by operator."""
     return {each.default: shaped_gradient if _is_gradient(each) else shaped for each in _packets()}
 
 
 @cache
 def _kernels() -> dict[Any, Callable[..., Any] | None]:
-    """By operator what stands in for what torch makes of it; None: its C++ does."""
+    """Replacements of torch's decompositions by operator; None: the C++ implementation."""
     found: dict[Any, Callable[..., Any] | None] = {}
     for packet in _packets():
         if not _is_gradient(packet):
@@ -81,7 +81,7 @@ def _kernels() -> dict[Any, Callable[..., Any] | None]:
 
 @contextmanager
 def whole_operators() -> Iterator[None]:
-    """Take torch's Python for them away for a while."""
+    """Context manager that removes torch's Python decompositions for these operators."""
     before = {op: dict(op.py_kernels) for op in _kernels()}
     for op, kernel in _kernels().items():
         for key in KEYS:

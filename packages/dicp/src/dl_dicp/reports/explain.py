@@ -12,7 +12,7 @@ from dl_dicp.statistics import statistics
 from dl_dicp.variant import Variant
 
 MOST_ARGUMENTS = 6
-"""Shapes of arguments that are shown."""
+"""Maximum number of argument shapes that are shown."""
 
 
 def explain() -> str:
@@ -32,9 +32,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield (
         f"in all: {seen.compiled} programs, {seen.graphs} runs of contract graphs with "
-        f"{seen.calls} calls, {seen.tiled_calls} of them block by block, "
-        f"{seen.host_calls.total()} host calls, "
-        f"{seen.eager.total()} eager runs, {seen.cache_hits} graphs from the cache"
+        f"{seen.calls} calls, {seen.tiled_calls} of them block by block, {seen.host_calls.total()} "
+        f"host calls, {seen.eager.total()} eager runs, {seen.cache_hits} graphs from the cache"
     )
     for name, count in seen.engine_runs.items():
         yield f"graph engine {name}: {count} runs of graphs"
@@ -79,7 +78,7 @@ def _variant(variant: Variant) -> Iterator[str]:
 
 
 def format_arguments(variant: Variant) -> str:
-    """The shapes of the first arguments."""
+    """Format the shapes of the first arguments."""
     shown = ", ".join(
         str(list(shape)) if isinstance(shape, tuple) else str(shape)
         for shape in variant.shapes[:MOST_ARGUMENTS]

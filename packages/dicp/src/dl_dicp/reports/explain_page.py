@@ -18,7 +18,7 @@ from dl_report.charts import strip
 from dl_report.page import Html, heading, key, paragraph, render_page, section, table, tiles
 
 MOST_CALLS = 400
-"""Calls of a contract graph that are listed."""
+"""Maximum number of listed calls of a contract graph."""
 
 _HOW = {"blocks": "forward", "whole": "rest", "engine": "overload", "host": "third"}
 _WORDS = {
@@ -30,7 +30,7 @@ _WORDS = {
 
 
 def explain_page(program: str) -> str:
-    """The page.
+    """Return the HTML page.
 
     :param program: what was run, for the title.
     """
@@ -164,7 +164,7 @@ def _parts(program: Program) -> Iterator[Html]:
 
 
 def _calls(program: Program, part: int) -> Iterator[tuple[int, str, str]]:
-    """For each call of a contract graph: its place, how it runs, and that in words."""
+    """Yield index, kind of execution and its description for each call of a contract graph."""
     engine = program.engine
     tiling = program.tilings[part]
     group = {

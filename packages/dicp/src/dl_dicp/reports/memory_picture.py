@@ -1,4 +1,4 @@
-"""The memory plan of a contract graph as a picture: which temporaries lie where, and how long."""
+"""Picture of a contract graph's memory plan: addresses and lifetimes of temporaries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dl_report.page import Html
 
 
 def lifetimes(entry: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
-    """For each storage that calls use: the places of the first call and of the last one."""
+    """Return the indices of the first and last call that use each storage."""
     schema, values = load_schema(), entry["values"]
     found: dict[int, tuple[int, int]] = {}
     for place, (operator, arguments) in enumerate(entry["calls"]):
@@ -55,7 +55,7 @@ def memory_picture(
 
 
 def format_bytes(count: float) -> str:
-    """``1.5 MiB`` for 1572864."""
+    """Format bytes, for example 1572864 as ``1.5 MiB``."""
     size = float(count)
     for unit in ("B", "KiB", "MiB"):
         if size < 1024:

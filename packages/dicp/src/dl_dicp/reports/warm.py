@@ -1,4 +1,4 @@
-"""Kernels of all graphs, built before a program needs them."""
+"""Building of all graphs' kernels before a program needs them."""
 
 from __future__ import annotations
 

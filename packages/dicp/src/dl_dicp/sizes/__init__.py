@@ -1,1 +1,1 @@
-"""Programs for all sizes: what two recordings at different sizes have in common, and its proof."""
+"""Programs for all sizes: unification of two recordings at different sizes, and its proof."""

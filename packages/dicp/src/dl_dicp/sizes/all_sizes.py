@@ -1,4 +1,4 @@
-"""One program for all sizes of a graph: a second record, at other sizes, tells what varies."""
+"""One program for all sizes of a graph, derived from a second record at other sizes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ large ones look like memory that is shared."""
 
 @dataclass
 class Sized:
-    """A program, and the sizes that it serves.
+    """Program with the sizes that it serves.
 
     :ivar trace: what it was made of.
     :ivar first: the sizes that it was recorded at.
@@ -91,7 +91,7 @@ def _wanted(layout: Any, value: Any, names: Sequence[str], device: torch.device)
 
 @dataclass
 class FirstCall:
-    """The call that a graph was recorded in.
+    """Call in which a graph was recorded.
 
     :ivar before: the arguments as they were, None where nothing is to be checked; kept as it is.
     :ivar wanted: the results, and behind them the arguments as the call left them.
@@ -172,7 +172,7 @@ def _agreeing(
     rewind: Callable[[], None],
     done: Rewriting,
 ) -> list[Program]:
-    """Those that give what the eager run gave: with patterns, and in any case the last one.
+    """Return programs that agree with the eager run, the one with patterns first.
 
     :raises NotCompiledError: that one does not.
     """
@@ -190,7 +190,9 @@ def _agreeing(
 
 
 def _check_that_it_only_computes(module: GraphModule) -> None:
-    """Nobody asked for the second call: what sends messages or counts must not learn of it."""
+    """Reject operators with side effects outside of tensors, because the user did not make the
+    second call.
+    """
     for node in module.graph.nodes:
         namespace = getattr(node.target, "namespace", "aten")
         if node.op == "call_function" and namespace not in ("aten", "prims"):
@@ -207,7 +209,7 @@ def _check_that_no_host_call_trusts_integers(call: FirstCall) -> None:
 
 
 def _dtype_of(value: Ref | Opaque, arguments: Sequence[Any]) -> str:
-    """Empty: it is neither a tensor of the device nor an argument."""
+    """Empty: a result that is neither a tensor of the device nor an argument."""
     if isinstance(value, Ref):
         return value.dtype
     given = arguments[value.slot] if 0 <= value.slot < len(arguments) else None
@@ -222,7 +224,7 @@ def _run(
 ) -> tuple[list[Any], Trace]:
     try:
         results, trace = Recorder(module, device, numbers, made_up=True).run(arguments)
-    except Exception as error:  # of synthetic arguments: the caller has the right results
+    except Exception as error:  # for synthetic arguments only: the caller has the correct results
         raise FixedSizesError(f"it failed at other sizes: {error}") from error
     statistics.count(recorded=1)
     if isinstance(trace, NotCompiledError):

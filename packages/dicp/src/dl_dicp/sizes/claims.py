@@ -1,4 +1,4 @@
-"""Conditions on a program's sizes that were seen at the recorded sizes only.
+"""Unproven conditions on a program's sizes, which were observed only at the recorded sizes.
 
 A number of a record became the expression that was right at both recordings. What the graph's
 metadata say of the same tensor is right at all sizes; so is that numbers of one call which were the
@@ -54,7 +54,7 @@ def _of_nodes(trace: Trace, shapes: Shapes) -> Iterator[tuple[Size, Size]]:
 
 
 def _of_calls(trace: Trace) -> Iterator[tuple[Size, Size]]:
-    """Each two numbers of a call that look different."""
+    """Yield pairs of numbers of a call with different expressions."""
     for step in trace.steps:
         for call in step.calls if isinstance(step, Lowered) else ():
             yield from combinations(_numbers(call), 2)

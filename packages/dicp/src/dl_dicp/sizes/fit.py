@@ -1,4 +1,4 @@
-"""Expressions for numbers that were seen at two tuples of sizes.
+"""Fitting of expressions to numbers that were recorded at two tuples of sizes.
 
 A number is what the graph's metadata say of one of its tensors, or a whole multiple of one or of
 the product of two of those: bytes are multiples of elements, and dl-core merges dimensions. Its
@@ -20,19 +20,19 @@ from dl_dicp.recording.shapes import Shapes, Sizes
 from dl_graph.expression import Expression, Json, Size, combine, evaluate
 
 PLACES = 8
-"""Tuples of sizes at which expressions are compared to learn whether they are the same."""
+"""Number of tuples of sizes at which expressions are compared for equality."""
 
 TRIES = 1000
-"""Tuples that are drawn for it; many may be against the guards."""
+"""Number of tuples that are drawn, of which many may violate the guards."""
 
 
 class AmbiguousError(FixedSizesError):
-    """Two expressions that differ cannot be told apart at these sizes."""
+    """Two different expressions have equal values at these sizes."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """An expression, and its values at the two tuples and elsewhere."""
+    """Expression with its values at both recorded tuples and at sample tuples."""
 
     expression: Expression
     one: int
@@ -52,7 +52,7 @@ class Term:
 
 
 class Fit:
-    """Finds the expression of a number.
+    """Search for the expression of a number.
 
     :raises AmbiguousError: the two tuples are not apart enough.
     """
@@ -86,7 +86,8 @@ class Fit:
             terms[ratio] = term
 
     def size(self, one: int, other: int) -> Size:
-        """The expression that is ``one`` at the first sizes and ``other`` at the second.
+        """Return the expression with the value ``one`` at the first sizes and ``other`` at the
+        second.
 
         :raises FixedSizesError: there is none.
         """
@@ -102,7 +103,7 @@ class Fit:
         raise FixedSizesError(f"a number was {one}, then {other}: it follows from no size")
 
     def number(self, one: float, other: float) -> Json | None:
-        """The quotient of two sizes that two numbers are; None: they are the same.
+        """Return two numbers as a quotient of two sizes; None if the numbers are equal.
 
         :raises FixedSizesError: there is none.
         """
@@ -118,7 +119,7 @@ class Fit:
 
     @cached_property
     def _products(self) -> dict[Fraction, Term]:
-        """Those that only one product can be."""
+        """Drop values that several products have."""
         terms = list(self._terms.values())
         found: dict[Fraction, Term] = {}
         unclear: set[Fraction] = set()

@@ -13,13 +13,13 @@ from functools import lru_cache
 from dl_graph.expression import Json, Size, as_json
 
 Product = tuple[str, ...]
-"""Factors in order, each as often as it is there."""
+"""Sorted factors with repetition."""
 
 Sum = dict[Product, int]
-"""How often each product is there; none 0 times."""
+"""Nonzero coefficient of each product."""
 
 ONE: Product = ()
-"""The product of nothing."""
+"""The empty product."""
 
 
 def same(one: Size, other: Size) -> bool:
@@ -46,7 +46,7 @@ def _of(json: Json) -> Sum:
         return _times(one, other)
     if sign == "//":
         return _quotient(one, other)
-    if sign == "%":  # what is left of a // b
+    if sign == "%":  # remainder of a // b
         return _plus(one, _times(other, _quotient(one, other)), -1)
     apart = _plus(one, other, -1)
     if apart.keys() <= {ONE}:
@@ -73,7 +73,7 @@ def _times(one: Sum, other: Sum) -> Sum:
 
 
 def _quotient(one: Sum, other: Sum) -> Sum:
-    """``(q * b + r) // b`` is ``q + r // b`` for all integers."""
+    """Simplify ``(q * b + r) // b`` to ``q + r // b``, which holds for all integers."""
     whole: Sum = {}
     rest, left = dict(one), dict(one)
     while left and other:

@@ -1,4 +1,4 @@
-"""A second call of a graph, at other sizes: what is recorded at both tells what varies."""
+"""Synthetic second call of a graph at other sizes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dl_dicp.sizes.fit import AmbiguousError, Fit
 from dl_graph.expression import Size
 
 TRIES = 300
-"""Tuples of sizes that are tried."""
+"""Maximum number of tuples of sizes that are tried."""
 
 FARTHEST = 40
-"""How far beyond twice a size another one is looked for: the second call should cost no more."""
+"""Range beyond twice a size in which another size is searched, to bound the second call's cost."""
 
 
 def other_sizes(shapes: Shapes, first: Sizes) -> tuple[dict[str, int], Fit]:
-    """Sizes at which all guards hold and no two expressions look alike.
+    """Return sizes at which all guards hold and no two expressions have equal values.
 
     :raises FixedSizesError: none were found.
     """
@@ -43,7 +43,7 @@ def _tuples(symbols: Sequence[Symbol], first: Sizes) -> Iterator[dict[str, int]]
     if not all(options):
         return
     for number in range(TRIES):
-        # Steps that differ, so that pairs of sizes meet in many ways.
+        # Different steps, so that many combinations of sizes occur.
         yield {
             symbol.name: own[(number * (place + 1) + place) % len(own)]
             for place, (symbol, own) in enumerate(zip(symbols, options, strict=True))
@@ -51,7 +51,7 @@ def _tuples(symbols: Sequence[Symbol], first: Sizes) -> Iterator[dict[str, int]]
 
 
 def _options(symbol: Symbol, first: int) -> list[int]:
-    """Primes above the first size, which no product hides; then all others near it."""
+    """Yield primes above the first size, which are not products, then all other sizes near it."""
     above = range(max(symbol.least, first + 1), min(symbol.most, 2 * first + FARTHEST) + 1)
     below = range(symbol.least, min(first, symbol.most + 1))
     primes = [size for size in above if all(size % d for d in range(2, int(size**0.5) + 1))]
@@ -65,7 +65,8 @@ def arguments_at(
     device: torch.device,
     written: set[int],
 ) -> list[Any]:
-    """Arguments of these sizes, filled with the numbers of others: those are valid as indices.
+    """Create arguments of these sizes with repeated elements of the originals, which are valid
+    indices.
 
     :param written: the places of those that the graph writes to: they are copies always.
     """

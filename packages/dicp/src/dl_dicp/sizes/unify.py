@@ -1,4 +1,4 @@
-"""Two records of one graph, made at different sizes, as one that holds for all sizes.
+"""Unification of two records of a graph at different sizes into one for all sizes.
 
 They have to be equal call for call. Where a number differs, the sizes of the graph have to say
 what it is; where they do not, the graph has a program for each layout instead.
@@ -21,7 +21,7 @@ from dl_graph.expression import Size
 
 
 def unify(one: Trace, other: Trace, fit: Fit) -> Trace:
-    """The record with expressions in the place of numbers that differ.
+    """Return the record with expressions in place of numbers that differ.
 
     :param one: not folded yet; so is ``other``.
     :raises FixedSizesError: they are not the same, or a number cannot be explained.
@@ -99,7 +99,7 @@ class _Unifier:
         _check(bool(same), "another constant")
 
     def tree(self, one: Any, other: Any) -> Any:
-        """Arguments or results: trees with refs, opaque values and numbers."""
+        """Unify arguments or results: trees of refs, opaque values and numbers."""
         _check(type(one) is type(other), "a value of another kind")
         if isinstance(one, Ref):
             return self.ref(one, other)
@@ -131,7 +131,7 @@ class _Unifier:
         return {"dtype": one["dtype"], "value": self.tree(one["value"], other["value"])}
 
     def _text(self, one: str, other: str) -> Any:
-        """Floating-point numbers are text; so are names."""
+        """Unify literals: floating-point numbers and names are text."""
         try:
             numbers = float.fromhex(one), float.fromhex(other)
         except ValueError:
@@ -155,7 +155,7 @@ class _Unifier:
         return None
 
     def ref(self, one: Ref, other: Ref) -> Ref:
-        """One object for one pair: whether a view is all of its block is asked by identity."""
+        """Return one object per pair, because views are compared with their blocks by identity."""
         key = id(one), id(other)
         if key not in self._refs:
             block = self._block(one.block, other.block)
@@ -201,7 +201,7 @@ def _is_plain_copy(call: Call) -> bool:
 
 
 def _of_bytes(call: Call) -> Call:
-    """The same copy, byte for byte: whether wider integers fit depends on the sizes."""
+    """Return the copy byte by byte, because wider integers may not fit at other sizes."""
     return Call(
         call.operator,
         {

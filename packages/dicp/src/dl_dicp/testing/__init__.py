@@ -1,1 +1,1 @@
-"""``dl dicp test``: torch's operators and small models, compiled and eager on the same device."""
+"""``dl dicp test``: compare compiled and eager runs of operators and models on one device."""

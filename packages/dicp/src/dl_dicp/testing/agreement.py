@@ -1,4 +1,4 @@
-"""How a compiled result differs from the eager one: the device ran the same operators."""
+"""Comparison of compiled with eager results, for which the device ran the same operators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dl_dicp.program.agreement import STEPS, slack
 
 
 def difference(got: Sequence[Any], want: Sequence[Any]) -> str | None:
-    """Return the first difference; None if there is none."""
+    """Return the first difference, or None."""
     if len(got) != len(want):
         return f"{len(got)} results, want {len(want)}"
     for place, (one, other) in enumerate(zip(got, want, strict=True)):
@@ -34,7 +34,7 @@ def _one(got: Any, want: Any) -> str | None:
 
 
 def values_differ(got: torch.Tensor, want: torch.Tensor, steps: float = STEPS) -> str | None:
-    """How the values of two tensors of one shape and dtype differ; None: they agree."""
+    """Describe how the values of two tensors of one shape and dtype differ; None if they agree."""
     one, other = _host(got), _host(want)
     if not one.numel() or torch.equal(one, other):
         return None

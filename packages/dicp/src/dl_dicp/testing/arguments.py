@@ -1,4 +1,4 @@
-"""Copies of an operator's arguments: each run gets memory of its own, laid out as the sample is."""
+"""Copies of an operator's arguments with the layout of the sample, in new memory for each run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Copies:
         self._storages: dict[tuple[int, torch.dtype], torch.Tensor] = {}
 
     def __call__(self, tree: Any) -> Any:
-        """Copy every tensor of a tree; devices among the arguments follow."""
+        """Copy every tensor of a tree, and replace devices among the arguments."""
         return tree_map(self._leaf, tree)
 
     def _leaf(self, value: Any) -> Any:
@@ -62,5 +62,5 @@ class Copies:
 
 
 def tensors_of(tree: Any) -> list[torch.Tensor]:
-    """All tensors of a tree, in order."""
+    """Return all tensors of a tree, in order."""
     return [leaf for leaf in tree_flatten(tree)[0] if isinstance(leaf, torch.Tensor)]

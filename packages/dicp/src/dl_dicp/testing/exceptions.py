@@ -1,4 +1,4 @@
-"""The strict list of operators that differ compiled, each with its cause."""
+"""Strict list of operators whose compiled results differ, each with its cause."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Key = tuple[str, str]
 
 
 class ExceptionsError(ValueError):
-    """A line of the list that does not fit."""
+    """A line of the list is invalid."""
 
 
 def parse(text: str) -> dict[Key, str]:
@@ -41,7 +41,7 @@ def parse(text: str) -> dict[Key, str]:
 
 
 def load() -> dict[Key, str]:
-    """The list of this package.
+    """Return the list of this package.
 
     :raises ExceptionsError: as :func:`parse`.
     """

@@ -19,7 +19,7 @@ SIDES = (32, 48, 64)
 
 @dataclass(frozen=True)
 class Family:
-    """A model and what it is called with.
+    """Model with its inputs.
 
     :ivar make: a model whose call returns one tensor.
     :ivar inputs: its arguments on the CPU, for one of ``sizes``.
@@ -33,7 +33,7 @@ class Family:
 
 
 class Output(nn.Module):
-    """A model of transformers, reduced to one of its results."""
+    """Wrapper that returns one result of a transformers model."""
 
     def __init__(self, model: nn.Module, result: str) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Output(nn.Module):
 
 
 class UNet(nn.Module):
-    """Two steps down and up, with a shortcut on each level."""
+    """U-Net with two levels and skip connections."""
 
     def __init__(self, width: int = 8) -> None:
         super().__init__()
@@ -89,13 +89,13 @@ def _batches(size: int) -> tuple[Tensor, ...]:
 
 
 def _sounds(length: int) -> tuple[Tensor, ...]:
-    """A spectrogram, which Whisper takes in one length only, and the words so far."""
+    """Return a spectrogram, whose length Whisper fixes, and the tokens so far."""
     words = torch.randint(0, WORDS, (2, length), generator=_numbers())
     return torch.randn(2, 8, 32, generator=_numbers()), torch.ones(2, 32).long(), words
 
 
 def _transformers() -> Any:
-    """The library.
+    """Import transformers.
 
     :raises ModuleNotFoundError: it is not installed; the text says how to get it.
     """
@@ -149,7 +149,7 @@ def _llama() -> nn.Module:
 
 
 def mixtral(**others: Any) -> nn.Module:
-    """Two of four experts for each word.
+    """Return a Mixtral model that selects two of four experts for each token.
 
     :param others: of its configuration, instead of small ones; as of the next two.
     """
@@ -159,7 +159,7 @@ def mixtral(**others: Any) -> nn.Module:
 
 
 def vit(**others: Any) -> nn.Module:
-    """A ViT that gives an image's hidden states."""
+    """Return a ViT that computes an image's hidden states."""
     t = _transformers()
     sizes = {name: _LAYERS[name] for name in list(_LAYERS)[1:5]}
     given = {**sizes, **_NO_DROPOUT, "image_size": 32, "patch_size": 8, **others}
@@ -176,7 +176,7 @@ def _resnet() -> nn.Module:
 
 
 def whisper(**others: Any) -> nn.Module:
-    """Whisper without a cache."""
+    """Return a Whisper model without a cache."""
     t = _transformers()
     given = {
         "vocab_size": WORDS,
@@ -213,4 +213,4 @@ FAMILIES: dict[str, Family] = {
     "whisper": Family(whisper, _sounds),
     "mixtral": Family(mixtral, _words, host_calls=True),
 }
-"""By the name that ``-k`` takes."""
+"""Models by the name for ``-k``."""

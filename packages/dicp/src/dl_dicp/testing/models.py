@@ -1,4 +1,4 @@
-"""A model compiled and eager on the same device: inference, then steps of training."""
+"""Comparison of a compiled with an eager model on one device: inference, then training steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ RATE = 0.01
 
 
 def run(name: str, family: Family, *, dynamic: bool | None, backend: Any = "dl") -> Report:
-    """Inference at each size and ``TRAINING_STEPS`` steps of training that take turns at them."""
+    """Compare inference at each size, and ``TRAINING_STEPS`` training steps at
+    alternating sizes.
+    """
     report = Report(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -34,7 +36,7 @@ def run(name: str, family: Family, *, dynamic: bool | None, backend: Any = "dl")
             compiled = torch.compile(model, backend=backend, dynamic=dynamic)
             try:
                 report.problem = part(family, model, eager, compiled, report)
-            except Exception as error:  # noqa: BLE001 - whatever ends a run is what it has found
+            except Exception as error:  # noqa: BLE001 - any exception is the outcome of the run
                 report.problem = error_line(error)
             seen = statistics.snapshot()
             report.seen.count(compiled=seen.compiled)
@@ -84,7 +86,7 @@ def _training(
             optimizer.step()
             losses.append(loss.detach())
         report.samples += 1
-        # Each step adds its own rounding to what the earlier ones have left.
+        # Rounding errors accumulate from step to step.
         problem = values_differ(losses[0], losses[1], steps=STEPS * (step + 1))
         if problem is not None:
             return f"loss of step {step}: {problem}"
@@ -97,7 +99,7 @@ def _training(
 
 
 def _outside_of_graphs(family: Family) -> str | None:
-    """Return what ran outside of contract graphs although it may not."""
+    """Return operators that ran outside of contract graphs although they must not."""
     seen = statistics.snapshot()
     if not seen.graphs:
         return "no contract graph ran"

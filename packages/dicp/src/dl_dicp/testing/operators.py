@@ -1,4 +1,4 @@
-"""Torch's list of operators, OpInfo, through ``torch.compile(backend="dl")``."""
+"""Tests of torch's operators (OpInfo) with ``torch.compile(backend="dl")``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dl_dicp.testing.agreement import difference
 from dl_dicp.testing.arguments import Copies, tensors_of
 
 SAMPLES = 2
-"""Samples of each operator: the first one, and one from the middle."""
+"""Number of samples of each operator: the first one and one from the middle."""
 SEED = 7
 
 KINDS = ("forward", "backward", "in-place")
@@ -32,14 +32,14 @@ UNINITIALISED = frozenset(
         "new_empty_strided",
     }
 )
-"""Their values are what the memory held."""
+"""Operators whose results are uninitialized."""
 
 Arguments = tuple[Any, tuple[Any, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Case:
-    """An operator in one form.
+    """Test case: an operator in one form.
 
     :ivar kind: ``forward`` (without gradients), ``backward`` or ``in-place``.
     """
@@ -57,7 +57,7 @@ class Case:
 
 @dataclass
 class Report:
-    """Outcome of a case.
+    """Outcome of a test case.
 
     :ivar problem: the first one; None where all agreed.
     :ivar samples: runs that were compared.
@@ -73,7 +73,7 @@ class Report:
 
 
 def cases(dtype: torch.dtype = torch.float32) -> Iterator[Case]:
-    """All operators of torch's list in all of their forms."""
+    """Return test cases for all operators of torch's list in all forms."""
     from torch.testing._internal.common_methods_invocations import op_db
 
     for op in op_db:
@@ -97,7 +97,7 @@ def run(case: Case, *, dynamic: bool, backend: str = "dl") -> Report:
     for sample in _samples(case):
         try:
             _compare(case, function, compiled, sample, report)
-        except Exception as error:  # noqa: BLE001 - whatever ends a sample is what it has found
+        except Exception as error:  # noqa: BLE001 - any exception is the outcome of the sample
             report.problem = error_line(error)
         if report.problem is not None:
             break
@@ -124,7 +124,7 @@ def _compare(case: Case, eager: Any, compiled: Any, sample: Any, report: Report)
 
 
 def _outcome(case: Case, function: Any, sample: Any, rolled: bool) -> list[Any]:
-    """The results, the arguments afterwards, and gradients."""
+    """Return the results, the arguments after the call, and gradients."""
     given = (sample.input, tuple(sample.args), dict(sample.kwargs))
     arguments = Copies("dl", rolled=rolled)(given)
     torch.manual_seed(SEED)
@@ -150,7 +150,7 @@ def _gradients(sample: Any, result: Any, arguments: Arguments) -> list[Any]:
 
 
 def _cotangent(output: torch.Tensor) -> torch.Tensor:
-    """Different for each element, so that gradients that are mixed up show."""
+    """Return different values for each element, so that permuted gradients are detected."""
     values = (torch.arange(output.numel(), device=output.device) % 7 + 1) / 4
     return values.reshape(output.shape).to(output.dtype)
 
@@ -165,7 +165,7 @@ def _function(case: Case) -> Callable[..., Any]:
 
 
 def _samples(case: Case) -> list[Any]:
-    """The first of the operator's samples on the CPU and one from their middle."""
+    """Return the first of the operator's samples on the CPU and one from the middle."""
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Patterns against what they say of themselves, on this device."""
+"""Tests of patterns with their examples, on this device."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _wide(x: Any) -> Any:
 
 
 def _differences(made: Any, eager: Any, wanted: Any) -> Iterator[str]:
-    """Where results are further from float64's than twice the eager ones are, and rounding."""
+    """Return the index of a result with more than twice the eager error relative to float64."""
     leaves: list[Sequence[torch.Tensor]] = [tree_flatten(x)[0] for x in (made, eager, wanted)]
     for place, (one, other, right) in enumerate(zip(*leaves, strict=True)):
         if one.shape != other.shape or one.dtype != other.dtype:

@@ -1,4 +1,4 @@
-"""Runs tests of operators or models, and tells what became of them."""
+"""Runner of tests of operators or models, with a report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Say = Callable[[str], object]
 
 @dataclass
 class Totals:
-    """How many tests of one kind did what.
+    """Counts of the outcomes of one kind of tests.
 
     :ivar whole: all of the operator's work was in contract graphs.
     :ivar mixed: some was in host calls.
@@ -47,17 +47,17 @@ class Totals:
             self.wrong.append(problem)
 
     def text(self, what: str) -> str:
-        """One line."""
+        """Format the counts in one line."""
         return (
             f"{what}: {self.tests} tests, {self.samples} runs compared; in graphs alone "
-            f"{self.whole}, with host calls {self.mixed}, partly eager {self.eager}; "
-            f"{self.fixed} with programs for one layout where sizes vary; "
-            f"{self.listed} listed exceptions, {len(self.wrong)} wrong"
+            f"{self.whole}, with host calls {self.mixed}, partly eager {self.eager}; {self.fixed} "
+            f"with programs for one layout where sizes vary; {self.listed} listed exceptions, "
+            f"{len(self.wrong)} wrong"
         )
 
 
 def run_operators(shapes: str, selection: Selection, say: Say) -> Totals:
-    """All chosen operators with ``static`` or ``dynamic`` shapes.
+    """Test all selected operators with ``static`` or ``dynamic`` shapes.
 
     :raises ExceptionsError: the list of exceptions does not fit.
     """
@@ -78,7 +78,7 @@ def run_operators(shapes: str, selection: Selection, say: Say) -> Totals:
 
 
 def run_models(shapes: str, selection: Selection, say: Say) -> Totals:
-    """All chosen models.
+    """Test all selected models.
 
     :raises ModuleNotFoundError: transformers is not installed.
     """
@@ -112,7 +112,7 @@ def _format_counts(report: Report) -> str:
 
 
 class _Quiet:
-    """Context that keeps torch from logging each graph that it recompiles."""
+    """Context manager that suppresses torch's log of recompilations."""
 
     def __enter__(self) -> None:
         self._before = logging.root.manager.disable

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 
 class SelectionError(ValueError):
-    """An option that does not fit."""
+    """An option is invalid."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """One test of ``parts``, chosen by the seed, of those with ``text`` in their names."""
+    """Selection of one test in ``parts`` by the seed, among those with ``text`` in their names."""
 
     parts: int = 1
     seed: str = "0"
@@ -21,7 +21,7 @@ class Selection:
 
     @classmethod
     def of(cls, sample: str, text: str) -> Selection:
-        """From what the options say.
+        """Create a selection from the command's options.
 
         :raises SelectionError: the sample is neither N nor N/SEED.
         """

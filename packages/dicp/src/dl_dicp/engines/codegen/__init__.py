@@ -1,4 +1,4 @@
-"""The engine ``codegen``: groups of calls as C++ that the vendor's kernel extension compiles.
+"""The engine ``codegen``: fused kernels for groups of calls, compiled by the kernel extension.
 
 Elementwise operators and those along rows (:mod:`.expressions`, :mod:`.rows`) that have the same
 rows (:mod:`.groups`) become one loop over these rows (:mod:`.loops`, :mod:`.dialect`): each tensor

@@ -1,4 +1,4 @@
-"""The C++ of kernels for processors, in the convention of dl-vendor-cpu's kernel extension."""
+"""C++ code of kernels for the CPU, in the convention of dl-vendor-cpu's kernel extension."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dl_dicp.engines.codegen.kernel import Kernel
 from dl_dicp.engines.codegen.loops import Pass
 
 CHUNK = 4096
-"""Elements of long rows without sums that a thread takes at a time."""
+"""Elements of a long row without reductions that a thread processes at a time."""
 GRAIN = 1 << 14
-"""Elements that a block has at least, of calls that are light."""
+"""Minimum number of elements of a block, for cheap calls."""
 MOST_BLOCKS = 64
 MOST_BUFFERED = 1 << 17
-"""Bytes of a row's buffers, which share the cache with the row's inputs."""
+"""Maximum bytes of a row's buffers, which share the cache with the row's inputs."""
 
 PRELUDE = (
     """\
@@ -79,7 +79,7 @@ FN void put(Half* to, float value) {
 
 
 def function_of(kernel: Kernel, name: str) -> Function:
-    """The function of a kernel."""
+    """Return the source text of a kernel's function."""
     storages = storages_of(kernel)
     chunks = _chunks(kernel)
     units = prod(kernel.rows) * chunks
@@ -141,7 +141,8 @@ def _options() -> list[str]:
     from dl_kernels import include_dir
 
     return [
-        # Operators round their results: a product is rounded before it is added to something.
+        # Operators round their results: a product is rounded before it is added (no contraction to
+        # FMA).
         "-ffp-contract=off",
         "-fno-math-errno",
         "-fno-trapping-math",

@@ -1,4 +1,4 @@
-"""The CUDA of kernels, compiled at run time and without headers."""
+"""CUDA code of kernels, compiled at run time without headers."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ FN T of_block(T x, T* of_warps) {
 )
 
 
-# Operators round their results: a product is rounded before it is added to something.
+# Operators round their results: a product is rounded before it is added (no contraction to FMA).
 CUDA = Dialect("cuda", "fused.cu", PRELUDE, lambda: ["--fmad=false"], function_of, MOST_BUFFERED)

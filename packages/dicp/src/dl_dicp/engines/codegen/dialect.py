@@ -1,4 +1,4 @@
-"""Source text that kernels for all kinds of devices share, and the interface for what differs."""
+"""Source text shared by kernels for all kinds of devices, and the interface of dialects."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Dialect:
-    """The text that a kind of device compiles.
+    """Source text for one kind of device.
 
     :ivar language: as the contract's kernel extension names it.
     :ivar file: the name of the source in the compiler's messages.
@@ -74,7 +74,7 @@ class Dialect:
 
 
 def storages_of(kernel: Kernel) -> list[int]:
-    """Those whose addresses a kernel gets."""
+    """Return the tensors whose addresses a kernel gets."""
     return sorted({access.storage for access in kernel.loops.accesses})
 
 
@@ -97,7 +97,7 @@ def start_lines(each: Pass) -> Iterator[str]:
 
 
 def index_lines(rows: Sequence[int], row: str, kind: str) -> Iterator[str]:
-    """The indices ``i0``, ``i1``, … of a row by its number.
+    """Return code that computes the indices ``i0``, ``i1``, … of a row from its number.
 
     :param rows: sizes of the dimensions.
     :param row: the name of the number.

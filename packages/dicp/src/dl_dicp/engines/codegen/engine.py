@@ -1,4 +1,4 @@
-"""The engine ``codegen``: groups of calls as kernels that are compiled while the executor runs."""
+"""The engine ``codegen``: kernels for groups of calls, compiled while the executor runs."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from .racing import RacingProgram
 
 
 class CodegenEngine(DelegatingEngine):
-    """Runs groups of calls as compiled kernels where those are faster."""
+    """Engine that runs groups of calls as compiled kernels if these are faster."""
 
     program_class = RacingProgram
-    # The executor does the same without it, only slower.
+    # The executor gives the same results, only more slowly.
     warns = False
 
     def open(self, device: torch.device) -> GraphEngine | str:
-        """As :meth:`DelegatingEngine.open`."""
+        """See :meth:`DelegatingEngine.open`."""
         return registry.open_once(self.name, device, lambda: open_for(device))
 
     def begin_builds(self) -> None:
-        """As :meth:`Engine.begin_builds`."""
+        """See :meth:`Engine.begin_builds`."""
         for program in self._racing():
             program.begin()
 
     def finish_builds(self) -> list[str]:
-        """As :meth:`Engine.finish_builds`; a device without kernels counts as one graph."""
+        """See :meth:`Engine.finish_builds`; a device without kernels counts as one graph."""
         return [*(each.problem() for each in self._racing()), *filter(None, [self.problem])]
 
     def _racing(self) -> list[RacingProgram]:

@@ -1,4 +1,4 @@
-"""Elementwise operators as C++: of floats in registers, or of bools.
+"""C++ expressions of elementwise operators, on floats in registers or on bools.
 
 What they call stands in the prelude of each :class:`~dl_dicp.engines.codegen.dialect.Dialect`.
 """
@@ -16,7 +16,7 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Elementwise:
-    """How an elementwise operator is written.
+    """Rule that gives the C++ expression of an elementwise operator.
 
     :ivar text: an expression of its parameters in braces: tensors are names of floats, or of bools
         where ``boolean_operands`` has them, and numbers are literals of floats.
@@ -68,7 +68,7 @@ _UNARY = {
 _COMPARED = {"Eq": "==", "Ne": "!=", "Ge": ">=", "Gt": ">", "Le": "<=", "Lt": "<"}
 _LOGICAL = {
     f"diopi{kind}{name}": f"{{input}} {sign} {{other}}"
-    for kind in ("Logical", "Bitwise")  # which bools, the only integers here, have in common
+    for kind in ("Logical", "Bitwise")  # bools are the only integers here
     for name, sign in (("And", "&"), ("Or", "|"))
 }
 
@@ -110,7 +110,7 @@ def _rules() -> dict[str, list[Elementwise]]:
     rules["diopiDivScalar"] = [
         Elementwise("{input} / {other}", numbers=("other",), serves=_exact_division)
     ]
-    # As torch: a NaN of either is the result.
+    # As in torch, a NaN in either operand is the result.
     rules["diopiMaximum"] = [Elementwise("greater({input}, {other})", _TWO)]
     rules["diopiMinimum"] = [Elementwise("lesser({input}, {other})", _TWO)]
     low, high = "{input} < {min} ? {min} : {input}", "{input} > {max} ? {max} : {input}"
@@ -163,7 +163,7 @@ def _rules() -> dict[str, list[Elementwise]]:
         Elementwise("{input} + {value} * {tensor1} / {tensor2}", three, ("value",))
     ]
     rules["diopiLerpScalar"] = [
-        # As torch: each end is reached exactly.
+        # As in torch, both ends are exact.
         Elementwise(
             "{input} + {weight} * ({end} - {input})",
             ("input", "end"),
@@ -205,7 +205,7 @@ def _rules() -> dict[str, list[Elementwise]]:
 
 
 RULES = _rules()
-"""By operator: the first rule that serves its arguments is taken."""
+"""Rules by operator; the first one that supports the arguments is used."""
 
 
 def rule_of(operator: str, arguments: Arguments) -> Elementwise | None:

@@ -1,4 +1,4 @@
-"""Kernels of GPUs, in what CUDA and HIP have in common.
+"""GPU kernels: the common part of CUDA and HIP.
 
 Elements that do not need each other have a thread each. Rows with sums have a block each, whose
 threads take every so many elements: in all passes the same ones, so that only sums, and buffers
@@ -24,7 +24,7 @@ THREADS = 256
 """Maximum threads of a block."""
 MOST_BLOCKS = 1 << 16
 MOST_BUFFERED = 40 << 10
-"""Bytes of shared memory for a row, of the 48 KiB that every GPU has."""
+"""Maximum bytes of shared memory for a row; every GPU has 48 KiB."""
 
 MATH = """\
 FN float root(float x) { return sqrtf(x); }
@@ -67,7 +67,7 @@ so many elements of shared memory."""
 
 
 def function_of(kernel: Kernel, name: str) -> Function:
-    """The function of a kernel."""
+    """Return the source text of a kernel's function."""
     storages = storages_of(kernel)
     by_rows = _needs_rows(kernel)
     rows = prod(kernel.rows)
@@ -93,7 +93,7 @@ def _needs_rows(kernel: Kernel) -> bool:
 
 
 def _by_elements(kernel: Kernel, rows: int) -> Iterator[str]:
-    """A thread for each element; of rows that are one value each, for each row."""
+    """Return code with one thread per element, or per row if each row is one value."""
     loops, count = kernel.loops, rows * kernel.elements
     kind = _index_type(count)
     yield f"const {kind} step = {kind}(gridDim.x) * blockDim.x;"
@@ -113,7 +113,7 @@ def _by_elements(kernel: Kernel, rows: int) -> Iterator[str]:
 
 
 def _by_rows(kernel: Kernel, rows: int) -> Iterator[str]:
-    """A block for each row."""
+    """Return code with one block of threads per row."""
     loops = kernel.loops
     kind = _index_type(rows)
     if any(each.sums for each in loops.passes):
@@ -140,14 +140,14 @@ def _pass_lines(each: Pass) -> Iterator[str]:
     yield from (f"{total} = of_block({total}, sums);" for total in each.sums)
     yield from (f"{largest} = of_block({largest}, maxima);" for largest in each.maxima)
     if not (each.sums or each.maxima):
-        # Other threads read the buffers, and the next row uses them again.
+        # Wait: other threads read the buffers, and the next row reuses them.
         yield "__syncthreads();"
     yield from each.after
     yield from _store_lines(each.stores)
 
 
 def _store_lines(stores: list[str]) -> Iterator[str]:
-    """One thread writes what a row has one of, when all have read what was there."""
+    """Return code in which one thread writes the per-row results after all threads have read."""
     if stores:
         yield "__syncthreads();"
         yield "if (threadIdx.x == 0) {"
@@ -156,5 +156,5 @@ def _store_lines(stores: list[str]) -> Iterator[str]:
 
 
 def _index_type(count: int) -> str:
-    # The step of the last round goes beyond the count.
+    # The last iteration may exceed the count.
     return "int" if count < (1 << 31) - MOST_BLOCKS * THREADS else "wide_t"

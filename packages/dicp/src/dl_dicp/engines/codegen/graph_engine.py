@@ -1,4 +1,4 @@
-"""The graph engine: which calls it takes, their kernels, and what runs those."""
+"""Graph engine of ``codegen``: its groups of calls, their kernels, and the runner."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dl_dicp.engines.codegen.loops import UnsuitedError
 from dl_dicp.engines.interface import RejectedError, Runner
 
 FEWEST_ELEMENTS = 1 << 17
-"""Minimum elements of the results of a group: smaller groups end before a kernel has started."""
+"""Minimum elements of a group's results: smaller groups are faster than starting a kernel."""
 SECONDS = 60.0
 """Timeout of the compiler for the kernels of one graph, in seconds."""
 
 
 class Codegen:
-    """Kernels for one device.
+    """Graph engine for one device.
 
     :param device: whose vendor compiles the dialect.
     """
@@ -38,13 +38,13 @@ class Codegen:
         self._dialect = dialect
 
     def accepts(self, graph: Mapping[str, Any]) -> Sequence[bool]:
-        """The calls of groups that are worth a kernel."""
+        """Return the calls of groups that are worth a kernel."""
         entry = graph["entries"]["main"]
         groups = list(groups_of(entry))
         suits = cache(lambda place: self._suits(entry, groups[place]))
         accepted = set[int]()
         for group in filter(_is_worth, groups):
-            # Calls between those of one kernel have to be in a kernel, too.
+            # Calls between the calls of one kernel must be in a kernel, too.
             first, last = group.calls[0].number, group.calls[-1].number
             near = [n for n, x in enumerate(groups) if first <= x.calls[0].number < last]
             if all(map(suits, near)):
@@ -89,8 +89,9 @@ class Codegen:
 
 
 class _Kernels:
-    """Launches kernels with the addresses of a graph's storages. What lives between two of them is
-    in memory of the thread and the stream, and in a capture in memory of its own."""
+    """Runner that launches kernels with the addresses of a graph's storages. Temporaries between
+    two kernels are in memory of the thread and the stream, and in a capture in memory of its own.
+    """
 
     def __init__(
         self, device: torch.device, code: bytes, launches: Sequence[Any], sizes: Sequence[int]
@@ -132,7 +133,7 @@ class _Kernels:
 
 
 def functions_of(entry: Mapping[str, Any], dialect: Dialect) -> Iterator[Function]:
-    """The functions of the kernels of an entry, all of whose calls are in groups.
+    """Return the kernel functions of an entry, all of whose calls are in groups.
 
     :raises RejectedError: one is not.
     """
@@ -168,7 +169,7 @@ def _is_worth(group: Group) -> bool:
 
 
 def _needed(entry: Mapping[str, Any], group: Group) -> set[int]:
-    """Storages that something else than a group may read, all but temporaries of its own."""
+    """Return storages that may be read outside of a group: all but the group's temporaries."""
     inside = {call.number for call in group.calls}
     needed = {n for n, storage in enumerate(entry["storages"]) if storage["kind"] != "temp"}
     for number, (_, arguments) in enumerate(entry["calls"]):
@@ -178,7 +179,7 @@ def _needed(entry: Mapping[str, Any], group: Group) -> set[int]:
 
 
 def _tensors(entry: Mapping[str, Any], arguments: Mapping[str, Any]) -> Iterator[int]:
-    """Numbers that may be those of values: some are sizes, which does no harm."""
+    """Yield integers that may be value indices; some are sizes, which is harmless."""
     for given in arguments.values():
         for each in given if isinstance(given, list) else [given]:
             if isinstance(each, int) and 0 <= each < len(entry["values"]):

@@ -1,4 +1,4 @@
-"""Grouping of calls into kernels: neighbors that loop over the same rows.
+"""Grouping of calls into kernels: consecutive calls that loop over the same rows.
 
 A group may read and write one memory only at the same place of the same row; whatever else would
 depend on the order of the rows begins a group of its own.
@@ -26,12 +26,12 @@ Value = Mapping[str, Any]
 MOST_CALLS = 64
 """Maximum calls of a group, which bounds the compile time."""
 MOST_VALUES = 1 << 17
-"""Maximum values of a row in all calls together, some of which have to stay in the cache."""
+"""Maximum number of values of a row in all calls, because they share the cache."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A call as part of a loop over rows.
+    """Call as part of a loop over rows.
 
     :ivar number: of the call.
     :ivar rule: how it is written; None: it joins rows.
@@ -57,7 +57,7 @@ class Planned:
 
 @dataclass
 class Group:
-    """Calls that become one kernel."""
+    """Group of calls that become one kernel."""
 
     rows: tuple[int, ...]
     order: tuple[int, ...]
@@ -91,14 +91,14 @@ class Group:
         )
 
     def add(self, call: Planned) -> None:
-        """Add a call that it admits."""
+        """Add a call that the group admits."""
         if self.longest <= 1:
             self.order = call.order
         self.calls.append(call)
 
     @property
     def longest(self) -> int:
-        """Elements of a row."""
+        """Return the number of elements of a row."""
         return max((call.length for call in self.calls), default=1)
 
     @property
@@ -133,7 +133,7 @@ def _joins(entry: Mapping[str, Any], number: int, near: list[Group]) -> bool:
             break
     made = Group(alone.rows, alone.order)
     made.add(alone)
-    # In front of what does not need it, so that what needs both can join that.
+    # Place it before independent groups, so that calls which need both can join those.
     near.insert(len(near) - 1 if near and not near[-1].touches(alone) else len(near), made)
     return True
 
@@ -154,9 +154,9 @@ def _planned(entry: Mapping[str, Any], number: int, group: Group | None) -> Plan
     if operator == "diopiCopyInp":
         whole, tensors["src"] = retyped(whole, tensors["src"], values)
         if whole["dtype"] in HALVES and whole["dtype"] == tensors["src"]["dtype"]:
-            return None  # a copy keeps the bits of NaN, which conversions change
+            return None  # a copy preserves the bits of NaN, which conversions change
     if rule.is_boolean and rule.numbers and tensors["input"]["dtype"] in HALVES:
-        return None  # vendors compare with the number as a half
+        return None  # vendors compare with the scalar rounded to half precision
     out, given = whole, tensors
     if group is not None:
         of_rows = with_row_values(out, group.rows)
@@ -233,7 +233,7 @@ def _checked(
     writes: Mapping[str, Access | None],
     space: Space,
 ) -> Planned | None:
-    """None where a tensor is not one of rows, or an element is written twice."""
+    """Return the row call; None if a tensor has no rows, or an element is written twice."""
     known = {name: x for name, x in reads.items() if x is not None}
     made = {name: x for name, x in writes.items() if x is not None}
     if len(known) < len(reads) or len(made) < len(writes) or space.elements == 0:

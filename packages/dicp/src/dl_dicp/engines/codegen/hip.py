@@ -1,4 +1,4 @@
-"""The HIP of kernels, compiled at run time and without headers.
+"""HIP code of kernels, compiled at run time without headers.
 
 Threads of a block reduce through shared memory: waves have 32 threads on some GPUs and 64 on
 others.
@@ -57,7 +57,7 @@ FN T of_block(T x, T* of_threads) {
 )
 
 
-# Operators round their results: a product is rounded before it is added to something.
+# Operators round their results: a product is rounded before it is added (no contraction to FMA).
 HIP = Dialect(
     "hip", "fused.hip", PRELUDE, lambda: ["-ffp-contract=off"], function_of, MOST_BUFFERED
 )

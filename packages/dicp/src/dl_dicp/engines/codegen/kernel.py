@@ -1,4 +1,4 @@
-"""One group as passes over its rows."""
+"""Kernel of a group as passes over its rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dl_dicp.engines.codegen.views import FLOATS, HALVES, Access
 
 @dataclass
 class Kernel:
-    """Loops and buffers of one group.
+    """Loops and buffers of a group's kernel.
 
     :ivar rows: sizes of the dimensions that it loops over.
     :ivar calls: their numbers in the entry.
@@ -28,7 +28,7 @@ class Kernel:
 
 
 def kernel_of(group: Group, stored: set[int], most_buffered: int) -> Kernel:
-    """The kernel of a group.
+    """Build the kernel of a group.
 
     :param stored: storages whose contents are needed after it.
     :param most_buffered: bytes that the buffers of a row may take.
@@ -45,7 +45,7 @@ def kernel_of(group: Group, stored: set[int], most_buffered: int) -> Kernel:
             if name in call.writes:
                 access = shape.places[call.writes[name]]
                 if access.dtype in HALVES and call.rule is not None:
-                    # Every operator rounds its results, whoever reads them.
+                    # Every operator rounds its results, even if only the kernel reads them.
                     rounded = f"rounded<{FLOATS[access.dtype]}>({{0}})"
                     symbol = loops.element(rounded, symbol)
                 values[access] = symbol
@@ -67,7 +67,7 @@ def _write_results(
     loops: Loops,
     values: Mapping[Access, Symbol],
 ) -> dict[str, Symbol]:
-    """The results of a call by parameter."""
+    """Return the results of a call by parameter."""
     length = call.length * stretched
 
     def operand(name: str, size: int) -> Symbol:
@@ -109,7 +109,7 @@ def _element(
 
 
 def literal(value: float) -> str:
-    """A float in C++."""
+    """Format a float as a C++ literal."""
     if value != value:
         return "kNaN"
     if value in (float("inf"), float("-inf")):

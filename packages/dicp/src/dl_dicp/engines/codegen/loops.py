@@ -1,4 +1,4 @@
-"""The passes of a row: what a kernel computes in one loop over it, and what it has to know before.
+"""Passes over a row: the values that one loop computes, and the reductions that must precede it.
 
 A sum along a row is there when the loop that adds it up has ended: what needs it stands in a later
 loop. A value that a later loop needs is read from memory again, if it came from there and nothing
@@ -13,12 +13,12 @@ from dl_dicp.engines.codegen.views import Access
 
 
 class UnsuitedError(Exception):
-    """A group that is not worth a kernel, or cannot be one."""
+    """The group cannot be a kernel, or a kernel would not pay off."""
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """A value of a row.
+    """Value of a row.
 
     :ivar kind: its type in C++.
     :ivar length: elements; 0: one value for the row.
@@ -38,7 +38,7 @@ class Symbol:
 
 @dataclass
 class Pass:
-    """One loop over a row.
+    """Loop over a row.
 
     :ivar lines: of its body.
     :ivar sums: names of what it adds up.
@@ -60,7 +60,7 @@ class Pass:
 
 
 class Loops:
-    """The passes of one kernel, put together value by value.
+    """Builder of a kernel's passes, value by value.
 
     :param written: storages that the kernel writes: what was read there is not read again.
     :ivar before: lines in front of all passes.
@@ -86,7 +86,7 @@ class Loops:
         return alone and not (self.passes[0].sums or self.passes[0].maxima)
 
     def read(self, access: Access, length: int) -> Symbol:
-        """A value of memory."""
+        """Return a value that is read from memory."""
         kind = "bool" if access.dtype == "bool" else "float"
         if not access.is_scalar:
             return Symbol(f"m{self._pointer(access)}", kind, length, 0, access)
@@ -97,7 +97,8 @@ class Loops:
         return made
 
     def element(self, text: str, *given: Symbol, kind: str = "float") -> Symbol:
-        """An element of a row, or a value of it where all that it is made of are such.
+        """Return an elementwise value, or a per-row value if all of its operands are per-row
+        values.
 
         :param text: C++ with the values of ``given`` in braces.
         """
@@ -107,7 +108,7 @@ class Loops:
         return self.element_of(length, text, *given, kind=kind)
 
     def element_of(self, length: int, text: str, *given: Symbol, kind: str = "float") -> Symbol:
-        """An element of a row of this length."""
+        """Return an elementwise value of a row of this length."""
         if any(each.length not in (0, length) for each in given):
             raise UnsuitedError("rows of different lengths meet")
         place = self._place(length, given)
@@ -119,14 +120,16 @@ class Loops:
         return made
 
     def row(self, text: str, *given: Symbol, kind: str = "float") -> Symbol:
-        """A value of the row."""
+        """Return a per-row value."""
         made = Symbol(self._name("r"), kind, 0, max((each.made for each in given), default=-1))
         line = f"const {kind} {made.name} = {text.format(*(each.name for each in given))};"
         self._after(made.made).append(line)
         return made
 
     def total(self, given: Symbol, *, squared: bool = False) -> Symbol:
-        """The sum along the row, or that of the squares, as a double: floats could overflow."""
+        """Return the sum, or the sum of squares, along the row as a double: a float could
+        overflow.
+        """
         made, target, name = self._along(given, "double")
         times = f" * {name}" if squared else ""
         target.sums.append(made.name)
@@ -134,7 +137,7 @@ class Loops:
         return made
 
     def largest(self, given: Symbol) -> Symbol:
-        """The largest along the row, leaving NaNs out."""
+        """Return the maximum along the row, ignoring NaN."""
         made, target, name = self._along(given, "float")
         target.maxima.append(made.name)
         target.lines.append(f"{made.name} = {name} > {made.name} ? {name} : {made.name};")
@@ -149,7 +152,7 @@ class Loops:
         return made, self.passes[place], self._use(given, place)
 
     def joined(self, parts: list[Symbol]) -> Symbol:
-        """Rows behind each other as one."""
+        """Return the concatenation of rows."""
         name, kind = self._name("b"), parts[0].kind
         start = last = 0
         for part in parts:
@@ -163,7 +166,7 @@ class Loops:
         return Symbol(name, kind, start, last, buffered=True)
 
     def write(self, value: Symbol, access: Access, length: int) -> None:
-        """Write a value to memory, after all that was there before has been read."""
+        """Write a value to memory, after all reads of the old contents."""
         pointer = self._pointer(access)
         if access.is_scalar:
             if value.length:
@@ -188,7 +191,7 @@ class Loops:
         return len(self.passes) - 1
 
     def _use(self, value: Symbol, place: int) -> str:
-        """The name of a value in a pass."""
+        """Return the variable name of a value in a pass."""
         target = self.passes[place]
         if value.length == 0:
             return value.name

@@ -19,12 +19,14 @@ def open_for(device: torch.device) -> Codegen | str:
     languages, unavailable = _C.kernel_languages(device.index)
     if unavailable:
         return unavailable
-    # One that the host computes for has its processor's kernels, any other one those of a GPU.
+    # A device in host memory gets CPU kernels; any other device gets GPU kernels.
     dialects = [CPP] if computes_on_host(device) else [CUDA, HIP]
     dialect = next((each for each in dialects if each.language in languages.split(",")), None)
     if dialect is None:
         known = " or ".join(each.language for each in dialects)
         return f"{device} compiles {languages or 'nothing'}, and not {known}"
-    if dialect is CPP and importlib.util.find_spec("dl_kernels") is None:  # kernels include it
+    if (
+        dialect is CPP and importlib.util.find_spec("dl_kernels") is None
+    ):  # kernels include its headers
         return "dl-kernels is not installed: `pip install dl-dicp[codegen]`"
     return Codegen(device, dialect)

@@ -1,4 +1,4 @@
-"""A graph whose kernels are built in the background, and used once they are checked and faster."""
+"""Graph whose kernels are built in the background, and used once they are verified and faster."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from dl_dicp.engines.runner import EngineProgram
 from dl_dicp.statistics import statistics
 
 RUNS = 5
-"""That each side has in a race; the fastest of them counts, which other load disturbs least."""
+"""Runs of each side in the race; the fastest counts, since other load disturbs it least."""
 
 _builders = ThreadPoolExecutor(1, "dl-codegen")
 _pending: set[Future[Runner]] = set()
 
 
 def wait_for_kernels() -> None:
-    """Wait until all kernels that were asked for are built, or have failed to build."""
+    """Wait until all requested kernels are built or have failed to build."""
     wait(list(_pending))
 
 
 @dataclass
 class RacingProgram(EngineProgram):
-    """Runs as the executor does until kernels were built, gave what it gives, and won a race.
+    """Program that uses the executor until its kernels are built, agree with it, and are faster.
 
     :ivar times: the fastest run of the kernels and of the executor in nanoseconds, once they raced.
     """
@@ -50,7 +50,7 @@ class RacingProgram(EngineProgram):
         if self.dropped or not self._is_built():
             return self._whole(values)
         if self.times is None and _C.is_capturing(self.device.index):
-            return self._whole(values)  # nothing runs, so that nothing can be compared
+            return self._whole(values)  # without a run there are no results to compare
         if not self.agreed:
             with self._lock:
                 return (
@@ -62,7 +62,7 @@ class RacingProgram(EngineProgram):
         return self._trusted(values)
 
     def begin(self) -> Future[Runner]:
-        """Have the kernels built, unless they are."""
+        """Start building the kernels if they are not built."""
         with self._lock:
             if self._built is None:
                 self._built = _builders.submit(self._build)
@@ -71,7 +71,7 @@ class RacingProgram(EngineProgram):
             return self._built
 
     def problem(self) -> str:
-        """Why there are no kernels, of those that are built; empty: there are."""
+        """Return why kernels could not be built; empty if they were."""
         error = self.begin().exception()
         return f"{type(error).__name__}: {error}" if error else ""
 
@@ -88,13 +88,13 @@ class RacingProgram(EngineProgram):
         return True
 
     def _build(self) -> Runner:
-        # The pool is to be done before the program ends, with all that waits in it.
+        # The pool must finish its queued builds before the program ends.
         if getattr(thread, "_shutdown", False):
             raise RuntimeError("the program ends")
         return self.engine.load(self.engine.compile(self.document))
 
     def _raced(self, values: list[Any]) -> list[torch.Tensor]:
-        """One more run of the side that has had fewer."""
+        """Run the side with fewer runs once more."""
         by_kernels, by_executor = self._spent
         kernels = len(by_kernels) <= len(by_executor)
         torch.accelerator.synchronize(self.device)
@@ -112,6 +112,6 @@ class RacingProgram(EngineProgram):
         return made
 
     def _drop(self, why: str) -> None:
-        """Leave the graph to the executor, without a warning: the faster of the two runs."""
+        """Use the executor from now on, without a warning, because it is faster."""
         self.dropped = why
         statistics.count_dropped(self.name, why)

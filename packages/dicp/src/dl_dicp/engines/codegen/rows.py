@@ -1,4 +1,4 @@
-"""Operators along the last dimension as steps of a row: sums and maxima over it, then elementwise.
+"""Operators along the last dimension as steps on a row: reductions, then elementwise operations.
 
 Each rule adds what a call does to a :class:`~dl_dicp.engines.codegen.loops.Loops`; it gets the
 names of tensors, and returns the names of results by parameter.
@@ -22,7 +22,7 @@ Made = dict[str, "Symbol"]
 
 @dataclass(frozen=True)
 class Along:
-    """How an operator along rows is written.
+    """Rule that expresses an operator along rows in passes.
 
     :ivar tensors: parameters that are tensors with whole rows; ``weights`` of all rows, or absent.
     :ivar makes: parameters that it writes: whole rows, and ``row_makes``, one value for each.
@@ -38,7 +38,7 @@ class Along:
 
 
 def _last(parameter: str, tensor: str) -> Callable[[Arguments, Values], bool]:
-    """Along the dimension that a parameter names."""
+    """Return a rule for the dimension in the given parameter."""
 
     def serves(arguments: Arguments, values: Values) -> bool:
         given, dims = arguments[parameter], len(values[arguments[tensor]]["shape"])
@@ -105,7 +105,7 @@ def _scaled(loops: Loops, given: Given, normal: Symbol) -> Symbol:
 
 def _layer_norm(loops: Loops, given: Given, arguments: Arguments, length: int) -> Made:
     x = given["input"]
-    # Near the mean the sums are small, and so are their roundings: they mend the mean.
+    # Corrected two-pass algorithm: deviations from the mean are small, and correct its rounding.
     near = loops.row(f"static_cast<float>({{0}} / {length})", loops.total(x))
     apart = loops.element("{0} - {1}", x, near)
     shift, squares = loops.total(apart), loops.total(apart, squared=True)

@@ -11,7 +11,7 @@ from dl_dicp.engines.codegen.views import Access
 
 @dataclass
 class Shape:
-    """The rows of a kernel.
+    """Row shape of a kernel.
 
     :ivar rows: how many there are, by dimension.
     :ivar stretched: by how much the rows of calls are longer than they were.
@@ -24,7 +24,7 @@ class Shape:
 
 
 def shape_of(group: Group) -> Shape:
-    """The rows of a group's kernel."""
+    """Return the row shape of a group's kernel."""
     found: dict[Access, Access] = {}
     for call in group.calls:
         for access in (*call.reads.values(), *call.writes.values()):
@@ -55,7 +55,7 @@ def _without(access: Access, place: int) -> Access:
 
 
 def _stretched(access: Access, size: int) -> Access:
-    """Its last dimension of rows as a part of the row."""
+    """Merge the last dimension of the rows' indices into the row."""
     inner = access.inner or int(access.outer[-1] == 1)
     length = access.length * size if inner else 1
     return replace(access, outer=access.outer[:-1], inner=inner, length=length)

@@ -1,4 +1,4 @@
-"""How a call's tensors lie along the rows of its loop."""
+"""Views of a call's tensors along the rows of its loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from diopi_proto.dtypes import DTYPES
 
 FLOATS = {"float32": "float", "float16": "Half", "bfloat16": "BFloat16"}
-"""In C++, where their arithmetic is that of float."""
+"""C++ types of dtypes that compute in float."""
 HALVES = frozenset({"float16", "bfloat16"})
 TYPES = {**FLOATS, "bool": "bool"}
 SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1}
@@ -19,7 +19,7 @@ SIZES = {"float32": 4, "float16": 2, "bfloat16": 2, "bool": 1}
 
 @dataclass(frozen=True)
 class Access:
-    """A tensor as a loop reads or writes it: element ``j`` of the row with indices ``i`` is at
+    """Tensor as read or written in a loop: element ``j`` of the row with indices ``i`` is at
     ``offset + sum(i * outer) + j * inner``.
 
     :ivar storage: of the graph's entry.
@@ -61,7 +61,7 @@ class Space:
 
 
 def space_of(value: Mapping[str, Any], *, ordered: bool) -> Space:
-    """The space of a call with this result.
+    """Return the iteration space of a call with this result.
 
     :param ordered: whether rows are along the last dimension, whatever its stride.
     """

@@ -1,4 +1,4 @@
-"""The engine ``capture``: a contract graph becomes a device graph, which is replayed at once.
+"""The engine ``capture``: contract graphs as device graphs (graph capture), which are replayed.
 
 The vendor's graph extension records what is enqueued on a stream, with its addresses. So a contract
 graph that is captured reads and writes memory at fixed addresses: inputs with the same address in

@@ -1,4 +1,4 @@
-"""A contract graph that is captured and replayed, or run by the executor where it cannot be."""
+"""Contract graph that is captured and replayed, or run by the executor if it cannot be captured."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NAME = "capture"
 """Name of the engine."""
 
 MOST_SIZES = 8
-"""Tuples of sizes, and streams, that a contract graph is captured for."""
+"""Maximum number of pairs of sizes and stream for which a contract graph is captured."""
 
 
 def why_never(region: Region) -> str:
-    """Why a contract graph is not captured, whatever the vendor can do; empty: it may be."""
+    """Return why a contract graph cannot be captured on any vendor; empty if it can."""
     if region.is_random:
         return "it draws random numbers, which would be the same in each replay"
     if len(region.calls) == 1:
@@ -54,7 +54,7 @@ class CapturedProgram:
         self._lock = threading.Lock()
 
     def begin(self, check: bool) -> None:
-        """Real runs follow.
+        """Prepare for real runs.
 
         :param check: whether a first replay is compared with a plain run.
         """
@@ -63,11 +63,11 @@ class CapturedProgram:
             statistics.count_dropped(NAME, self.declined)
 
     def run(self, values: list[Any], sizes: tuple[int, ...] = ()) -> list[torch.Tensor]:
-        """The new tensors of the graph.
+        """Run the graph and return its new tensors.
 
         :raises RuntimeError: an operator failed.
         """
-        # A capture of the caller's takes the calls in.
+        # A capture by the caller records the calls.
         plainly = self.declined or is_capturing(self._device)
         made = None if plainly else self._replayed(values, sizes)
         return list(self._plain.run(values, sizes)) if made is None else made
@@ -135,7 +135,7 @@ _told: list[str] = []
 
 
 def warn_once(why: str) -> None:
-    """Warn that a graph is not captured. Each that is not is counted and explained."""
+    """Count and explain a graph that is not captured, and warn once."""
     if _told:
         return
     _told.append(why)
@@ -148,5 +148,5 @@ def warn_once(why: str) -> None:
 
 
 def forget_warning() -> None:
-    """Warn once more, if there is reason to."""
+    """Reset the warning, so that it is given once more."""
     _told.clear()

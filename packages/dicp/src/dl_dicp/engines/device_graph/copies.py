@@ -1,4 +1,4 @@
-"""Copies into the memory that a device graph knows, and out of it."""
+"""Copies between inputs and results of a call and the memory of a device graph."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dl_dicp.program.agreement import replica
 from dl_dicp.recording.memory import bytes_of
 
 FARTHEST = 1 << 20
-"""Bytes in front of a small input that a copy has, too."""
+"""Bytes before a small input that its copy includes."""
 
 
 class Slot:
-    """Memory of a capture that an input is copied into before each replay.
+    """Static memory of a capture, into which an input is copied before each replay.
 
     :ivar tensor: the copy, with the strides and the storage offset of the input.
     :raises ValueError: the storage would be much larger than the input.
@@ -30,7 +30,7 @@ class Slot:
         self._repeats = self._once.shape != self.tensor.shape
 
     def fill(self, value: Tensor) -> None:
-        """Copy an input there.
+        """Copy an input into the static memory.
 
         :raises RuntimeError: it is another one than was captured.
         """
@@ -43,7 +43,7 @@ class Slot:
 
 
 def write(value: Tensor, wanted: Tensor) -> None:
-    """Give an input what a graph has made of it."""
+    """Copy the memory back into an input that the graph has mutated."""
     with torch.inference_mode(value.is_inference()):
         value.copy_(wanted)
 
@@ -60,7 +60,7 @@ def once_each(tensor: Tensor) -> Tensor:
 
 
 class Outputs:
-    """Results of a graph, in memory that the next replay overwrites.
+    """Results of a graph in static memory, which the next replay overwrites.
 
     :param made: its tensors; those in one block of memory stay together.
     """
@@ -86,7 +86,7 @@ class Outputs:
         return [torch.empty_like(each) for each in self._sources]
 
     def copied(self, memory: Sequence[Tensor]) -> list[Tensor]:
-        """New tensors with what is there once the current stream comes to it.
+        """Return new tensors with copies of the results, in stream order.
 
         :param memory: of :meth:`memory`, for this alone.
         """

@@ -16,7 +16,7 @@ from .replays import Ports
 
 
 class DeviceGraphEngine(Engine):
-    """Captures each contract graph once it is known which inputs keep their addresses.
+    """Engine that captures each contract graph once it is known which inputs keep their addresses.
 
     :ivar captured: what captures and replays a graph, by the index of the graph.
     """
@@ -26,12 +26,12 @@ class DeviceGraphEngine(Engine):
         self.captured: dict[int, CapturedProgram] = {}
 
     def steps(self, trace: Trace, given: set[Block]) -> list[Lowered | Host]:
-        """As :meth:`Engine.steps`."""
+        """See :meth:`Engine.steps`."""
         self.problem = why_not(trace.device)
         return trace.steps
 
     def place(self, graph: PlacedGraph, plain: Any) -> tuple[Any, Any]:
-        """As :meth:`Engine.place`. Nothing is captured in trial runs."""
+        """See :meth:`Engine.place`. Nothing is captured in trial runs."""
         if self.problem:
             return plain, plain
         ports = Ports([slot for slot, _, _ in graph.inputs], frozenset(graph.find_written_slots()))
@@ -40,7 +40,7 @@ class DeviceGraphEngine(Engine):
         return plain, captured
 
     def begin(self, check: bool) -> None:
-        """As :meth:`Engine.begin`."""
+        """See :meth:`Engine.begin`."""
         if self.problem:
             statistics.count_dropped(self.name, self.problem)
             warn_once(self.problem)
@@ -48,7 +48,7 @@ class DeviceGraphEngine(Engine):
             each.begin(check)
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """As :meth:`Engine.lines`."""
+        """See :meth:`Engine.lines`."""
         for index, captured in self.captured.items():
             for line in captured.lines():
                 yield index, line

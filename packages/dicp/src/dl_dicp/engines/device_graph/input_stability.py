@@ -8,10 +8,10 @@ from typing import Any
 from torch.multiprocessing.reductions import StorageWeakRef
 
 PATIENCE = 64
-"""Runs after which an input that is neither known as stable nor as transient is transient."""
+"""Number of runs after which an input of unknown stability counts as transient."""
 
 MOST_SEEN = 64
-"""Storages of an input that are remembered."""
+"""Number of storages that are remembered for each input."""
 
 
 class InputStability:

@@ -1,4 +1,4 @@
-"""Device graphs: what a stream of its own is given, recorded for replays on any stream."""
+"""Device graphs: capture on a separate stream, for replays on any stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _streams: dict[int, torch.Stream] = {}
 
 
 def why_not(device: torch.device) -> str:
-    """Why a device captures nothing; empty: it does."""
+    """Return why a device does not support graph capture; empty if it does."""
     try:
         with torch.accelerator.device_index(device.index):
             torch.accelerator.Graph()
@@ -37,7 +37,7 @@ def is_capturing(device: torch.device) -> bool:
 
 @contextlib.contextmanager
 def _aside(device: torch.device) -> Iterator[None]:
-    """Make a stream that no other code uses the current one; one thread at a time.
+    """Make a private stream the current one; only one thread at a time.
 
     A stream of the caller may be used by another thread, too, whose work a capture would record.
     """
@@ -55,7 +55,7 @@ def _aside(device: torch.device) -> Iterator[None]:
 def record_graph(
     device: torch.device, run: Callable[[], Made], pool: tuple[int, int] | None
 ) -> tuple[Any, Made]:
-    """A graph of what a call enqueues, and what it returned. Nothing of it runs.
+    """Capture the work that a call enqueues, without running it; return the graph and the result.
 
     :param pool: of another graph, which shares its memory with this one; None: of none.
     :raises RuntimeError: something of it cannot be captured.
@@ -75,7 +75,9 @@ def record_graph(
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """A graph that is collected waits for its device, which cannot be while a stream captures."""
+    """Disable garbage collection: destroying a graph waits for its device, which a capture
+    forbids.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:

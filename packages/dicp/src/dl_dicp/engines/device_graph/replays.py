@@ -21,14 +21,16 @@ from dl_dicp.program.agreement import agree, overlapping, replica
 from dl_dicp.statistics import statistics
 
 MOST_ADDRESSES = 32
-"""Device graphs for inputs at other addresses, as layers have that share a contract graph."""
+"""Maximum number of device graphs for inputs at different addresses, as of layers that share a
+graph.
+"""
 
 Values = list[Any]
 
 
 @dataclass(frozen=True)
 class Ports:
-    """Inputs of a contract graph, by slots of the values of a run.
+    """Inputs of a contract graph, identified by slots of a run's values.
 
     :ivar inputs: slots of all inputs.
     :ivar written: slots of inputs that the graph writes.
@@ -40,7 +42,7 @@ class Ports:
 
 @dataclass
 class DeviceGraph:
-    """A recorded run. The graph is let go of first: its memory has to outlive it.
+    """Captured run. The graph is released first, because its memory must outlive it.
 
     :ivar held: the inputs that it reads where they are.
     """
@@ -51,7 +53,7 @@ class DeviceGraph:
 
 
 class Replays:
-    """Captures and replays.
+    """Device graphs of one contract graph for one tuple of sizes and one stream.
 
     :param program: runs the contract graph, or has it taken in by a capture.
     :param check: whether a first replay is compared with a plain run.
@@ -109,17 +111,17 @@ class Replays:
         return tuple([values[slot].data_ptr() for slot in self._staying])
 
     def _let_go(self) -> None:
-        """Forget graphs that read where it is what is copied from now on."""
+        """Drop graphs that read inputs in place that are copied from now on."""
         transient = self._stability.transient
         if not transient.isdisjoint(self._staying):
             self.graphs.clear()
             self._staying = [slot for slot in self._staying if slot not in transient]
 
     def _first(self, values: Values) -> list[Tensor] | None:
-        """Capture, and replay for the first time."""
+        """Capture the graph, and replay it for the first time."""
         try:
             captured, wanted, tried = self._captured(values)
-        except Exception as error:  # noqa: BLE001 - whatever a vendor refuses, the graph runs
+        except Exception as error:  # noqa: BLE001 - the graph must run whatever a vendor refuses
             self.problem = f"it cannot be captured: {_first_line(error)}"
             return None
         statistics.count_capture("inputs elsewhere" if self.graphs else "new sizes")

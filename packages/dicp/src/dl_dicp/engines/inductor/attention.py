@@ -1,4 +1,4 @@
-"""Attention as Inductor has it on the CPU.
+"""Attention operators for Inductor on the CPU.
 
 Torch traces attention on outside devices as an operator that the CPU lacks. dl-core computes it by
 the CPU's operator and adds what that does not return, so that here the same is done in the graph.
@@ -31,7 +31,7 @@ def attention(
     *,
     scale: float | None = None,
 ) -> Any:
-    """The CPU's operator. Nobody reads seed and offset of a generator that drew nothing.
+    """Call the CPU's operator. Seed and offset are unused, since no random numbers are drawn.
 
     :returns: NotImplemented where the CPU has none.
     """
@@ -64,7 +64,7 @@ def attention_backward(
     *,
     scale: float | None = None,
 ) -> Any:
-    """The CPU's operator.
+    """Call the CPU's backward operator.
 
     :returns: NotImplemented where the CPU has none, or the mask gets a gradient.
     """
@@ -90,4 +90,4 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten._scaled_dot_product_fused_attention_overrideable.default: attention,
     aten._scaled_dot_product_fused_attention_overrideable_backward.default: attention_backward,
 }
-"""As AOTAutograd takes them."""
+"""Return the decompositions for AOTAutograd."""

@@ -1,4 +1,4 @@
-"""Inductor's whole way from a graph of Dynamo to compiled graphs, with the last step on the CPU.
+"""Inductor's pipeline from a Dynamo graph to compiled graphs, with code generation for the CPU.
 
 Its passes before that, AOTAutograd and the partitioner see the tensors of the device, so that
 gradients, views and writes to arguments are the device's.
@@ -55,21 +55,23 @@ def compile_by_inductor(
             return made
 
     table = {**select_decomp_table(), **DECOMPOSITIONS}
-    # Its rule asks the device's own code generator, which dl has none of; on the CPU it has no use.
+    # This rule needs the device's code generator, which dl does not have; the CPU does not need it.
     table.pop(torch.ops.aten.masked_scatter.default, None)
     try:
-        # Torch's cache on disk holds Inductor's code, which these graphs are not.
+        # Torch's cache on disk is for Inductor's code objects, which these graphs are not.
         with config.patch(enable_autograd_cache=False):
             made: Any = compile_fx(module, examples, inner_compile=inner, decompositions=table)
             return made  # type: ignore[no-any-return]
     except RestartAnalysis:
-        raise  # Dynamo starts again, and knows more
+        raise  # Dynamo restarts its analysis with more information
     except Exception as error:
         raise _as_declined(error) from error
 
 
 def _as_declined(error: Exception) -> DeclinedError:
-    """Whatever went wrong, the default engine runs the graph, and says if it is wrong itself."""
+    """Fall back to the default engine after any error; that engine reports errors of the graph
+    itself.
+    """
     if isinstance(error, DeclinedError):
         return error
     return DeclinedError(f"Inductor did not compile it: {first_line(error)}", is_fault=True)
@@ -88,7 +90,7 @@ def _compile_part(
     from torch._inductor.decomposition import select_decomp_table
     from torch._inductor.fx_passes.post_grad import view_to_reshape
 
-    # Arguments of a backward graph lie as Inductor's forward graph has left them.
+    # Arguments of a backward graph have the strides that Inductor's forward graph has chosen.
     view_to_reshape(graph)
     graph.recompile()
     made = InductorGraph(graph, kind, options, shared)
@@ -98,7 +100,7 @@ def _compile_part(
     check_graph(graph)
     host = host_graph(graph, inputs, device)
     fake_tensor_prop(host.module, host.inputs)
-    # Torch's own table: what options without a name had a part in is not kept on disk.
+    # Torch's own table: results that depend on unnamed options are not cached on disk.
     options_of_host = {**kwargs, "get_decomp_fn": select_decomp_table}
     compiled = compile_fx_inner(host.module, host.inputs, **options_of_host)
     made.run_by(compiled, host, device)

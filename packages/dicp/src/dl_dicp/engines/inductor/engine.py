@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class InductorEngine(Engine):
-    """Compiles whole graphs of Dynamo; the default engine runs those that it declines."""
+    """Engine that compiles whole Dynamo graphs; the default engine runs graphs that it declines."""
 
     @classmethod
     def compile_module(
         cls, module: GraphModule, examples: Sequence[Any], options: Options
     ) -> Callable[..., Any] | str | None:
-        """As :meth:`Engine.compile_module`."""
+        """See :meth:`Engine.compile_module`."""
         try:
             return compile_by_inductor(module, examples, options)
         except DeclinedError as reason:

@@ -1,4 +1,4 @@
-"""A graph that Inductor has compiled, and the default engine in case that it turns out wrong."""
+"""Graph compiled by Inductor, with the default engine as a fallback if its results are wrong."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FROM_THE_START = (
     _aten.as_strided_copy.default,
     _aten.as_strided_scatter.default,
 )
-"""They count from the start of memory, which Inductor takes for the start of their argument."""
+"""Strides are relative to the storage, but Inductor assumes that an argument starts at offset 0."""
 
 
 class InductorGraph:
@@ -74,7 +74,7 @@ class InductorGraph:
         self._trusted = False
 
     def run_by(self, compiled: Callable[..., Any], host: HostGraph, device: torch.device) -> None:
-        """Use what Inductor has made."""
+        """Use Inductor's compiled function."""
         kept = [*host.constants, *(getattr(compiled, "constants", None) or {}).values()]
         kept = [each for each in kept if isinstance(each, torch.Tensor)]
         self._call = _C.HostCall(
@@ -87,7 +87,7 @@ class InductorGraph:
         self._tell("not compared with eager mode" if self._trusted else "not run yet")
 
     def drop(self, reason: DeclinedError) -> None:
-        """Leave the graph to the default engine from now on."""
+        """Use the default engine for this graph from now on."""
         self._call = None
         if self.instead.kind == "forward":
             self._shared.dropped = f"its forward graph is not Inductor's: {reason}"
@@ -99,7 +99,8 @@ class InductorGraph:
         :raises RuntimeError: an operator failed.
         """
         call = self._call
-        # Without the forward graph, tensors may lie otherwise than the backward graph expects.
+        # Without Inductor's forward graph, strides may differ from those that the backward graph
+        # expects.
         if call is None or self._shared.dropped or (self._counts and _begin_later(arguments)):
             return list(self.instead(arguments))
         if not self._trusted:
@@ -122,7 +123,7 @@ class InductorGraph:
         return results
 
     def _trial(self, arguments: list[Any], sizes: tuple[Any, ...]) -> list[Any]:
-        """Run the operators of the device, then what Inductor has made of them; compare."""
+        """Run the device's operators, then Inductor's function, and compare the results."""
         if self._written & overlapping(arguments, self._device):
             return list(self.instead(arguments))
         before = copy_written(arguments, self._written, self._device)
@@ -130,7 +131,7 @@ class InductorGraph:
             wanted = list(self._module(*arguments))
         try:
             made = self._call.run(before)
-        except Exception as error:  # noqa: BLE001 - whatever it raises, the results are there
+        except Exception as error:  # noqa: BLE001 - the eager results are available whatever it raises
             self.drop(DeclinedError(f"it failed: {first_line(error)}", is_fault=True))
             return wanted
         with torch.no_grad():
@@ -146,7 +147,7 @@ class InductorGraph:
         self._trusted = not self._varies or self._first is not None
         self._first = sizes
         self._tell("which agreed with eager mode")
-        # The backward graph was compiled for results that lie as Inductor's do.
+        # The backward graph was compiled for the strides of Inductor's results.
         copies = {before[place].untyped_storage().data_ptr() for place in self._written}
         return [b if _lies_in(a, copies) else a for a, b in zip(made, wanted, strict=True)]
 

@@ -1,4 +1,4 @@
-"""A graph of the device as one of the CPU: the same operators, on the CPU's tensors."""
+"""Conversion of a graph of the device to a graph of the CPU with the same operators."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class HostGraph:
 
 
 def host_graph(module: GraphModule, examples: Sequence[Any], device: torch.device) -> HostGraph:
-    """The graph on the CPU; the given one stays as it is.
+    """Return a copy of the graph for the CPU.
 
     :param examples: fake tensors of the device, and integers.
     :raises DeclinedError: it cannot be one.
@@ -96,7 +96,7 @@ def _on_host(module: GraphModule, constants: list[torch.Tensor]) -> GraphModule:
         if node.op == "get_attr":
             value = operator.attrgetter(node.target)(module)
             if isinstance(value, torch.Tensor):
-                # The graph keeps the one of the device; neither is written.
+                # The graph keeps the device's tensor; neither is written.
                 value = _constant(value)
                 constants.append(value)
             root[node.target] = value

@@ -1,4 +1,4 @@
-"""Reasons for which Inductor does not get a graph."""
+"""Checks whether Inductor can compile a graph, and the reasons why not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "inductor"
 
 
 class DeclinedError(Exception):
-    """Inductor does not get a graph; the text says why.
+    """Inductor cannot compile a graph; the message has the reason.
 
     :ivar is_fault: whether it was meant to, so that the user is warned. Otherwise the graph is of
         a kind that the documentation excludes.
@@ -30,7 +30,7 @@ class DeclinedError(Exception):
 
 
 def device_among(arguments: Sequence[Any]) -> torch.device:
-    """The one device of dl that a graph's arguments are on.
+    """Return the one dl device of a graph's arguments.
 
     :raises DeclinedError: there is none, there are several, or the CPU does not compute there.
     """
@@ -66,7 +66,7 @@ def why_out_of_reach(info: dict[str, Any]) -> str:
 
 
 def check_compiler() -> None:
-    """See that there is a C++ compiler, which each graph needs.
+    """Check that a C++ compiler is available, which each graph needs.
 
     :raises DeclinedError: there is none.
     """
@@ -83,7 +83,7 @@ def check_compiler() -> None:
 
 
 def check_graph(module: GraphModule) -> None:
-    """See that a graph has nothing that the CPU would do otherwise than the device.
+    """Check that all operators of a graph behave on the CPU as on the device.
 
     :raises DeclinedError: it has.
     """
