@@ -1,8 +1,8 @@
-"""What all tests of several wheels share: which of them run. Imports no torch: see core/, opinfo/.
+"""Selection of tests, for all tests of several wheels. Does not import torch; see core/, opinfo/.
 
-``DL_TEST_SAMPLE`` is the share of the sampled tests that runs, 0 to 1; 1 also runs those marked
-``full``. ``DL_TEST_SEED`` picks which. It is fixed by default, so that the same tree has the same
-result every day. 0 is for the suites of further vendors, which leave out what no vendor changes.
+``DL_TEST_SAMPLE`` is the fraction of the sampled tests that runs, from 0 to 1; 1 also runs tests
+marked ``full``. ``DL_TEST_SEED`` selects the sample; its default is fixed, so that the same tree
+always gives the same result. 0 is for further vendors, and omits tests that do not depend on one.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect, visibly, rather than skip: what is not for this run is no result of it."""
+    """Deselect tests instead of skipping them, since they are not part of this run."""
     sample = Sample()
     kept = [item for item in items if sample.takes(item) and _fits_devices(item)]
     if len(kept) < len(items):

@@ -39,7 +39,7 @@ def test_the_vendor_says_what_it_compiles() -> None:
 
 def test_text_that_does_not_compile_is_shown() -> None:
     with pytest.raises(RuntimeError, match=r"wrong\.cpp does not compile"):
-        _C.compile_kernels(0, "c++", "wrong.cpp", "int f() { return nobody; }", [], 60.0)
+        _C.compile_kernels(0, "c++", "wrong.cpp", "int f() { return undeclared; }", [], 60.0)
 
 
 def test_what_is_wrong_is_refused(code: bytes) -> None:

@@ -69,14 +69,14 @@ def weights_of(trained: nn.Module) -> Weights:
     return found
 
 
-def single_run(dtype: torch.dtype, halves: bool = False, rounded: bool = False) -> Weights:
-    """The same training in one process on the CPU.
+def single_run(dtype: torch.dtype, split_batch: bool = False, rounded: bool = False) -> Weights:
+    """Run the same training in one process on the CPU.
 
-    :param halves: both parts of the batch by themselves, as two ranks do.
-    :param rounded: forward and backward in bfloat16, as mixed precision does.
+    :param split_batch: process each part of the batch separately, as two ranks do.
+    :param rounded: run forward and backward in bfloat16 (mixed precision).
     """
     trained = model(dtype=dtype)
-    parts = list(zip(*(each.chunk(2 if halves else 1) for each in batch(dtype)), strict=True))
+    parts = list(zip(*(each.chunk(2 if split_batch else 1) for each in batch(dtype)), strict=True))
     optimizer = optimizer_of(trained)
     for _ in range(STEPS):
         optimizer.zero_grad()
@@ -96,13 +96,13 @@ def _norm(values: np.ndarray) -> float:
 
 
 def check(weights: Weights, rounded: bool = False) -> None:
-    """Hold the weights after training against the run in float64.
+    """Compare the weights after training with those of a float64 run.
 
     :param rounded: the ranks compute, or send gradients, in bfloat16.
-    :raises AssertionError: a tensor is beyond its bound, or lacks.
+    :raises AssertionError: a tensor is missing or exceeds its bound.
     """
     wanted, start = single_run(torch.float64), weights_of(model())
-    variants = [single_run(torch.float32, halves, rounded) for halves in (False, True)]
+    variants = [single_run(torch.float32, split_batch, rounded) for split_batch in (False, True)]
     assert weights.keys() == wanted.keys()
     for name, reference in wanted.items():
         spread = max(_norm(variant[name] - reference) for variant in variants)

@@ -59,7 +59,7 @@ OWN = {
 }
 
 # Known findings of units whose accesses are watched: a part of the message, and of the kernel.
-# Which of several elements replaces one that their indices name together is open.
+# If several elements replace the same one, the order is undefined.
 KNOWN_FINDINGS = (("race: ", "dl::kernels::v1::ReplaceOp>"),)
 
 

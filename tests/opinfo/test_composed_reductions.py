@@ -78,7 +78,7 @@ def _forms() -> dict[str, Callable[[str], Any]]:
     distinct = torch.tensor([[3.0, -1.0, 2.0, 2.5], [0.5, 4.0, -2.0, 0.25]])
     integers = torch.tensor([5, 1, 1, 3, 5, 0])
     edges = torch.tensor([-2.0, 0.0, 1.0, 5.0])
-    long, real, truth = torch.int64, torch.float32, torch.bool
+    long, real, boolean = torch.int64, torch.float32, torch.bool
 
     def case(op: Any, *arguments: Any, out: tuple[tuple[str, torch.dtype], ...] = ()) -> Any:
         def call(device: str) -> Any:
@@ -98,19 +98,19 @@ def _forms() -> dict[str, Callable[[str], Any]]:
         "_aminmax.dim": case(aten._aminmax.dim, values, 1, True),
         "_logcumsumexp.out": case(aten._logcumsumexp.out, values, 0, out=one()),
         "_unique": case(aten._unique, integers, True, True),
-        "all.all_out": case(aten.all.all_out, values, out=one(truth)),
+        "all.all_out": case(aten.all.all_out, values, out=one(boolean)),
         "all.dims": case(aten.all.dims, values, [0, 1], True),
-        "all.dims_out": case(aten.all.dims_out, values, [0, 1], out=one(truth)),
-        "all.out": case(aten.all.out, values, 0, out=one(truth)),
+        "all.dims_out": case(aten.all.dims_out, values, [0, 1], out=one(boolean)),
+        "all.out": case(aten.all.out, values, 0, out=one(boolean)),
         "amax.out": case(aten.amax.out, values, [0], out=one()),
         "amin.out": case(aten.amin.out, values, [0], out=one()),
         "aminmax.out": lambda d: torch.aminmax(
             values.to(d), dim=1, out=(torch.empty(0, device=d), torch.empty(0, device=d))
         ),
-        "any.all_out": case(aten.any.all_out, values, out=one(truth)),
+        "any.all_out": case(aten.any.all_out, values, out=one(boolean)),
         "any.dims": case(aten.any.dims, values, [0], False),
-        "any.dims_out": case(aten.any.dims_out, values, [0, 1], out=one(truth)),
-        "any.out": case(aten.any.out, values, 1, out=one(truth)),
+        "any.dims_out": case(aten.any.dims_out, values, [0, 1], out=one(boolean)),
+        "any.out": case(aten.any.out, values, 1, out=one(boolean)),
         "argmax.out": case(aten.argmax.out, values, 1, out=one(long)),
         "argmin.out": case(aten.argmin.out, values, 1, out=one(long)),
         "bucketize.Scalar": lambda d: torch.bucketize(0.5, edges.to(d)),

@@ -126,7 +126,7 @@ def test_modules_are_sent(other: Other) -> None:
 
 
 def test_what_the_other_process_made_comes_back(other: Other) -> None:
-    received = other(sharing.made, 7)
+    received = other(sharing.create, 7)
     assert received.device.type == "dl"
     assert received.tolist() == list(range(7))
     assert received.add_(1).tolist() == list(range(1, 8))

@@ -108,7 +108,7 @@ int main() {
     }).join();
     EXPECT(kept(40 * kMiB) == (KEEPS ? 3 : 0));
   }).join();
-  // What a thread kept goes with it.
+  // Cached memory of a thread is freed when the thread ends.
   std::thread([] {
     ScratchCache::of_thread().give(marked(100 * kMiB));
     EXPECT(kept(100 * kMiB) == KEEPS);

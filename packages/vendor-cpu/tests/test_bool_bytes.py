@@ -59,16 +59,16 @@ def with_bytes(call: Call, layout: str, change: Callable[[Array], Array]) -> Cal
     """Return the call with other bytes in its bools."""
     for at, (name, position, tensor) in enumerate(list(call.tensors())):
         if tensor.dtype == "bool":
-            truth = tensor.array(seed=20 + at)
-            given = replace(tensor, values=change(truth).view(bool), layout=layout)
+            values = tensor.array(seed=20 + at)
+            given = replace(tensor, values=change(values).view(bool), layout=layout)
             call = call.with_tensor(name, position, given)
     return call
 
 
-def odd(truth: Array) -> Array:
+def odd(values: Array) -> Array:
     """Return the same boolean values as other bytes."""
-    flat = truth.ravel().astype(np.uint8)
-    return (flat * np.resize(BYTES, flat.size)).reshape(truth.shape)
+    flat = values.ravel().astype(np.uint8)
+    return (flat * np.resize(BYTES, flat.size)).reshape(values.shape)
 
 
 @pytest.mark.parametrize("layout", ["dense", "sliced"])
@@ -76,7 +76,7 @@ def odd(truth: Array) -> Array:
 def test_every_byte_but_0_is_true(vendor: Vendor, name: str, layout: str) -> None:
     for call in calls_with_bools(name):
         try:
-            want = with_bytes(call, layout, lambda truth: truth.astype(np.uint8)).results(vendor)
+            want = with_bytes(call, layout, lambda values: values.astype(np.uint8)).results(vendor)
         except OperatorError:
             continue  # the vendor declines the dtype
         got = with_bytes(call, layout, odd).results(vendor)

@@ -299,9 +299,9 @@ def test_shapes_that_do_not_fit_are_refused(vendor: Vendor) -> None:
 
 def test_orders_and_whole_quotients_are_declined(vendor: Vendor) -> None:
     """Complex numbers support neither."""
-    a, truth = out_like(vendor, (3,), "complex64"), out_like(vendor, (3,), "bool")
+    a, result = out_like(vendor, (3,), "complex64"), out_like(vendor, (3,), "bool")
     for call in (
-        lambda: vendor.op.Lt(truth, a, a),
+        lambda: vendor.op.Lt(result, a, a),
         lambda: vendor.op.Maximum(a, a, a),
         lambda: vendor.op.Div(a, a, a, 1),
         lambda: vendor.op.AbsInp(a),

@@ -69,7 +69,7 @@ def give_back(name: str) -> Any:
     return KEPT[name]
 
 
-def made(count: int) -> torch.Tensor:
+def create(count: int) -> torch.Tensor:
     return torch.arange(count, device="dl")
 
 

@@ -97,7 +97,7 @@ def test_wrong_kernels_are_seen() -> None:
         right(a, b, out)
         out[0, 3, 4] += 1e-3
 
-    def beside(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
+    def write_outside(a: torch.Tensor, b: torch.Tensor, out: torch.Tensor) -> None:
         right(a, b, out)
         out.as_strided((1,), (1,), out.storage_offset() + out.numel()).zero_()
 
@@ -108,7 +108,7 @@ def test_wrong_kernels_are_seen() -> None:
     measuring.judge(right, a, b, given)
     for kernel, message in (
         (off, "the product is wrong"),
-        (beside, "writes outside"),
+        (write_outside, "writes outside"),
         (spoiling, "changes its input B"),
     ):
         with pytest.raises(Exception, match=message):

@@ -56,7 +56,7 @@ struct Warp {
   std::vector<uint8_t> local, local_valid;  // a lane's after another's
   std::array<uint32_t, kLanes> segment{};   // of each lane: see clocks.h
   std::array<uint32_t, kLanes> clocks{};    // what is known of the block's warps
-  // What a later strong write tells others, and the warps of its block.
+  // Clocks released by a later strong write, to the device and to the block.
   std::shared_ptr<const Clocks> fenced, fenced_in_block;
   Clocks met;  // by relaxed reads, and not fenced since
   std::vector<std::unique_ptr<Frame>> frames, spare;

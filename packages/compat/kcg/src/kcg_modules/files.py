@@ -35,10 +35,10 @@ def write_json(path: Path, document: dict[str, Any]) -> None:
         raise KcgError(
             f"[kcg] {path} cannot be written: it is not a regular file, and is not replaced"
         )
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        beside.write_text(json.dumps(document, indent=4) + "\n", encoding="utf-8")
-        beside.replace(path)
+        temporary.write_text(json.dumps(document, indent=4) + "\n", encoding="utf-8")
+        temporary.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise KcgError(f"[kcg] {path} cannot be written: {error}") from error

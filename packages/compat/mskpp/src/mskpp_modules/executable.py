@@ -21,7 +21,7 @@ from dl_autotune.spaces.markers import substitute
 
 from .building import is_newer, run_script
 from .errors import MskppError
-from .launcher import beside
+from .launcher import resolve_includes
 from .tuning import Config, check_configs, report_line
 
 LOG = logging.getLogger("mskpp")
@@ -161,6 +161,6 @@ def _build(program: CompiledExecutable, config: Config, folder: Path) -> Path:
     text = substitute(text, config, program.source.name, every=False)
     folder.mkdir()
     source, output = folder / program.source.name, folder / "program"
-    source.write_text(beside(text, program.source.parent), encoding="utf-8")
+    source.write_text(resolve_includes(text, program.source.parent), encoding="utf-8")
     run_script(program.build_script, source, output)
     return output

@@ -152,8 +152,8 @@ def _bound(signature: Signature) -> tuple[str, ...]:
     )
 
 
-def beside(text: str, folder: Path) -> str:
-    """A source that is moved: files that it includes from its folder are named in full."""
+def resolve_includes(text: str, folder: Path) -> str:
+    """Replace includes of files in ``folder`` by absolute paths, for a source in another folder."""
 
     def named(match: re.Match[str]) -> str:
         file = folder / match[2]

@@ -23,7 +23,7 @@ from dl_autotune.spaces.markers import substitute
 
 from .building import run_script
 from .errors import MskppError
-from .launcher import beside
+from .launcher import resolve_includes
 from .recording import RECORDINGS, Launched
 from .running import Compare, serve
 
@@ -172,7 +172,7 @@ def _build(launch: Launched, config: Config, folder: Path) -> Path:
     text = substitute(kernel.text(), config, kernel.path.name, every=False)
     folder.mkdir()
     source = folder / kernel.path.name
-    source.write_text(beside(text, kernel.path.parent), encoding="utf-8")
+    source.write_text(resolve_includes(text, kernel.path.parent), encoding="utf-8")
     launcher, output = folder / "_gen_launch.cpp", folder / "_gen_module.so"
     launcher.write_text(generated.source(source), encoding="utf-8")
     run_script(script, launcher, output)

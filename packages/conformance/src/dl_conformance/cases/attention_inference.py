@@ -9,7 +9,7 @@ def numbers(*values, dtype=None):
     return T((len(values),), values=list(values), dtype=dtype, plain=True)
 
 
-def truths(*values):
+def booleans(*values):
     return numbers(*values, dtype="bool")
 
 
@@ -67,7 +67,7 @@ def fused(batch, heads, key_heads, width, tokens, more):
 
 CONTEXT = dict(pre_work_size=0, is_prepared=True, max_q_len=5, max_kv_len=8)
 DECODER = dict(
-    finished=truths(0, 1, 0),
+    finished=booleans(0, 1, 0),
     total_padding_tokens=numbers(1, 0, 2),
     sequence_lengths=numbers(0, 3, 5),
     step=6,
@@ -169,7 +169,7 @@ CASES = [
         fused(3, 4, 2, 6, tokens=3, more=dict(DECODER, step=9, layer_id=1)),
         fused(3, 2, 1, 8, tokens=3, more=dict(DECODER, **NO_BIAS)),
         fused(3, 2, 2, 8, tokens=3, more=dict(DECODER, **PARTLY)),
-        fused(3, 2, 2, 8, tokens=3, more=dict(DECODER, finished=truths(1, 1, 1))),
+        fused(3, 2, 2, 8, tokens=3, more=dict(DECODER, finished=booleans(1, 1, 1))),
         fused(
             3,
             2,

@@ -49,20 +49,20 @@ at::Tensor all_dims(const at::Tensor& self, at::OptionalIntArrayRef dims, bool k
       [](const at::Tensor& x) { return at::all(x); });
 }
 
-void check_truths(const char* name, const at::Tensor& out) {
+void check_bool_output(const char* name, const at::Tensor& out) {
   TORCH_CHECK(out.scalar_type() == at::kBool || out.scalar_type() == at::kByte, name,
               " only supports bool tensor for result, got: ", out.scalar_type());
 }
 
 at::Tensor& any_dims_out(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                          at::Tensor& out) {
-  check_truths("any", out);
+  check_bool_output("any", out);
   return write_to(out, any_dims(self, dims, keepdim));
 }
 
 at::Tensor& all_dims_out(const at::Tensor& self, at::OptionalIntArrayRef dims, bool keepdim,
                          at::Tensor& out) {
-  check_truths("all", out);
+  check_bool_output("all", out);
   return write_to(out, all_dims(self, dims, keepdim));
 }
 
