@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 WIDTH = 8
 LENGTHS = ((3, 5, 2), (3, 5, 2), (4, 1, 7), (2, 2, 2), (5, 6), (9, 1, 8))
-"""Of sequences, by batch. Jagged dimensions of equal lengths are different ones, too."""
+"""Lengths of sequences by batch. Jagged dimensions with equal lengths differ, too."""
 
 
 def jagged(lengths: tuple[int, ...]) -> Tensor:

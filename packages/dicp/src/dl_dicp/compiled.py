@@ -73,7 +73,8 @@ class CompiledGraph:
         self._fixed = ""
         self._freezes = self.options.frozen and self.kind == "inference"
         self._frozen: FrozenWeights | None = None
-        # Arguments that programs do not depend on: unread ones, and those that have changed between calls.
+        # Arguments that programs do not depend on: unread ones, and those that have changed between
+        # calls.
         self._unread = frozenset(unread_arguments(self.module))
         self._varying = set(self._unread)
         self._passed = passed_arguments(self.module)

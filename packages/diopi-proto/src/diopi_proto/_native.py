@@ -23,7 +23,9 @@ def native() -> Any:
 
 
 def text(pointer: Any) -> str:
-    """Return a vendor's C string as one printable line; empty for NULL. The pointer may be invalid."""
+    """Return a vendor's C string as one printable line; empty for NULL. The pointer may be
+    invalid.
+    """
     if pointer == ffi.NULL:
         return ""
     out = ffi.new("char[]", _LONGEST_TEXT + 1)

@@ -20,7 +20,9 @@ def cmake_dir() -> Path:
 
 
 def runtime_library() -> Path:
-    """Return the path of ``libdiopirt.so.1``, for legacy libraries. It exists once the package is built."""
+    """Return the path of ``libdiopirt.so.1``, for legacy libraries. It exists once the package is
+    built.
+    """
     return _PACKAGE / "lib" / "libdiopirt.so.1"
 
 

@@ -57,7 +57,9 @@ class CallContext:
             self.instance.device_errors.enqueued(self.device, self.stream)
 
     def error_word(self) -> CData:
-        """Return the error word of the call's stream; NULL if the operator must check its data itself."""
+        """Return the error word of the call's stream; NULL if the operator must check its data
+        itself.
+        """
         errors = self.instance.device_errors
         if errors is None:
             return ffi.NULL

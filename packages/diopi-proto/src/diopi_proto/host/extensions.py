@@ -46,7 +46,8 @@ def extension_of(instance: Instance, name: str) -> TableSlots:
     if name in instance.extensions:
         return instance.extensions[name]
     raise NotSupportedError(
-        f"[{name}] vendor {instance.name} does not support the {name} extension; a newer release of "
+        f"[{name}] vendor {instance.name} does not support the {name} extension; a newer "
+        "release of "
         "it may",
         code=constants.DL_NOT_SUPPORTED,
         operation=name,

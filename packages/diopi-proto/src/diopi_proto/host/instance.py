@@ -1,4 +1,6 @@
-"""Interface of vendor instances for tensors, streams and calls, independent of the library's kind."""
+"""Interface of vendor instances for tensors, streams and calls, independent of the
+library's kind.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +104,9 @@ class Instance(ABC):
                 errors.check(mark)
 
     def take_in_flight(self, device: int, stream: CData) -> list[object]:
-        """Return and release the kept objects of a stream; the caller keeps them, and no wait follows."""
+        """Return and release the kept objects of a stream; the caller keeps them, and no wait
+        follows.
+        """
         with self._in_flight_lock:
             return self._in_flight.pop((device, address(stream)), [])
 
@@ -170,7 +174,9 @@ class Instance(ABC):
 
     @abstractmethod
     def last_error(self, operator: str) -> str:
-        """Return the message of the last operator that failed on this thread; empty if there is none."""
+        """Return the message of the last operator that failed on this thread; empty if there is
+        none.
+        """
 
     def make_current(self, device: int) -> None:  # noqa: B027 - most vendors need nothing here
         """Make a device current on the thread that is about to run an operator.

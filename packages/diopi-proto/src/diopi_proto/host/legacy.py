@@ -1,8 +1,8 @@
 """Instance of a library in DIOPI's own style: operators are exported by name, without a table.
 
 Such a library does not manage devices or memory: it gets one device with host memory. Its runtime
-functions come from ``libdiopirt.so.1``, which is loaded globally (RTLD_GLOBAL) when the first legacy
-library is opened. It has no fingerprints, so its signatures must be those of the schema.
+functions come from ``libdiopirt.so.1``, which is loaded globally (RTLD_GLOBAL) when the first
+legacy library is opened. It has no fingerprints, so its signatures must be those of the schema.
 """
 
 from __future__ import annotations

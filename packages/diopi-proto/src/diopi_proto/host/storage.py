@@ -124,8 +124,8 @@ def device_storage(instance: Instance, device: int, nbytes: int) -> Storage:
 
 
 def _allocate(instance: Instance, device: int, count: int) -> int:
-    """Allocate as :meth:`Instance.allocate`; if memory is exhausted, wait for enqueued work and collect
-    garbage, which frees tensors that are not needed any more, and try again.
+    """Allocate as :meth:`Instance.allocate`; if memory is exhausted, wait for enqueued work and
+    collect garbage, which frees tensors that are not needed any more, and try again.
     """
     try:
         return instance.allocate(device, count)

@@ -17,14 +17,14 @@ class Deadline:
         self._seconds, self._notes = seconds, notes
         self._end = time.monotonic() + seconds
 
-    def left(self, now: float) -> float:
-        """Return the seconds that are left.
+    def remaining(self, now: float) -> float:
+        """Return the remaining seconds.
 
-        :raises TimeoutError: there are none.
+        :raises TimeoutError: the deadline has passed.
         """
         if now >= self._end:
             noted = 0.0 if self._notes is None else last_note(self._notes)[0] + self._seconds
-            # The worker may have written any time.
+            # The note is not trusted: the worker may have written any time.
             if not now < noted <= now + self._seconds:
                 raise TimeoutError
             self._end = noted

@@ -164,7 +164,7 @@ class Worker:
             if now >= watch:
                 self.limits.check(self._below())
                 watch = now + _WATCH_SECONDS
-            for file, _ in self._poll.poll(min(deadline.left(now), watch - now) * 1000):
+            for file, _ in self._poll.poll(min(deadline.remaining(now), watch - now) * 1000):
                 if file == self._output.reader:
                     self._drain(self._poll)
                     self.limits.check_printed(self._output.count)
