@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from dl_conformance.model_table import as_html, model_table
+from dl_conformance.model_table import as_rows, model_table
 from dl_conformance.models.model import all_models
 from dl_conformance.outcome import Outcome
 from dl_conformance.selection import Selection
+from dl_report.page import macro
 
 FAMILIES = (
     *("llama", "internlm2", "qwen2", "qwen3", "internvl", "resnet-50", "bert", "vit", "swin"),
@@ -57,7 +58,8 @@ def test_report_names_missing_operators_of_a_model() -> None:
         },
         "n": {"float16": {"passed": 0, "wrong": [], "missing": ["diopiLinear"]}},
     }
-    page = as_html([{"models": table}, {}], ["one", "two"])
+    rows = as_rows([{"models": table}, {}])
+    page = macro("models", "matrix.jinja", "dl_conformance")(["one", "two"], rows)
     assert "wrong diopiMul; missing diopiLinear" in page
     assert "all 1 calls" in page
     assert "not run" in page
