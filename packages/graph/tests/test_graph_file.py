@@ -258,14 +258,14 @@ def test_run_replaces_no_file_and_says_what_inputs_are(
     np.savez(inputs, x=np.ones(2, np.float32))
     before = inputs.read_bytes()
     library = ["--library", str(tmp_path / "none.so")]
-    assert main(["run", str(graph), str(inputs), "--output", str(inputs), *library]) == 1
+    assert main(["run", str(graph), str(inputs), "--output", str(inputs), *library]) == 2
     assert "x.npz exists; --force replaces it" in capsys.readouterr().err
     assert inputs.read_bytes() == before
     one = tmp_path / "one.npy"
     np.save(one, np.ones(2))
     (tmp_path / "empty.npz").write_bytes(b"")
     for junk in (graph, one, tmp_path / "empty.npz"):
-        assert main(["run", str(graph), str(junk), *library]) == 1
+        assert main(["run", str(graph), str(junk), *library]) == 2
         assert f"{junk} is not an .npz file of inputs by name" in capsys.readouterr().err
 
 

@@ -234,7 +234,7 @@ def test_numbers_of_any_length_are_numbers() -> None:
 def test_a_message_does_not_steer_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["verify", str(tmp_path / "\x1b[2J.dlg")]) == 1
+    assert main(["verify", str(tmp_path / "\x1b[2J.dlg")]) == 2
     assert "\x1b" not in capsys.readouterr().err
 
 

@@ -13,10 +13,14 @@ def main() -> int:
     leave_current_folder()
     try:
         from dl_core.cli import main as run
+        from dl_core.foreign_output import leave_output
     except KeyboardInterrupt:
         sys.stderr.write("dl: interrupted.\n")
         return 130
-    return run()
+    try:
+        return run()
+    finally:
+        leave_output()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from dl_core._version import __version__
 from dl_core.commands import Command
 from dl_core.commands_builtin import BUILTIN
 from dl_core.errors import describe_error
+from dl_core.foreign_output import output_to_errors
 from dl_core.manager import PluginManager
 
 INTERRUPTED = 128 + signal.SIGINT
@@ -47,8 +48,10 @@ def _main(arguments: Sequence[str] | None) -> int:
     wanted = arguments[0] if arguments else ""
     if wanted not in [command.name for command in BUILTIN]:
         # The built-in commands must work whatever plugins do; `dl doctor` imports them itself.
-        manager = _plugins()
-        owners += _of_plugins(manager)
+        # A command's own output is not mixed with what plugins print.
+        with output_to_errors():
+            manager = _plugins()
+            owners += _of_plugins(manager)
         missing = _missing(wanted, owners, manager)
         if missing:
             _complain(missing)
@@ -96,7 +99,7 @@ def _write_no_more() -> None:
 
 
 def _plugins() -> PluginManager:
-    manager = PluginManager.of_environment()
+    manager = PluginManager.of_environment(strict=True)
     manager.load()
     return manager
 

@@ -18,6 +18,7 @@ from diopi_proto.text import printable
 from dl_core import config, installed, startup
 from dl_core.commands import Command
 from dl_core.environment import environment
+from dl_core.foreign_output import output_to_errors
 
 FRAMEWORKS: Mapping[str, str] = {
     # accelerate, and therefore transformers' Trainer, considers known devices only.
@@ -86,12 +87,13 @@ def _run_graph(arguments: argparse.Namespace, variables: Mapping[str, str]) -> i
         return 2
     from dl_graph.__main__ import main
 
-    ready = startup.prepare(variables, None)
+    with output_to_errors():
+        ready = startup.prepare(variables, None)
     if not ready.plan.order:
         sys.stderr.write(printable(" ".join(["dl run: no vendor:", *ready.plan.reasons])) + "\n")
         return 2
     library = ready.vendors[ready.plan.order[0]].library
-    return main(["run", arguments.script, *arguments.arguments, "--library", str(library)], "dl")
+    return main(["run", arguments.script, *arguments.arguments], "dl", library)
 
 
 def _program(arguments: argparse.Namespace) -> list[str]:
@@ -117,7 +119,8 @@ def _obstacles(variables: Mapping[str, str]) -> list[str]:
         return ["the dl device needs torch: `pip install dl-core[torch]`."]
     if variables.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") != "1":
         return ["TORCH_DEVICE_BACKEND_AUTOLOAD turns the dl device off. Unset it."]
-    ready = startup.prepare(variables, torch)
+    with output_to_errors():
+        ready = startup.prepare(variables, torch)
     if ready.plan.order:
         return []
     return [

@@ -14,16 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from diopi_proto.descriptor import VendorDescriptor
-from diopi_proto.text import printable
 from diopi_proto.trial import TriedDevice, TriedKernels
 from dl_core import config, first_party, frameworks, installed, selection, startup
 from dl_core._version import __version__
 from dl_core.environment import environment
-from dl_core.manager import PluginRecord
+from dl_core.foreign_output import output_to_errors
+from dl_core.plugin_record import PluginRecord
 from dl_core.probe import Probe, probe_vendor
-
-_LONGEST = 400
-"""Maximum number of characters of a plugin's text."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +102,17 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
     """
     environ = environment() if environ is None else environ
     torch = installed.torch_build()
-    ready = startup.prepare(environ, torch, tries=True)
+    # What plugins print is no part of the report.
+    with output_to_errors():
+        ready = startup.prepare(environ, torch, tries=True)
     presence = {candidate.name: candidate.present for candidate in ready.candidates}
     vendors = []
     for name, descriptor in ready.vendors.items():
         probe = probe_vendor(descriptor, ready.config.probe_timeout)
-        vendors.append(_vendor_report(descriptor, ready.records[name], presence[name], probe))
+        record = ready.records[name]
+        with output_to_errors():
+            libraries = ready.manager.libraries(record, descriptor)
+        vendors.append(_vendor_report(descriptor, record, presence[name], libraries, probe))
     counts = {v.name: v.device_count for v in vendors if not v.error}
     choice = selection.settle(ready.plan, counts)
     obstacle = startup.compiled_part_obstacle(torch) if torch is not None else None
@@ -135,6 +137,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
         notes=frameworks.notes() if devices else [],
         problems=[
             *ready.problems,
+            *(text for text in ready.manager.problems if text not in ready.problems),
             *(f"vendor {v.name!r} of {v.wheel}: {v.error} {v.cure}" for v in vendors if v.error),
             *(_flaw(v, flaw) for v in vendors for flaw in v.flaws),
             *choice.problems,
@@ -145,7 +148,11 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
 
 
 def _vendor_report(
-    descriptor: VendorDescriptor, record: PluginRecord, present: bool | None, probe: Probe
+    descriptor: VendorDescriptor,
+    record: PluginRecord,
+    present: bool | None,
+    libraries: dict[str, str],
+    probe: Probe,
 ) -> VendorReport:
     return VendorReport(
         name=descriptor.name,
@@ -166,27 +173,13 @@ def _vendor_report(
         devices=probe.devices,
         extensions=probe.extensions,
         kernels=probe.kernels,
-        libraries=_libraries(descriptor),
+        libraries=libraries,
         adaptor="" if descriptor.adaptor is None else str(descriptor.adaptor),
         adapted=probe.adapted,
         flaws=probe.flaws,
         error=probe.error,
         cure=record.reinstall if probe.error else "",
     )
-
-
-def _libraries(descriptor: VendorDescriptor) -> dict[str, str]:
-    """Return the libraries that the plugin reports, without trusting it."""
-    if descriptor.libraries is None:
-        return {}
-    try:
-        found = dict(descriptor.libraries())
-    except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
-        return {"unknown": f"its plugin failed: {printable(str(error), _LONGEST)}"}
-    return {
-        printable(str(name), _LONGEST): printable(str(said), _LONGEST)
-        for name, said in found.items()
-    }
 
 
 def _flaw(vendor: VendorReport, flaw: str) -> str:

@@ -31,6 +31,12 @@ class WrongResultError(DlError):
     """The result of an operator differs from the CPU's; see ``torch.dl.autocompare``."""
 
 
+def type_name(error: BaseException) -> str:
+    """Return the name of an exception's type without running foreign code."""
+    name: str = type.__dict__["__name__"].__get__(type(error))
+    return printable(name, _LONGEST)
+
+
 def describe_error(error: BaseException) -> str:
     """Return the type and message of a foreign exception, as the end of a sentence. Never raises
     except for Ctrl-C, although ``__str__`` runs foreign code."""
@@ -39,5 +45,5 @@ def describe_error(error: BaseException) -> str:
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - whatever `__str__` raises
-        return f"{BaseException.__repr__(error).partition('(')[0]}, which cannot be shown"
+        return f"{type_name(error)}, which cannot be shown"
     return printable(f"{kind}: {text}" if text else kind, _LONGEST)

@@ -10,9 +10,8 @@ import importlib.metadata
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 import pluggy
 
@@ -24,58 +23,23 @@ from dl_core.contributions import Contribution, validate_contributions
 from dl_core.descriptors import validate
 from dl_core.entry_points import Declared, read_entry_points
 from dl_core.environment import environment
-from dl_core.errors import UntrustedError, describe_error
+from dl_core.errors import UntrustedError, describe_error, type_name
 from dl_core.import_path import TrustedPath
 from dl_core.module_trust import why_module_untrusted
 from dl_core.plugin_deadline import PluginDeadline, PluginTimeoutError
+from dl_core.plugin_record import (
+    Failure,
+    PluginRecord,
+    describe_changes,
+    describe_failure,
+    describe_hang,
+)
+from dl_core.process_state import ProcessState
 
 TIMEOUT = Config().probe_timeout
 """Seconds, unless ``DL_PROBE_TIMEOUT`` is set."""
-Status = Literal["loaded", "partial", "failed", "shadowed", "disabled", "untrusted"]
-
-
-@dataclass
-class PluginRecord:
-    """An entry point of group ``dl`` and its status."""
-
-    name: str
-    """Name of the entry point."""
-    distribution: str
-    """Name of the wheel."""
-    version: str
-    """Version of the wheel."""
-    module: str
-    """Value of the entry point."""
-    status: Status = "loaded"
-    """``partial``: loaded, but some of its hooks are unknown; ``shadowed``: another wheel has the
-    same name; ``untrusted``: other users can write to its files."""
-    error: str = ""
-    """Error message; empty if there is no error."""
-    cure: str = ""
-    """Remedy for the user."""
-    milliseconds: float = 0.0
-    """Import time in seconds, which is part of every ``import torch``."""
-
-    @property
-    def wheel(self) -> str:
-        return f"{self.distribution} {self.version}"
-
-    @property
-    def reinstall(self) -> str:
-        """Return the remedy for a broken library."""
-        command = f"pip install --force-reinstall {self.distribution}"
-        return f"If it is damaged, install it again: `{command}`."
-
-    @property
-    def problem(self) -> str | None:
-        """Return one paragraph for the user, None if there is no error."""
-        if not self.error:
-            return None
-        return f"plugin {self.name!r} of {self.wheel}: {self.error} {self.cure}"
-
-    def mark(self, status: Status, error: str, cure: str) -> None:
-        # The error may contain foreign text, or a path with it.
-        self.status, self.error, self.cure = status, printable(error), cure
+_LONGEST = 400
+"""Maximum number of characters of a plugin's text."""
 
 
 def _normalized(distribution: str) -> str:
@@ -87,6 +51,10 @@ def _claim_order(name: str, distribution: str) -> tuple[bool, str]:
     other wheel can replace it; otherwise alphabetical order makes all processes agree."""
     normalized = _normalized(distribution)
     return normalized not in (f"dl-vendor-{name}", f"dl-{name}"), normalized
+
+
+def _shown(text: object) -> str:
+    return printable(str(text), _LONGEST)
 
 
 class PluginManager:
@@ -105,27 +73,30 @@ class PluginManager:
         *,
         failing: Mapping[str, str] = MappingProxyType({}),
         before: Callable[[str], None] = lambda name: None,
+        strict: bool = False,
     ) -> None:
         """
         :param disable: names of plugins that are ignored.
         :param seconds: deadline of one call into a plugin.
         :param failing: plugins that are known to hang or crash, each with the reason.
         :param before: called with the name of a plugin before its code runs.
+        :param strict: undo functions of the standard library that plugins replace.
         """
         self.records: list[PluginRecord] = []
         self._disable = frozenset(disable)
         self._failing = failing
         self._before = before
+        self._strict = strict
         self._deadline = PluginDeadline(seconds)
         self._path = TrustedPath()
         self._pluggy = pluggy.PluginManager(hookspecs.PROJECT)
         self._pluggy.add_hookspecs(hookspecs)
 
     @classmethod
-    def of_environment(cls) -> PluginManager:
+    def of_environment(cls, *, strict: bool = False) -> PluginManager:
         """Return a manager with the settings of this process; its plugins are not loaded yet."""
         settings = read(environment())
-        return cls(settings.disable, settings.probe_timeout)
+        return cls(settings.disable, settings.probe_timeout, strict=strict)
 
     def load(self) -> None:
         """Import and register every plugin of this environment. Call it once; never raises."""
@@ -195,7 +166,7 @@ class PluginManager:
             record.status = "disabled"
             return
         if record.name in self._failing:
-            self._mark_hanging(record, self._failing[record.name])
+            record.mark(*describe_hang(record, self._failing[record.name]))
             return
         start = time.perf_counter()
         self._guarded(record, lambda: self._register(record, entry))
@@ -207,51 +178,48 @@ class PluginManager:
         :param doing: beginning of the sentence about the failed action.
         """
         self._before(record.name)
+        answer: Any = None
+        failure: Failure | None
+        state = ProcessState(strict=self._strict)
         try:
-            with self._deadline:
-                return self._deadline.run(f"plugin {record.name!r} of {record.wheel}", action)
-        except KeyboardInterrupt:
-            raise
+            with self._deadline, state:
+                answer, failure = self._deadline.run(
+                    f"plugin {record.name!r} of {record.wheel}",
+                    lambda: self._attempt(record, action, doing),
+                )
         except PluginTimeoutError as error:
-            self._mark_hanging(record, f"{doing} {error}".lstrip())
-        except pluggy.PluginValidationError as error:
-            record.mark(
-                "failed",
-                f"a hook does not fit this dl-core. {describe_error(error)}.",
-                f"Upgrade both: `pip install -U dl-core {record.distribution}`.",
-            )
-        except UntrustedError as error:
-            record.mark(
-                "untrusted",
-                f"{error}.",
-                f"Restrict the write permissions, or reinstall {record.distribution}; "
-                f"DL_DISABLE={record.name} leaves it out.",
-            )
-        except ImportError as error:
-            record.mark(
-                "failed",
-                f"{doing or f'{record.module} cannot be imported.'} {describe_error(error)}.",
-                f"Install it again: `pip install --force-reinstall {record.distribution}`; "
-                f"DL_DISABLE={record.name} leaves it out.",
-            )
-        except BaseException as error:  # noqa: BLE001 - a plugin may raise SystemExit too
-            record.mark(
-                "failed",
-                f"{doing} {describe_error(error)}.".lstrip(),
-                f"Upgrade it: `pip install -U {record.distribution}`; "
-                f"DL_DISABLE={record.name} leaves it out.",
-            )
-        self._forget(record)
-        return None
+            failure = describe_hang(record, f"{doing} {error}".lstrip())
+        if failure is not None:
+            record.mark(*failure)
+            self._forget(record)
+        elif state.changes:
+            record.mark(*describe_changes(record, state.changes))
+        return answer
 
-    @staticmethod
-    def _mark_hanging(record: PluginRecord, what: str) -> None:
-        record.mark(
-            "failed",
-            f"{what}.",
-            f"Upgrade it: `pip install -U {record.distribution}`; DL_DISABLE={record.name} leaves "
-            "it out, DL_PROBE_TIMEOUT allows more seconds.",
-        )
+    def _attempt(
+        self, record: PluginRecord, action: Callable[[], Any], doing: str
+    ) -> tuple[Any, Failure | None]:
+        """Return the result of ``action``, or the description of its error.
+
+        The message of an error is code of the plugin, too, and may not end.
+        """
+        try:
+            return action(), None
+        except BaseException as error:
+            # A plugin may raise SystemExit or KeyboardInterrupt, too.
+            if isinstance(error, KeyboardInterrupt) and self._deadline.interrupted:
+                raise
+            return None, self._describe(record, error, doing)
+
+    def _describe(self, record: PluginRecord, error: BaseException, doing: str) -> Failure:
+        try:
+            return describe_failure(record, error, doing, describe_error(error))
+        except KeyboardInterrupt:
+            # Raised by a signal, or by the text of the error itself.
+            if self._deadline.interrupted:
+                raise
+            text = f"{type_name(error)}, which cannot be shown"
+            return describe_failure(record, error, doing, text)
 
     def _register(self, record: PluginRecord, entry: importlib.metadata.EntryPoint) -> None:
         if reason := why_module_untrusted(entry.module):
@@ -335,6 +303,20 @@ class PluginManager:
         if ask is None:
             return None
         return self._guarded(record, lambda: bool(ask()), "its presence check failed with") or False
+
+    def libraries(self, record: PluginRecord, descriptor: VendorDescriptor) -> dict[str, str]:
+        """Return the optional libraries that a vendor's plugin reports, or why it cannot."""
+        ask = descriptor.libraries
+        if ask is None:
+            return {}
+
+        def answer() -> dict[str, str]:
+            try:
+                return {_shown(name): _shown(text) for name, text in dict(ask()).items()}
+            except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
+                return {"unknown": _shown(f"its plugin failed: {describe_error(error)}")}
+
+        return self._guarded(record, answer, "its list of libraries failed with") or {}
 
     @property
     def problems(self) -> list[str]:

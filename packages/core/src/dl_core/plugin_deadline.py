@@ -2,7 +2,8 @@
 
 A thread monitors the time. On the main thread, code of a plugin that exceeds its deadline is
 interrupted by SIGINT, like Ctrl-C: this interrupts Python loops and blocking calls, even in a
-process that ignores SIGINT, such as a background job. Code that neither returns to Python nor
+process that ignores SIGINT, such as a background job. A handler of SIGINT tells the signal from a
+plugin that raises KeyboardInterrupt by itself. Code that neither returns to Python nor
 blocks cannot be interrupted within its process; ``dl doctor`` tries plugins in a child process.
 """
 
@@ -13,7 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
 _PATIENCE = 5.0
@@ -39,17 +40,16 @@ class PluginDeadline:
         self._fired = False
         self._ends = False
         self._depth = 0
+        self._arrived = False
         self._thread: threading.Thread | None = None
-        self._ignored = False
+        self._handler: Any = None
+        self._unknown = False
 
     def __enter__(self) -> PluginDeadline:
         self._depth += 1
         if self._depth == 1:
             self._ends = False
-            on_main = threading.current_thread() is threading.main_thread()
-            self._ignored = on_main and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-            if self._ignored:
-                signal.signal(signal.SIGINT, self._interrupt)
+            self._set_handler()
             self._thread = threading.Thread(
                 target=self._watch, args=(self._interruptible(),), name="dl-plugins", daemon=True
             )
@@ -63,13 +63,30 @@ class PluginDeadline:
                 self._ends = True
                 self._lock.notify()
             self._thread.join()
-            if self._ignored:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
+            if self._handler is not None:
+                signal.signal(signal.SIGINT, self._handler)
+                self._handler = None
+
+    def _set_handler(self) -> None:
+        """Replace the usual handler of SIGINT, or none, in the main thread."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        before = signal.getsignal(signal.SIGINT)
+        if before in (signal.default_int_handler, signal.SIG_IGN):
+            signal.signal(signal.SIGINT, self._interrupt)
+            self._handler = before
+        self._unknown = self._handler is None
 
     def _interrupt(self, *_: object) -> None:
-        """Handle SIGINT in a process that ignores it: only the deadline's own signal counts."""
-        if self._fired:
+        """Handle SIGINT; in a process that ignores it, only the deadline's own signal counts."""
+        if self._fired or self._handler is not signal.SIG_IGN:
+            self._arrived = True
             raise KeyboardInterrupt
+
+    @property
+    def interrupted(self) -> bool:
+        """True if a signal has interrupted the action, or a handler of the program may have."""
+        return self._arrived or self._unknown
 
     def run(self, what: str, action: Callable[[], _Result]) -> _Result:
         """Return the result of ``action``.
@@ -79,6 +96,7 @@ class PluginDeadline:
         """
         with self._lock:
             self._started, self._what, self._fired = time.monotonic(), what, False
+            self._arrived = False
         arrived = False
         try:
             try:
@@ -124,8 +142,7 @@ class PluginDeadline:
         main = threading.main_thread()
         if threading.current_thread() is not main:
             return None
-        usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        return main.ident if usual or self._ignored else None
+        return main.ident if self._handler is not None else None
 
     def _seconds_left(self, begun: float | None) -> float:
         """Return the seconds until the deadline of code that started then, or starts now."""

@@ -6,7 +6,10 @@ the culprit. The trial is repeated without the culprit, until a child exits norm
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
+import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -17,6 +20,10 @@ from dl_core.import_path import TrustedPath
 _ENDLESS = 1e6
 _STARTING = 60.0
 """Seconds for the start of the interpreter and of dl-core, which do not count for plugins."""
+_WHAT = "\0"
+"""Separates the name of a plugin and what it does in a note."""
+_LONGEST = 100
+CLOSES_FILES = "it closes files of the process that it did not open, or writes to them"
 
 
 def troublemakers(disable: Sequence[str], seconds: float) -> Mapping[str, str]:
@@ -42,16 +49,25 @@ def _try(disable: Sequence[str], seconds: float) -> tuple[str, str] | None:
         with Worker(build, path=path, start_seconds=_STARTING, json=True) as worker:
             worker.call(None, seconds, renews=True)
     except WorkerError as error:
-        return (printable(error.note), _describe(error, seconds)) if error.note else None
+        name, _, what = error.note.partition(_WHAT)
+        return (printable(name), _describe(error, printable(what), seconds)) if name else None
     except OSError:
         # Plugins are imported in this process anyway, with a deadline.
         pass
     return None
 
 
-def _describe(error: WorkerError, seconds: float) -> str:
-    if error.failure in (Failure.TIMED_OUT, Failure.CLOSED):
+def _describe(error: WorkerError, what: str, seconds: float) -> str:
+    """Describe how a plugin ended the trial.
+
+    :param what: its own description, from the note.
+    """
+    if what:
+        return what
+    if error.failure is Failure.TIMED_OUT:
         return f"it did not end within {seconds:g} seconds"
+    if error.failure in (Failure.CLOSED, Failure.GARBAGE):
+        return CLOSES_FILES
     if error.signal and error.signal != signal.SIGKILL:
         return f"it crashes: {signal.strsignal(error.signal) or f'signal {error.signal}'}"
     if error.signal or error.status is not None:
@@ -59,12 +75,59 @@ def _describe(error: WorkerError, seconds: float) -> str:
     return f"it cannot be tried: {printable(str(error))}"
 
 
+class _Observer:
+    """Observer of what the code of each plugin leaves behind in the process."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._files = _open_files()
+        self._threads = set(threading.enumerate())
+        self._started: list[tuple[str, threading.Thread]] = []
+
+    def begin(self, name: str) -> None:
+        """Note the plugin whose code runs next."""
+        self.check()
+        self._name = name
+        note(name)
+
+    def check(self) -> None:
+        """Check what the last plugin has done; without its files this process cannot answer."""
+        if not self._files <= _open_files():
+            note(f"{self._name}{_WHAT}{CLOSES_FILES}")
+            os._exit(1)
+        for thread in set(threading.enumerate()) - self._threads:
+            self._threads.add(thread)
+            if not thread.daemon:
+                self._started.append((self._name, thread))
+
+    def wait(self) -> None:
+        """Wait for threads that would keep the process from ending."""
+        self.check()
+        for name, thread in self._started:
+            shown = printable(thread.name, _LONGEST)
+            note(f"{name}{_WHAT}it starts the thread {shown!r}, which keeps programs from ending")
+            thread.join()
+
+
+def _open_files() -> set[tuple[int, int, int]]:
+    """Return descriptors with the files behind them."""
+    found = set()
+    for text in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names only
+        with contextlib.suppress(OSError):
+            status = os.fstat(int(text))
+            found.add((int(text), status.st_dev, status.st_ino))
+    return found
+
+
 def load(disable: Sequence[str], _: None) -> None:
     """Run the plugin code of :func:`dl_core.startup.prepare`, and note each plugin before."""
     from dl_core.manager import PluginManager
 
+    observer = _Observer()
     # The parent enforces the deadline.
-    manager = PluginManager(disable, _ENDLESS, before=note)
+    manager = PluginManager(disable, _ENDLESS, before=observer.begin, strict=True)
     manager.load()
     for record, descriptor in manager.vendors():
         manager.present(record, descriptor)
+        manager.libraries(record, descriptor)
+    observer.wait()

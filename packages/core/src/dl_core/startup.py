@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dl_core import config as configuration
 from dl_core import installed, selection
-from dl_core.manager import PluginManager, PluginRecord
+from dl_core.manager import PluginManager
+from dl_core.plugin_record import PluginRecord
 
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
@@ -52,7 +53,7 @@ def prepare(
         from dl_core.plugin_trial import troublemakers
 
         failing = troublemakers(config.disable, config.probe_timeout)
-    manager = PluginManager(config.disable, config.probe_timeout, failing=failing)
+    manager = PluginManager(config.disable, config.probe_timeout, failing=failing, strict=tries)
     manager.load()
     candidates = []
     vendors = {}

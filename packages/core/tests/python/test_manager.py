@@ -5,7 +5,8 @@ import sys
 import pytest
 from stub_wheels import Wheels, foreign_plugins
 
-from dl_core.manager import PluginManager, PluginRecord
+from dl_core.manager import PluginManager
+from dl_core.plugin_record import PluginRecord
 
 GOOD = """
     import pluggy
@@ -43,6 +44,8 @@ def test_a_plugin_is_found_with_its_wheel(on_path: Wheels) -> None:
     [
         ("import no_such_module_at_all", "no_such_module_at_all"),
         ("raise SystemExit(3)", "SystemExit: 3"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt."),
+        ("raise GeneratorExit", "GeneratorExit."),
         ("raise ValueError('odd')", "ValueError: odd"),
         ("def broken(:", "SyntaxError"),
     ],
@@ -58,7 +61,7 @@ def test_whatever_a_plugin_raises_is_recorded_and_the_others_go_on(
 
 
 def test_keyboard_interrupt_is_not_swallowed(on_path: Wheels) -> None:
-    on_path.add("dl-slow", "raise KeyboardInterrupt", name="slow")
+    on_path.add("dl-slow", "import signal; signal.raise_signal(signal.SIGINT)", name="slow")
     with pytest.raises(KeyboardInterrupt):
         load()
 

@@ -15,7 +15,7 @@ PRELUDE = """
     import torch
     import dl_core
     from dl_core import config, selection
-    from dl_core.manager import PluginRecord
+    from dl_core.plugin_record import PluginRecord
     from pathlib import Path
     from diopi_proto.descriptor import VendorDescriptor
 

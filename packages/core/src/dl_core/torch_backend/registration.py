@@ -19,7 +19,7 @@ from dl_core.torch_backend import DEVICE, adaptors
 if TYPE_CHECKING:
     from diopi_proto.descriptor import VendorDescriptor
     from dl_core.config import Config
-    from dl_core.manager import PluginRecord
+    from dl_core.plugin_record import PluginRecord
 
 _UNNAMED = "privateuseone"
 _AUTOGRAD_GRACE = 0.01
