@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,11 @@ from dl_core import cli
 
 NO_REQUIRED_ARGUMENTS = {"doctor", "devices", "coverage", "tune show", "roofline"}
 """Commands that are useful without arguments."""
+NAMELESS = "no-such-thing"
+WITHOUT_A_FILE = {"doctor", "devices", "coverage", "roofline", "dicp test", "dicp warm"}
+"""Commands that name no file, program, vendor or operator in their required arguments."""
+PROGRAMS = {"run", "dicp explain"}
+"""Commands that run any file as a Python program, and end as it does."""
 
 
 def subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -89,3 +97,53 @@ def test_unknown_options_and_commands_are_exit_code_2_and_named(
     code, out, err = answer(capsys, "no-such-command")
     assert (code, out) == (2, "")
     assert "no-such-command" in err and "doctor" in err
+
+
+def unusable(action: argparse.Action) -> str:
+    """Return a value of the type of an argument that names nothing."""
+    try:
+        (action.type or str)(NAMELESS)  # type: ignore[operator]
+    except (TypeError, ValueError, argparse.ArgumentTypeError):
+        return "999999999"
+    return NAMELESS
+
+
+def unusable_words(parser: argparse.ArgumentParser) -> list[str]:
+    """Return options and arguments, as few as the command needs, that name nothing."""
+    options, places = [], []
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) or action.nargs == 0:
+            continue
+        value = next(iter(action.choices)) if action.choices else unusable(action)
+        if action.option_strings and action.required:
+            options += [action.option_strings[0], value]
+        elif not action.option_strings:
+            places.append(value)
+    return [*options, *places]
+
+
+def test_arguments_that_name_nothing_are_exit_code_2_and_one_sentence(
+    commands: dict[str, argparse.ArgumentParser],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Files, vendors, operators, studies, processes; a program that does not exist is 127."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DL_TUNING_DATABASE", str(tmp_path / "none.sqlite"))
+    # `dl run` replaces its process.
+    monkeypatch.setattr(os, "execve", lambda *_: sys.exit(2))
+    groups = {name.partition(" ")[0] for name in commands if " " in name}
+    for name in sorted(commands.keys() - groups - WITHOUT_A_FILE):
+        words = unusable_words(commands[name])
+        code, out, err = answer(capsys, " ".join([name, *words]))
+        assert code in (2, 127) and out == "", (name, words, code, err)
+        assert name == "run" or len(err.strip().splitlines()[-1]) > 20, (name, err)
+        assert "Traceback" not in err, (name, err)
+        junk = [word.replace(NAMELESS, "junk") for word in words]
+        for at in ("junk", "junk.dlg"):
+            (tmp_path / at).write_bytes(b"junk")
+        if junk != words and name not in PROGRAMS:
+            code, out, err = answer(capsys, " ".join([name, *junk]))
+            assert code in (2, 126, 127) and out == "", (name, junk, code, err)
+            assert "Traceback" not in err, (name, err)

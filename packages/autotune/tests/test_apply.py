@@ -86,7 +86,7 @@ def test_invalid_values_are_not_applied(
     path, source = tmp_path / "trials.sqlite", tmp_path / "k.cpp"
     if text is not None:
         source.write_text(text)
-    assert tune("apply", study(path, verdict), source, "--database", path) == 1
+    assert tune("apply", study(path, verdict), source, "--database", path) == 2
     assert message in capsys.readouterr().err
     assert text is None or source.read_text() == text
 
@@ -96,7 +96,7 @@ def test_an_operator_has_no_source(tmp_path: Path, capsys: pytest.CaptureFixture
     database = Database(path)
     made = database.study({"kernel": "operator", "function": "mm"})
     database.close()
-    assert tune("apply", made.key, tmp_path / "k.cpp", "--database", path) == 1
+    assert tune("apply", made.key, tmp_path / "k.cpp", "--database", path) == 2
     assert "is of an operator, which has no source" in capsys.readouterr().err
 
 
@@ -105,6 +105,6 @@ def test_a_report_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     key = study(path, "faster")
     assert tune("report", key[:6], page, "--database", path) == 0
     assert page.read_text().startswith("<!doctype html>")
-    assert tune("report", key, page, "--database", path) == 1
+    assert tune("report", key, page, "--database", path) == 2
     assert "page.html exists; --force replaces it" in capsys.readouterr().err
     assert tune("report", key, page, "--force", "--database", path) == 0

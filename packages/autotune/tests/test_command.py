@@ -112,18 +112,18 @@ def test_mistakes_are_reported(
     study: Study, path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = ("--database", str(path))
-    assert tune("show", "none", *database) == 1
+    assert tune("show", "none", *database) == 2
     assert f"no study begins with 'none'; there are {study.key}" in capsys.readouterr().err
     taken = tmp_path / "taken"
     taken.write_text("mine")
-    assert tune("export", study.key, str(taken), *database) == 1
+    assert tune("export", study.key, str(taken), *database) == 2
     assert "taken exists; --force replaces it" in capsys.readouterr().err
-    assert tune("kernel", "x.py", "--report", str(taken), *database) == 1
+    assert tune("kernel", "x.py", "--report", str(taken), *database) == 2
     assert "taken exists; --force replaces it" in capsys.readouterr().err
     assert taken.read_text() == "mine"
     assert tune("export", study.key, str(taken), "--force", *database) == 0
     assert taken.read_text().startswith("{")
-    assert tune("export", study.key, str(taken / "file"), *database) == 1
+    assert tune("export", study.key, str(taken / "file"), *database) == 2
     assert f"cannot be written: {taken} takes no files" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--workers", "0", *database) == 2
     assert "--workers 0: give 1 or more" in capsys.readouterr().err
@@ -132,7 +132,7 @@ def test_mistakes_are_reported(
     for words in (["kernel", "x.py"], ["op", "mm", "--shapes", "2x2"], ["model"]):
         assert tune(*words, *database, "--processes", "1") == 2
         assert "--processes 1: give 2 or more" in capsys.readouterr().err
-    assert tune("kernel", str(tmp_path / "x.py"), *database) == 1
+    assert tune("kernel", str(tmp_path / "x.py"), *database) == 2
     assert "x.py: FileNotFoundError" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--evaluations", "0", *database) == 2
     assert "evaluations=0 is not a budget" in capsys.readouterr().err
@@ -179,7 +179,7 @@ def test_readers_do_not_create_a_database(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     path = tmp_path / "below" / "none.sqlite"
-    assert tune(*words, "--database", str(path)) == 1
+    assert tune(*words, "--database", str(path)) == 2
     assert f"nothing was tuned yet: there is no {path}. Tune" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 

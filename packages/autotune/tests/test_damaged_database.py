@@ -137,7 +137,7 @@ def test_a_damaged_study_is_not_shown_and_restarts(
     change(path, statement)
     with caplog.at_level(logging.WARNING, "dl_autotune"):
         assert tune("show", "--database", str(path)) == 0
-        assert tune("show", study.key, "--database", str(path)) == 1
+        assert tune("show", study.key, "--database", str(path)) == 2
     assert "study 1 is damaged and left out" in caplog.text
     assert "no study begins with" in capsys.readouterr().err
     assert Database(path).study(IDENTITY).key == study.key
@@ -164,9 +164,9 @@ def test_names_do_not_steer_the_terminal(
     with caplog.at_level(logging.WARNING, "dl_autotune"):
         assert tune("show", "--database", str(path)) == 0
         assert tune("show", made.key, "--database", str(path)) == 0
-        assert tune("show", SEQUENCE, "--database", str(path)) == 1
+        assert tune("show", SEQUENCE, "--database", str(path)) == 2
         change(path, f"CREATE VIEW '{SEQUENCE}' AS SELECT 1")
-        assert tune("show", "--database", str(path)) == 1
+        assert tune("show", "--database", str(path)) == 2
     seen = capsys.readouterr()
     assert "\x1b" not in seen.out + seen.err + caplog.text
     assert r"\x1b]0;owned\x07" in seen.out

@@ -113,5 +113,5 @@ def test_a_rank_does_not_tune_its_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert tune("model", "--database", tmp_path / "d.sqlite", "--", "python", "train.py") == 1
+    assert tune("model", "--database", tmp_path / "d.sqlite", "--", "python", "train.py") == 2
     assert "dl tune model -- torchrun" in capsys.readouterr().err

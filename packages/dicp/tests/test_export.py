@@ -195,9 +195,9 @@ def test_wrong_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["compile", str(there), "-o", str(tmp_path / "x.dlg")]) == 2
     there.write_bytes(b"nothing")
     assert main(["compile", str(there), "-o", str(tmp_path / "x.txt")]) == 2
-    assert main(["compile", str(there), "-o", str(tmp_path / "x.dlg")]) == 1
+    assert main(["compile", str(there), "-o", str(tmp_path / "x.dlg")]) == 2
     np.savez(tmp_path / "model.npz", x=np.ones(2))
-    assert main(["compile", str(tmp_path / "model.npz"), "-o", str(tmp_path / "x.dlg")]) == 1
+    assert main(["compile", str(tmp_path / "model.npz"), "-o", str(tmp_path / "x.dlg")]) == 2
     said = capsys.readouterr().err
     assert "is not a file" in said
     assert "model.npz: it was not written by torch.export.save" in said

@@ -141,9 +141,9 @@ def test_the_command_replaces_no_file_and_refuses_nonsense(
         (str(tmp_path / "x.dlg"), ["--steps", "nan"], "--steps nan: give 0 or more"),
         (str(tmp_path / "x.dlg"), ["--fails", ""], "--fails '' is not a command"),
     ):
-        assert main(["dicp", "minimize", graph, inputs, "-o", output, *options]) in (1, 2)
+        assert main(["dicp", "minimize", graph, inputs, "-o", output, *options]) == 2
         assert why in capsys.readouterr().err
-    assert main(["dicp", "minimize", graph, graph, "-o", str(tmp_path / "x.dlg")]) == 1
+    assert main(["dicp", "minimize", graph, graph, "-o", str(tmp_path / "x.dlg")]) == 2
     assert "a.dlg is not an .npz file of inputs by name" in capsys.readouterr().err
     assert (Path(graph).read_bytes(), Path(inputs).read_bytes()) == before
     assert (tmp_path / "small.npz").read_text() == "mine"

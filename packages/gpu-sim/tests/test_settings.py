@@ -213,6 +213,6 @@ def test_machine_code_is_no_ptx(tmp_path: Path) -> None:
     path = tmp_path / "k.cubin"
     path.write_bytes(b"\x7fELF\x02\xff\xfe")
     done = command(str(path))
-    assert done.returncode == 1 and f"{path}: this is not PTX" in done.stderr
+    assert done.returncode == 2 and f"{path}: this is not PTX" in done.stderr
     done = command(str(tmp_path / "none.ptx"))
     assert done.stderr == f"dl gpu-sim: {tmp_path / 'none.ptx'}: No such file or directory\n"

@@ -121,7 +121,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command; return 0, 1 on failure, 2 for invalid arguments, 130 after Ctrl-C."""
+    """Run the command; return 0, 1 on failure, 2 for wrong use, 130 after Ctrl-C."""
     try:
         path = arguments.database or user_database()
         if arguments.what in _READING and not path.exists():
@@ -144,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         database.forget(study)
     except (TuningError, OutputError) as error:
         write_error(f"dl tune: {error}\n")
-        return STATUS_ARGUMENTS if isinstance(error, ArgumentsError) else 1
+        return error.status if isinstance(error, TuningError) else STATUS_ARGUMENTS
     except KeyboardInterrupt:
         write_error(f"dl tune: stopped. {_STOPPED.get(arguments.what, 'Run it again')}\n")
         return STATUS_STOPPED

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class TuningError(Exception):
-    """The base of all errors that this package raises on purpose."""
+    """The base of all errors that this package raises on purpose.
+
+    :cvar status: exit code of the command; 2: an argument, or a file that it names, cannot be used.
+    """
+
+    status: ClassVar[int] = 2
+
+
+class MeasurementError(TuningError):
+    """A measurement is impossible: a kernel or program fails or is wrong, or a device is busy."""
+
+    status = 1
+
+
+class MissingProgramError(TuningError):
+    """The program to run cannot be started."""
+
+    status = 127
 
 
 class ArgumentsError(TuningError):
@@ -23,5 +42,13 @@ class DatabaseError(TuningError):
     """The database of trials cannot be used."""
 
 
+class UnavailableDatabaseError(DatabaseError, MeasurementError):
+    """Another process holds the database."""
+
+
 class KernelError(TuningError):
     """The kernel's description or the kernel itself cannot be used."""
+
+
+class FailingKernelError(KernelError, MeasurementError):
+    """The kernel does not compile, fails, or is wrong."""

@@ -183,17 +183,17 @@ def list_kernels(path: Path) -> int:
             kernels = module.kernels
     except OSError as error:
         write_error(f"dl gpu-sim: {path}: {error.strerror}\n")
-        return 1
+        return STATUS_USAGE
     except UnicodeDecodeError:
         write_error(
             f"dl gpu-sim: {path}: this is not PTX, which is a text: it may be machine code, a cubin"
             " or a fat binary; nvcc -ptx makes PTX\n"
         )
-        return 1
+        return STATUS_USAGE
     # PtxError, and settings that mean nothing.
     except ValueError as error:
         write_error(f"dl gpu-sim: {path}: {error}\n")
-        return 1
+        return STATUS_USAGE
     missing = 0
     for kernel in kernels.values():
         dynamic = " + what the launch gives" if kernel.dynamic_shared else ""

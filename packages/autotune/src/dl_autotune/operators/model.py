@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from ..errors import ArgumentsError, TuningError
+from ..errors import ArgumentsError, MeasurementError, TuningError
 from ..observers.interval import Interval, bootstrap
 from ..observers.load import format_load_warning
 from ..runners.database import Database
@@ -27,7 +27,7 @@ _LEAST_SHARE = 0.005
 """Share of the program's time in operators below which a call is not tuned."""
 
 
-class EndedOtherwiseError(TuningError):
+class EndedOtherwiseError(MeasurementError):
     """A whole run ended with another status than the first one: all selections are discarded."""
 
 
@@ -102,7 +102,7 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
         tools["TORCHDYNAMO_DISABLE"] = "1"
         done = run(command, {**tools, "DL_VENDORS": vendor})
         if done.status != 0:
-            raise TuningError(
+            raise MeasurementError(
                 f"[tune] the program ends with status {done.status}, untuned as it is"
             )
         calls = recorded(Path(folder))
@@ -112,7 +112,9 @@ def record_calls(command: Sequence[str], vendor: str) -> list[tuple[Call, int, f
                 " dl-optools, which starts the recorder, has to be installed in its environment"
             )
     if not calls:
-        raise TuningError(f"[tune] the program calls nothing on vendor {vendor} that has choices")
+        raise MeasurementError(
+            f"[tune] the program calls nothing on vendor {vendor} that has choices"
+        )
     return calls
 
 

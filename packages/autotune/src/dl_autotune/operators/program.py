@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from diopi_proto.worker import WorkerError, run_command
 
-from ..errors import TuningError
+from ..errors import MeasurementError, MissingProgramError
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,14 @@ class ProgramRun:
 def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
     """Run a program to its end, and end all processes that it started.
 
-    :raises TuningError: it cannot be started.
+    :raises MissingProgramError: it cannot be started.
+    :raises MeasurementError: it does not end as it should.
     """
     try:
         done = run_command(command, env=variables)
     except WorkerError as error:
-        raise TuningError(f"[tune] {error}") from error
+        raise MeasurementError(f"[tune] {error}") from error
     except OSError as error:
-        raise TuningError(f"[tune] {command[0]} cannot be started: {error}") from error
+        raise MissingProgramError(f"[tune] {command[0]} cannot be started: {error}") from error
     text = done.output.decode(errors="surrogateescape")
     return ProgramRun(done.ending.seconds, done.ending.status, text)

@@ -11,7 +11,7 @@ from typing import Any
 
 from diopi_proto.worker import Handler, Worker, WorkerError
 
-from ..errors import TuningError
+from ..errors import MeasurementError, TuningError
 from ..observers.calibration import Calibration
 from ..observers.claim import Claim, Verdict, claim
 from ..observers.interval import Interval
@@ -65,13 +65,15 @@ def ask_child(job: dict[str, Any]) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = worker.call(job, min(4 * job["seconds"] + _PATIENCE, _LONGEST))
         except WorkerError as error:
-            message = str(error)
+            # A call that cannot be made is refused when it is made first.
+            message, kind = str(error), TuningError if job["do"] == "search" else MeasurementError
             if not message.startswith("[tune]"):
+                kind = MeasurementError
                 # The last informative line: C++ exceptions often end with a quotation mark.
                 lines = [line.strip() for line in error.output.splitlines()]
                 words = [message, *[line for line in lines if re.search(r"\w", line)][-1:]]
                 message = f"[tune] the process that measures failed: {': '.join(words)[:400]}"
-            raise TuningError(message) from error
+            raise kind(message) from error
     return answer
 
 
@@ -119,7 +121,9 @@ def tune_call(
         for number in range(plan.processes):
             again = ask({**job, "do": "race", "table": chosen, "seed": plan.seed + 1 + number})
             if again["identity"] != identity:
-                raise TuningError("[tune] the vendor or a library changed while it was measured")
+                raise MeasurementError(
+                    "[tune] the vendor or a library changed while it was measured"
+                )
             races.append(_race(again))
         noise = Calibration(found["noise"], 1)
         claimed = claim(races, noise, seed=plan.seed)

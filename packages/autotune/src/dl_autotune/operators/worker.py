@@ -18,7 +18,7 @@ from dl_core.torch_backend.devices import synchronize
 from dl_core.torch_backend.modes import autocompare
 from dl_core.torch_backend.tuning import extension
 
-from ..errors import TuningError
+from ..errors import MeasurementError, TuningError
 from ..observers.calibration import Calibration
 from ..observers.race import Race, RaceSettings, race
 from .call import Call, build_arguments, function_of
@@ -146,7 +146,7 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
         return {"identity": identity, **search(subject, settings, seed, job["seconds"])}
     table = {ChoiceKey.parse(key): choice for key, choice in job["table"].items()}
     if message := subject.wrong(table):
-        raise TuningError(f"[tune] what was chosen is wrong when it runs again: {message}")
+        raise MeasurementError(f"[tune] what was chosen is wrong when it runs again: {message}")
     result = race(
         subject.timed({}), subject.timed(table), RaceSettings(seconds=_LONGEST_RACE), seed=seed
     )

@@ -25,7 +25,7 @@ from dl_core.foreign_database import (
 )
 from dl_core.tuned_choices import SCHEMA as CHOICES
 
-from ..errors import DatabaseError
+from ..errors import DatabaseError, UnavailableDatabaseError
 from .stored import (
     DamagedRowError,
     StoredChoice,
@@ -128,12 +128,13 @@ class Database:
         except (sqlite3.Error, OSError, ForeignDatabaseError) as error:
             # Messages of SQLite may quote the file.
             text = printable(str(error), _LONGEST_PROBLEM)
-            way_out = "name another file with --database"
+            way_out, kind = "name another file with --database", DatabaseError
             if "locked" in text:
+                kind = UnavailableDatabaseError
                 way_out = f"another process kept it for {_WAIT_SECONDS:g} s: wait until it is done"
             elif "not a database" in text or "malformed" in text:
                 way_out = "it is damaged or something else: move it away, or name another file"
-            raise DatabaseError(f"[database] {self.path}: {text}; {way_out}") from error
+            raise kind(f"[database] {self.path}: {text}; {way_out}") from error
 
     def _whole(
         self, what: str, make: Callable[[Sequence[Any]], _Row], rows: Iterable[Sequence[Any]]

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from ..errors import TuningError
+from ..errors import MeasurementError
 
 _log = logging.getLogger("dl_autotune")
 
@@ -37,7 +37,7 @@ class DeviceLock:
 
     def __enter__(self) -> DeviceLock:
         """
-        :raises TuningError: another process holds it, and this is not a rank of a job.
+        :raises MeasurementError: another process holds it, and this is not a rank of a job.
         """
         self._file = self._path.open("a+")
         try:
@@ -64,7 +64,7 @@ class DeviceLock:
         holder = self._holder(file)[0] or "unknown"
         if not in_job():
             file.close()
-            raise TuningError(
+            raise MeasurementError(
                 f"[tune] {self._device} is being tuned by process {holder} already: wait until"
                 " it is done, or end it"
             ) from None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import KernelError, SpaceError, TuningError
+from ..errors import FailingKernelError, MeasurementError, SpaceError, TuningError
 from ..kernel import TunableKernel, load_kernel
 from ..observers import Calibration, Claim, Interval, Race, RaceSettings, Verdict, claim
 from ..spaces import Config
@@ -55,7 +55,7 @@ class Tuner:
         """Tune, or go on where an earlier run was ended, or return what it claimed.
 
         :param again: search further though there is a claim; more evaluations than it has do, too.
-        :raises KernelError: the default itself does not compile, or is wrong.
+        :raises FailingKernelError: the default itself does not compile, or is wrong.
         :raises TuningError: the device is in use.
         """
         check_strategy(self.plan.strategy)
@@ -105,13 +105,15 @@ class Tuner:
         try:
             found: Mapping[str, Any] = self._worker.call(Identify(), _PATIENCE)
         except WorkerError as error:
-            raise TuningError(f"[tune] {self.target.vendor} cannot be used: {error}") from error
+            # A vendor or a device that is not there is refused; anything else is its failure.
+            kind = TuningError if error.reason == "error" else MeasurementError
+            raise kind(f"[tune] {self.target.vendor} cannot be used: {error}") from error
         return found
 
     def _compiled(self, pool: CompilePool, config: Config) -> bytes:
         code = pool.submit(config).result()
         if isinstance(code, Rejected):
-            raise KernelError(
+            raise FailingKernelError(
                 f"[tune] configuration {dict(config)} does not compile: {code.message}"
             )
         return code
@@ -121,11 +123,11 @@ class Tuner:
         try:
             answer = self._worker.call(request, 5 * self.plan.evaluation_seconds)
         except WorkerError as error:
-            raise KernelError(
+            raise FailingKernelError(
                 f"[tune] the default {dict(self.kernel.default)} cannot be run: {error}"
             ) from error
         if isinstance(answer, Rejected):
-            raise KernelError(
+            raise FailingKernelError(
                 f"[tune] the default {dict(self.kernel.default)} is wrong: {answer.message}"
             )
         assert isinstance(answer, Calibration)

@@ -19,6 +19,7 @@ from dl_core.files import add_force
 if TYPE_CHECKING:
     import torch
 
+WRONG_USE, FAILED = 2, 1
 _ONLY = "main"
 """Name of the entry of a single program."""
 
@@ -54,14 +55,14 @@ def _run(arguments: argparse.Namespace) -> int:
     named = [_named(text) for text in arguments.programs]
     for problem in _problems(arguments, named):
         write_error(f"dl compile: {problem}\n")
-        return 2
+        return WRONG_USE
     import torch
 
     from diopi_proto.errors import DiopiError
     from dl_dicp.export.check import differing_output
     from dl_dicp.export.exporter import ExportError, device_of, export_entries
 
-    place = ""
+    place, status = "", WRONG_USE
     # A warning of torch.export about its own code.
     warnings.filterwarnings("ignore", ".*LeafSpec", FutureWarning)
     try:
@@ -72,14 +73,14 @@ def _run(arguments: argparse.Namespace) -> int:
             if not _is_program(file):
                 raise ExportError("it was not written by torch.export.save")
             programs[name] = torch.export.load(file)
-        place = place if len(named) == 1 else ""
+        place, status = place if len(named) == 1 else "", FAILED
         graph = export_entries(programs, device)
         if arguments.check and (wrong := differing_output(graph, programs, _library(device))):
             raise ExportError(f"the graph gives something else than the program: {wrong}")
         graph.save(arguments.output)
     except (ExportError, DiopiError, OSError, RuntimeError, ValueError) as error:
         write_error(f"dl compile: {place}{error}\n")
-        return 1
+        return status
     calls = sum(len(graph.entry(name)["calls"]) for name in graph.entries)
     write_output(f"{arguments.output}: {calls} calls, {graph.nbytes} bytes\n")
     return 0

@@ -69,6 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
         check_free(files, arguments.force)
         graph = load(arguments.graph)
         given = Failing(graph, read_inputs(arguments.inputs, graph.entry(graph.entries[0])))
+    except (DiopiError, OutputError, OSError, ValueError) as error:
+        return _refuse(str(error), WRONG_USE)
+    try:
         with load_vendor(ready.vendors[ready.plan.order[0]].library) as vendor:
             fails = fails_by_command(command) if command else differs(vendor, arguments.steps)
             found = minimize(given, vendor, fails)

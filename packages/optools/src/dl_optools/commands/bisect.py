@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from dl_core.commands import Command
 from dl_core.files import add_force
 from dl_optools.breadcrumbs.trail import DEFAULT_HANG
 from dl_optools.environment import environment
-from dl_optools.launching.launch import exact_patterns, program_of
+from dl_optools.launching.launch import NOT_FOUND, exact_patterns, program_of
 from dl_optools.launching.lifetime import exit_status, stopped_by_sigterm
 from dl_optools.option_types import count, seconds, tolerance
 from dl_optools.outputs import results_root, run_stamp
@@ -32,7 +33,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "A run is wrong if its exit status is not 0, or according to --expect, --metric, --finite "
         "and --tensor. Exit code: 0 if operators were found, 1 if none are to blame, 2 if the runs "
-        "are inconclusive or arguments are invalid."
+        "are inconclusive or arguments are invalid, 127 if the program does not exist."
     )
     parser.add_argument("--expect", metavar="REGEX", help="pattern that the output must match")
     parser.add_argument(
@@ -93,6 +94,8 @@ def _run(arguments: argparse.Namespace) -> int:
         return _refuse(str(error))
     if not state.command:
         return _refuse("no program given, as in `dl bisect -- python train.py`")
+    if shutil.which(state.command[0]) is None:
+        return _refuse(f"{state.command[0]}: program not found", NOT_FOUND)
     runner = ProgramRunner(
         *(state.command, state.level, state.device, environment(), arguments.timeout),
         hang=arguments.hang,
@@ -205,9 +208,9 @@ def verdict(bisection: Bisection, found: SearchResult, bundles: Path | None) -> 
     return "\n".join(lines) + "\n"
 
 
-def _refuse(text: str) -> int:
+def _refuse(text: str, status: int = WRONG_USE) -> int:
     write_error(f"dl bisect: {text}\n")
-    return WRONG_USE
+    return status
 
 
 BISECT = Command("bisect", "find the operators that make a program wrong", _configure, _run)

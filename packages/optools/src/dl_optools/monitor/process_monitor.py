@@ -244,10 +244,7 @@ def run(arguments: argparse.Namespace) -> int:
         monitor = ProcessMonitor(
             arguments.pid, arguments.interval, devices=not arguments.no_devices
         )
-    except ProcessLookupError as error:
-        write_error(f"{error}\n")
-        return 1
-    except (ResultsError, ValueError) as error:
+    except (ProcessLookupError, ResultsError, ValueError) as error:
         write_error(f"{error}\n")
         return 2
     monitor.start()
