@@ -75,6 +75,9 @@ def test_every_command_has_help_with_a_sentence_for_each_argument(
         for action in parser._actions:
             if not isinstance(action, argparse._SubParsersAction):
                 assert action.help, f"dl {name}: {action.dest} has no help"
+        if parser.description and " " not in name:
+            # "find the operator", not "finds the operator" or "found operators".
+            assert not parser.description.split()[0].endswith(("s", "ed")), f"dl {name}"
 
 
 def test_missing_arguments_are_exit_code_2_and_one_sentence(

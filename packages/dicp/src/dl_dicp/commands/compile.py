@@ -28,7 +28,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 def _configure(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Makes a .dlg file of a program that torch.export saved. Reading a .pt2 file can run code "
+        "Make a .dlg file of a program that torch.export saved. Reading a .pt2 file can run code "
         "that is in it: read only those that you trust. A .dlg file runs none."
     )
     parser.add_argument(
@@ -124,5 +124,5 @@ def _problems(arguments: argparse.Namespace, named: list[tuple[str, Path]]) -> I
 
 
 COMPILE = Command(
-    "compile", "makes a graph file of exported programs; needs torch", _configure, _run
+    "compile", "make a graph file of exported programs; needs torch", _configure, _run
 )

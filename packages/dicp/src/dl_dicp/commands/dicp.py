@@ -29,7 +29,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
         help="run a program; then list contract graphs, host calls and recompilations",
     )
     explain.description = (
-        'Runs a program that calls torch.compile(..., backend="dl") as python would, and prints '
+        'Run a program that calls torch.compile(..., backend="dl") as python would, and report '
         "what each graph became when the program has ended."
     )
     explain.add_argument(
@@ -39,7 +39,7 @@ def _configure(parser: argparse.ArgumentParser) -> None:
     _add_program(explain)
     warm = commands.add_parser("warm", help="run a program; then build all kernels it asked for")
     warm.description = (
-        "Runs a program as python would, and waits until the kernels of its graphs with the engine "
+        "Run a program as python would, and wait until the kernels of its graphs with the engine "
         "codegen are built. The vendor keeps them: later runs of the program need no compiler."
     )
     _add_program(warm)
@@ -133,4 +133,4 @@ def _refuse(what: str, why: str) -> int:
     return WRONG_USE
 
 
-DICP = Command("dicp", "explains and tests what the graph compiler does", _configure, _run)
+DICP = Command("dicp", "explain and test what the graph compiler does", _configure, _run)

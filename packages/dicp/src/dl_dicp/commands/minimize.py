@@ -20,7 +20,7 @@ def configure(commands: Any) -> None:
         "minimize", help="make a failing .dlg file smaller, call by call, while it still fails"
     )
     parser.description = (
-        "Leaves out calls of a graph of one entry as long as it fails; what they computed becomes "
+        "Leave out calls of a graph of one entry as long as it fails; what they computed becomes "
         "an input. It fails if it differs from the same calls in float64, or if COMMAND, which "
         "gets the graph's file and that of its inputs, ends with another exit code than 0. "
         "Needs no torch."
@@ -33,10 +33,15 @@ def configure(commands: Any) -> None:
         "-o", "--output", type=Path, required=True, metavar="SMALL.dlg", help="graph file to write"
     )
     parser.add_argument(
-        "--steps", type=float, default=64, help="rounding steps of the largest element; 64"
+        "--steps",
+        type=float,
+        default=64,
+        help="allowed difference in rounding steps of the largest element (default: 64)",
     )
     parser.add_argument(
-        "--fails", metavar="COMMAND", help="ends with another code than 0 for a graph that fails"
+        "--fails",
+        metavar="COMMAND",
+        help="command that ends with another exit code than 0 if the graph fails",
     )
     add_force(parser)
 

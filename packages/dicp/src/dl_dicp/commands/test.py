@@ -17,8 +17,8 @@ def configure(commands: Any) -> None:
         "test", help="compare compiled operators, models or patterns with eager runs on this device"
     )
     parser.description = (
-        "Runs torch's list of operators (OpInfo, float32), or small models, with "
-        'torch.compile(backend="dl") and without on dl:0, and compares results, written arguments '
+        "Run torch's list of operators (OpInfo, float32), or small models, with "
+        'torch.compile(backend="dl") and without on dl:0, and compare results, written arguments '
         "and gradients; or patterns against what they say of themselves. Exit code 1: something "
         "differs that is not on the list of exceptions, or is on it and does not."
     )
@@ -31,8 +31,12 @@ def configure(commands: Any) -> None:
         default="false",
         help="compile for fixed sizes, for symbolic ones, or for both (default: false)",
     )
-    parser.add_argument("--sample", default="1", metavar="N/SEED", help="one test of N")
-    parser.add_argument("-k", dest="text", default="", metavar="NAME", help="with NAME in the name")
+    parser.add_argument(
+        "--sample", default="1", metavar="N/SEED", help="run one test in N, chosen by the seed"
+    )
+    parser.add_argument(
+        "-k", dest="text", default="", metavar="NAME", help="run tests with NAME in their name"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -93,4 +93,4 @@ def _describe(reader: Reader, name: str) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
-ONE_ITER = Command("one-iter", "recorded training steps: compare, show", _configure, _run)
+ONE_ITER = Command("one-iter", "compare or show recorded training steps", _configure, _run)

@@ -59,6 +59,9 @@ def _roofline(arguments: argparse.Namespace) -> int:
 
 
 MONITOR = Command(
-    "monitor", "memory of a process and of the devices over time", _configure_monitor, _monitor
+    "monitor",
+    "record the memory of a process and of the devices over time",
+    _configure_monitor,
+    _monitor,
 )
-ROOFLINE = Command("roofline", "measured peak rates of a device", _configure_roofline, _roofline)
+ROOFLINE = Command("roofline", "measure the peak rates of a device", _configure_roofline, _roofline)

@@ -411,4 +411,4 @@ def _refuse(text: str, status: int = WRONG_USE) -> int:
     return status
 
 
-TOOL = Command("tool", "run a program with tools on, unchanged", _configure, _run)
+TOOL = Command("tool", "run an unmodified program with operator tools", _configure, _run)

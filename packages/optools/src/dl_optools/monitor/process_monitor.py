@@ -233,8 +233,12 @@ def _safe(label: str) -> str:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``dl monitor``."""
     parser.add_argument("--pid", type=count, required=True, help="process to monitor")
-    parser.add_argument("--interval", type=seconds, default=1.0, help="seconds between samples")
-    parser.add_argument("--duration", type=seconds, help="seconds after which to stop")
+    parser.add_argument(
+        "--interval", type=seconds, default=1.0, help="seconds between samples (default: 1)"
+    )
+    parser.add_argument(
+        "--duration", type=seconds, help="seconds to monitor (default: until the process ends)"
+    )
     parser.add_argument("--no-devices", action="store_true", help="monitor the host only")
 
 
