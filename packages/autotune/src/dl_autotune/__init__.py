@@ -1,4 +1,4 @@
-"""Tuner of kernels for any vendor, with four independent axes.
+"""Autotuning of kernels and operators for any vendor, with four independent axes.
 
 ``strategies`` propose, ``runners`` execute, ``observers`` measure, and ``toolchains`` compile. A
 strategy sees a :class:`SearchSpace` and numbers, never a device.

@@ -1,4 +1,4 @@
-"""Errors about what a caller passed. A candidate that fails is not an error, but a trial."""
+"""Errors for invalid arguments. A candidate that fails is not an error but a failed trial."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class MissingProgramError(TuningError):
 
 
 class ArgumentsError(TuningError):
-    """An argument of a command cannot be used; the message names it and what to give instead."""
+    """An argument of a command is invalid; the message names it and the remedy."""
 
 
 class SpaceError(TuningError, ValueError):
-    """A parameter, a constraint, or a file of a search space cannot be used."""
+    """A parameter, a constraint, or a file of a search space is invalid."""
 
 
 class MarkerError(SpaceError):
-    """A marker in a kernel's source and the parameters do not fit; names line and key."""
+    """A marker in a kernel's source does not match the parameters; the message has line and key."""
 
 
 class DatabaseError(TuningError):

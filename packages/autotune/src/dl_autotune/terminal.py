@@ -17,7 +17,7 @@ from .runners.database import StoredTrial
 
 
 def format_values(values: Mapping[str, object]) -> str:
-    """A configuration or a shape in one line."""
+    """Format a configuration or a shape in one line."""
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
@@ -42,14 +42,14 @@ class Display:
         self._best = 0.0
 
     def begin(self, kernel: TunableKernel) -> None:
-        """Say what is tuned."""
+        """Print the kernel and the size of its search space."""
         self._line(
             f"{kernel.source.name}: {kernel.space.size:,} configurations, default"
             f" {format_values(kernel.default)}"
         )
 
     def trial(self, trial: StoredTrial, count: int) -> None:
-        """Take in one trial."""
+        """Update the display with a trial."""
         if trial.ratio is None:
             self._failed[trial.invalidity] += 1
         elif trial.ratio > self._best:
@@ -64,7 +64,7 @@ class Display:
         self._progress.console.print(Text(printable(text)), soft_wrap=True)
 
     def close(self) -> None:
-        """End the bar."""
+        """Close the progress bar."""
         self._progress.stop()
 
     def __enter__(self) -> Display:

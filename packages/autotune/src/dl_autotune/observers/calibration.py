@@ -23,7 +23,7 @@ class Calibration:
 
     @classmethod
     def of(cls, races: list[Race]) -> Calibration:
-        """From races of something against itself."""
+        """Create from races of a callable against itself."""
         beyond = [max(each.interval.low - 1, 1 / each.interval.high - 1, 0.0) for each in races]
         return cls(max(beyond, default=0.0), len(races))
 

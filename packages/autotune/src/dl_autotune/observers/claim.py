@@ -41,11 +41,11 @@ class Claim:
 def claim(
     races: Sequence[Race], calibration: Calibration, *, confidence: float = 0.95, seed: int
 ) -> Claim:
-    """Claim from races in processes of their own, none of which selected the candidate.
+    """Derive a claim from races in separate processes, none of which selected the candidate.
 
-    A process has luck of its own - where its memory lies, above all - which blocks within it do
-    not show. So the interval is the wider of two: that of all blocks, and the one in which the
-    next process is expected after those seen. Both are widened by the noise of A/A runs.
+    Times vary between processes, above all with the addresses of their memory, which blocks within
+    a process do not show. The interval is therefore the wider of two: the interval of all blocks,
+    and the prediction interval for another process. Both are widened by the noise of A/A runs.
 
     :raises ValueError: there are no races.
     """

@@ -7,13 +7,14 @@ from statistics import NormalDist
 
 
 def normal_quantile(probability: float) -> float:
-    """Quantile of the standard normal distribution."""
+    """Return the quantile of the standard normal distribution."""
     return NormalDist().inv_cdf(probability)
 
 
 def t_quantile(probability: float, freedom: int) -> float:
-    """Quantile of Student's t: exact for one and two degrees of freedom, else the Cornish-Fisher
-    series of the normal quantile, which is off by less than 2 % from 3 on where 0.01 < p < 0.99.
+    """Return the quantile of Student's t: exact for one and two degrees of freedom, else the
+    Cornish-Fisher series of the normal quantile, which is off by less than 2 % from 3 on where 0.01
+    < p < 0.99.
 
     :raises ValueError: `freedom` is not positive.
     """

@@ -56,7 +56,7 @@ class TunedCall:
 
 
 def ask_child(job: dict[str, Any]) -> dict[str, Any]:
-    """Do a job in a fresh process without any table of choices.
+    """Run a job in a new process without a table of choices.
 
     :raises TuningError: it fails, crashes or takes too long.
     """

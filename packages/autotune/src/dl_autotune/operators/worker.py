@@ -1,4 +1,4 @@
-"""Race of the implementations of one call, in a process of its own.
+"""Race of the implementations of one call, in a separate process.
 
 The job ``search`` races all choices, and ``race`` confirms the selected ones. The process uses no
 tables of choices except those that it installs itself.
@@ -137,7 +137,7 @@ def _as_answer(result: Race) -> dict[str, Any]:
 
 
 def answer(job: dict[str, Any]) -> dict[str, Any]:
-    """Do a job."""
+    """Run a job."""
     seed = int(job["seed"])
     subject = Subject(Call.of_json(job["call"]), job["vendor"], seed)
     identity = subject.choices.identity()

@@ -1,8 +1,8 @@
-"""Importance of parameters, alone and in pairs: their shares of variance in a forest's view.
+"""Importance of parameters and pairs of parameters: variance decomposition (fANOVA) of a forest.
 
-Trees learn the logarithm of the ratios that were measured. Over all combinations of the values
-that were tried, a parameter's share is the variance of the mean at each of its values; a pair's is
-what the two have beyond their own. A share says what the forest has learned, no more.
+A random forest is fitted to the logarithms of the measured ratios. Over all combinations of the
+tried values, the share of a parameter is the variance of the mean at each of its values; the share
+of a pair is the variance beyond the shares of both. Shares describe the forest, not the device.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..runners.database import StoredTrial
 from ..spaces import Value
 
 LEAST = 12
-"""Trials below which there is nothing to learn from."""
+"""Minimum number of trials for a forest."""
 _TREES = 60
 _SAMPLES = 20000
 
@@ -27,8 +27,8 @@ _SAMPLES = 20000
 class Pair:
     """Two parameters together.
 
-    :ivar share: of the variance, beyond what each has alone; 0 to 1.
-    :ivar ratios: expected, geometric means by value of the first and of the second.
+    :ivar share: share of the variance beyond that of each parameter alone, from 0 to 1.
+    :ivar ratios: expected geometric mean of the ratio by the values of both parameters.
     """
 
     names: tuple[str, str]
@@ -40,11 +40,11 @@ class Pair:
 class Importance:
     """Result of a forest.
 
-    :ivar values: that were tried, by parameter, in order.
+    :ivar values: tried values by parameter, in order.
     :ivar alone: shares of the variance by parameter, 0 to 1, the greatest first.
     :ivar pairs: the greatest share first.
-    :ivar explained: the share of the variance of left-out trials that the forest predicts;
-        at most 1, and 0 or below where it has learned nothing.
+    :ivar explained: the share of the variance of left-out trials that the forest predicts; at most
+        1, and 0 or below where it has learned nothing.
     """
 
     values: dict[str, list[Value]]
@@ -100,7 +100,7 @@ def _order(value: Value) -> tuple[bool, Value]:
 
 
 def _combinations(sizes: Sequence[int], seed: int) -> NDArray[np.int64]:
-    """All combinations of positions, or as many drawn by lot."""
+    """Return all combinations of positions, or a random sample of them."""
     if np.prod(sizes, dtype=float) <= _SAMPLES:
         return np.array(list(itertools.product(*map(range, sizes))), dtype=np.int64)
     rng = np.random.default_rng(seed)
@@ -116,5 +116,5 @@ def _means(
 
 
 def _between(values: NDArray[np.float64], cells: NDArray[np.int64]) -> float:
-    """The variance of the means of cells."""
+    """Return the variance of the cell means."""
     return float(_means(values, cells, int(cells.max()) + 1)[cells].var())

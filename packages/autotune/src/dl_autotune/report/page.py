@@ -1,4 +1,4 @@
-"""The page of a study: what is claimed, how it was found, and what it rests on."""
+"""HTML page of a study: the claim, the search, and the measurements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BINS = 14
 
 
 def study_page(study: Study, trials: Sequence[StoredTrial], claim: StoredClaim | None) -> str:
-    """The text of the page."""
+    """Return the text of the page."""
     found = study.identity
     title = (
         f"{found.get('kernel')}: {found.get('function')} ({format_values(found.get('shape', {}))})"
@@ -156,7 +156,7 @@ def _parameters(trials: Sequence[StoredTrial]) -> list[Html]:
 
 
 def _strongest(found: Importance) -> list[Html]:
-    """The expected ratios of the pair that matters most, alone and together."""
+    """Return the expected ratios of the most important pair."""
     if not found.pairs:
         return []
 

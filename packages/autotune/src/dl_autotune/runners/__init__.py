@@ -1,1 +1,1 @@
-"""Execution: workers that may be lost, the database of trials, and the run as a whole."""
+"""Execution: worker processes, the database of trials, and the tuning run."""

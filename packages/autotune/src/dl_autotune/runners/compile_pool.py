@@ -1,4 +1,4 @@
-"""Candidates compiled ahead, each thread with a worker process of its own."""
+"""Ahead-of-time compilation of candidates by threads with one worker process each."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .placement import Caller, Here, Placement
 from .worker import WorkerError
 
 _GRACE_SECONDS = 30.0
-"""Beyond the compiler's own limit, after which the whole process is given up."""
+"""Seconds beyond the compiler's timeout after which the worker process is ended."""
 
 
 class CompilePool:
-    """Compiles while candidates are measured.
+    """Pool that compiles candidates while others are measured.
 
-    :param workers: processes; each runs one compiler at a time.
-    :param placement: where they run; None: on this machine.
+    :param workers: number of processes, each of which runs one compiler at a time.
+    :param placement: machines on which they run; None: this machine.
     """
 
     def __init__(self, target: Target, workers: int, placement: Placement | None = None) -> None:
@@ -37,9 +37,9 @@ class CompilePool:
             self._idle.put(worker)
 
     def demand(self, identity: Mapping[str, Any]) -> None:
-        """Compare what trials depend on with what it is where the compilers are.
+        """Compare the identity of trials with that of the machines that compile.
 
-        :raises TuningError: it differs: what one machine compiles would be measured as another's.
+        :raises TuningError: it differs, so that code of one machine would be measured on another.
         """
         for worker in self._all:
             try:
@@ -54,7 +54,7 @@ class CompilePool:
                     )
 
     def submit(self, config: Config) -> Future[bytes | Rejected]:
-        """Code of a configuration, some time; or why there is none."""
+        """Return a future of a configuration's code, or of the reason why it does not compile."""
         return self._threads.submit(self._compile, config)
 
     def _compile(self, config: Config) -> bytes | Rejected:
@@ -69,7 +69,7 @@ class CompilePool:
         return answer
 
     def close(self) -> None:
-        """End all processes; what is not compiled yet is dropped."""
+        """End all processes; pending compilations are dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._stop_all()
         # A thread that was about to call has restarted its worker, and has ended now.

@@ -17,16 +17,18 @@ from ..toolchains import Buffer, Toolchain
 from .description import called, launch_of, shortly
 
 _EDGES = (0.0, -0.0, 1.0, -1.0, 1e-30, -1e-40)
-"""Zeros of both signs, units, and what is tiny or subnormal in float32; scattered over inputs."""
+"""Edge values scattered over inputs: zeros of both signs, ones, tiny and subnormal float32
+values.
+"""
 Launcher = Callable[..., None]
 
 
 class WrongResultError(Exception):
-    """A candidate is wrong; the text says where."""
+    """A candidate is wrong; the message says where."""
 
 
 def seeded_arguments(kernel: TunableKernel, shape: Shape, seed: int) -> dict[str, Any]:
-    """The arguments of a shape, the same for the same seed.
+    """Create the arguments of a shape, deterministically for a seed.
 
     :raises KernelError: the kernel's description fails, or makes other than arrays and scalars.
     """
@@ -52,7 +54,7 @@ def seeded_arguments(kernel: TunableKernel, shape: Shape, seed: int) -> dict[str
 
 
 def with_edges(kernel: TunableKernel, arguments: Arguments, seed: int) -> dict[str, Any]:
-    """The same arguments with edge values in a tenth of each floating-point input."""
+    """Return the arguments with edge values in a tenth of each floating-point input."""
     rng = np.random.default_rng(seed)
     changed: dict[str, Any] = {}
     for name, value in arguments.items():
@@ -68,10 +70,10 @@ def with_edges(kernel: TunableKernel, arguments: Arguments, seed: int) -> dict[s
 def check_results(
     kernel: TunableKernel, toolchain: Toolchain, launcher: Launcher, config: Config, seed: int
 ) -> None:
-    """Run a candidate on all shapes, once with edge values, and judge what it wrote.
+    """Run a candidate on all shapes, once with edge values, and check its writes.
 
-    :raises WrongResultError: an output is off by more than rounding allows, an input was written
-        to, or something around an array was.
+    :raises WrongResultError: an output differs by more than rounding, or an input or memory around
+        an array was written to.
     """
     for number, shape in enumerate((*kernel.checks, kernel.shape)):
         arguments = seeded_arguments(kernel, shape, seed + number)
@@ -85,7 +87,7 @@ def check_results(
 def check_again(
     kernel: TunableKernel, toolchain: Toolchain, launcher: Launcher, config: Config, seed: int
 ) -> None:
-    """Judge a candidate once more, after it was timed: it may have been right only until then.
+    """Check a candidate again after timing, because its results may have changed.
 
     :raises WrongResultError: as :func:`check_results`.
     """
@@ -157,7 +159,7 @@ def _unwritable(value: Any) -> Any:
 
 
 def _unwritten(array: NDArray[Any]) -> NDArray[Any]:
-    """The shape and dtype of an array with contents that are not a result."""
+    """Return an array of the same shape and dtype that is filled with garbage."""
     if array.dtype.kind == "f":
         return np.full_like(array, np.nan)
     return np.full_like(array, 85)

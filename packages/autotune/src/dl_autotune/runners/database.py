@@ -1,4 +1,6 @@
-"""Every trial with its raw times, in SQLite with a write-ahead log: what is done is never lost."""
+"""Database of trials with their raw times: SQLite with a write-ahead log, so that no trial
+is lost.
+"""
 
 from __future__ import annotations
 
@@ -74,9 +76,9 @@ _COLUMNS = {
 
 
 class Database:
-    """The file of all studies of a person. One that cannot be written is read.
+    """Database of a user's studies. A file without write permission is opened for reading.
 
-    Damaged rows are left out, each with a warning.
+    Damaged rows are skipped with a warning.
 
     :raises DatabaseError: the file is not a database, is of a newer version, cannot be written, or
         can be written by others.
@@ -118,7 +120,7 @@ class Database:
 
     @contextlib.contextmanager
     def _naming_the_file(self) -> Iterator[None]:
-        """Name the file, and a remedy, in errors."""
+        """Convert errors of SQLite to errors with the file and a remedy."""
         deadline = (
             contextlib.nullcontext() if self._deadline is None else self._deadline.statement()
         )
@@ -139,9 +141,9 @@ class Database:
     def _whole(
         self, what: str, make: Callable[[Sequence[Any]], _Row], rows: Iterable[Sequence[Any]]
     ) -> list[_Row]:
-        """The rows that are not damaged.
+        """Yield the undamaged rows.
 
-        :param what: what a row is; its place is appended.
+        :param what: kind of the rows, for warnings.
         """
         found = []
         for number, row in enumerate(rows, 1):
@@ -152,13 +154,13 @@ class Database:
         return found
 
     def _warn(self, said: str) -> None:
-        """Once for each row, however often it is read."""
+        """Warn once for each damaged row."""
         if said not in self._warned:
             self._warned.add(said)
             _log.warning("%s: %s", self.path, printable(said, _LONGEST_PROBLEM))
 
     def study(self, identity: Mapping[str, Any]) -> Study:
-        """The study of an identity, made where there is none."""
+        """Return the study of an identity; create it if it does not exist."""
         text = json.dumps(identity, sort_keys=True)
         key = hashlib.sha256(text.encode()).hexdigest()[:12]
         with self._naming_the_file():
@@ -180,7 +182,7 @@ class Database:
             ) from error
 
     def studies(self) -> list[Study]:
-        """All studies, the oldest first."""
+        """Return all studies, the oldest first."""
         with self._naming_the_file():
             rows = self._connection.execute(
                 "SELECT id, key, identity, created FROM studies ORDER BY id"
@@ -188,7 +190,7 @@ class Database:
         return self._whole("study", study_of, rows)
 
     def record(self, study: Study, trial: StoredTrial) -> None:
-        """Keep a trial; it is on the disk when this returns."""
+        """Store a trial durably."""
         with self._naming_the_file():
             self._connection.execute(
                 "INSERT OR REPLACE INTO trials (study, number, config, invalidity, message, ratio,"
@@ -209,7 +211,7 @@ class Database:
             )
 
     def trials(self, study: Study) -> list[StoredTrial]:
-        """The trials of a study, in the order they were made."""
+        """Return the trials of a study in chronological order."""
         with self._naming_the_file():
             rows = self._connection.execute(
                 "SELECT config, invalidity, message, ratio, low, high, baseline, candidate"
@@ -222,7 +224,7 @@ class Database:
         return found
 
     def claim(self, study: Study, made: StoredClaim) -> None:
-        """Keep what is claimed of a study, in place of what was."""
+        """Store the claim of a study, replacing an earlier one."""
         with self._naming_the_file():
             self._connection.execute(
                 "INSERT OR REPLACE INTO claims (study, config, verdict, ratio, low, high, noise,"
@@ -251,7 +253,7 @@ class Database:
         return next(iter(self._whole(f"in study {study.key}, claim", claim_of, rows)), None)
 
     def choose(self, made: StoredChoice) -> None:
-        """Keep a choice, in place of the one that its key had."""
+        """Store a choice, replacing an earlier one of its key."""
         with self._naming_the_file():
             self._connection.execute(
                 "INSERT OR REPLACE INTO choices (identity, key, choice, operator, ratio, low, high)"
@@ -260,7 +262,7 @@ class Database:
             )
 
     def unchoose(self, identity: str, keys: Iterable[str]) -> None:
-        """Drop what was chosen for keys: the vendor's usual choice is as good."""
+        """Delete the choices of keys, for which the vendor's default is as fast."""
         with self._naming_the_file():
             self._connection.executemany(
                 "DELETE FROM choices WHERE identity = ? AND key = ?",
@@ -268,7 +270,7 @@ class Database:
             )
 
     def choices(self) -> list[StoredChoice]:
-        """All that was chosen, the oldest first."""
+        """Return all choices, the oldest first."""
         with self._naming_the_file():
             rows = self._connection.execute(
                 "SELECT identity, key, choice, operator, ratio, low, high FROM choices"
@@ -277,7 +279,7 @@ class Database:
         return self._whole("choice", choice_of, rows)
 
     def forget(self, study: Study) -> None:
-        """Drop a study with all that belongs to it, what it chose among it."""
+        """Delete a study with its trials, claim and choices."""
         with self._naming_the_file():
             self._connection.execute(
                 "DELETE FROM choices WHERE identity = ? AND operator = ?",

@@ -1,4 +1,4 @@
-"""Calls of functions in a kernel's file: whatever they raise is an error that names them."""
+"""Calls of functions in a kernel's file, whose exceptions become errors that name the function."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _SHOWN = 80
 def called(what: str, function: Callable[..., Any], *given: Any) -> Any:
     """Return the result of a function of the kernel's file.
 
-    :param what: that it is, for messages.
-    :raises KernelError: it raised, or wanted to end the process.
+    :param what: description of the function, for messages.
+    :raises KernelError: it raised an exception or tried to exit.
     """
     try:
         return function(*given)
@@ -30,9 +30,9 @@ def called(what: str, function: Callable[..., Any], *given: Any) -> Any:
 
 
 def launch_of(kernel: TunableKernel, config: Config, shape: Shape) -> Launch:
-    """The launch of a configuration.
+    """Return the launch of a configuration.
 
-    :raises KernelError: the kernel's description fails, or gives something else.
+    :raises KernelError: the kernel's function fails, or does not return a Launch.
     """
     found = called(f"launch of {dict(config)}", kernel.launch, config, shape)
     if not isinstance(found, Launch):
@@ -43,6 +43,6 @@ def launch_of(kernel: TunableKernel, config: Config, shape: Shape) -> Launch:
 
 
 def shortly(value: object) -> str:
-    """A value in a message, not longer than a line."""
+    """Format a value for a message, truncated to a line."""
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

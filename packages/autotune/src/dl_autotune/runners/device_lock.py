@@ -1,4 +1,4 @@
-"""One tuner at a time on a device: two that measure side by side both measure nonsense."""
+"""Lock of a device, because simultaneous measurements disturb each other."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def in_job() -> bool:
 
 
 class DeviceLock:
-    """Hold a device; the system lets go of it when the process ends, however it ends.
+    """Lock a device; the operating system releases the lock when the process ends.
 
-    Ranks of a job that come while another process tunes wait for it, and hear what it has found.
+    Ranks of a job wait while another process tunes, and get its result.
     """
 
     def __init__(self, vendor: str, device: int) -> None:
@@ -56,7 +56,7 @@ class DeviceLock:
         return self._left.get(question)
 
     def leave(self, question: str, answer: str) -> None:
-        """Tell those that wait now what was found."""
+        """Publish the result for waiting processes."""
         self._left = {question: answer}
         self._write()
 
@@ -70,13 +70,13 @@ class DeviceLock:
             ) from None
         _log.warning("waiting for process %s, which is tuning %s", holder, self._device)
         fcntl.flock(file, fcntl.LOCK_EX)
-        # One that was ended while it wrote has left nothing.
+        # A process that was ended while writing has left nothing.
         with contextlib.suppress(ValueError):
             self._left = json.loads(self._holder(file)[1])
 
     @staticmethod
     def _holder(file: IO[str]) -> tuple[str, str]:
-        """The process that holds the device, or held it last, and what it has left."""
+        """Return the process that holds the device, or held it last, and its published result."""
         file.seek(0)
         holder, _, left = file.read().partition("\n")
         return holder.strip(), left.strip()

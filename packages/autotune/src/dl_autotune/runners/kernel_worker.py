@@ -1,4 +1,4 @@
-"""Work of a tuning run's child process: compile a configuration, check it, race it."""
+"""Work of a tuning run's child process: compile, check and race a configuration."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ class Target:
 
 @dataclass(frozen=True)
 class Identify:
-    """Ask for what trials depend on, a mapping of texts."""
+    """Request for the identity of trials, a mapping of strings."""
 
 
 @dataclass(frozen=True)
 class Compile:
-    """Ask for code, or a :class:`Rejected`."""
+    """Request to compile; the answer is code or a :class:`Rejected`."""
 
     config: Config
 
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Ask for the :class:`Calibration` of the baseline; :class:`Rejected` if that is wrong."""
+    """Request for the :class:`Calibration` of the baseline; :class:`Rejected` if it is wrong."""
 
     config: Config
     code: bytes = field(repr=False)
@@ -58,7 +58,7 @@ class Calibrate:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """Ask for the :class:`Race` of a candidate, or a :class:`Rejected`."""
+    """Request to race a candidate; the answer is a :class:`Race` or a :class:`Rejected`."""
 
     config: Config
     code: bytes = field(repr=False)
@@ -72,7 +72,7 @@ class Evaluate:
 class Rejected:
     """A candidate that was not timed.
 
-    :ivar reason: as in T4: "compile", "correctness", "runtime", "timeout".
+    :ivar reason: reason as in T4: "compile", "correctness", "runtime", "timeout".
     """
 
     reason: str
@@ -80,14 +80,14 @@ class Rejected:
 
 
 def open_toolchain(target: Target) -> Toolchain:
-    """The toolchain of a target."""
+    """Return the toolchain of a target."""
     from ..toolchains.kernel_extension import KernelExtension
 
     return KernelExtension(target.vendor, target.device)
 
 
 class KernelWorker:
-    """Answers the requests above, in a process that may be lost."""
+    """Handler of the requests above, in a worker process that may crash."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -141,7 +141,7 @@ class KernelWorker:
         return found
 
     def _prepare(self, config: Config, code: bytes) -> Callable[[], float]:
-        """Load code, judge it the first time, and make it ready to be timed."""
+        """Load code, check it on first use, and prepare it for timing."""
         launcher = self._loaded.get(code)
         if launcher is None:
             launcher = self._loaded[code] = self._judged(config, code)
@@ -161,5 +161,5 @@ class KernelWorker:
 
 
 def describe(target: Target) -> Mapping[str, Any]:
-    """The identity of the kernel of a target, and how it is measured."""
+    """Return the identity of a target's kernel and of its measurement."""
     return {**load_kernel(target.path).identity(), "caches": target.caches}

@@ -1,4 +1,4 @@
-"""Resource limits of a worker: a candidate that takes the whole machine is a failed trial."""
+"""Resource limits of a worker; a candidate that exceeds them is a failed trial."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def half_of_memory() -> int:
-    """Bytes: half of what the machine has, or of what this container may use."""
+    """Return half of the memory of the machine, or of this container, in bytes."""
     whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     with contextlib.suppress(OSError, ValueError):
         whole = min(whole, int(_CGROUP.read_text()))
@@ -22,8 +22,9 @@ def half_of_memory() -> int:
 
 
 def enough_to_start() -> int:
-    """Bytes with which a worker starts for sure: its libraries, and room for each of their
-    threads."""
+    """Return bytes that suffice to start a worker: its libraries, and the stacks of their
+    threads.
+    """
     return (512 << 20) + (32 << 20) * (os.cpu_count() or 1)
 
 
@@ -39,5 +40,5 @@ class Limits(worker.Limits):
 
     @property
     def allowed(self) -> str:
-        """The memory that is allowed, as text."""
+        """Format the memory limit."""
         return mebibytes(self.memory)

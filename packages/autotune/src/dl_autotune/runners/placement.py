@@ -1,4 +1,4 @@
-"""Where workers run: on this machine, or on others."""
+"""Placement of workers: on this machine, or on others."""
 
 from __future__ import annotations
 
@@ -18,61 +18,63 @@ class Caller(Protocol):
     """Interface of a worker for the tuner: see :class:`.worker.Worker`."""
 
     def call(self, request: Any, seconds: float) -> Any:
-        """The handler's answer.
+        """Return the handler's answer.
 
-        :raises WorkerError: there is none.
+        :raises WorkerError: there is no answer.
         """
 
     def stop(self) -> None:
         """End the process and all that it started; a later call starts another one."""
 
     def __enter__(self) -> Caller:
-        """To be stopped at the end."""
+        """Stop the worker at the end."""
 
     def __exit__(self, *_: object) -> None:
         """Stop."""
 
 
 class Placement(ABC):
-    """Makes workers, and holds the device that they measure on; a context in which they run."""
+    """Factory of workers, which also locks the device for measurements; a context manager."""
 
     several = False
     """True if compilers may run on other machines than the one that measures."""
 
     def __enter__(self) -> Placement:
-        """Be ready."""
+        """Prepare the machines."""
         return self
 
     def __exit__(self, *_: object) -> None:  # noqa: B027 - most hold nothing
-        """Let go of what other machines hold for this."""
+        """Release resources of other machines."""
 
     @abstractmethod
     def lock(self, vendor: str, device: int) -> AbstractContextManager[object]:
-        """Hold a device of the machine that measures.
+        """Lock the device of the machine that measures.
 
         :raises TuningError: another tuner holds it.
         """
 
     @abstractmethod
     def measurer(self, build: Callable[[], Handler], limits: Limits) -> Caller:
-        """A worker where the device is; to be called while that is held."""
+        """Return a worker on the machine with the device, which must be locked."""
 
     @abstractmethod
     def compiler(self, build: Callable[[], Handler], limits: Limits) -> Caller:
-        """A worker that may leave processes behind, as a compiler's cache does."""
+        """Return a worker that may leave processes running, such as the server of a compiler's
+        cache.
+        """
 
 
 class Here(Placement):
-    """On this machine."""
+    """Placement on this machine."""
 
     def lock(self, vendor: str, device: int) -> AbstractContextManager[object]:
-        """As :class:`DeviceLock`."""
+        """Lock the device; see :class:`DeviceLock`."""
         return DeviceLock(vendor, device)
 
     def measurer(self, build: Callable[[], Handler], limits: Limits) -> Worker:
-        """A process below this one."""
+        """Return a worker in a child process."""
         return Worker(build, limits)
 
     def compiler(self, build: Callable[[], Handler], limits: Limits) -> Worker:
-        """A process below this one."""
+        """Return a worker in a child process."""
         return Worker(build, limits, may_leave_children=True)

@@ -15,14 +15,14 @@ _FINAL_RACES = RaceSettings(looks=(16,), seconds=5.0)
 
 @dataclass(frozen=True)
 class Plan:
-    """How a kernel is tuned.
+    """Plan of a tuning run.
 
-    :ivar budget: of the search; the races of the end come on top.
-    :ivar workers: compilers at a time.
-    :ivar search_races: of each candidate; short, since they only select.
-    :ivar final_races: of the finalists, in processes that selected nothing.
-    :ivar final_processes: in which the winner is raced, each with luck of its own.
-    :ivar evaluation_seconds: after which a candidate is given up; ``--limit``.
+    :ivar budget: budget of the search, without the final races.
+    :ivar workers: number of parallel compilers.
+    :ivar search_races: limits of each candidate's race; short, since they only select.
+    :ivar final_races: limits of the finalists' races, in processes that did not select them.
+    :ivar final_processes: number of processes in which the winner is raced.
+    :ivar evaluation_seconds: timeout of a candidate in seconds (``--limit``).
     """
 
     budget: Budget = field(default_factory=lambda: Budget(evaluations=60))
@@ -38,8 +38,8 @@ class Plan:
 class Tuned:
     """Result of a run.
 
-    :ivar claim: about `config` against the kernel's default.
-    :ivar evaluated: configurations of the study, of all its runs.
+    :ivar claim: claim for `config` against the kernel's default.
+    :ivar evaluated: number of configurations of the study, over all runs.
     :ivar finalists: candidates that were raced again at the end.
     :ivar reused: the claim is of an earlier run, and nothing was measured.
     """

@@ -23,15 +23,15 @@ from .placement import Placement
 from .worker import Worker, WorkerError
 
 LOCAL = "local"
-"""The address of a cluster of this machine alone, which ends with its use."""
+"""Address of a temporary cluster on this machine only."""
 _START_SECONDS = 120.0
 _GRACE_SECONDS = 30.0
-"""Beyond what a worker may take, after which the machine is given up."""
+"""Seconds beyond a worker's timeout after which the machine counts as lost."""
 _STORE_BYTES = 128 << 20
 
 
 class Host:
-    """The process on a machine: its workers by name, and the device that it holds."""
+    """Actor on a machine: its workers by name, and the device that it locks."""
 
     def __init__(self, held: tuple[str, int] | None) -> None:
         self._workers: dict[str, Worker] = {}
@@ -70,17 +70,17 @@ class Host:
             worker.stop()
 
     def finish(self) -> None:
-        """End all workers, and let go of the device: the process itself ends some time later."""
+        """End all workers and release the device; the process itself ends later."""
         for name in list(self._workers):
             self.stop(name)
         self._stack.close()
 
 
 class Machine:
-    """A host, from the tuner's side: started when it is first needed, and again when it is lost.
+    """Tuner's handle of a host, which is started on first use, and again when it is lost.
 
-    :param options: of the actor, as Ray knows them.
-    :param held: vendor and device that it holds; a machine that holds one is not exchanged.
+    :param options: options of the Ray actor.
+    :param held: vendor and device that it locks; a machine with a locked device is not replaced.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Machine:
         self._actor: Any = None
 
     def start(self) -> Any:
-        """The actor.
+        """Return the actor.
 
         :raises TuningError: no machine has room for it, or its device is in use.
         """
@@ -118,7 +118,7 @@ class Machine:
         return self._actor
 
     def call(self, name: str, make: Callable[[], Worker], request: Any, seconds: float) -> Any:
-        """As :meth:`Worker.call`, of the worker of that name."""
+        """Call the worker of that name; see :meth:`Worker.call`."""
         actor, errors = self.start(), self._ray.exceptions
         try:
             reason, answer = self._ray.get(
@@ -133,10 +133,10 @@ class Machine:
             raise WorkerError("crash", f"the machine was lost: {_first(error)}") from error
         except errors.RayError as error:
             self.end()
-            # The end of a traceback.
+            # The last line of a traceback.
             raise WorkerError("error", str(error).strip().rpartition("\n")[2]) from error
         except BaseException:
-            # The call may go on there, but no caller waits for it.
+            # The call may continue there, but its result is dropped.
             self.end()
             raise
         if reason is not None:
@@ -170,8 +170,8 @@ class Machine:
 class RemoteWorker:
     """A worker of a machine, with the interface of :class:`Worker`.
 
-    :param alone: whether the machine has no other; then it ends with this one, even while it is
-        called.
+    :param alone: the machine has no other worker; it is then ended with this one, even during a
+        call.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class RemoteWorker:
         self._machine, self._name, self._make, self._alone = machine, name, make, alone
 
     def call(self, request: Any, seconds: float) -> Any:
-        """As :meth:`Worker.call`; what happens to the machine is a failure too."""
+        """Call the worker; see :meth:`Worker.call`. A lost machine is a failure, too."""
         return self._machine.call(self._name, self._make, request, seconds)
 
     def stop(self) -> None:
@@ -204,9 +204,9 @@ class OnRay(Placement):
     All machines need this package, the vendor, and the kernel's files at the same paths. A program
     that has called ``ray.init`` keeps its cluster, whatever the address.
 
-    :param address: as of ``ray.init``, or :data:`LOCAL`.
-    :param processors: of a local cluster: one measures, the others compile.
-    :param measuring: what the machine that measures has to have, as options of a Ray actor, such as
+    :param address: address for ``ray.init``, or :data:`LOCAL`.
+    :param processors: processors of a local cluster: one measures, the others compile.
+    :param measuring: requirements of the machine that measures, as options of a Ray actor, such as
         ``{"num_gpus": 1}`` or ``{"resources": {"bench": 1}}``.
     :raises TuningError: ray is not installed, or there is no cluster at the address.
     """
@@ -266,7 +266,7 @@ class OnRay(Placement):
             machine.finish()
 
     def measurer(self, build: Callable[[], Handler], limits: Limits) -> RemoteWorker:
-        """One of the workers of the machine that measures."""
+        """Return a worker of the machine that measures."""
         if self._machine is None:
             raise TuningError("[ray] nothing is measured on a device that is not held")
         return RemoteWorker(
@@ -274,7 +274,7 @@ class OnRay(Placement):
         )
 
     def compiler(self, build: Callable[[], Handler], limits: Limits) -> RemoteWorker:
-        """The worker of a machine that has room for it."""
+        """Return a worker on a machine with free resources."""
         machine = Machine(self._ray, {"num_cpus": 1, "scheduling_strategy": "SPREAD"})
         make = partial(Worker, build, limits, may_leave_children=True)
         return RemoteWorker(machine, self._name(), make, alone=True)

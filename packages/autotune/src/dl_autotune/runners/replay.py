@@ -1,4 +1,4 @@
-"""Answers from a recorded space: strategies are compared without a device, in no time."""
+"""Replay of a recorded space, to compare strategies quickly and without a device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..strategies import Budget, Outcome, Strategy, search
 
 
 def replay(recording: Recording, strategy: Strategy, evaluations: int, batch: int) -> list[int]:
-    """The points that a strategy evaluates, in order; a failed one is an evaluation too."""
+    """Yield the points that a strategy evaluates, including failed ones."""
 
     def evaluate(points: Sequence[int]) -> list[Outcome]:
         times = recording.milliseconds[list(points)].tolist()

@@ -1,7 +1,7 @@
 """Rows of the database: trials, claims, choices and studies, and their checks.
 
-A row may have been damaged or forged: each of these is made from one only if every field has its
-type and a sensible size, so that whoever reads it need not check again.
+A row may be damaged or forged. An object is created from a row only if every field has a valid type
+and size, so that users of the object need no further checks.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from ..observers.claim import Verdict
 from ..spaces import Config
 
 _LONGEST = 1 << 20
-"""Characters of one field."""
+"""Maximum characters of a field."""
 _MOST = 10_000
-"""Parameters of a configuration, or numbers of a list of times."""
+"""Maximum number of parameters of a configuration, or of times of a list."""
 
 
 class DamagedRowError(ValueError):
-    """A row that is left out; the message says what is wrong with it."""
+    """A row is damaged and skipped; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class StoredTrial:
     """One evaluation.
 
-    :ivar invalidity: "correct", or why it was not timed, as in T4.
-    :ivar ratio: of times, baseline by candidate, with its interval; None where it was not timed.
+    :ivar invalidity: "correct", or the reason why it was not timed, as in T4.
+    :ivar ratio: baseline time divided by candidate time, with its interval; None if not timed.
     :ivar baseline: seconds of the baseline's runs in the same race.
-    :ivar candidate: seconds of its own runs.
+    :ivar candidate: seconds of the candidate's runs.
     """
 
     config: Config
@@ -63,12 +63,12 @@ class StoredClaim:
 
 @dataclass(frozen=True)
 class StoredChoice:
-    """The implementation that was faster than a vendor's usual one for a call.
+    """Implementation that is faster than a vendor's default for a call.
 
-    :ivar identity: of vendor, libraries and device, as the vendor tells it.
-    :ivar key: of the call, as the vendor tells it.
-    :ivar operator: what was called, for people.
-    :ivar ratio: of times, the usual choice by this one, with its interval.
+    :ivar identity: vendor's identity of vendor, libraries and device.
+    :ivar key: vendor's key of the call.
+    :ivar operator: description of the call for users.
+    :ivar ratio: time of the default divided by the time of this choice, with its interval.
     """
 
     identity: str
@@ -82,7 +82,7 @@ class StoredChoice:
 
 @dataclass(frozen=True)
 class Study:
-    """Trials that may be compared: of one kernel, shape, device and compiler."""
+    """Set of comparable trials: of one kernel, shape, device and compiler."""
 
     id: int
     key: str
@@ -204,7 +204,7 @@ def _positive(name: str, value: object) -> float:
 
 
 def _interval(values: Sequence[Any]) -> tuple[float, float, float]:
-    """A ratio of times with its interval, which may be open."""
+    """Return a ratio of times with its interval, which may be unbounded."""
     ratio, low, high = values
     for value in (low, high):
         if not isinstance(value, int | float) or not value >= 0:

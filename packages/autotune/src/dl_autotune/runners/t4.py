@@ -1,4 +1,4 @@
-"""Trials in the T4 schema, which tools of other tuners and this package's replay read."""
+"""Export of trials in the T4 schema, which other tuners' tools and this package's replay read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ SCHEMA_VERSION = "1.0.0"
 def as_t4(study: Study, trials: Sequence[StoredTrial]) -> dict[str, Any]:
     """Return a T4 document: the default configuration and every trial, in milliseconds.
 
-    The default's runs are those measured with the candidates. Each candidate has its own share
-    under ``baseline_runtimes``, which T4 does not define: a time says little without it.
+    The runs of the default are those measured in the candidates' races. Each candidate has the runs
+    of its race under ``baseline_runtimes``, which T4 does not define.
     """
     results = [_result(trial) for trial in trials]
     default = study.identity.get("default")

@@ -1,4 +1,4 @@
-"""Launches as something to race: a call that runs once and returns its seconds."""
+"""Timed launches for races: callables that run once and return their seconds."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ the same shape; flushed by writing more memory than any cache has."""
 _COPIES = 4
 _FLUSHED_BYTES = 64 << 20
 _SHORTEST = 2e-4
-"""Seconds: below it, several launches are timed as one."""
+"""Duration in seconds below which several launches are timed together."""
 
 
 def timed_launches(
     kernel: TunableKernel, toolchain: Toolchain, caches: str, seed: int
 ) -> Callable[[Launcher, Config], Run]:
-    """Make :data:`Run` objects that share their arguments, whatever the launcher."""
+    """Factory of :data:`Run` objects that share their arguments."""
     copies = _COPIES if caches == "rotate" else 1
     sets: list[list[Any]] = []
     for copy in range(copies):

@@ -1,4 +1,4 @@
-"""A tuning run: propose, compile, judge, race, keep, and claim only what was measured again."""
+"""Tuning run: propose, compile, check, race and store candidates, and confirm the winner."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = ["Plan", "Tuned", "Tuner"]
 
 _FINALISTS = 3
 _PATIENCE = 60.0
-"""Seconds for what was seen to end, so that it only has to be told from what was lost."""
+"""Timeout in seconds of a candidate that has already run, to distinguish it from a lost process."""
 
 Progress = Callable[[StoredTrial, int], None]
-"""Told of each trial, and of how many there are now."""
+"""Callback with each trial and the number of trials."""
 
 
 class Tuner:
-    """Tunes one kernel on one device.
+    """Tuner of one kernel on one device.
 
-    :param progress: called after each trial.
-    :param placement: where workers run; None: on this machine.
+    :param progress: callback after each trial.
+    :param placement: placement of the workers; None: this machine.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class Tuner:
                 pending += [(config, pool.submit(config)) for config in configs]
             if not pending or not in_time:
                 return
-            # In the order they are compiled in, so that one slow compiler does not stop the rest.
+            # In the order of completion, so that a slow compilation does not delay the others.
             ready = next((each for each in pending if each[1].done()), pending[0])
             pending.remove(ready)
             trial = self._evaluate(ready[0], ready[1].result(), default, count)
@@ -167,7 +167,7 @@ class Tuner:
             self._progress(trial, count)
 
     def _trials(self, study: Study) -> list[StoredTrial]:
-        """The trials of the kernel's own configurations; a damaged one may be of another."""
+        """Return the trials of configurations in the kernel's space; damaged trials may be outside."""
         return [each for each in self.database.trials(study) if self._is_valid(each.config)]
 
     def _is_valid(self, config: Config) -> bool:
@@ -220,7 +220,7 @@ class Tuner:
                 return Rejected("timeout", f"{error}, its limit: --limit gives it more or less")
             return Rejected("runtime", str(error))
         if isinstance(answer, Rejected):
-            # A wrong kernel may have written anywhere: its process measures nothing more.
+            # A wrong kernel may have written anywhere, so its process is not used any more.
             worker.stop()
         assert isinstance(answer, (Race, Rejected))
         return answer
@@ -228,7 +228,7 @@ class Tuner:
     def _claim(
         self, study: Study, pool: CompilePool, default: bytes, calibration: Calibration
     ) -> Tuned:
-        """Race the finalists again, then the winner of that, each in fresh processes."""
+        """Race the finalists again, and then their winner, each in new processes."""
         trials = self._trials(study)
         ranked = sorted(
             (trial for trial in trials if trial.ratio is not None and trial.ratio > 1),
@@ -239,7 +239,7 @@ class Tuner:
         for trial in finalists:
             found = self._race_again(pool, trial.config, default, 1)
             raced += [(race.interval.ratio, trial.config) for race in found]
-        # Nothing is claimed for a candidate that fails when it is run again.
+        # A candidate that fails when it is run again gets no claim.
         winner, races = self.kernel.default, list[Race]()
         if raced:
             _, fastest = max(raced, key=lambda each: each[0])
@@ -265,7 +265,7 @@ class Tuner:
         return found
 
     def _final_limit(self) -> float:
-        """It ended when it was searched for; the last races are longer."""
+        """Timeout of the final races, which are longer than those of the search."""
         return max(_PATIENCE, self.plan.evaluation_seconds)
 
     def _reuse(

@@ -1,4 +1,4 @@
-"""A process that does what may crash, hang, or spoil memory; whatever it does is an answer here."""
+"""Worker process for code that may crash, hang or corrupt memory; any outcome is reported."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class WorkerError(TuningError):
 
 
 class Worker(worker.Worker):
-    """Calls a handler in a process of its own; a new one after each failure.
+    """Worker that calls a handler in a child process, and starts a new process after a failure.
 
-    :param build: makes the handler, in the process; importable there.
-    :param may_leave_children: whether what it started may run on after an answer, as the server of
-        a compiler's cache does; else such an answer does not count.
+    :param build: function that creates the handler in the process; importable there.
+    :param may_leave_children: processes that the handler started may outlive an answer, such as the
+        server of a compiler's cache; otherwise such an answer is a failure.
     """
 
     limits: Limits

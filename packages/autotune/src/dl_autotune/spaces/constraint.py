@@ -1,4 +1,4 @@
-"""A constraint: what must hold between parameters, as a function or as a Python expression."""
+"""Constraints between parameters, as functions or as Python expressions."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Constraint:
         return cls(made, tuple(names), text.strip())
 
     def holding(self, columns: Sequence[Sequence[Value]]) -> list[bool]:
-        """Ask for many combinations; a column of values for each of `names`.
+        """Evaluate many combinations; `columns` has one array of values per name.
 
         :raises SpaceError: the predicate itself failed.
         """
