@@ -1,4 +1,6 @@
-"""The rule finds wrong steps: each mistake here, made on the CPU, fails where it was made."""
+"""The rule detects wrong training steps: each fault, injected on the CPU, is reported at its
+origin.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from .steps import STEPS
 
 
 def wrong(name: str, results: Results) -> set[str]:
-    """Names of what the rule finds wrong."""
+    """Return the names of the tensors that the rule reports as wrong."""
     return {judgement.name for judgement in rule_of(name).judge(results) if not judgement.ok}
 
 
@@ -36,7 +38,7 @@ def modules(model: nn.Module, kind: type[nn.Module]) -> Iterable[nn.Module]:
 @pytest.mark.parametrize("name", [*STEPS, "mlp", "tagger"])
 @pytest.mark.parametrize("part", ["gradient of", "updated"])
 def test_one_wrong_element_is_found_in_each_tensor(name: str, part: str) -> None:
-    """One element of each tensor is a thousandth of an average element too large."""
+    """Increase one element of each tensor by a thousandth of the average element."""
     step = step_of(name)
     results, changed = step.run(), set()
     for key, values in results.items():
@@ -102,7 +104,7 @@ def test_bias_left_out_of_the_sum_is_found() -> None:
 def test_wrong_epsilon_of_a_norm_is_found(name: str, kind: type[nn.Module]) -> None:
     def enlarge(model: nn.Module) -> None:
         for module in modules(model, kind):
-            # BERT has 1e-12, which is nothing.
+            # BERT uses 1e-12, which has no effect.
             module.eps = max(2 * module.eps, 1e-7)
 
     assert any(key.startswith("gradient of") for key in wrong_with_model(name, enlarge))
@@ -122,7 +124,9 @@ def adamw_with(**changes: float) -> Callable[[list[nn.Parameter]], torch.optim.O
 
 @pytest.mark.parametrize("changes", [{"eps": 2e-8}, {"weight_decay": 0.0}, {"lr": 1.0001e-3}])
 def test_wrong_step_of_the_optimizer_is_found(changes: dict[str, float]) -> None:
-    """But for Adam's ``betas``, which make no difference in the first step: test_optimizers."""
+    """Every option except Adam's ``betas``, which have no effect in the first step; see
+    test_optimizers.
+    """
     found = wrong("tagger", step_of("tagger").changed(make_optimizer=adamw_with(**changes)).run())
     assert found
     assert all(key.startswith("updated ") for key in found)
@@ -134,7 +138,7 @@ def test_gradients_that_were_not_clipped_are_found() -> None:
 
 @pytest.mark.parametrize("name", ["cnn", "tagger", "lstm"])
 def test_sixteen_bit_arithmetic_is_found(name: str) -> None:
-    """Results of float32, computed in bfloat16."""
+    """Float32 results that were computed in bfloat16 are detected."""
     results = step_of(name).run(autocast=torch.bfloat16)
     results["output"] = results["output"].float()
     gradients = {key for key in results if key.startswith("gradient of")}
@@ -183,7 +187,7 @@ def test_rule_needs_a_variant() -> None:
 
 
 def test_rule_refuses_a_variant_that_is_not_finite() -> None:
-    """Its error would be nan, which is larger than nothing."""
+    """A nan is detected, although its error is not larger than any bound."""
     variant = step_of("mlp").run()
     variant["output"][0, 0] = float("nan")
     with pytest.raises(ValueError, match=r"not finite: \['output'\]"):

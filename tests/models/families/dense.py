@@ -1,4 +1,4 @@
-"""Images to boxes, masks and depths."""
+"""Models with dense outputs for images: boxes, masks and depths."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DETR = {
 
 
 def boxes(size: int = 64) -> Batch:
-    """Two boxes on each image: middle and size as shares of the image."""
+    """Return two boxes per image: center and size relative to the image."""
     return {
         "pixel_values": images(size),
         "classes": torch.randint(CLASSES, (ROWS, 2)),
@@ -53,7 +53,7 @@ def boxes(size: int = 64) -> Batch:
 
 
 def by_boxes(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """The loss of predicted boxes, each matched with a true one."""
+    """Return the loss of predicted boxes, each matched with a target box."""
     labels = [
         {"class_labels": classes, "boxes": corners}
         for classes, corners in zip(batch["classes"], batch["boxes"], strict=True)
@@ -69,7 +69,7 @@ def detector(name: str, kind: str, size: dict[str, Any] = DETR, **settings: Any)
 
 
 def segments(size: int = 64) -> Batch:
-    """A class for each pixel."""
+    """Semantic segmentation: a class for each pixel."""
     return {"pixel_values": images(size), "labels": torch.randint(CLASSES, (ROWS, size, size))}
 
 
@@ -79,7 +79,7 @@ def segmenter(name: str, kind: str, **settings: Any) -> Family:
 
 
 def depths(size: int, to: int | None = None) -> Batch:
-    """A depth for each pixel."""
+    """Depth estimation: a depth for each pixel."""
     return {"pixel_values": images(size), "target": torch.rand(ROWS, to or size, to or size)}
 
 
@@ -89,7 +89,7 @@ def by_depth(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor
 
 
 def masks(size: int = 64) -> Batch:
-    """A mask and a class for each query."""
+    """Instance segmentation: a mask and a class for each query."""
     return {
         "pixel_values": images(size),
         "masks": torch.randint(2, (ROWS, 6, size // 4, size // 4)).float(),

@@ -1,4 +1,4 @@
-// ld and st, of one value or a vector.
+// Instructions ld and st, for one value or a vector.
 
 #include "memory_operand.h"
 #include "table.h"
@@ -6,7 +6,7 @@
 namespace sim {
 namespace {
 
-/** One value into a register that may be wider. */
+/** Stores a value in a register that may be wider. */
 void put(uint8_t* into, unsigned width, const uint8_t* bytes, unsigned count, bool sign) {
   if (width == count) {
     __builtin_memcpy(into, bytes, count);
@@ -33,7 +33,7 @@ void load_one(Warp& warp, const Instruction& i, uint32_t mask) {
   });
 }
 
-/** A kernel's parameter, the same for all. */
+/** Loads a kernel parameter, which is the same for all threads. */
 template <class T>
 void load_parameter(Warp& warp, const Instruction& i, uint32_t mask) {
   T* d = at<T>(warp, i.d);

@@ -17,19 +17,27 @@ from .files import write_json
 from .searching import Measured, Searcher, best
 
 _KEPT = 10
-"""Results in the file."""
+"""Number of results in the file."""
 _FINALISTS = 3
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """The command. 0: something was right; 1: nothing was; 2: it could not be asked."""
+    """Run the command. Return 0 if a configuration was correct, 1 if none was, 2 for invalid
+    arguments.
+    """
     parser = argparse.ArgumentParser("SimpleLocalTester.py", description=__doc__)
-    parser.add_argument("config", type=Path, help="a JSON file of parameters, each with its values")
-    parser.add_argument("result", type=Path, help="a JSON file to write: the ten best")
-    parser.add_argument("start", type=_count, help="the first configuration, by its number")
-    parser.add_argument("max", type=_count, help="how many are measured at most")
-    parser.add_argument("checktflops", type=float, help="stop at so many TFLOPS; 0: do not")
-    parser.add_argument("speedup", type=float, help="stop at this speedup; 0: do not")
+    parser.add_argument(
+        "config", type=Path, help="path of a JSON file with the values of each parameter"
+    )
+    parser.add_argument(
+        "result", type=Path, help="path of the JSON file for the ten best configurations"
+    )
+    parser.add_argument("start", type=_count, help="index of the first configuration")
+    parser.add_argument("max", type=_count, help="maximum number of configurations to measure")
+    parser.add_argument(
+        "checktflops", type=float, help="stop when this TFLOPS is reached (0: never)"
+    )
+    parser.add_argument("speedup", type=float, help="stop when this speedup is reached (0: never)")
     parser.add_argument("opty", nargs="?", default="matmul", choices=["matmul"])
     parser.add_argument(
         "device", nargs="?", type=int, default=0, help="index of the dl device (default: 0)"
@@ -39,7 +47,7 @@ def main(words: Sequence[str] | None = None) -> int:
         "--strategy",
         default="exhaustive",
         choices=STRATEGIES,
-        help="default: exhaustive, which is the order of the numbers",
+        help="search strategy (default: exhaustive, in the order of the indices)",
     )
     given = parser.parse_args(words)
     try:
@@ -78,7 +86,7 @@ def _tune(given: argparse.Namespace) -> int:
                 f"No.{point}: {answer.milliseconds:.4f} ms, torch {answer.baseline:.4f} ms,"
                 f" {answer.speedup:.3f} x, {answer.teraflops:.4f} TFLOPS, {answer.name}"
             )
-            # After each: what ends the search loses nothing that was measured.
+            # Written after each trial, so that an interrupted search loses no measurement.
             _write(given.result, [], found)
             if 0 < given.speedup <= answer.speedup or 0 < given.checktflops <= answer.teraflops:
                 break
@@ -93,7 +101,7 @@ def _tune(given: argparse.Namespace) -> int:
 
 
 def _write(path: Path, again: Sequence[Measured], found: Sequence[Measured]) -> None:
-    """The ten best; those that were measured again before those that were not."""
+    """Return the ten best configurations, those that were measured again first."""
     names = {each.name for each in again}
     others = sorted((e for e in found if e.name not in names), key=lambda each: -each.speedup)
     rows = []
