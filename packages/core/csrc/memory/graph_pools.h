@@ -1,6 +1,6 @@
-// Memory of captured graphs. A graph is replayed with the addresses of its capture, so that memory
-// allocated during capture comes from a pool that serves nothing else while the graph exists.
-// Within a capture, blocks are reused in stream order, as usual.
+// Memory pools of captured graphs. A graph is replayed with the addresses of its capture, so that
+// memory allocated during capture comes from a pool that serves nothing else while the graph
+// exists. Within a capture, blocks are reused in stream order, as usual.
 #pragma once
 
 #include <c10/core/Allocator.h>

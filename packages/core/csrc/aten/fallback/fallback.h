@@ -26,10 +26,10 @@ struct FallbackCount {
 std::vector<FallbackCount> fallback_counts();
 void reset_fallback_counts();
 
-// The boxed fallback, registered for every operator without a kernel. Tensors on host-accessible
-// devices are aliased, others are staged through host memory; aliasing, views, resizes and lists
-// work in both cases. Throws when operands are on different devices, and NotImplementedError when
-// fallbacks are forbidden.
+// The fallback, a boxed kernel that is registered for every operator without a kernel. Tensors on
+// host-accessible devices are aliased, others are staged through host memory; aliasing, views,
+// resizes and lists work in both cases. Throws when operands are on different devices, and
+// NotImplementedError when fallbacks are forbidden.
 void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack);
 
 // Applies the mode to a call on `device` whose `count` arguments start at `begin`: warns, or throws

@@ -1,6 +1,6 @@
 // Common declarations of plan functions. A plan function checks that the contract covers the
-// arguments and describes the outputs. If it returns false, the call goes to the fallback, where
-// torch's kernels raise the errors.
+// arguments and describes the outputs, with the inputs' memory formats (layout propagation). If it
+// returns false, the call goes to the fallback, where torch's kernels raise the errors.
 //
 // A second parameter of a type named ...Values receives values that the function computes for the
 // contract call: `plan.dim` in the table is its member `dim`.

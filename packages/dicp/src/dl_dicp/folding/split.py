@@ -117,7 +117,7 @@ def _replace(module: GraphModule, wanted: list[Node]) -> list[int]:
             taken = last = graph.placeholder(f"once_{node.name}")
         taken.meta = dict(node.meta)
         node.replace_all_uses_with(taken)
-    graph.eliminate_dead_code()
+    graph.eliminate_dead_code()  # dead code elimination: removes what only folded nodes used
     kept = []
     for place, node in enumerate(given):
         # An argument that is not read may still be part of the calling convention.

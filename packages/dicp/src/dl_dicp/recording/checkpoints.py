@@ -1,7 +1,7 @@
-"""Random numbers that a backward graph draws again, such as dropout in a recomputed checkpoint.
+"""Gradient checkpointing: random numbers that a backward graph draws again, such as for dropout.
 
-AOTAutograd keeps the generator's state from before they were drawn. Its operators for that know
-the devices that torch knows; here they learn of dl.
+AOTAutograd saves the generator's state before the forward pass draws. Its operators for that
+support only torch's own devices; this module registers dl with them.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ from dl_dicp.statistics import statistics
 from dl_graph.expression import Json, text
 
 CAPS = (MOST, 1 << 16, 1 << 13, 1 << 10)
-"""Largest sizes that are tried: products of several symbols may leave 64 bits, and loose bounds of
-large ones look like memory that is shared."""
+"""Largest sizes that are tried: products of several symbols may overflow 64 bits, and for large
+sizes conservative bounds suggest that memory is shared."""
 
 
 @dataclass
@@ -200,8 +200,8 @@ def _check_that_it_only_computes(module: GraphModule) -> None:
 
 
 def _check_that_no_host_call_trusts_integers(call: FirstCall) -> None:
-    """Made-up integers are valid as indices, not as lengths of segments. Vendors check what they
-    are given; operators of the CPU may read and write wherever it leads."""
+    """Reject host calls with integers: synthetic integers are valid indices but not valid lengths.
+    Vendors check them; CPU operators may access memory out of bounds."""
     for step in call.trace.steps:
         for each in refs_in((step.args, step.kwargs)) if isinstance(step, Host) else ():
             if _dtype_of(each, call.arguments).startswith(("int", "uint")):

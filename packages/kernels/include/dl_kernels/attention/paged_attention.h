@@ -1,4 +1,4 @@
-// Attention of one new token per sequence over pages of keys and values. Source: Kwon et al.,
+// Attention of one new token per sequence over a paged KV cache. Source: Kwon et al.,
 // Efficient Memory Management for Large Language Model Serving with PagedAttention (2023).
 #ifndef DL_KERNELS_ATTENTION_PAGED_ATTENTION_H_
 #define DL_KERNELS_ATTENTION_PAGED_ATTENTION_H_

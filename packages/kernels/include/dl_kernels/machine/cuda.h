@@ -1,4 +1,4 @@
-// Machine definitions for nvcc: NVIDIA GPUs.
+// Machine definitions for nvcc and NVIDIA GPUs, such as warp shuffles.
 #ifndef DL_KERNELS_MACHINE_CUDA_H_
 #define DL_KERNELS_MACHINE_CUDA_H_
 

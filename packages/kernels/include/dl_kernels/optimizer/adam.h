@@ -1,6 +1,6 @@
-// Steps of Adam and AdamW for a batch of parameters. Source: Kingma and Ba, Adam (2015); Loshchilov
-// and Hutter, Decoupled weight decay regularization (2019); for amsgrad, Reddi, Kale and Kumar, On
-// the convergence of Adam and beyond (2018).
+// Fused optimizer: Adam and AdamW for a batch of parameters. Source: Kingma and Ba, Adam (2015);
+// Loshchilov and Hutter, Decoupled weight decay regularization (2019); for amsgrad, Reddi, Kale and
+// Kumar, On the convergence of Adam and beyond (2018).
 #ifndef DL_KERNELS_OPTIMIZER_ADAM_H_
 #define DL_KERNELS_OPTIMIZER_ADAM_H_
 
