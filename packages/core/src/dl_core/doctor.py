@@ -102,7 +102,7 @@ def examine(environ: Mapping[str, str] | None = None) -> Report:
     """
     environ = environment() if environ is None else environ
     torch = installed.torch_build()
-    # What plugins print is no part of the report.
+    # Output of plugins is not part of the report.
     with output_to_errors():
         ready = startup.prepare(environ, torch, tries=True)
     presence = {candidate.name: candidate.present for candidate in ready.candidates}

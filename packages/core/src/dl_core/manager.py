@@ -53,7 +53,7 @@ def _claim_order(name: str, distribution: str) -> tuple[bool, str]:
     return normalized not in (f"dl-vendor-{name}", f"dl-{name}"), normalized
 
 
-def _shown(text: object) -> str:
+def _printable(text: object) -> str:
     return printable(str(text), _LONGEST)
 
 
@@ -312,9 +312,9 @@ class PluginManager:
 
         def answer() -> dict[str, str]:
             try:
-                return {_shown(name): _shown(text) for name, text in dict(ask()).items()}
+                return {_printable(name): _printable(text) for name, text in dict(ask()).items()}
             except Exception as error:  # noqa: BLE001 - a plugin's code may raise anything
-                return {"unknown": _shown(f"its plugin failed: {describe_error(error)}")}
+                return {"unknown": _printable(f"its plugin failed: {describe_error(error)}")}
 
         return self._guarded(record, answer, "its list of libraries failed with") or {}
 

@@ -167,7 +167,9 @@ class Tuner:
             self._progress(trial, count)
 
     def _trials(self, study: Study) -> list[StoredTrial]:
-        """Return the trials of configurations in the kernel's space; damaged trials may be outside."""
+        """Return the trials of configurations in the kernel's space; damaged trials may be
+        outside.
+        """
         return [each for each in self.database.trials(study) if self._is_valid(each.config)]
 
     def _is_valid(self, config: Config) -> bool:
