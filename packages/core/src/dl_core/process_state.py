@@ -14,6 +14,9 @@ from typing import Any
 
 _STREAMS = ("stdin", "stdout", "stderr")
 """Attributes of :mod:`sys`; the position of each is its descriptor."""
+_NUMBERS = tuple(int(x) for x in signal.Signals if x not in (signal.SIGKILL, signal.SIGSTOP))
+_handler_of = getattr(signal.getsignal, "__wrapped__", signal.getsignal)
+"""Without the conversion to enumerations, which takes most of the time."""
 _MODULES = ("builtins", "json", "json.decoder", "json.encoder", "os", "subprocess")
 """Modules whose functions the ``dl`` command relies on."""
 
@@ -54,7 +57,7 @@ class ProcessState:
             with contextlib.suppress(OSError):
                 os.chdir(self._folder)
         for number, handler in self._handlers.items():
-            if signal.getsignal(number) is not handler:
+            if _handler_of(number) is not handler:
                 self.changes.append(f"sets a handler of {signal.Signals(number).name}")
                 signal.signal(number, handler)
 
@@ -105,10 +108,9 @@ def _signal_handlers() -> dict[int, Any]:
     """Return the handlers that Python code has set or can set; none except in the main thread."""
     if threading.current_thread() is not threading.main_thread():
         return {}
-    fixed = (signal.SIGKILL, signal.SIGSTOP)
-    found = {number: signal.getsignal(number) for number in signal.Signals if number not in fixed}
+    found = ((number, _handler_of(number)) for number in _NUMBERS)
     # Handlers that native code has set cannot be restored.
-    return {number: handler for number, handler in found.items() if handler is not None}
+    return {number: handler for number, handler in found if handler is not None}
 
 
 def _copy_of(descriptor: int) -> int | None:
