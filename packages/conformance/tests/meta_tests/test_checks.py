@@ -214,7 +214,7 @@ def with_calls(vendor: Vendor, call: Callable[..., None]) -> Any:
 
 def refused_silently(vendor: Vendor) -> Any:
     def call(slot: str, *_: Any) -> None:
-        raise refusal(slot, "")
+        raise refusal(slot, "it failed with code 2 and gave no reason")
 
     return with_calls(vendor, call)
 
