@@ -36,6 +36,8 @@ class Cases:
         if not use_graph_library():
             lower_limit(resource.RLIMIT_DATA, _MEMORY)
         faulthandler.enable()
+        if (stray := own.with_name("stray")).exists():
+            os.chdir(stray)
         self._kind, self._folder, self._seed, self._own = kind_of(name), folder, seed, own
 
     def __call__(self, request: str | int) -> tuple[str, str]:

@@ -104,14 +104,10 @@ class Runner:
         return result
 
     def _worker(self, kind: Kind, folder: Path, own: Path) -> Worker:
-        stray = own / "stray"
         return Worker(
             partial(Cases, kind.name, folder, self._seed, own / "own"),
             Limits(core=0),
             env=_environment(folder, own / "canary"),
-            cwd=stray if stray.exists() else None,
-            start_seconds=_START,
-            kept=1 << 16,
         )
 
     def _run_case(self, worker: Worker, kind: Kind, number: int, result: Result) -> None:

@@ -71,7 +71,6 @@ class CaseRunner:
             json=True,
             exits=True,
             aborts=ABORTING,
-            kept=SAID,
         )
 
     def run(self, name: str) -> Outcome:

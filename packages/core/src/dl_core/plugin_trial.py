@@ -18,8 +18,6 @@ from diopi_proto.worker import Failure, Worker, WorkerError, note
 from dl_core.import_path import TrustedPath
 
 _ENDLESS = 1e6
-_STARTING = 60.0
-"""Seconds for the start of the interpreter and of dl-core, which do not count for plugins."""
 _WHAT = "\0"
 """Separates the name of a plugin and what it does in a note."""
 _LONGEST = 100
@@ -46,7 +44,7 @@ def _try(disable: Sequence[str], seconds: float) -> tuple[str, str] | None:
         path = list(trusted)
     build = partial(partial, load, [*disable])
     try:
-        with Worker(build, path=path, start_seconds=_STARTING, json=True) as worker:
+        with Worker(build, path=path, json=True) as worker:
             worker.call(None, seconds, renews=True)
     except WorkerError as error:
         name, _, what = error.note.partition(_WHAT)

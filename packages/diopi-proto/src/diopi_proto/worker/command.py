@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from .guard import PROGRAM, Ending, guard_command
 from .outcome import Failure, WorkerError
@@ -30,7 +29,6 @@ def run_command(
     command: Sequence[str],
     *,
     env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
     seconds: float | None = None,
     stdin: int | None = None,
     merge_errors: bool = False,
@@ -51,7 +49,6 @@ def run_command(
                     *guard_command(sys.path, PROGRAM, theirs.fileno(), *command),
                 ],
                 env={**os.environ, **(env or {})},
-                cwd=cwd,
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if merge_errors else None,

@@ -28,10 +28,14 @@ from .tail import Tail
 Handler = Callable[[Any], Any]
 """Answers a request; both are sent between processes."""
 W = TypeVar("W", bound="Worker")
+_START_SECONDS = 300.0
+"""Deadline of a start, which may import torch on a busy machine."""
 _ENDING_SECONDS = 10.0
 _REPORT_SECONDS = 2.0
 """For which the guard is asked how it ended; a worker that only closed its pipes has not."""
 _WATCH_SECONDS = 0.5
+_KEPT = 1 << 16
+"""Bytes of output that are kept at least."""
 
 
 class Worker:
@@ -60,24 +64,20 @@ class Worker:
         limits: Limits | None = None,
         *,
         env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
         path: Sequence[str] | None = None,
-        start_seconds: float = 120.0,
         forbids_children: bool = False,
         exits: bool = False,
         json: bool = False,
         bare: tuple[type[Exception], ...] = (),
         largest: int = LARGEST,
         aborts: float = 0.0,
-        kept: int = 2000,
         hear: Callable[[bytes], object] | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self._first = (build, bare)
         self._setup = Setup(self.limits, json, exits, largest)
-        self._env, self._cwd, self._path = env, cwd, path
-        self._start_seconds, self._forbids_children = start_seconds, forbids_children
-        self._aborts, self._kept, self._hear = aborts, kept, hear
+        self._env, self._path, self._forbids_children = env, path, forbids_children
+        self._aborts, self._hear = aborts, hear
         self._guard: subprocess.Popen[bytes] | None = None
         self._output = Tail(0)
         self._output.close()
@@ -103,7 +103,7 @@ class Worker:
             return
         ours, theirs = socket.socketpair()
         self._control, far = socket.socketpair()
-        self._output, self._notes = Tail(self._kept), notes_file()
+        self._output, self._notes = Tail(_KEPT), notes_file()
         token = os.urandom(TOKEN_BYTES)
         files = (far.fileno(), theirs.fileno(), self._output.writer, self._notes)
         isolated = ["-I"] if self._path is not None else []
@@ -120,7 +120,6 @@ class Worker:
                     pass_fds=files,
                     stdin=subprocess.DEVNULL,
                     env=self._env,
-                    cwd=self._cwd,
                     start_new_session=True,
                 )
         except OSError:
@@ -132,10 +131,10 @@ class Worker:
         self._poll = select.poll()
         for file in (ours.fileno(), self._output.reader):
             self._poll.register(file, select.POLLIN)
-        with self._failing(self._start_seconds):
-            self._channel.send(self._setup, self._start_seconds)
-            self._channel.send(self._first, self._start_seconds)
-            self.pid = self._receive(0, self._start_seconds, renews=False)
+        with self._failing(_START_SECONDS):
+            self._channel.send(self._setup, _START_SECONDS)
+            self._channel.send(self._first, _START_SECONDS)
+            self.pid = self._receive(0, _START_SECONDS, renews=False)
 
     def call(self, request: Any, seconds: float, *, renews: bool = False) -> Any:
         """Return the handler's answer.

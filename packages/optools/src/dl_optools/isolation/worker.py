@@ -53,7 +53,6 @@ class Worker:
             # Each arena of malloc reserves address space that is never used.
             env={"MALLOC_ARENA_MAX": "2", **environment()},
             path=[place for place in sys.path if place],
-            start_seconds=_STARTING,
             json=True,
             largest=_LONGEST,
             hear=self._pass_on,
