@@ -15,7 +15,9 @@ from dl_core import cli
 NO_REQUIRED_ARGUMENTS = {"doctor", "devices", "coverage", "tune show", "roofline"}
 """Commands that are useful without arguments."""
 NAMELESS = "no-such-thing"
-WITHOUT_A_FILE = {"doctor", "devices", "coverage", "roofline", "dicp test", "dicp warm"}
+WITHOUT_A_FILE = {
+    *("doctor", "devices", "coverage", "roofline", "dicp test", "dicp warm", "new-vendor"),
+}
 """Commands that name no file, program, vendor or operator in their required arguments."""
 PROGRAMS = {"run", "dicp explain"}
 """Commands that run any file as a Python program, and end as it does."""

@@ -46,7 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         target = _target(arguments.library, arguments.simulate)
     except TargetError as error:
-        write_error(f"dl vendor check: {error}\n")
+        # The messages begin with the options of `dl conformance`.
+        text = str(error).removeprefix("--vendor ").removeprefix("--library ")
+        write_error(f"dl vendor check: {text}\n")
         return 2
     verdict = check_vendor(target, arguments.seconds)
     if arguments.json:
