@@ -34,7 +34,9 @@
 // and variables, DL_NO_UNROLL for loops with few, long iterations, and the namespace gpu of
 // machine/runtime_api.h. DL_KERNELS_TENSOR_CORES is defined where machine/cuda_matrix.h is
 // available. A machine with conversion instructions for 16-bit floats defines DL_HALF_INSTRUCTIONS
-// or DL_BFLOAT16_INSTRUCTIONS and the functions that base/float16.h calls then.
+// or DL_BFLOAT16_INSTRUCTIONS and the functions that base/float16.h calls then; one without
+// integers of 128 bits defines DL_UPPER_PRODUCT_INSTRUCTION and gpu::upper_product, for
+// random/draws.h.
 #if !defined(DL_KERNELS_MACHINE)
 #if defined(__HIPCC__)
 #define DL_KERNELS_MACHINE "dl_kernels/machine/hip.h"

@@ -64,7 +64,11 @@ struct LongBelow {
   }
 
   DL_FN static uint64_t upper_half(uint64_t a, uint64_t b) {
+#if defined(DL_UPPER_PRODUCT_INSTRUCTION)
+    return gpu::upper_product(a, b);
+#else
     return static_cast<uint64_t>((static_cast<unsigned __int128>(a) * b) >> 64);
+#endif
   }
 };
 

@@ -1,0 +1,132 @@
+"""Compilation of one unit of kernels: SPIR-V from clang's HIP front end, embedded in an object.
+
+    python -m dl_kernels.spirv_unit --tool=… --library=… --group-threads=256 --warp-threads=32 -- \
+        FLAGS -MMD -MF UNIT.d -c UNIT.hip -o UNIT.o
+
+The image in the object begins with its size, 8 bytes; kernels are registered with it by the host
+code's constructors, as HIP does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from .spirv import SpirvTools
+
+_LANGUAGE = ("-x", "hip", "--offload=spirv64", "-nogpuinc")
+# Rounding as on other devices: no product and sum in one step.
+_NUMBERS = ("-fno-math-errno", "-ffp-contract=off")
+_TYPED_POINTERS = ("-Xclang", "-no-opaque-pointers")
+# Diagnostics of one of the two passes: a function that the other one needs, a loop that the device
+# pass leaves rolled.
+_QUIET = ("-Wno-unneeded-internal-declaration", "-Wno-unused-function", "-Wno-pass-failed")
+_KERNEL = re.compile(r"^(define .*\bspir_kernel void .*) \{$", re.MULTILINE)
+_FREEZE = re.compile(r"^( *%\S+ = )freeze (.+) (\S+)$", re.MULTILINE)
+# The translator makes invalid structured control flow of some loops with hints for unrolling.
+_LOOP_HINTS = re.compile(r", !llvm\.loop !\d+")
+_VERSIONS = re.compile(r"^(!opencl\.(?:ocl|spir)\.version = ).*$", re.MULTILINE)
+
+
+def prepare(text: str, *, group_threads: int, warp_threads: int) -> str:
+    """Return LLVM assembly that the translator accepts, with the sizes of work-groups.
+
+    ``freeze``, which the translator does not know, becomes a copy: SPIR-V has no poison values.
+    HIP has no attributes for OpenCL's version and for the sizes of work-groups and sub-groups.
+    """
+    text = _FREEZE.sub(r"\1bitcast \2 \3 to \2", text)
+    text = _VERSIONS.sub("", _LOOP_HINTS.sub("", text))
+    sizes = "!reqd_work_group_size !900000"
+    if warp_threads != group_threads:
+        sizes += " !intel_reqd_sub_group_size !900001"
+    text = _KERNEL.sub(rf"\1 {sizes} {{", text)
+    return (
+        f"{text}\n!900000 = !{{i32 {group_threads}, i32 1, i32 1}}\n"
+        f"!900001 = !{{i32 {warp_threads}}}\n!900002 = !{{i32 2, i32 0}}\n"
+        "!opencl.ocl.version = !{!900002}\n!opencl.spir.version = !{!900002}\n"
+    )
+
+
+def compile_unit(
+    tools: SpirvTools,
+    flags: Sequence[str],
+    *,
+    library: Path,
+    group_threads: int,
+    warp_threads: int,
+) -> None:
+    """Run all steps; ``flags`` are those of a compiler, with ``-MF``, ``-c`` and ``-o``.
+
+    :raises subprocess.CalledProcessError: a step has failed; its output is on stderr.
+    """
+    # The object and the dependencies are written by the host's pass.
+    output = flags.index("-o")
+    device = [*flags[:output], *flags[output + 2 :]]
+    dependencies = Path(device.pop(device.index("-MF") + 1))
+    device = [flag for flag in device if flag not in ("-MMD", "-MF")]
+    common = [*_LANGUAGE, *_NUMBERS, *_QUIET]
+    sizes = {"group_threads": group_threads, "warp_threads": warp_threads}
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder)
+        kernels, functions, linked = (str(at / f"{name}.bc") for name in ("kernels", "cl", "all"))
+        to_bitcode = ("--cuda-device-only", "-nogpulib", *_TYPED_POINTERS, "-emit-llvm")
+        _run(tools.clang, *common, *to_bitcode, *device, "-o", kernels)
+        opencl = ("-x", "cl", "-cl-std=CL2.0", "--target=spir64", "-O2", "-Wall", "-Werror")
+        included = ("-Xclang", "-finclude-default-header")
+        source = ("-emit-llvm", "-c", str(library), "-o", functions)
+        _run(tools.clang, *opencl, *included, *_TYPED_POINTERS, *source)
+        only_called = ("--suppress-warnings", "--only-needed")
+        typed = "-opaque-pointers=0"
+        _run(tools.link, typed, *only_called, kernels, functions, "-o", linked)
+        text = _run(tools.disassemble, typed, linked, "-o", "-")
+        prepared = at / "all.ll"
+        prepared.write_text(prepare(text, **sizes), encoding="utf-8")
+        _run(tools.assemble, typed, str(prepared), "-o", linked)
+        image = at / "all.spv"
+        _run(tools.translate, "--spirv-max-version=1.3", linked, "-o", str(image))
+        code = image.read_bytes()
+        image.write_bytes(struct.pack("<Q", len(code)) + code)
+        embedded = ("-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(image))
+        _run(tools.clang, *common, "--cuda-host-only", *embedded, *flags)
+    # `make` rules end without an escaped line break.
+    rule = dependencies.read_text(encoding="utf-8").rstrip("\n")
+    dependencies.write_text(f"{rule} {library}\n", encoding="utf-8")
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    sys.stderr.write(done.stderr)
+    done.check_returncode()
+    return done.stdout
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tool", action="append", required=True, help="paths of SpirvTools")
+    parser.add_argument("--library", type=Path, required=True, help="OpenCL C source to link")
+    parser.add_argument("--group-threads", type=int, required=True, help="size of work-groups")
+    parser.add_argument("--warp-threads", type=int, required=True, help="size of sub-groups")
+    parser.add_argument("flags", nargs="+", help="flags, source and output of clang")
+    given = parser.parse_args()
+    try:
+        compile_unit(
+            SpirvTools(*given.tool),
+            given.flags,
+            library=given.library,
+            group_threads=given.group_threads,
+            warp_threads=given.warp_threads,
+        )
+    except subprocess.CalledProcessError as error:
+        sys.stderr.write(f"{Path(error.cmd[0]).name} failed\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
