@@ -50,6 +50,10 @@ class LaunchingKernels : public Base {
     return all;
   }
 
+  dl_kernel_code_t* kernel_compile(int32_t device, const dl_kernel_source_t* source) {
+    return this->api().compiler().compile(source, this->api().code_target(device));
+  }
+
   void* kernel_load(int32_t device, const void* bytes, uint64_t size) {
     if (bytes == nullptr || size == 0)
       throw Error(DL_INVALID_ARGUMENT, "the code is NULL or empty");
@@ -167,7 +171,7 @@ class LaunchingKernels : public Base {
   Handles<Function> functions_{"kernel"};
 };
 
-// Returns the extension of a vendor that derives from LaunchingKernels.
+// Returns the extension of a vendor that derives from LaunchingKernels, or has its public methods.
 template <class V>
 dl_extension_t* kernel_extension(dl_extension_t* next) {
   static dl_kernel_extension_t table{};
@@ -185,7 +189,7 @@ dl_extension_t* kernel_extension(dl_extension_t* next) {
                      dl_kernel_code_t** code) {
     return slot<V>(vendor, [&](V& v) {
       detail::check_device(v, device);
-      *code = v.api().compiler().compile(source, v.api().code_target(device));
+      *code = v.kernel_compile(device, source);
     });
   };
   table.load = [](dl_vendor_t* vendor, int32_t device, const void* bytes, uint64_t size,
