@@ -1,4 +1,4 @@
-"""The comment grammar in a kernel: its two forms, their scopes, and every mistake."""
+"""The comment grammar in a kernel: its forms, their scopes, and every mistake."""
 
 from __future__ import annotations
 
@@ -38,6 +38,13 @@ void gemm() {
 
 def test_only_the_first_sign_counts_and_truth_is_written_as_in_c() -> None:
     assert substitute("  bool on = a == b; // tunable", {"on": True}) == "  bool on = true;"
+
+
+def test_a_macro_is_defined_as_the_value() -> None:
+    source = "#define TILE 8  // tunable\n  # define ON  a == b  // tunable"
+    assert substitute(source, {"TILE": 16, "ON": False}) == "#define TILE 16\n  #define ON false"
+    kept = substitute(source, {"TILE": 16, "ON": True}, keep_markers=True)
+    assert substitute(kept, {"TILE": 8, "ON": 1}) == "#define TILE 8\n  #define ON 1"
 
 
 def test_markers_are_found_with_lines_and_scopes() -> None:

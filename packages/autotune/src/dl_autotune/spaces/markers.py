@@ -1,9 +1,11 @@
 """Markers in a kernel's source, which say where the values of parameters go.
 
-Two forms, both at the end of a line, blanks anywhere:
+Three forms, all at the end of a line, blanks anywhere:
 
 - ``constexpr int TILE = 8;  // tunable``: the parameter is the last word before the first ``=``,
   and what comes after that sign is replaced by the value;
+- ``#define TILE 8  // tunable``: the parameter is the macro, which is defined as the value; for C
+  and OpenCL C, whose constants are not constant expressions;
 - ``using Layout = RowMajor;  // tunable: LAYOUT``: the parameter is the alias, and the whole line
   after its indent is replaced by the value.
 
@@ -23,6 +25,7 @@ from .parameter import Config, Value
 _MARKER = re.compile(r"//\s*tunable\s*(?P<colon>:(?P<alias>[^/]*))?$")
 _LOOKS_LIKE_ONE = re.compile(r"//.*\btunables?\b", re.IGNORECASE)
 _ONE_WORD = re.compile(r"//\s*(\w+)\s*(?::[^/]*)?$")
+_MACRO = re.compile(r"\s*#\s*define\s+(\w+)\s")
 _ALIKE = 0.8
 """From which share of equal letters on a word is a misspelt one: tuneable, tunabel, tunble."""
 _LAST_WORD = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$")
@@ -85,12 +88,14 @@ def _marker(where: str, number: int, line: str, found: re.Match[str]) -> Marker:
         if not alias.isidentifier():
             raise MarkerError(f"[markers] {where}: key {alias!r} is not a name")
         return Marker(alias, number, whole=True)
+    if macro := _MACRO.match(line):
+        return Marker(macro[1], number, whole=False)
     before, sign, _ = line[: found.start()].partition("=")
     word = _LAST_WORD.search(before.rstrip())
     if not sign or word is None or not word[1].isidentifier():
         raise MarkerError(
-            f"[markers] {where}: {line.strip()!r} has no 'NAME = value' for '// tunable' to name a"
-            " key; use '// tunable: NAME' to replace the whole line"
+            f"[markers] {where}: {line.strip()!r} has no 'NAME = value' or '#define NAME value' for"
+            " '// tunable' to name a key; use '// tunable: NAME' to replace the whole line"
         )
     return Marker(word[1], number, whole=False)
 
@@ -123,6 +128,8 @@ def substitute(
         new = f"{old.partition('=')[0]}= {value};"
         if marker.whole:
             new = indent + value
+        elif _MACRO.match(old):
+            new = f"{indent}#define {marker.key} {value}"
         if keep_markers:
             new += f"  // tunable: {marker.key}" if marker.whole else "  // tunable"
         lines[marker.line - 1] = new
