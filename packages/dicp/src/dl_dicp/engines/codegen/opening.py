@@ -11,6 +11,7 @@ from dl_dicp.engines.codegen.cpp import CPP
 from dl_dicp.engines.codegen.cuda import CUDA
 from dl_dicp.engines.codegen.graph_engine import Codegen
 from dl_dicp.engines.codegen.hip import HIP
+from dl_dicp.engines.codegen.opencl import OPENCL
 from dl_dicp.program.tiling import computes_on_host
 
 
@@ -20,7 +21,7 @@ def open_for(device: torch.device) -> Codegen | str:
     if unavailable:
         return unavailable
     # A device in host memory gets CPU kernels; any other device gets GPU kernels.
-    dialects = [CPP] if computes_on_host(device) else [CUDA, HIP]
+    dialects = [CPP] if computes_on_host(device) else [CUDA, HIP, OPENCL]
     dialect = next((each for each in dialects if each.language in languages.split(",")), None)
     if dialect is None:
         known = " or ".join(each.language for each in dialects)
