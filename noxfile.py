@@ -71,6 +71,7 @@ from tools.sessions.suites import (
     run_tests,
 )
 from tools.sessions.vendors import (
+    driver_packages,
     libraries,
     main_job,
     reference_vendor,
@@ -209,7 +210,8 @@ def tests(session: nox.Session) -> None:
     env = {"PYTHONPATH": str(plugins)}
     whole = {"DL_TEST_SAMPLE": "1"} if WHOLE_PACKAGES in os.environ else {}
     alone = {**env, **visible(python), **whole}
-    present = [name for name in vendors() if has_device(python, name)]
+    # A driver from packages is for share-VENDOR, which takes its place here.
+    present = [x for x in vendors() if driver_packages(x) is None and has_device(python, x)]
     session.log(f"vendors with a device here: {', '.join(present) or 'none'}")
     suites: list[Suite] = [
         # The ecosystem as a whole, on vendors with a device here, which also run the samples, and
@@ -439,18 +441,82 @@ for found in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
     add_benchmark(found)
 
 
+def driver_session(vendor: str) -> list[str]:
+    """Return the session of a vendor's driver from packages, in a list; empty if it has none."""
+    return [] if driver_packages(vendor) is None else [f"driver-{vendor}"]
+
+
+def driver_of(session: nox.Session, vendor: str) -> dict[str, str]:
+    """Return the variable that selects a vendor's driver from packages, if the user selected none.
+
+    It is empty if there is no such driver, or not for this platform.
+    """
+    packages = driver_packages(vendor)
+    if packages is None or packages.variable in os.environ:
+        return {}
+    folder = session.cache_dir.parent / f"driver-{vendor}"
+    library = (folder / packages.library).absolute()
+    return {packages.variable: str(library)} if library.exists() else {}
+
+
+def add_driver(vendor: str) -> None:
+    """Make driver-VENDOR: an environment with nothing but a driver from packages."""
+    packages = driver_packages(vendor)
+    if packages is None:
+        return
+
+    def driver(session: nox.Session) -> None:
+        session.install(*CONSTRAINTS, *packages.requirements)
+
+    driver.__doc__ = f"The driver of vendor {vendor} for machines without its devices."
+    nox.session(name=f"driver-{vendor}", default=False)(driver)
+
+
+# Cases of the conformance suite of which share-VENDOR runs one, different ones for each commit.
+ONE_OF_CASES = 150
+
+
+def add_share(vendor: str) -> None:
+    """Make share-VENDOR: a part of a vendor's tests on its driver from packages, for CI."""
+    if driver_packages(vendor) is None:
+        return
+
+    def share(session: nox.Session) -> None:
+        python = python_of(session, "environment")
+        name = vendors()[vendor]["name"]
+        if not any(path.name.startswith(f"{name.replace('-', '_')}-") for path in wheels()):
+            session.skip(f"{name} was not built, because its compiler is missing")
+        env = {**driver_of(session, vendor), "DL_VENDORS": vendor}
+        demand_device(session, python, vendor, env)
+        folder = f"packages/vendor-{vendor}/tests"
+        failed = run_tests(session, python, [(folder, env)])
+        commit = ("git", "rev-parse", "--short=7", "HEAD")
+        seed = int(str(session.run(*commit, external=True, silent=True)), 16)
+        run_conformance(session, python, vendor, env, ("--sample", f"{ONE_OF_CASES}/{seed}"))
+        if failed:
+            session.error(f"failed: {', '.join(failed)}")
+
+    share.__doc__ = f"Run a part of the tests of vendor {vendor} on its driver from packages."
+    requires = ["environment", *driver_session(vendor)]
+    declare = nox.session(name=f"share-{vendor}", venv_backend="none", requires=requires)
+    declare(share)
+
+
 def add_device_tests(vendor: str) -> None:
     """Make device-tests-VENDOR: the device-generic tests, each process of which may crash."""
 
     def device_tests(session: nox.Session) -> None:
         python = python_of(session, "environment")
-        demand_device(session, python, vendor)
-        env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, "OMP_NUM_THREADS": "1"}
+        driver = driver_of(session, vendor)
+        demand_device(session, python, vendor, driver)
+        own = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, "OMP_NUM_THREADS": "1"}
+        env = {**own, **driver}
         session.run(python, "-m", "device.run", *session.posargs, env=env, external=True)
 
     name = f"device-tests-{vendor}"
     device_tests.__doc__ = f"Run every device-generic test on vendor {vendor}; `-- -k` for some."
-    declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
+    requires = ["environment", *driver_session(vendor)]
+    declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(device_tests)
     DEVICE_TESTS.append(name)
 
@@ -460,14 +526,16 @@ def add_models(vendor: str) -> None:
 
     def models(session: nox.Session) -> None:
         python = python_of(session, "environment")
-        demand_device(session, python, vendor)
-        waiting = {"OMP_WAIT_POLICY": "passive"}
+        driver = driver_of(session, vendor)
+        demand_device(session, python, vendor, driver)
+        waiting = {"OMP_WAIT_POLICY": "passive", **driver}
         env = {"PYTHONPATH": str(ROOT / "tests"), "DL_VENDORS": vendor, **waiting}
         session.run(python, "-m", "models.families.run", *session.posargs, env=env, external=True)
 
     name = f"models-{vendor}"
     models.__doc__ = f"Train each model family on vendor {vendor}, as exactly as on the CPU."
-    declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
+    requires = ["environment", *driver_session(vendor)]
+    declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(models)
     MODELS.append(name)
 
@@ -477,14 +545,16 @@ def add_conformance(vendor: str) -> None:
 
     def conformance(session: nox.Session) -> None:
         python = python_of(session, "environment")
+        driver = driver_of(session, vendor)
         # With --simulate, a vendor that has a simulated driver needs no device.
         if "--simulate" not in session.posargs:
-            demand_device(session, python, vendor)
-        run_conformance(session, python, vendor)
+            demand_device(session, python, vendor, driver)
+        run_conformance(session, python, vendor, driver)
 
     name = f"conformance-{vendor}"
     conformance.__doc__ = f"Run the conformance suite on vendor {vendor}; `-- -k` for a part."
-    declare = nox.session(name=name, venv_backend="none", requires=["environment"], default=False)
+    requires = ["environment", *driver_session(vendor)]
+    declare = nox.session(name=name, venv_backend="none", requires=requires, default=False)
     declare(conformance)
     CONFORMANCE.append(name)
 
@@ -494,7 +564,7 @@ def add_proof(vendor: str) -> None:
 
     def proof(session: nox.Session) -> None:
         python = python_of(session, "environment")
-        demand_device(session, python, vendor)
+        demand_device(session, python, vendor, driver_of(session, vendor))
         sessions = [f"conformance-{vendor}", f"device-tests-{vendor}", f"models-{vendor}"]
         if has_device(python, vendor, HAS_GPU):
             sessions += [f"bench-{name}" for name in ON_GPUS]
@@ -511,6 +581,8 @@ DEVICE_TESTS: list[str] = []
 MODELS: list[str] = []
 CONFORMANCE: list[str] = []
 for found_vendor in vendors():
+    add_driver(found_vendor)
+    add_share(found_vendor)
     add_conformance(found_vendor)
     add_device_tests(found_vendor)
     add_models(found_vendor)

@@ -6,12 +6,13 @@ import functools
 import json
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import nox
 
-from .vendors import vendors
+from .vendors import driver_packages, vendors
 
 # Exits with 0 if a vendor has a device on this machine.
 HAS_DEVICE = """
@@ -50,16 +51,22 @@ def visible(python: str) -> dict[str, str]:
     """Return the environment that makes a device visible where torch would see none by itself.
 
     An accelerator's wheel without a device here hides the CPU reference. DL_VENDORS, where it is
-    set, is not changed.
+    set, is not changed. Vendors with a driver from packages have sessions of their own.
     """
     if os.environ.get("DL_VENDORS") or has_device(python, None):
         return {}
-    return {"DL_VENDORS": ",".join(name for name in vendors() if has_device(python, name))}
+    tested = (name for name in vendors() if driver_packages(name) is None)
+    return {"DL_VENDORS": ",".join(name for name in tested if has_device(python, name))}
 
 
-def demand_device(session: nox.Session, python: str, vendor: str) -> None:
-    """Fail where a vendor has no device, so that silence is not mistaken for success."""
-    if has_device(python, vendor):
+def demand_device(
+    session: nox.Session, python: str, vendor: str, variables: Mapping[str, str] | None = None
+) -> None:
+    """Fail where a vendor has no device, so that silence is not mistaken for success.
+
+    :param variables: those that select a driver.
+    """
+    if variables or has_device(python, vendor):
         return
     with TemporaryDirectory() as folder:
         done = subprocess.run(

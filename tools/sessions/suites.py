@@ -86,10 +86,20 @@ def run_tests(session: nox.Session, python: str, suites: Iterable[Suite]) -> lis
     return failed
 
 
-def run_conformance(session: nox.Session, python: str, vendor: str) -> Path:
-    """Run the conformance suite on a vendor; return the report."""
+def run_conformance(
+    session: nox.Session,
+    python: str,
+    vendor: str,
+    env: Mapping[str, str] | None = None,
+    options: Iterable[str] = (),
+) -> Path:
+    """Run the conformance suite on a vendor; return the report.
+
+    :param env: variables that select a driver.
+    :param options: further options of the suite.
+    """
     report = BUILD / "conformance" / f"{vendor}.json"
     report.parent.mkdir(parents=True, exist_ok=True)
     command = (python, "-m", "dl_conformance", "--vendor", vendor, "--json", str(report))
-    session.run(*command, *session.posargs, external=True)
+    session.run(*command, *options, *session.posargs, env=env or {}, external=True)
     return report

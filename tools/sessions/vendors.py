@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import nox.project
@@ -38,11 +39,42 @@ def main_job() -> tuple[str, str]:
     return "dl-core", vendors()[reference_vendor()]["name"]
 
 
+@dataclass(frozen=True)
+class DriverPackages:
+    """A driver for machines without the vendor's devices, from packages of the index."""
+
+    requirements: tuple[str, ...]
+    """The extra ``driver`` of the vendor's wheel."""
+    variable: str
+    """Environment variable that selects the driver."""
+    library: str
+    """Path of the driver in the environment of the packages."""
+
+
+def driver_packages(vendor: str) -> DriverPackages | None:
+    """Return the driver that ``tool.dl.driver`` of a vendor declares, None if it declares none."""
+    metadata = nox.project.load_toml(ROOT / "packages" / f"vendor-{vendor}" / "pyproject.toml")
+    declared = metadata.get("tool", {}).get("dl", {}).get("driver")
+    if declared is None:
+        return None
+    requirements = metadata["project"]["optional-dependencies"]["driver"]
+    return DriverPackages(tuple(requirements), declared["variable"], declared["library"])
+
+
 def libraries(names: Iterable[str] = ()) -> list[str]:
     """Return the extras of these vendor wheels (default: of all), but those for tests.
 
-    They are libraries that a vendor loads where they are installed.
+    They are libraries that a vendor loads where they are installed. A driver would make a device
+    visible to every test, so it has an environment of its own.
     """
     chosen = [x for x in vendors().values() if not names or x["name"] in names]
     extras = (project.get("optional-dependencies", {}) for project in chosen)
-    return sorted({x for each in extras for name in each if name != "test" for x in each[name]})
+    return sorted(
+        {
+            x
+            for each in extras
+            for name in each
+            if name not in ("test", "driver")
+            for x in each[name]
+        }
+    )
