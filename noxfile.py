@@ -477,7 +477,7 @@ ONE_OF_CASES = 150
 
 
 def add_share(vendor: str) -> None:
-    """Make share-VENDOR: a part of a vendor's tests on its driver from packages, for CI."""
+    """Make share-VENDOR: a part of a vendor's tests on its driver from packages."""
     if driver_packages(vendor) is None:
         return
 
@@ -486,8 +486,9 @@ def add_share(vendor: str) -> None:
         name = vendors()[vendor]["name"]
         if not any(path.name.startswith(f"{name.replace('-', '_')}-") for path in wheels()):
             session.skip(f"{name} was not built, because its compiler is missing")
-        env = {**driver_of(session, vendor), "DL_VENDORS": vendor}
-        demand_device(session, python, vendor, env)
+        driver = driver_of(session, vendor)
+        demand_device(session, python, vendor, driver)
+        env = {**driver, "DL_VENDORS": vendor}
         folder = f"packages/vendor-{vendor}/tests"
         failed = run_tests(session, python, [(folder, env)])
         commit = ("git", "rev-parse", "--short=7", "HEAD")
@@ -498,8 +499,8 @@ def add_share(vendor: str) -> None:
 
     share.__doc__ = f"Run a part of the tests of vendor {vendor} on its driver from packages."
     requires = ["environment", *driver_session(vendor)]
-    declare = nox.session(name=f"share-{vendor}", venv_backend="none", requires=requires)
-    declare(share)
+    name = f"share-{vendor}"
+    nox.session(name=name, venv_backend="none", requires=requires, default=False)(share)
 
 
 def add_device_tests(vendor: str) -> None:

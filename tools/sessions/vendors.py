@@ -53,7 +53,10 @@ class DriverPackages:
 
 def driver_packages(vendor: str) -> DriverPackages | None:
     """Return the driver that ``tool.dl.driver`` of a vendor declares, None if it declares none."""
-    metadata = nox.project.load_toml(ROOT / "packages" / f"vendor-{vendor}" / "pyproject.toml")
+    path = ROOT / "packages" / f"vendor-{vendor}" / "pyproject.toml"
+    if not path.exists():  # a plugin of another kind
+        return None
+    metadata = nox.project.load_toml(path)
     declared = metadata.get("tool", {}).get("dl", {}).get("driver")
     if declared is None:
         return None

@@ -60,8 +60,8 @@ bool allows(const std::string& option) {
   return option == "-w" || option == "-Werror";
 }
 
-// Quotes an option for the string in which OpenCL takes all of them. Throws for a character that
-// drivers read in different ways.
+// Joins options to the string that OpenCL takes. Throws for characters that drivers read in
+// different ways.
 std::string joined(const std::vector<std::string>& options) {
   std::string all;
   for (const std::string& option : options) {

@@ -36,12 +36,11 @@ extern "C" hipError_t hipLaunchKernel(const void*, dim3, dim3, void**, size_t, h
 
 extern "C" {
 // OpenCL's built-in functions: get_local_id, get_group_id, get_num_groups, barrier,
-// sub_group_barrier, sub_group_shuffle_xor, mul_hi.
+// sub_group_shuffle_xor, mul_hi.
 __attribute__((device, const)) size_t _Z12get_local_idj(unsigned);
 __attribute__((device, const)) size_t _Z12get_group_idj(unsigned);
 __attribute__((device, const)) size_t _Z14get_num_groupsj(unsigned);
 __attribute__((device, convergent)) void _Z7barrierj(unsigned);
-__attribute__((device, convergent)) void _Z17sub_group_barrierj(unsigned);
 __attribute__((device, convergent)) uint32_t _Z21sub_group_shuffle_xorjj(uint32_t, uint32_t);
 __attribute__((device, const)) uint64_t _Z6mul_himm(uint64_t, uint64_t);
 // Functions of device/atomics.cl. All atomics of the kernels are on global memory.
@@ -77,7 +76,10 @@ DL_DEVICE constexpr int warp_threads() { return DL_OPENCL_WARP_THREADS; }
 constexpr unsigned kLocalAndGlobal = 3;  // CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE
 DL_DEVICE void barrier() { _Z7barrierj(kLocalAndGlobal); }
 #if DL_OPENCL_WARP_THREADS < DL_OPENCL_GROUP_THREADS
-DL_DEVICE void warp_barrier() { _Z17sub_group_barrierj(kLocalAndGlobal); }
+// Sub-groups run in lockstep up to the next shuffle, so their memory accesses need an order only.
+// Intel's runtime for CPUs mixes up values at sub_group_barrier in a branch that only some
+// sub-groups take.
+DL_DEVICE void warp_barrier() { dl_fence(); }
 DL_DEVICE uint32_t shuffle_word(uint32_t word, int mask) {
   return _Z21sub_group_shuffle_xorjj(word, static_cast<uint32_t>(mask));
 }

@@ -41,6 +41,12 @@ Api::Result Api::properties(int index, dl_device_properties_t* all) {
   all->total_memory = facts.memory;
   all->multiprocessor_count = static_cast<int32_t>(facts.compute_units);
   all->warp_size = DL_OPENCL_WARP_THREADS;
+  for (const diopiDtype_t dtype :
+       {diopi_dtype_int8, diopi_dtype_uint8, diopi_dtype_int16, diopi_dtype_int32,
+        diopi_dtype_int64, diopi_dtype_bool, diopi_dtype_float16, diopi_dtype_bfloat16,
+        diopi_dtype_float32, diopi_dtype_float64}) {
+    all->dtype_mask |= uint64_t{1} << static_cast<unsigned>(dtype);
+  }
   return cl::kSuccess;
 }
 

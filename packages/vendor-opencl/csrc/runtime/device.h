@@ -19,7 +19,7 @@ namespace dl::opencl {
 
 class Queue;
 
-// What a device reports of itself.
+// Properties that a device reports.
 struct DeviceFacts {
   cl::Bits type;
   std::string name, platform, version, driver_version, extensions, il_version;

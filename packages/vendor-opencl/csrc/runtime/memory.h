@@ -60,8 +60,8 @@ class UsmMemory : public Memory {
   cl::Int (*set_)(cl::KernelObject, cl::UInt, const void*);
 };
 
-// Shared virtual memory of OpenCL 2.0. The host does not map it: all copies are enqueued. A kernel
-// is told all allocations, because it may reach any of them through a struct.
+// Shared virtual memory of OpenCL 2.0. The host does not map it: all copies are enqueued. Each
+// kernel is prepared for all allocations, because it may reach any of them through a struct.
 class SvmMemory : public Memory {
  public:
   SvmMemory(const Driver& driver, cl::Context context) : driver_(driver), context_(context) {}

@@ -135,7 +135,7 @@ _REWRITTEN = [
         (r"\b__shared__\b", r"local"),
         # Memory of the device is shared too: one thread stores when all have read.
         (r"\b__syncthreads\(\)", r"barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)"),
-        # `int(x)` is no expression of C.
+        # C has no casts like `int(x)`.
         (r"\b(int|wide_t)\((blockIdx|gridDim)\.x\)", r"(\1)\2.x"),
         (r"\bblockIdx\.x\b", r"get_group_id(0)"),
         (r"\bthreadIdx\.x\b", r"get_local_id(0)"),
