@@ -55,6 +55,17 @@ def test_a_number_is_no_reason_to_leave_the_graph(name: str, dtype: torch.dtype)
     check(CASES[name], x)
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, torch.bfloat16], ids=str)
+def test_powers_of_two_outside_of_the_range_scale_numbers(dtype: torch.dtype) -> None:
+    limits = torch.finfo(dtype)
+    x = torch.tensor([limits.max, limits.tiny, limits.smallest_normal / 4, 1.5], dtype=dtype)
+    mantissas, exponents = (each.to("dl") for each in torch.frexp(x))
+    check(lambda mantissas: torch.ldexp(mantissas, exponents), mantissas)
+    run = torch.compile(torch.ldexp, backend="dl")
+    for _ in range(3):
+        assert torch.equal(run(mantissas, exponents).cpu(), x)
+
+
 @pytest.mark.parametrize("dtype", INTEGERS, ids=str)
 def test_integers_and_bits(dtype: torch.dtype) -> None:
     check(lambda x: x ^ 3, torch.arange(1, 9).to(dtype).to("dl"))

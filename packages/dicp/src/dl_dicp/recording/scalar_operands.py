@@ -69,10 +69,33 @@ def _shifted(scale: Callable[[Tensor, int], Tensor]) -> Callable[..., Any]:
     return run
 
 
-def ldexp(x: Tensor, exponent: Tensor) -> Tensor:
-    """``x * 2 ** exponent``, of the dtype of `x` where that is of floats."""
-    made: Tensor = x * torch.pow(2.0, exponent)
-    return made.to(x.dtype) if x.is_floating_point() else made
+def ldexp(x: Tensor, exponent: Tensor) -> Any:
+    """``x * 2 ** exponent``; where `exponent` has integers, rounded once, as in eager mode.
+
+    :returns: NotImplemented where torch refuses it.
+    """
+    if x.is_complex() or exponent.is_floating_point():
+        return x * torch.pow(2.0, exponent)
+    if exponent.dtype == torch.bool:
+        return NotImplemented if x.is_floating_point() else x * torch.pow(2.0, exponent)
+    x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    wide = x.to(torch.float64)
+    if x.dtype != torch.float64:
+        # Double contains all products; larger exponents over- or underflow in narrower dtypes.
+        return (wide * _power_of_two(exponent.to(torch.int64).clamp(-1000, 1000))).to(x.dtype)
+    # Powers of two outside of double's range are split. A product that is subnormal before the last
+    # step would be rounded twice, unless the other factors are below 2**-53 and make it 0.
+    rest = exponent.to(torch.int64).clamp(-2200, 2200)
+    for _ in range(3):
+        part = torch.where(rest < -1022, -1022 + 53, rest.clamp(max=1023))
+        wide = wide * _power_of_two(part)
+        rest = rest - part
+    return wide
+
+
+def _power_of_two(exponent: Tensor) -> Tensor:
+    """``2.0 ** exponent`` as float64, exactly, for exponents from -1022 to 1023."""
+    return ((exponent + 1023) * (1 << 52)).view(torch.float64)
 
 
 def floor_divide(x: Any, other: Any) -> Any:
