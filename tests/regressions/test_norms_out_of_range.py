@@ -152,3 +152,97 @@ def test_gradients_of_normalized_elements_are_those_in_double(scale: float) -> N
         torch.testing.assert_close(
             *grads, rtol=1e-3, atol=1e-4, msg=lambda text, name=name: f"{name} at {scale:g}: {text}"
         )
+
+
+ORDERS = (-2.0, -1.0, 1.0, 1.5, 2.0, 2.5, 3.0, 7.0)
+
+
+def _foreach(x: torch.Tensor, p: float) -> torch.Tensor:
+    return torch.stack(torch._foreach_norm([x[0], x[1:]], p))
+
+
+# Gradients that do not depend on the scale of the elements.
+GRADIENTS: dict[str, Callable[[torch.Tensor, float], torch.Tensor]] = {
+    "vector_norm of rows": lambda x, p: torch.linalg.vector_norm(x, p, dim=1),
+    "vector_norm of columns, kept": lambda x, p: torch.linalg.vector_norm(x, p, 0, keepdim=True),
+    "vector_norm of all": lambda x, p: torch.linalg.vector_norm(x, p),
+    "vector_norm of two dimensions": lambda x, p: torch.linalg.vector_norm(
+        x.view(2, 3, -1), p, (2, 0)
+    ),
+    "norm": lambda x, p: x.norm(p),
+    "norm along a dimension": lambda x, p: torch.norm(x, p, dim=-1),
+    "pairwise_distance": lambda x, p: functional.pairwise_distance(x[:3], x[3:], p, eps=0.0),
+    "dist": lambda x, p: torch.dist(x[:3], x[3:], p),
+    "_foreach_norm": _foreach,
+}
+OF_POSITIVE_ORDERS: dict[str, Callable[[torch.Tensor, float], torch.Tensor]] = {
+    "cdist": lambda x, p: torch.cdist(x[:3], x[3:], p, "donot_use_mm_for_euclid_dist"),
+    "pdist": lambda x, p: functional.pdist(x, p),
+    "normalize": lambda x, p: functional.normalize(x, p, dim=1, eps=0.0),
+    "renorm": lambda x, p: torch.renorm(x, p, 0, 0.1 * x.detach().abs().max().item()),
+    "weight_norm": lambda x, p: torch._weight_norm(x, torch.ones_like(x[:, :1]), 0),
+}
+
+
+def gradient(
+    call: Callable[[torch.Tensor, float], torch.Tensor], x: torch.Tensor, p: float
+) -> torch.Tensor:
+    x = x.requires_grad_()
+    y = call(x, p)
+    torch.manual_seed(2)
+    seed = torch.randn(y.shape, dtype=torch.float64)
+    (found,) = torch.autograd.grad(y, x, seed.to(y))
+    return found.cpu().double()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-20, 1e12, 1e20, 1e30])
+@pytest.mark.parametrize("p", ORDERS)
+def test_gradients_of_norms_are_those_in_double(p: float, scale: float) -> None:
+    torch.manual_seed(3)
+    x = (torch.randn(6, 50, dtype=torch.float64) * scale).float()
+    for name, call in {**GRADIENTS, **(OF_POSITIVE_ORDERS if p > 0 else {})}.items():
+        ours, theirs = gradient(call, x.to("dl"), p), gradient(call, x.double(), p)
+        # A gradient of more than 1e38 is not one of float.
+        bound = theirs.abs().amax(1, keepdim=True)
+        if bound.max() < 1e38:
+            torch.testing.assert_close(
+                ours / bound,
+                theirs / bound,
+                rtol=1e-4,
+                atol=1e-5,
+                msg=lambda text, name=name: f"{name} of order {p} at {scale:g}: {text}",
+            )
+
+
+@pytest.mark.parametrize("p", [-2.0, 1.5, 2.5, 3.0])
+def test_gradients_of_zeros_and_of_gradients(p: float) -> None:
+    zeros = torch.zeros(3, 4, device="dl", requires_grad=True)
+    torch.linalg.vector_norm(zeros, p, dim=1).sum().backward()
+    assert zeros.grad is not None and zeros.grad.count_nonzero() == 0
+    x = torch.randn(3, 4, dtype=torch.float64, device="dl", requires_grad=True)
+    for name in ("norm", "norm along a dimension", "vector_norm of columns, kept"):
+        call = GRADIENTS[name]
+        assert torch.autograd.gradcheck(lambda x, call=call: call(x, p), x)
+        assert torch.autograd.gradgradcheck(lambda x, call=call: call(x, p), x)
+    wide = torch.linalg.vector_norm(x.detach().half().requires_grad_(), p, dtype=torch.float32)
+    assert wide.dtype == torch.float32 and wide.requires_grad
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("p", [1.5, 3.0])
+def test_other_ways_of_differentiation_remain(p: float) -> None:
+    x = torch.randn(5, dtype=torch.float64)
+
+    def norm(x: torch.Tensor) -> torch.Tensor:
+        return torch.linalg.vector_norm(x, p)
+
+    for transform in (torch.func.grad, torch.func.hessian, torch.func.jacfwd):
+        torch.testing.assert_close(transform(norm)(x.to("dl")).cpu(), transform(norm)(x))
+    complexes = torch.randn(2, 5, dtype=torch.complex128)
+    grads = []
+    for device in ("dl", "cpu"):
+        z = complexes.to(device).requires_grad_()
+        torch.linalg.vector_norm(z, p, dim=1).sum().backward()
+        assert z.grad is not None
+        grads.append(z.grad.cpu())
+    torch.testing.assert_close(*grads)

@@ -104,8 +104,9 @@ std::tuple<Tensor, Tensor> weight_norm(const Tensor& v, const Tensor& g, int64_t
 std::tuple<Tensor, Tensor> weight_norm_backward(const Tensor& grad_w, const Tensor& v,
                                                 const Tensor& g, const Tensor& norms, int64_t dim) {
   const Tensor grad = widen(grad_w), wide = widen(v), length = widen(norms);
-  const Tensor along = at::sum(grad * wide, other_dims(v, dim), /*keepdim=*/true) / length;
-  const Tensor grad_v = (grad - wide * (along / length)) * (widen(g) / length);
+  const Tensor unit = wide / length;
+  const Tensor along = at::sum(grad * unit, other_dims(v, dim), /*keepdim=*/true);
+  const Tensor grad_v = (grad - unit * along) * (widen(g) / length);
   return {grad_v.to(v.scalar_type()), along.to(g.scalar_type())};
 }
 
