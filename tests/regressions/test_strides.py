@@ -6,6 +6,7 @@ devices. If they differ, either is accepted; CUDA follows the latter.
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -99,6 +100,25 @@ FOUND = (
 def test_operators_that_once_differed(name: str) -> None:
     (op,) = (each for each in op_db if full_name(each) == name)
     check(op, list(LAYOUTS))
+
+
+SHUFFLES = {
+    "pixel_shuffle": nn.functional.pixel_shuffle,
+    "pixel_unshuffle": nn.functional.pixel_unshuffle,
+    "channel_shuffle": torch.channel_shuffle,
+}
+
+
+@pytest.mark.parametrize("name", SHUFFLES)
+def test_shuffled_images_keep_their_memory_format_as_on_the_cpu(name: str) -> None:
+    for factor, batch, channels, height, width in itertools.product((1, 2, 3), *[(1, 2)] * 4):
+        shape = (batch, channels * factor**2, height * factor, width * factor)
+        for memory_format in (torch.contiguous_format, torch.channels_last):
+            x = torch.randn(shape).contiguous(memory_format=memory_format)
+            ours = torch.empty_strided(shape, x.stride(), device="dl").copy_(x)
+            want, got = (SHUFFLES[name](each, factor) for each in (x, ours))
+            assert torch.equal(got.cpu(), want), (shape, memory_format)
+            assert got.stride() == want.stride(), (shape, memory_format)
 
 
 LINEAR_ALGEBRA = [

@@ -1,5 +1,6 @@
 // pixel_shuffle, pixel_unshuffle and channel_shuffle: permutations of a view with more dimensions.
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
 
 #include "aten/kernel/composed.h"
 #include "aten/layout/checked_sizes.h"
@@ -12,6 +13,11 @@ std::vector<int64_t> with_leading_sizes(const at::Tensor& self,
   std::vector<int64_t> shape(self.sizes().begin(), self.sizes().end() - 3);
   shape.insert(shape.end(), rest);
   return shape;
+}
+
+// A new tensor with the memory format of `self`, also in dimensions of size 1.
+at::Tensor empty_in_format_of(const at::Tensor& self, at::IntArrayRef shape) {
+  return at::empty(shape, self.options(), self.suggest_memory_format());
 }
 
 // Permutes the last `order.size()` dimensions.
@@ -33,9 +39,9 @@ at::Tensor channel_shuffle(const at::Tensor& self, int64_t groups) {
               channels, " channels and ", groups, " groups.");
   if (self.numel() == 0) return self.alias();
   const at::Tensor parts = self.unflatten(1, {groups, channels / groups});
-  const at::Tensor shuffled = parts.transpose(1, 2).flatten(1, 2);
-  const c10::MemoryFormat format = self.suggest_memory_format();
-  return shuffled.is_alias_of(self) ? shuffled.clone(format) : shuffled.contiguous(format);
+  at::Tensor out = empty_in_format_of(self, self.sizes());
+  out.unflatten(1, {channels / groups, groups}).copy_(parts.transpose(1, 2));
+  return out;
 }
 
 at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
@@ -52,12 +58,15 @@ at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
   const int64_t left = channels / square;
   const at::Tensor split =
       self.reshape(with_leading_sizes(self, {left, factor, factor, height, width}));
-  return permute_last(split, {0, 3, 1, 4, 2})
-      .clone(at::MemoryFormat::Contiguous)
-      .view(with_leading_sizes(
-          self, {left, checked_product({height, factor}, "pixel_shuffle: the height"),
-                 checked_product({width, factor}, "pixel_shuffle: the width")}))
-      .contiguous(self.suggest_memory_format());
+  at::Tensor out = empty_in_format_of(
+      self, with_leading_sizes(
+                self, {left, checked_product({height, factor}, "pixel_shuffle: the height"),
+                       checked_product({width, factor}, "pixel_shuffle: the width")}));
+  if (out.numel() > 0) {
+    out.view(with_leading_sizes(self, {left, height, factor, width, factor}))
+        .copy_(permute_last(split, {0, 3, 1, 4, 2}));
+  }
+  return out;
 }
 
 at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
@@ -73,10 +82,13 @@ at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
       checked_product({channels, factor, factor}, "pixel_unshuffle: the number of channels");
   const at::Tensor split = self.reshape(
       with_leading_sizes(self, {channels, height / factor, factor, width / factor, factor}));
-  return permute_last(split, {0, 2, 4, 1, 3})
-      .clone(at::MemoryFormat::Contiguous)
-      .view(with_leading_sizes(self, {parts, height / factor, width / factor}))
-      .contiguous(self.suggest_memory_format());
+  at::Tensor out =
+      empty_in_format_of(self, with_leading_sizes(self, {parts, height / factor, width / factor}));
+  if (out.numel() > 0) {
+    out.view(with_leading_sizes(self, {channels, factor, factor, height / factor, width / factor}))
+        .copy_(permute_last(split, {0, 2, 4, 1, 3}));
+  }
+  return out;
 }
 
 }  // namespace
