@@ -8,7 +8,6 @@
 #include <ATen/ops/linalg_solve_triangular.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ormqr.h>
-#include <ATen/ops/where.h>
 
 #include <algorithm>
 
@@ -26,26 +25,19 @@ bool are_reflectors(const Tensor& input, const Tensor& tau) {
          tau.size(-1) <= input.size(-1) && tau.size(-1) <= input.size(-2);
 }
 
+// tau · v · vᴴ is that of sqrt(|tau|) · v and sgn(tau), so that products of large vectors overflow
+// only where the result does.
 struct Reflectors {
   Reflectors(const Tensor& input, const Tensor& tau) {
     const int64_t m = input.size(-2), k = tau.size(-1);
-    const Tensor given = input.narrow(-1, 0, k).tril(-1).add(at::eye(m, k, input.options()));
-    vectors = given;
-    Tensor weights = tau;
-    if (given.numel() > 0) {
-      // Products of large vectors would overflow: tau · v · vᴴ is that of v / s and tau · s².
-      const Tensor largest = given.abs().amax(-2, /*keepdim=*/true);
-      const Tensor scale = at::where(largest.gt(kLargest), largest, 1);
-      const Tensor each = scale.squeeze(-2);
-      weights = tau.mul(each).mul_(each);
-      vectors = given.div(scale);
-    }
+    const Tensor given = input.narrow(-1, 0, k).tril(-1).add_(at::eye(m, k, input.options()));
+    vectors = given.mul_(tau.abs().sqrt_().unsqueeze(-2));
+    const Tensor weights = tau.sgn();
     const Tensor above = at::matmul(vectors.mH(), vectors).triu(1);
     factor = at::linalg_solve_triangular(above.mul(weights.unsqueeze(-1)), at::diag_embed(weights),
                                          /*upper=*/true, /*left=*/true, /*unitriangular=*/true);
   }
-  static constexpr double kLargest = 0x1p20;
-  Tensor vectors;  // [..., m, k], with 1 on the diagonal and 0 above it, scaled where it is large
+  Tensor vectors;  // [..., m, k], with 1 on the diagonal and 0 above it, scaled
   Tensor factor;   // T
 };
 
