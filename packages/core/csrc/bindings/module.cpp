@@ -193,6 +193,15 @@ PYBIND11_MODULE(_C, m) {
   m.def(
       "reserved_stream", [](int index) { return reserved_stream(index, 0).id(); }, py::arg("index"),
       "Id of a new stream of a device that torch.Stream() never returns.");
+  m.def(
+      "stream_priority",
+      [](int index, int64_t id) {
+        return stream_priority(
+            c10::Stream(c10::Stream::UNSAFE,
+                        c10::Device(kDeviceType, static_cast<c10::DeviceIndex>(index)), id));
+      },
+      py::arg("index"), py::arg("id"), "Priority of an existing stream.");
+  m.attr("LARGEST_PRIORITY") = kLargestPriority;
   m.def("device_info", &info, py::arg("index"));
   m.def(
       "default_generator", [](int index) { return at::Generator(default_generator(index)); },

@@ -15,8 +15,7 @@
 namespace dl::core {
 namespace {
 
-constexpr int kPoolSize = 32;        // as in CUDA: the 33rd stream is the first one again
-constexpr int kLargestPriority = 3;  // beyond ±3, priorities count as ±3
+constexpr int kPoolSize = 32;  // as in CUDA: the 33rd stream is the first one again
 constexpr int kPools = 2 * kLargestPriority + 1;
 constexpr int kMostReserved = 31;
 
@@ -29,7 +28,9 @@ struct DeviceStreams {
 
   std::mutex mutex;
   std::atomic<int64_t> count{1};
-  std::array<void*, 1 + kPools * kPoolSize + kMostReserved> handles{};
+  static constexpr size_t kMost = 1 + kPools * kPoolSize + kMostReserved;
+  std::array<void*, kMost> handles{};
+  std::array<int, kMost> priorities{};
   std::array<Pool, kPools> pools;
   int reserved = 0;
 };
@@ -62,6 +63,7 @@ int64_t create_locked(DeviceStreams& state, int index, int priority) {
     owner.vendor->call(&dl_vendor_table_t::stream_create, "stream_create", owner.local, priority,
                        &state.handles[id]);
   }
+  state.priorities[id] = priority;
   state.count.store(id + 1, std::memory_order_release);
   return id;
 }
@@ -108,6 +110,11 @@ c10::Stream new_stream(int index, int priority) {
 
 c10::Stream pooled_stream(int index, bool high_priority) {
   return new_stream(index, high_priority ? -1 : 0);
+}
+
+int stream_priority(c10::Stream stream) {
+  check_exists(stream);
+  return streams(stream.device_index()).priorities[stream.id()];
 }
 
 c10::Stream reserved_stream(int index, int priority) {

@@ -15,6 +15,9 @@ c10::Stream exchange_stream(c10::Stream stream);
 c10::Stream new_stream(int device, int priority);
 // Same, for priority -1 or 0.
 c10::Stream pooled_stream(int device, bool high_priority);
+// Priorities beyond ±3 count as ±3.
+constexpr int kLargestPriority = 3;
+int stream_priority(c10::Stream stream);
 
 // The vendor's handle; NULL for the default stream.
 void* native_stream(c10::Stream stream);

@@ -66,6 +66,19 @@ def test_streams_keep_identity() -> None:
     torch.dl.set_stream(default)
 
 
+def test_streams_have_priorities() -> None:
+    lowest, highest = torch.dl.Stream.priority_range()
+    assert lowest > 0 > highest
+    assert [torch.dl.Stream(priority=p).priority for p in (-100, -1, 0, 1, 100)] == [
+        *(highest, -1, 0, 1, lowest)
+    ]
+    urgent = torch.dl.Stream(torch.dl.device_count() - 1, priority=-1)
+    assert isinstance(urgent, torch.Stream)
+    with torch.dl.stream(urgent):
+        assert torch.dl.current_stream().priority == -1
+    assert torch.dl.current_stream().priority == torch.dl.default_stream().priority == 0
+
+
 def test_a_stream_is_restored_after_an_error() -> None:
     default, stream = torch.dl.current_stream(), torch.dl.Stream()
     with pytest.raises(KeyError), torch.dl.stream(stream):

@@ -1,8 +1,8 @@
 """Streams and events: torch's own objects, created for this device type.
 
-``Stream`` and ``Event`` create plain :class:`torch.Stream` and :class:`torch.Event` objects,
-because some torch functions reject subclasses (such as ``Event.elapsed_time``). ``isinstance`` is
-True for those of dl.
+``Event`` creates plain :class:`torch.Event` objects, because some torch functions reject subclasses
+(such as ``Event.elapsed_time``). ``isinstance`` is True for all streams and events of dl, including
+those that torch creates.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from dl_core import _C
 from dl_core.torch_backend import DEVICE
 from dl_core.torch_backend._utils import DeviceLike, existing_index
 from dl_core.torch_backend.devices import device as device_guard
@@ -30,7 +31,7 @@ class _EventType(type):
         return isinstance(instance, torch.Event) and instance.device.type == DEVICE
 
 
-class Stream(metaclass=_StreamType):
+class Stream(torch.Stream, metaclass=_StreamType):
     """A queue of work on one device.
 
     :param device: the device (default: the current one).
@@ -39,13 +40,21 @@ class Stream(metaclass=_StreamType):
         existing stream.
     """
 
-    def __new__(  # type: ignore[misc]
-        cls, device: DeviceLike = None, priority: int = 0, **ids: Any
-    ) -> torch.Stream:
+    def __new__(cls, device: DeviceLike = None, priority: int = 0, **ids: Any) -> Stream:
         if ids:
-            return torch.Stream(priority=priority, **ids)
+            return super().__new__(cls, priority=priority, **ids)
         index = existing_index("Stream", device)
-        return torch.Stream(device=torch.device(DEVICE, index), priority=priority)
+        return super().__new__(cls, device=torch.device(DEVICE, index), priority=priority)
+
+    @property
+    def priority(self) -> int:
+        """Return the priority, within :meth:`priority_range`."""
+        return _C.stream_priority(self.device_index, self.stream_id)
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """Return the lowest and the highest priority, which is the smaller number."""
+        return _C.LARGEST_PRIORITY, -_C.LARGEST_PRIORITY
 
 
 class Event(metaclass=_EventType):
@@ -65,18 +74,19 @@ class Event(metaclass=_EventType):
         )
 
 
-def current_stream(device: DeviceLike = None) -> torch.Stream:
+def current_stream(device: DeviceLike = None) -> Stream:
     """Return the current stream of this thread on ``device``."""
-    return torch.accelerator.current_stream(existing_index("current_stream", device))
+    found = torch.accelerator.current_stream(existing_index("current_stream", device))
+    return _stream(found.stream_id, found.device_index)
 
 
-def default_stream(device: DeviceLike = None) -> torch.Stream:
+def default_stream(device: DeviceLike = None) -> Stream:
     """Return the default stream of ``device``."""
-    return torch.Stream(
-        stream_id=_DEFAULT_STREAM_ID,
-        device_index=existing_index("default_stream", device),
-        device_type=_DEVICE_TYPE,
-    )
+    return _stream(_DEFAULT_STREAM_ID, existing_index("default_stream", device))
+
+
+def _stream(stream_id: int, index: int) -> Stream:
+    return Stream(stream_id=stream_id, device_index=index, device_type=_DEVICE_TYPE)
 
 
 def set_stream(stream: torch.Stream | None) -> None:
