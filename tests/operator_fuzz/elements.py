@@ -47,7 +47,8 @@ def _near(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     finite = got.isfinite() & cpu.isfinite()
     sizes = torch.where(finite, cpu.abs(), 0)
     largest = sizes.max() if sizes.numel() else 0
-    return finite & ((got - cpu).abs() <= eps * (256 * sizes + 16 * largest))
+    smallest = torch.finfo(left.dtype).smallest_normal
+    return finite & ((got - cpu).abs() <= eps * (256 * sizes + 16 * largest + 4 * smallest))
 
 
 def inputs(difference: Difference) -> list[torch.Tensor]:

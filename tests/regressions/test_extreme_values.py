@@ -38,6 +38,18 @@ VALUES: dict[str, Call] = {
     "cdist of order 0": lambda d: torch.cdist(row(d).mT, torch.tensor([[NAN], [INF]], device=d), 0),
     "pdist of order 0": lambda d: functional.pdist(row(d).mT.contiguous(), 0),
     "logit of a bound that is NaN": lambda d: torch.logit(torch.rand(5).to(d), NAN),
+    "dropped halves times a scale that no half holds": lambda d: (
+        torch.ops.aten.native_dropout_backward(
+            torch.tensor([-8.5, 0.5, 0.0], dtype=torch.float16, device=d),
+            torch.tensor([False, True, True], device=d),
+            1e30,
+        )
+    ),
+    "floor of infinities by huge divisors": lambda d: torch.div(
+        torch.tensor([INF, -INF] * 20, device=d),
+        torch.tensor([3e38, -3e38] * 20, device=d),
+        rounding_mode="floor",
+    ),
     **{
         f"max_norm of order {order}": lambda d, order=order: embedded(d, order)
         for order in (INF, -INF, 0.0, 1.0, 2.0, -1.5)
@@ -79,3 +91,25 @@ def test_resized_outputs_of_linear_algebra_have_the_cpus_strides(shape: tuple[in
 def test_a_rotation_of_nothing_keeps_the_strides(shape: tuple[int, ...]) -> None:
     x = torch.empty(2 * shape[0], *shape[1:], device="dl")[::2]
     assert x.roll(1, 0).stride() == x.cpu().roll(1, 0).stride()
+
+
+@pytest.mark.parametrize("shape", [(4, 1), (4, 1, 5), (4, 3, 2, 2)], ids=str)
+def test_batch_norm_subtracts_the_mean_before_it_scales(shape: tuple[int, ...]) -> None:
+    """Torch's CPU folds the mean into the bias, which leaves rounding of mean * scale."""
+    x = torch.full(shape, -7.95, device="dl")
+    weight = torch.full((shape[1],), 3.3, device="dl")
+    bias = torch.full((shape[1],), -1.75, device="dl")
+    normalized = functional.batch_norm(x, None, None, weight, bias, training=True)
+    assert normalized.cpu().unique().tolist() == [-1.75]
+
+
+def test_antialiasing_by_a_tiny_scale_reads_inside_the_image() -> None:
+    image = torch.ones(1, 1, 4, 6, dtype=torch.float64, device="dl")
+    resized = torch.ops.aten._upsample_bilinear2d_aa(image, [3, 3], False, 1.7, 5e-324)
+    torch.testing.assert_close(resized[..., 0].cpu(), torch.ones(1, 1, 3, dtype=torch.float64))
+
+
+def test_angles_of_complex_columns_have_the_strides_of_a_new_tensor() -> None:
+    for strides in ((1, 1), (1, 20)):
+        column = torch.ones(20, dtype=torch.complex64).as_strided((20, 1), strides)
+        assert column.to("dl").angle().stride() == column.angle().stride()

@@ -159,6 +159,12 @@ NAMED: dict[str, Call] = {
     "labels of another integer type": lambda d: functional.multilabel_margin_loss(
         ones(d), torch.zeros(2, 2, dtype=torch.int32, device=d)
     ),
+    "labels far below zero": lambda d: functional.multilabel_margin_loss(
+        ones(d), torch.full((2, 2), torch.iinfo(torch.int64).min, device=d)
+    ),
+    "dimensions of a hash out of range and repeated": lambda d: torch.hash_tensor(
+        ones(d), dim=[0, 1, -2, 3]
+    ),
     "attention with negative dropout": lambda d: functional.scaled_dot_product_attention(
         *[torch.ones(1, 1, 2, 4, device=d)] * 3, dropout_p=-0.5
     ),

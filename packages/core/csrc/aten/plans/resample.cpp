@@ -50,7 +50,8 @@ void reserve(AxisTaps& taps, int64_t results, bool weighted) {
 
 // Antialiasing widens the filter to the cells that an output cell covers.
 AxisTaps antialias_taps(Resampling kind, const AxisScale& axis) {
-  const double step = axis.step(), wide = std::max(step, 1.0);
+  // The step of a tiny scale given by the caller may be infinite.
+  const double step = std::min(axis.step(), 1e300), wide = std::max(step, 1.0);
   const double reach = kind == Resampling::aa_linear ? 1 : kind == Resampling::aa_cubic ? 2 : 3;
   const double support = reach * wide;
   const auto inputs = static_cast<double>(axis.input);

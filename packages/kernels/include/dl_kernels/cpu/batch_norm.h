@@ -101,8 +101,7 @@ struct BatchNormRow {
     const C r = training ? invstd[c] : parameters.invstd(variance[c]);
     const Affine<C> to = parameters.affine(c, mean[c], r);
     each_sample(shape, c, [&](int64_t at) {
-      block.map(shape.positions,
-                [=](int64_t i) { y[at + i] = cast<T>(cast<C>(x[at + i]) * to.scale + to.shift); });
+      block.map(shape.positions, [=](int64_t i) { y[at + i] = cast<T>(to(cast<C>(x[at + i]))); });
     });
   }
 };

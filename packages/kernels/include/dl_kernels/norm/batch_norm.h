@@ -94,7 +94,7 @@ struct BatchSpreadRow {
 template <class C>
 struct BatchAffineItem {
   C* scale;
-  C* shift;
+  C* bias;
   const C* mean;
   const C* variance;
   const C* invstd;  // null: computed from the variance
@@ -104,7 +104,7 @@ struct BatchAffineItem {
     const C r = invstd == nullptr ? parameters.invstd(variance[c]) : invstd[c];
     const Affine<C> to = parameters.affine(c, mean[c], r);
     scale[c] = to.scale;
-    shift[c] = to.shift;
+    bias[c] = to.bias;
   }
 };
 
@@ -113,9 +113,12 @@ struct BatchAffineOutput {
   using C = compute_t<T>;
   Writes<T> out;
   Reads<T> in;
+  const C* mean;
   const C* scale;
-  const C* shift;
-  DL_FN void operator()(C& y, C x, int64_t c) const { y = x * scale[c] + shift[c]; }
+  const C* bias;
+  DL_FN void operator()(C& y, C x, int64_t c) const {
+    y = Affine<C>{mean[c], scale[c], bias[c]}(x);
+  }
   template <class Pass>
   DL_FN auto over(const Pass& pass) const {
     return pass(*this, out, in);
@@ -142,10 +145,10 @@ void batch_norm(const Launch& launch, T* out, const T* in, C* mean, C* variance,
   }
   const Workspace<C> affine(launch, 2 * n);
   C* scale = affine.data();
-  C* shift = scale + n;
+  C* bias = scale + n;
   each(launch, n, 1,
-       BatchAffineItem<C>{scale, shift, mean, variance, training ? invstd : nullptr, parameters});
-  each_in_channels(launch, shape, BatchAffineOutput<T>{{out}, {in}, scale, shift});
+       BatchAffineItem<C>{scale, bias, mean, variance, training ? invstd : nullptr, parameters});
+  each_in_channels(launch, shape, BatchAffineOutput<T>{{out}, {in}, mean, scale, bias});
 }
 
 template <class T>

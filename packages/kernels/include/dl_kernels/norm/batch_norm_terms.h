@@ -9,10 +9,12 @@
 
 DL_KERNELS_BEGIN
 
-// y = x · scale + shift, for one channel.
+// y = (x − mean) · scale + bias, for one channel. Folding the mean into the bias would cost digits:
+// both products are as large as mean · scale, and may overflow where y does not.
 template <class C>
 struct Affine {
-  C scale, shift;
+  C mean, scale, bias;
+  DL_FN C operator()(C x) const { return (x - mean) * scale + bias; }
 };
 
 template <class C>
@@ -23,8 +25,8 @@ struct BatchParameters {
 
   DL_FN C invstd(C variance) const { return C(1) / std::sqrt(variance + eps); }
   DL_FN Affine<C> affine(int64_t c, C mean, C invstd_of) const {
-    const C scale = invstd_of * (weight == nullptr ? C(1) : weight[c]);
-    return {scale, (bias == nullptr ? C(0) : bias[c]) - mean * scale};
+    return {mean, invstd_of * (weight == nullptr ? C(1) : weight[c]),
+            bias == nullptr ? C(0) : bias[c]};
   }
 };
 

@@ -1,4 +1,5 @@
 // Operators on the bits of integers and of floating-point numbers.
+#include <ATen/WrapDimUtils.h>
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/div.h>
@@ -143,8 +144,11 @@ Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64
   TORCH_CHECK(mode == 0, "Unknown hash_tensor mode: ", mode);
   Tensor bits =
       self.is_floating_point() ? self.to(at::kDouble).view(at::kLong) : self.to(at::kLong);
+  // All dimensions are checked for the range before any is checked for repetition.
+  at::DimVector wrapped(dims);
+  at::maybe_wrap_dims(wrapped, self.dim());
   const auto reduced = at::dim_list_to_bitset(
-      dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(dims), self.dim());
+      dims.empty() ? at::OptionalIntArrayRef() : at::OptionalIntArrayRef(wrapped), self.dim());
   at::DimVector order, kept, with_ones;
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (!reduced[d]) {

@@ -77,7 +77,7 @@ Labels labels_of(const Tensor& self, const Tensor& target) {
   const Tensor input = self.reshape({-1, classes}), labels = target.reshape({-1, classes});
   if (labels.numel() > 0) {
     TORCH_CHECK(labels.amax().item<int64_t>() < classes, "argument #2 'target' is out of range");
-    TORCH_CHECK(labels.neg().amax().item<int64_t>() <= 1, "argument #2 'target' is out of range");
+    TORCH_CHECK(labels.amin().item<int64_t>() >= -1, "argument #2 'target' is out of range");
   }
   const Tensor valid = labels.lt(0).to(at::kLong).cumsum(1).eq(0);
   const Tensor numbers = at::ones({classes}, labels.options()).cumsum(0).sub_(1);

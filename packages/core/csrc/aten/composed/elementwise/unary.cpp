@@ -127,7 +127,16 @@ Tensor angle_of_real(const Tensor& x) {
   return x.masked_fill(x.gt(0), 0.0).masked_fill_(x.lt(0), kPi).abs_();
 }
 Tensor angle(const Tensor& self) {
-  if (self.is_complex()) return at::imag(self).atan2(at::real(self));
+  if (self.is_complex()) {
+    const Tensor result = at::imag(self).atan2(at::real(self));
+    // Strides of the parts may order dimensions of size 1 differently than those of `self`.
+    Tensor out;
+    at::TensorIteratorConfig config;
+    config.check_all_same_dtype(false).add_output(out).add_const_input(self);
+    config.declare_static_dtype(result.scalar_type());
+    out = config.build().output();
+    return out.strides() == result.strides() ? result : out.copy_(result);
+  }
   return Unary<angle_of_real, Promotion::floating, "angle">::run({}, self);
 }
 Tensor& angle_out(const Tensor& self, Tensor& out) { return write_to(out, angle(self)); }

@@ -1,4 +1,4 @@
-"""Predicates of causes: what has to hold for a difference to be explained."""
+"""Predicates of causes that ask for the outcomes of a call, and how they differ."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Iterable
 import torch
 from opinfo.relocate import Relocation
 from opinfo.sweep import run, tensors_of
-from torch.utils._pytree import tree_leaves
 
 from diopi_proto.tolerance.torch_operators.comparison import same_elements, same_values, to_host
 
+from .arguments import is_deficient, overlaps, takes_integers
 from .calls import WHOLE, call_plainly
 from .elements import Pair, differing, has_infinite_or_nan_input, inputs
 from .elements import infinite_or_nan as is_infinite_or_nan
@@ -140,53 +140,14 @@ def name_equal_elements_of_planes(difference: Difference) -> bool:
     return True
 
 
-def products_leave_the_range(difference: Difference) -> bool:
-    """Return True if partial products of the arguments overflow or underflow in some order."""
-    for tensor in inputs(difference):
-        if tensor.is_complex():
-            tensor = tensor.abs()
-        info = torch.finfo(tensor.dtype)
-        logs = tensor.double().abs().nan_to_num(0, 0, 0)
-        logs = logs[logs > 0].log2()
-        above, below = float(logs.clamp_min(0).sum()), float(logs.clamp_max(0).sum())
-        if above > math.log2(info.max) or below < math.log2(info.smallest_normal):
-            return True
-        if not bool(tensor.isfinite().all()) and bool((tensor == 0).any()):
-            return True
-    return False
-
-
 def writes_to_shared_memory(difference: Difference) -> bool:
     """Return True if the call writes to a tensor of which several elements share memory."""
     before = tensors_of(difference.call.arguments)
     after = tensors_of(difference.cpu.arguments)
     return any(
-        _overlaps(old) and not same_values(to_host(old), to_host(new))
+        overlaps(old) and not same_values(to_host(old), to_host(new))
         for old, new in zip(before, after, strict=True)
     )
-
-
-def _overlaps(tensor: torch.Tensor) -> bool:
-    if tensor.layout != torch.strided:
-        return False
-    return any(
-        size > 1 and stride == 0 for size, stride in zip(tensor.shape, tensor.stride(), strict=True)
-    )
-
-
-def is_deficient(difference: Difference) -> bool:
-    """Return True if a matrix of the call has equal rows or columns, or infinities."""
-    for tensor in inputs(difference):
-        if tensor.dim() < 2 or tensor.numel() == 0:
-            continue
-        matrices = tensor.flatten(0, -3) if tensor.dim() > 2 else tensor.unsqueeze(0)
-        if not bool(matrices.isfinite().all()):
-            return True
-        wide = torch.complex128 if matrices.is_complex() else torch.float64
-        ranks = torch.linalg.matrix_rank(matrices.to(wide), rtol=1e-6)
-        if bool((ranks < min(matrices.shape[-2:])).any()):
-            return True
-    return False
 
 
 def strides_address_nothing(difference: Difference) -> bool:
@@ -195,39 +156,6 @@ def strides_address_nothing(difference: Difference) -> bool:
     found = re.search(r"CPU (\(.*?\)), meta (\(.*?\))$", difference.text)
     agrees_with_meta = found is not None and found[1] == found[2]
     return not agrees_with_meta and strides_of_size_1_differ(difference, or_of_empty=True)
-
-
-def has_channels_last_volume(difference: Difference) -> bool:
-    return any(
-        x.dim() == 5 and x.is_contiguous(memory_format=torch.channels_last_3d)
-        for x in tensors_of(difference.call.arguments)
-    )
-
-
-def takes_integers(difference: Difference) -> bool:
-    first = tensors_of(difference.call.arguments)[0]
-    return not (first.dtype.is_floating_point or first.dtype.is_complex)
-
-
-def sequence_is_unsorted(difference: Difference) -> bool:
-    """Return True if the boundaries, in the order of ``sorter``, do not increase."""
-    found = tensors_of(difference.call.arguments)
-    for tensor in found[:2]:
-        rows = to_host(tensor)
-        sorter = difference.call.arguments[2].get("sorter")
-        if isinstance(sorter, torch.Tensor) and sorter.shape == rows.shape:
-            rows = rows.gather(-1, to_host(sorter))
-        if rows.dim() and bool((rows[..., 1:] < rows[..., :-1]).any() | (rows != rows).any()):
-            return True
-    return False
-
-
-def offsets_leave_the_data(difference: Difference) -> bool:
-    """Return True if an offset of segments is beyond the elements of the first argument."""
-    first, _, names = difference.call.arguments
-    offsets = names.get("offsets")
-    size = first.shape[names.get("axis", 0)]
-    return isinstance(offsets, torch.Tensor) and bool((to_host(offsets) > size).any())
 
 
 def strides_of_size_1_differ(difference: Difference, *, or_of_empty: bool = False) -> bool:
@@ -244,62 +172,44 @@ def strides_of_size_1_differ(difference: Difference, *, or_of_empty: bool = Fals
     return True
 
 
-def offsets_decrease(difference: Difference) -> bool:
-    """Return True if an offset of the bags is less than the one before it."""
-    offsets = difference.call.arguments[2].get("offsets")
-    return isinstance(offsets, torch.Tensor) and bool((to_host(offsets).diff() < 0).any())
-
-
-def is_singular_to_the_cpu(difference: Difference) -> bool:
-    """Return True if the CPU meets a pivot that is 0 where dl's is rounding: its result is huge."""
-    if not re.search("singular", str(difference.cpu.error)):
+def is_singular_to_one(difference: Difference) -> bool:
+    """Return True if one of both meets a pivot that is 0 where the other's is rounding: the matrix
+    is singular to its precision, or what follows from it is huge or not finite."""
+    refused, computed = difference.cpu, difference.got
+    if refused.error is None:
+        refused, computed = computed, refused
+    if not re.search(r"singular|U\[\d+,\d+\] is zero", str(refused.error)):
         return False
-    sizes = [to_host(x).abs().double() for x in tensors_of(difference.got.result)]
+    sizes = [to_host(x).abs().double() for x in tensors_of(computed.result)]
     largest = max((float(x.nan_to_num(math.inf).max()) for x in sizes if x.numel()), default=0.0)
-    return largest > 1e4
-
-
-def has_contradicting_scales(difference: Difference) -> bool:
-    """Return True if an interpolation is given its output size and scales besides."""
-    names = difference.call.arguments[2]
-    scales = any(names.get(name) is not None for name in ("scales_h", "scales_w", "scales"))
-    return scales and names.get("output_size") is not None
-
-
-def has_extreme_order(difference: Difference) -> bool:
-    """Return True if a norm or derivative has an order beyond 1000, below 1/1000, or NaN."""
-    orders = _numbers(difference)
-    return any(x != x or abs(x) > 1000 or 0 < abs(x) < 1e-3 for x in orders)
-
-
-def _numbers(difference: Difference) -> list[int | float]:
-    """Return the numbers among the arguments after the first."""
-    return [x for x in tree_leaves(difference.call.arguments[1:]) if type(x) in (int, float)]
+    return largest > 1e4 or is_deficient(difference)
 
 
 def cancels(difference: Difference) -> bool:
-    """Return True if the results differ by rounding of the largest argument alone."""
-    largest = max((float(x.abs().max()) for x in inputs(difference) if x.numel()), default=0.0)
+    """Return True if the results differ by rounding of the largest finite argument alone."""
+    sizes = [x.abs().nan_to_num(0.0, 0.0, 0.0) for x in inputs(difference) if x.numel()]
+    largest = max((float(x.max()) for x in sizes), default=0.0)
     return all(
         pair.all((pair.got - pair.cpu).abs() <= 256 * torch.finfo(pair.cpu.dtype).eps * largest)
         for pair in differing(difference)
-        if pair.cpu.is_floating_point()
+        if pair.cpu.is_floating_point() or pair.cpu.is_complex()
     )
 
 
-def has_huge_arguments(difference: Difference) -> bool:
-    return any(bool((x.abs() > 1e30).any()) for x in inputs(difference))
+def cancels_where_finite(difference: Difference) -> bool:
+    """Return True if one of both is not finite wherever they differ, or both are what is left of
+    the largest finite argument."""
+    return infinite_or_nan(difference) or (
+        has_infinite_or_nan_input(difference)
+        and all(_cancels_where_finite(pair, inputs(difference)) for pair in differing(difference))
+    )
 
 
-def has_tiny_exponents(difference: Difference) -> bool:
-    exponents = inputs(difference)[0].abs()
-    return bool(((exponents > 0) & (exponents < 1e-6)).any())
-
-
-def has_unusable_coordinates(difference: Difference) -> bool:
-    """Return True if the grid has coordinates that no integer holds."""
-    grid = inputs(difference)[1]
-    return not bool((grid.abs() < 2.0**20).all())
+def _cancels_where_finite(pair: Pair, arguments: list[torch.Tensor]) -> bool:
+    sizes = [x.abs().nan_to_num(0.0, 0.0, 0.0).max() for x in arguments if x.numel()]
+    allowed = 256 * torch.finfo(pair.cpu.dtype).eps * max(map(float, sizes), default=0.0)
+    finite = pair.got.isfinite() & pair.cpu.isfinite()
+    return pair.all(~finite | ((pair.got - pair.cpu).abs() <= allowed))
 
 
 def raises_alike_without_out(difference: Difference) -> bool:
@@ -325,40 +235,6 @@ def lies_at_a_pole(difference: Difference) -> bool:
     return below and all(pair.all(~pair.got.isfinite()) for pair in differing(difference))
 
 
-def powers_overflow(difference: Difference) -> bool:
-    """Return True if squares of finite arguments, or higher powers that the call names, overflow or
-    underflow."""
-    powers = (x for x in _numbers(difference) if x == x)
-    highest = max([2.0, *(min(abs(float(x)), 1000.0) for x in powers)])
-    for tensor in inputs(difference):
-        sizes = tensor.abs().double() if not tensor.is_complex() else tensor.abs()
-        sizes = sizes[sizes.isfinite() & (sizes > 0)]
-        # Half types are computed in float32.
-        largest = torch.finfo(torch.promote_types(tensor.dtype, torch.float32)).max
-        limit = largest ** (1 / highest) / 8
-        if sizes.numel() and bool((sizes > limit).any() | (sizes < 1 / limit).any()):
-            return True
-    return False
-
-
-def has_strided_parameters(difference: Difference) -> bool:
-    parameters = tensors_of(difference.call.arguments[1])
-    return any(x.dim() == 1 and not x.is_contiguous() for x in parameters)
-
-
-def has_large_degrees(difference: Difference) -> bool:
-    """Return True if a degree, the second argument, is 1000 or more, or NaN."""
-    first, rest, _ = difference.call.arguments
-    degrees = rest[0] if rest else first
-    return isinstance(degrees, torch.Tensor) and not bool((to_host(degrees).abs() < 1000).all())
-
-
-def has_negative_scalar(difference: Difference) -> bool:
-    """Return True if an argument is a float below zero."""
-    leaves = tree_leaves(difference.call.arguments)
-    return any(type(x) is float and x < 0 for x in leaves)
-
-
 def is_closer_than_the_cpu(difference: Difference) -> bool:
     """Return True if dl is finite where the CPU leaves the range, or is finite and not 0
     everywhere that they differ."""
@@ -368,6 +244,21 @@ def is_closer_than_the_cpu(difference: Difference) -> bool:
     )
 
 
-def has_infinite_scalar(difference: Difference) -> bool:
-    leaves = tree_leaves(difference.call.arguments)
-    return any(type(x) is float and not math.isfinite(x) for x in leaves)
+def edges_are_equal(difference: Difference) -> bool:
+    """Return True if neighbouring edges of a histogram's bins are equal or not finite."""
+    edges = difference.cpu.leaves()[1]
+    return bool(((edges.diff() == 0) | ~edges.diff().isfinite()).any())
+
+
+def has_equal_rows_of_width_1(difference: Difference) -> bool:
+    """Return True if the CPU's images are 1 wide, and their rows equal."""
+    images = to_host(difference.cpu.leaves()[0])
+    return images.shape[-1] == 1 and bool(same_elements(images, images[..., :1, :]).all())
+
+
+def converts_expanded_operands(difference: Difference) -> bool:
+    """Return True if an operand shares memory between its elements and is converted: its dtype is
+    not the result's, or the operands' dtypes differ."""
+    operands = tensors_of(difference.call.arguments)
+    dtypes = {x.dtype for x in (*operands, *tensors_of(difference.cpu.result))}
+    return len(dtypes) > 1 and any(map(overlaps, operands))
