@@ -64,7 +64,7 @@ VALUES: tuple[Cause, ...] = (
         in_ties,
     ),
     Cause(
-        "torch's CPU (2.13) sorts values with nan by <, which is no order, to find the mode",
+        "torch's CPU (2.13) sorts values with nan by < to find the mode, which does not order them",
         "values",
         "mode",
         has_nan_input,

@@ -38,7 +38,7 @@ VALUES: dict[str, Call] = {
     "cdist of order 0": lambda d: torch.cdist(row(d).mT, torch.tensor([[NAN], [INF]], device=d), 0),
     "pdist of order 0": lambda d: functional.pdist(row(d).mT.contiguous(), 0),
     "logit of a bound that is NaN": lambda d: torch.logit(torch.rand(5).to(d), NAN),
-    "dropped halves times a scale that no half holds": lambda d: (
+    "dropped float16 times a scale beyond its range": lambda d: (
         torch.ops.aten.native_dropout_backward(
             torch.tensor([-8.5, 0.5, 0.0], dtype=torch.float16, device=d),
             torch.tensor([False, True, True], device=d),
