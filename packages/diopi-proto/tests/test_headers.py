@@ -180,6 +180,27 @@ extern const dl_operator_t kEntry = DL_OPERATOR(sample, diopiRelu);
     assert "does not have the type that its header in diopi/ declares" in result.stderr
 
 
+C_ENTRY = """#include "dl/operator.h"
+static diopiError_t rectify(diopiContextHandle_t ctx, diopiTensorHandle_t out, INPUT input) {
+  (void)ctx, (void)out, (void)input;
+  return diopiSuccess;
+}
+extern const dl_operator_t kEntries[];
+const dl_operator_t kEntries[] = {DL_C_OPERATOR_BY(rectify, diopiRelu)};
+"""
+
+
+@pytest.mark.parametrize("input_type", ["diopiConstTensorHandle_t", "int64_t", "void*"])
+def test_operator_entry_in_c_checks_the_type_of_a_function(input_type: str, tmp_path: Path) -> None:
+    result = compile_text(C_ENTRY.replace("INPUT", input_type), "c", tmp_path, "-fsyntax-only")
+    if input_type == "diopiConstTensorHandle_t":
+        assert result.returncode == 0, result.stderr
+        return
+    assert result.returncode != 0
+    message = "[diopiRelu] rectify does not have the type that its header in diopi/ declares"
+    assert message in result.stderr.replace('\\"', "").replace('" "', "")
+
+
 def test_operator_entries_need_no_code_at_load_and_leave_no_symbol(tmp_path: Path) -> None:
     text = """#include "dl/operator.hpp"
 namespace sample {

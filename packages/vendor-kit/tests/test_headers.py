@@ -96,3 +96,64 @@ def test_asynchronous_work_needs_ways_to_wait_for_it(tmp_path: Path) -> None:
     for missing in WAITS.strip().splitlines():
         less = COPY + WAITS.replace(missing, "")
         assert compile_text(asynchronous.replace("MORE", less), tmp_path).returncode != 0, missing
+
+
+OPERATORS = """
+#include "dl/kit/operators.h"
+struct Vendor : dl::kit::Instance {
+  int32_t device_count() { return 1; }
+};
+namespace ops {
+diopiError_t diopiSoftmax(diopiContextHandle_t, diopiTensorHandle_t, diopiConstTensorHandle_t,
+                          DIM);
+diopiError_t normalize(diopiContextHandle_t, diopiTensorHandle_t, diopiTensorHandle_t,
+                       diopiTensorHandle_t, diopiConstTensorHandle_t, diopiConstTensorHandle_t,
+                       diopiConstTensorHandle_t, diopiSize_t, EPS) QUALIFIER;
+}
+const dl_operator_t kOperators[] = {DL_KIT_OPERATOR(Vendor, ops, diopiSoftmax),
+                                    DL_KIT_OPERATOR_BY(Vendor, ops::normalize, diopiLayerNorm)};
+"""
+
+
+@pytest.mark.parametrize(
+    ("dim", "eps", "qualifier", "named"),
+    [
+        ("int64_t dim", "double eps", "", ""),
+        ("int64_t dim", "double eps", "noexcept", ""),
+        ("int32_t dim", "double eps", "", "[diopiSoftmax] ops::diopiSoftmax"),
+        ("double dim", "double eps", "", "[diopiSoftmax] ops::diopiSoftmax"),
+        ("const int64_t& dim", "double eps", "", "[diopiSoftmax] ops::diopiSoftmax"),
+        ("int64_t dim", "bool eps", "", "[diopiLayerNorm] ops::normalize"),
+        ("int64_t dim", "float eps", "", "[diopiLayerNorm] ops::normalize"),
+    ],
+)
+def test_operator_of_another_type_does_not_compile(
+    tmp_path: Path, dim: str, eps: str, qualifier: str, named: str
+) -> None:
+    words = {"DIM": dim, "EPS": eps, "QUALIFIER": qualifier}
+    text = OPERATORS
+    for word, replacement in words.items():
+        text = text.replace(word, replacement)
+    done = compile_text(text, tmp_path)
+    assert (done.returncode == 0) == (not named), done.stderr
+    if named:
+        message = f"{named} does not have the type that its header in diopi/ declares"
+        assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("right", "narrow"),
+    [
+        ("memory_allocate(int32_t, uint64_t)", "memory_allocate(int32_t, uint32_t)"),
+        ("const void*, uint64_t, int32_t, void*", "const void*, int, int32_t, void*"),
+        ("memory_free(int32_t, void*)", "memory_free(bool, void*)"),
+    ],
+)
+def test_method_that_cuts_off_an_argument_of_its_slot_does_not_compile(
+    tmp_path: Path, right: str, narrow: str
+) -> None:
+    text = VENDOR.replace("CAPABILITIES", "DL_CAP_SYNCHRONOUS").replace("MORE", COPY)
+    assert right in text
+    done = compile_text(text.replace(right, narrow), tmp_path)
+    assert done.returncode != 0
+    assert "takes an integer of its slot as a narrower type" in done.stderr

@@ -2,10 +2,10 @@
 //
 //   const dl_operator_t kOperators[] = {DL_KIT_OPERATOR(Vendor, ops, diopiAdd), …};
 //
-// ops::diopiAdd has the type of ::diopiAdd. When it runs, the device of its context exists and is
-// current on the thread, so a NULL stream is that device's default stream. An exception becomes an
-// error with its message; an Error with DL_NOT_SUPPORTED, allowed before anything is written,
-// becomes diopiNoImplement.
+// ops::diopiAdd has exactly the type of ::diopiAdd, or the entry does not compile. When it runs,
+// the device of its context exists and is current on the thread, so a NULL stream is that device's
+// default stream. An exception becomes an error with its message; an Error with DL_NOT_SUPPORTED,
+// allowed before anything is written, becomes diopiNoImplement.
 #ifndef DL_KIT_OPERATORS_H_
 #define DL_KIT_OPERATORS_H_
 
@@ -52,14 +52,18 @@ DL_KIT_END
 // Initializer of a dl_operator_t: ns::op on behalf of the vendor class V.
 #define DL_KIT_OPERATOR(V, ns, op) DL_KIT_OPERATOR_BY(V, ns::op, op)
 
-// Like DL_KIT_OPERATOR for a function with another name. The shim is a lambda, so each operator has
-// its own function, which knows the operator's name.
+// Like DL_KIT_OPERATOR for a function with another name. Its type is checked here, because calling
+// it would convert the arguments: an int64_t dim to an int32_t, a double eps to a bool. The shim is
+// a lambda, so each operator has its own function, which knows the operator's name.
 // clang-format off
 #define DL_KIT_OPERATOR_BY(V, function, op)                                                       \
   {                                                                                               \
     #op, DIOPI_FINGERPRINT_##op,                                                                  \
     reinterpret_cast<dl_function_t>(reinterpret_cast<void (*)()>(                                 \
         static_cast<decltype(&::op)>([](auto... args) {                                           \
+          static_assert(std::is_convertible_v<decltype(&function), decltype(&::op)>,              \
+                        "[" #op "] " #function                                                    \
+                        " does not have the type that its header in diopi/ declares");            \
           return ::dl::operator_detail::guarded<                                                  \
               &::dl::kit::detail::Operator<V, &function, decltype(&::op)>::run, decltype(&::op)>( \
               #op, args...);                                                                      \

@@ -161,15 +161,23 @@ struct ResultOf;
 template <class Result, class C, class... Args>
 struct ResultOf<Result (C::*)(Args...)> {
   using Type = Result;
+  using Parameters = std::tuple<Args...>;
 };
 template <class Result, class C, class... Args>
-struct ResultOf<Result (C::*)(Args...) const> {
-  using Type = Result;
-};
+struct ResultOf<Result (C::*)(Args...) const> : ResultOf<Result (C::*)(Args...)> {};
 template <class Result, class C, class... Args>
-struct ResultOf<Result (C::*)(Args...) noexcept> {
-  using Type = Result;
-};
+struct ResultOf<Result (C::*)(Args...) noexcept> : ResultOf<Result (C::*)(Args...)> {};
+
+// True unless a method takes an integer of a slot as a narrower one, which would cut sizes off.
+template <class Argument, class Parameter>
+inline constexpr bool kKeeps =
+    !std::is_integral_v<Argument> || (std::is_integral_v<std::decay_t<Parameter>> &&
+                                      sizeof(std::decay_t<Parameter>) >= sizeof(Argument));
+template <class Arguments, class Parameters, size_t... kAt>
+constexpr bool keeps_integers(std::index_sequence<kAt...>) {
+  return (kKeeps<std::tuple_element_t<kAt, Arguments>, std::tuple_element_t<kAt, Parameters>> &&
+          ...);
+}
 
 // The function behind a slot. `kQuiet`: it must not touch the driver.
 template <class V, auto kSlot, auto kMethod, bool kQuiet>
@@ -177,6 +185,11 @@ struct Slot;
 template <class V, class... Args, dl_status_t* (*dl_vendor_table_t::*kSlot)(dl_vendor_t*, Args...),
           auto kMethod, bool kQuiet>
 struct Slot<V, kSlot, kMethod, kQuiet> {
+  using Parameters = typename ResultOf<decltype(kMethod)>::Parameters;
+  static_assert(keeps_integers<std::tuple<Args...>, Parameters>(
+                    std::make_index_sequence<std::tuple_size_v<Parameters>>()),
+                "a method of the vendor takes an integer of its slot as a narrower type");
+
   static dl_status_t* call(dl_vendor_t* vendor, Args... args) noexcept {
     return guarded([&] {
       V& instance = self<V>(vendor);
