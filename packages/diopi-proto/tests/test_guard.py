@@ -112,3 +112,16 @@ def test_parts_of_a_sparse_tensor_are_watched(guarded: Vendor) -> None:
         part.copy_from(part.numpy() + 1)
         with pytest.raises(StrayWriteError, match=r"\[diopiSpMM\] wrote \d+ bytes of input"):
             watched.check(True, [])
+
+
+def test_guards_can_be_suspended(guarded: Vendor) -> None:
+    with guarded.unguarded():
+        stray(guarded, 3)
+    with pytest.raises(StrayWriteError):
+        stray(guarded, 3)
+
+
+def test_slots_are_called_one_by_one(guarded: Vendor) -> None:
+    assert guarded.slots.has("memory_copy") and not guarded.slots.has("no_such_slot")
+    guarded.slots.call("device_synchronize", 0)
+    assert guarded.stream().pointer is not None

@@ -82,6 +82,11 @@ class Stream:
             )
         return self._pointer
 
+    @property
+    def pointer(self) -> CData:
+        """The vendor's own stream, for calls of its slots; NULL: the default stream."""
+        return self._pointer
+
     def synchronize(self) -> None:
         """Wait for all work on the stream.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -323,6 +324,19 @@ class Vendor:
             read from there.
         """
         self._instance.guard = Guard(salt)
+
+    @contextmanager
+    def unguarded(self) -> Iterator[None]:
+        """Suspend :meth:`guard_calls`, which waits for every call, for checks of what is enqueued.
+
+        For one thread at a time; tensors that are made meanwhile get no bands.
+        """
+        instance = self._instance
+        guard, instance.guard = instance.guard, None
+        try:
+            yield
+        finally:
+            instance.guard = guard
 
     def close(self) -> None:
         """Wait for the enqueued work and close the instance. Closing twice has no effect.
