@@ -5,9 +5,11 @@ from __future__ import annotations
 import fnmatch
 import importlib
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache, wraps
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
+from weakref import WeakKeyDictionary
 
 from diopi_proto import NotSupportedError, OperatorError, Vendor
 from diopi_proto.errors import DiopiError
@@ -30,16 +32,45 @@ class SkipError(Exception):
 
 
 _CHECKS: dict[str, Check] = {}
+_UNGUARDED: set[str] = set()
+_OUTCOMES: WeakKeyDictionary[Vendor, dict[str, Outcome]] = WeakKeyDictionary()
+"""Outcomes of checks on which others depend, by vendor."""
 
 
-def check(words: str) -> Callable[[Check], Check]:
-    """Register a check; the words describe the right behavior."""
+def check(
+    words: str, *, after: Sequence[str] = (), unguarded: bool = False
+) -> Callable[[Check], Check]:
+    """Register a check.
+
+    :param words: description of the right behavior.
+    :param after: words of the checks that must not fail. Otherwise this one is skipped, so that a
+        report names the faulty slot and not those that it misleads.
+    :param unguarded: run without guard bands, which wait for every operator.
+    """
 
     def declare(function: Check) -> Check:
-        _CHECKS[f"{SUBJECT}[{words}]"] = function
-        return function
+        @wraps(function)
+        def run(vendor: Vendor) -> None:
+            for each in after:
+                if _outcome_of(vendor, f"{SUBJECT}[{each}]").status == "failed":
+                    raise SkipError(f"it relies on what failed: {SUBJECT}[{each}]")
+            function(vendor)
+
+        name = f"{SUBJECT}[{words}]"
+        _CHECKS[name] = run
+        if unguarded:
+            _UNGUARDED.add(name)
+        return run
 
     return declare
+
+
+def _outcome_of(vendor: Vendor, name: str) -> Outcome:
+    """Return the outcome of a check, which runs once for each vendor."""
+    known = _OUTCOMES.setdefault(vendor, {})
+    if name not in known:
+        known[name] = run_check(vendor, name)
+    return known[name]
 
 
 @cache
@@ -50,6 +81,11 @@ def checks() -> dict[str, Check]:
     for module in sorted(x.name for x in pkgutil.iter_modules(package.__path__)):
         importlib.import_module(f"dl_conformance.checks.{module}")
     return dict(_CHECKS)
+
+
+def asynchronous_checks() -> list[str]:
+    """Return the names of the checks of streams, events and other asynchronous work."""
+    return [name for name in checks() if name in _UNGUARDED]
 
 
 def is_check(name: str) -> bool:
@@ -68,6 +104,14 @@ def require(condition: object, message: str) -> None:
     """
     if not condition:
         raise WrongError(message)
+
+
+def accuse(slot: str, observation: str, remedy: str) -> NoReturn:
+    """Report a wrong slot of the vendor table.
+
+    :raises WrongError: always, with a sentence that begins with the slot.
+    """
+    raise WrongError(f"{slot}: {observation}; {remedy}")
 
 
 def operator(vendor: Vendor, name: str) -> Callable[..., Any]:
@@ -123,7 +167,8 @@ def run_check(vendor: Vendor, name: str) -> Outcome:
     if vendor.is_legacy:
         return outcome("skipped", "a library without a vendor table leaves this to its host")
     try:
-        checks()[name](vendor)
+        with vendor.unguarded() if name in _UNGUARDED else nullcontext():
+            checks()[name](vendor)
     except SkipError as reason:
         return outcome("skipped", str(reason))
     except WrongError as error:

@@ -50,9 +50,12 @@ class Call:
             self._run_saving_operators()
         return fault
 
-    def run(self) -> dict[str, Any]:
-        """Call the operator, and return its outputs by parameter, with all arguments."""
-        return self._results(self.vendor.op[self.case.operator](**self.arguments))
+    def run(self, **how: Any) -> dict[str, Any]:
+        """Call the operator, and return its outputs by parameter, with all arguments.
+
+        :param how: stream and other options of the call.
+        """
+        return self._results(self.vendor.op[self.case.operator](**self.arguments, **how))
 
     def refused(self, expected: Mapping[str, Any]) -> Call:
         """Return the invalid call derived from this valid one.

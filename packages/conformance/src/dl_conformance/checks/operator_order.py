@@ -1,0 +1,233 @@
+"""Checks of operators on streams that are busy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from weakref import WeakKeyDictionary
+
+from diopi_proto import Vendor
+from diopi_proto.errors import DiopiError
+from diopi_proto.worker import note
+from dl_conformance.case import Case
+from dl_conformance.queues import Bench
+from dl_conformance.queues.operator_trial import (
+    Queue,
+    Trial,
+    collect,
+    enqueue,
+    lay_out,
+    outputs_now,
+    suitable_cases,
+    working_trial,
+)
+
+from .check import SkipError, accuse, check
+from .waiting import ALLOCATED, ORDERED
+
+BATCH = 8
+"""Number of operators behind one long work."""
+SYNCHRONOUS = 20
+"""Number of operators that are tried where nothing is ever busy."""
+ATTEMPTS = 3
+"""Number of times that an operator runs alone until it finds its stream busy."""
+LOOKS = 200
+"""Maximum number of times that a result is looked for on a busy stream."""
+SHOWN = 8
+"""Maximum number of operators that a message names."""
+
+EARLY = (
+    "wrote its result before work that was enqueued earlier on its stream was finished",
+    "enqueue it on the stream of its context, dl_context_stream",
+)
+LOST = (
+    "gives a wrong result on a busy stream, and the right one on an idle stream",
+    "do not free or reuse its workspaces before the work on the stream is finished: "
+    "diopiRequireBuffer sees to that",
+)
+UNJOINED = (
+    "was not finished when later work on its stream ran",
+    "enqueue all its work on the stream of its context, or let that stream wait for the others",
+)
+SHARED = (
+    "gives a wrong result while it also runs on another stream",
+    "do not share workspaces between streams: diopiRequireBuffer belongs to one",
+)
+Verdict = tuple[str, str]
+_VERDICTS: WeakKeyDictionary[Vendor, dict[str, Verdict | None]] = WeakKeyDictionary()
+"""Verdict on each operator that was seen on a busy stream, by vendor; None: it is right."""
+
+
+def _bound(vendor: Vendor) -> Iterator[str]:
+    names = (name for name, bound in vendor.operators.items() if bound)
+    return islice(names, SYNCHRONOUS) if vendor.synchronous else names
+
+
+def _first(vendor: Vendor, cases: Iterable[Case], count: int) -> list[Trial]:
+    """Return the trials of the first cases that work."""
+    found: list[Trial] = []
+    for case in islice(cases, 4):
+        note(case.name)
+        if len(found) < count and (trial := working_trial(vendor, case)) is not None:
+            found.append(trial)
+    return found
+
+
+def _verdict(vendor: Vendor, trial: Trial) -> Verdict | None:
+    """Return the verdict on an operator that has run; None: it is right."""
+    right = trial.is_right()
+    if right and trial.is_joined():
+        return None
+    if working_trial(vendor, trial.call.case) is None:
+        # It is wrong by itself, now and then.
+        return None
+    if _is_early(vendor, trial.call.case):
+        return EARLY
+    return UNJOINED if right else LOST
+
+
+def _is_early(vendor: Vendor, case: Case) -> bool:
+    """Return True if an operator provably writes its result before its stream comes to it."""
+    trial = working_trial(vendor, case)
+    if trial is None:
+        return False
+    with Bench(vendor) as bench:
+        queue = Queue.of(bench)
+        bench.lengthen()
+        lay_out(bench, trial)
+        bench.settle()
+        before = outputs_now(bench, trial)
+        bench.load(queue.stream)
+        try:
+            enqueue(bench, trial, queue)
+        except DiopiError:
+            return False
+        # A stream other than the operator's may need a moment.
+        for _ in range(LOOKS):
+            if not bench.is_loaded(queue.stream):
+                break
+            if outputs_now(bench, trial) != before and bench.is_loaded(queue.stream):
+                return True
+        return False
+
+
+def _run(vendor: Vendor, trials: list[Trial], longer: int = 0) -> None:
+    """Run trials behind one long work.
+
+    :param longer: number of times that the work is made longer.
+    """
+    with Bench(vendor) as bench:
+        for _ in range(longer):
+            bench.lengthen()
+        queue = Queue.of(bench)
+        for trial in trials:
+            lay_out(bench, trial)
+        bench.settle()
+        bench.load(queue.stream)
+        ran = []
+        for trial in trials:
+            try:
+                enqueue(bench, trial, queue)
+                ran.append(trial)
+            except DiopiError:
+                trial.busy = False
+        for trial in ran:
+            collect(bench, trial, queue)
+        bench.settle()
+        queue.host.synchronize()
+
+
+def _alone(vendor: Vendor, trial: Trial) -> Trial:
+    """Run the case of a trial behind longer and longer work of its own."""
+    for longer in range(1, ATTEMPTS + 1):
+        again = working_trial(vendor, trial.call.case)
+        if again is None:
+            break
+        _run(vendor, [again], longer)
+        if again.busy:
+            return again
+    return trial
+
+
+def _verdicts(vendor: Vendor) -> dict[str, Verdict | None]:
+    if vendor not in _VERDICTS:
+        found: dict[str, Verdict | None] = {}
+        names = _bound(vendor)
+        while part := [*islice(names, BATCH)]:
+            trials = [x for name in part for x in _first(vendor, suitable_cases(vendor, name), 1)]
+            _run(vendor, trials)
+            for trial in trials:
+                if not (trial.busy or vendor.synchronous):
+                    # An operator before it has waited for the stream, or enqueueing took too long.
+                    trial = _alone(vendor, trial)
+                if trial.results and (trial.busy or vendor.synchronous):
+                    found[trial.operator] = _verdict(vendor, trial)
+        _VERDICTS[vendor] = found
+    return _VERDICTS[vendor]
+
+
+def _accuse(verdicts: dict[str, Verdict | None], *of: Verdict) -> None:
+    for verdict in of:
+        names = [name for name, found in verdicts.items() if found == verdict]
+        if names:
+            more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+            accuse(", ".join(names[:SHOWN]) + more, *verdict)
+    if not verdicts:
+        raise SkipError("no operator was seen on a busy stream")
+
+
+@check(
+    "operators wait for earlier work on their stream", after=(*ORDERED, ALLOCATED), unguarded=True
+)
+def order(vendor: Vendor) -> None:
+    _accuse(_verdicts(vendor), EARLY)
+
+
+@check(
+    "operators keep their workspaces until they are finished",
+    after=(*ORDERED, ALLOCATED),
+    unguarded=True,
+)
+def workspaces(vendor: Vendor) -> None:
+    _accuse(_verdicts(vendor), LOST)
+
+
+@check("later work on a stream waits for operators", after=(*ORDERED, ALLOCATED), unguarded=True)
+def successors(vendor: Vendor) -> None:
+    _accuse(_verdicts(vendor), UNJOINED)
+
+
+@check(
+    "operators on two streams do not share workspaces", after=(*ORDERED, ALLOCATED), unguarded=True
+)
+def two_streams(vendor: Vendor) -> None:
+    verdicts: dict[str, Verdict | None] = {}
+    right = [name for name, found in _verdicts(vendor).items() if found is None]
+    for at in range(0, len(right), BATCH):
+        pairs = [
+            pair
+            for name in right[at : at + BATCH]
+            if len(pair := _first(vendor, suitable_cases(vendor, name), 2)) == 2
+        ]
+        with Bench(vendor) as bench:
+            queues = Queue.of(bench), Queue.of(bench)
+            for pair in pairs:
+                for trial in pair:
+                    lay_out(bench, trial)
+            bench.settle()
+            for queue in queues:
+                bench.load(queue.stream)
+            for pair in pairs:
+                for trial, queue in zip(pair, queues, strict=True):
+                    try:
+                        enqueue(bench, trial, queue)
+                    except DiopiError:
+                        trial.results = {}
+            bench.settle()
+            for queue in queues:
+                queue.host.synchronize()
+        for pair in pairs:
+            if all(trial.results for trial in pair):
+                wrong = not all(trial.is_right() for trial in pair)
+                verdicts[pair[0].operator] = SHARED if wrong else None
+    _accuse(verdicts, SHARED)
