@@ -9,7 +9,6 @@ have a compiler, and each release of ``torch-matrix`` an environment of its own.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from tools.sessions.devices import (
 from tools.sessions.environments import (
     AUTOLOAD_OFF,
     BUILD,
-    DIST,
     MISFIT_OF_TORCHVISION,
     WITH_VENDOR,
     WITHOUT_VENDOR,
@@ -66,6 +64,7 @@ from tools.sessions.suites import (
     TORCH_FREE,
     WHOLE_PACKAGES,
     Suite,
+    install_test_plugins,
     passed_tests,
     run_conformance,
     run_tests,
@@ -196,13 +195,7 @@ def torch_free(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Test each package in the clean environment, then all together; `--` options go to pytest."""
     python = python_of(session, "environment")
-    # Plugins for tests stay out of the environment, where they would become a visible device.
-    plugins = BUILD / "test-plugins"
-    shutil.rmtree(plugins, ignore_errors=True)
-    wheels_for_tests = sorted(map(str, (DIST / "test").glob("*.whl")))
-    if wheels_for_tests:
-        options = ("--quiet", "--no-deps", "--no-index", "--target", str(plugins))
-        session.run(python, "-m", "pip", "install", *options, *wheels_for_tests, external=True)
+    plugins = install_test_plugins(session, python)
     places = ("packages/*", "packages/compat/*", "tests/plugins/*", "examples/*")
     patterns = [f"{place}/tests" for place in places]
     folders = [str(path.relative_to(ROOT)) for part in patterns for path in sorted(ROOT.glob(part))]
@@ -346,6 +339,17 @@ def diagnose_faults(session: nox.Session) -> None:
     session.run(*command, *session.posargs, external=True)
 
 
+@nox.session(name="async-faults", venv_backend="none", requires=["environment"], default=False)
+def async_faults(session: nox.Session) -> None:
+    """Put faults into an asynchronous vendor's streams, events and copies: the conformance suite
+    has to name each slot, and no other."""
+    python = python_of(session, "environment")
+    env = {"PYTHONPATH": str(install_test_plugins(session, python))}
+    report = str(BUILD / "async-faults" / "faults.json")
+    command = (python, "-m", "tools.async_faults", "--json", report)
+    session.run(*command, *session.posargs, env=env, external=True)
+
+
 @nox.session(name="clean-models", venv_backend="none", requires=["environment"], default=False)
 def clean_models(session: nox.Session) -> None:
     """Show ten models on a right device to `OneIter` and `dl bisect`: neither may accuse it."""
@@ -354,7 +358,7 @@ def clean_models(session: nox.Session) -> None:
 
 
 # Sessions that find faults without a GPU, at full length.
-FAULTS = ("gpu-faults", "emulated-gpu", "diagnose-faults", "clean-models")
+FAULTS = ("gpu-faults", "emulated-gpu", "diagnose-faults", "async-faults", "clean-models")
 
 
 @nox.session(name="gpu-code", default=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import nox
 
-from .environments import BUILD
+from .environments import BUILD, DIST
 from .requirements import ROOT
 
 # A folder of tests, and what the environment says there.
@@ -33,6 +34,20 @@ EXTRAS_OF_AUTOTUNE = tuple(
 # One in twenty cases of each test function runs, others for each commit; `full` runs all. Not
 # sampled are the rules of the repository, and TORCH_FREE, which lacks the plugin's requirements.
 DRAWN = ("-p", "tools.drawn_tests", "--one-of=20", "--whole=tests/architecture")
+
+
+def install_test_plugins(session: nox.Session, python: str) -> Path:
+    """Install the plugins for tests into a folder, which a run has to name in PYTHONPATH.
+
+    They stay out of the environment, where they would become a visible device.
+    """
+    plugins = BUILD / "test-plugins"
+    shutil.rmtree(plugins, ignore_errors=True)
+    wheels_for_tests = sorted(map(str, (DIST / "test").glob("*.whl")))
+    if wheels_for_tests:
+        options = ("--quiet", "--no-deps", "--no-index", "--target", str(plugins))
+        session.run(python, "-m", "pip", "install", *options, *wheels_for_tests, external=True)
+    return plugins
 
 
 def passed_tests(option: str, folder: str) -> dict[str, str]:
