@@ -130,7 +130,8 @@ Tensor dist_recorded(c10::DispatchKeySet keys, const Tensor& self, const Tensor&
 Tensor renorm_recorded(c10::DispatchKeySet keys, const Tensor& self, const Scalar& p, int64_t dim,
                        const Scalar& maxnorm) {
   if (!is_recorded(self) || !at::isFloatingType(self.scalar_type()) || is_complex_order(p) ||
-      p.toDouble() <= 0 || maxnorm.isComplex() || maxnorm.toDouble() < 0 || self.dim() < 2)
+      !has_wide_powers(p.toDouble()) || p.toDouble() <= 0 || maxnorm.isComplex() ||
+      maxnorm.toDouble() < 0 || self.dim() < 2)
     return call_torch_autograd<"renorm">(keys, self, p, dim, maxnorm);
   const int64_t kept = at::maybe_wrap_dim(dim, self.dim());
   std::vector<int64_t> reduced;
