@@ -75,6 +75,8 @@ def test_integers_are_scaled_as_floats() -> None:
     assert_same(torch.ldexp(x.to("dl"), exponent.to("dl")), scaled(x.float(), exponent))
 
 
+# torch's CPU resizes a result of its own.
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
 def test_host_scalars_are_taken_on_either_side() -> None:
     exponent = torch.tensor([1, -3, 200])
     for number in (torch.tensor(1.5), torch.tensor(1.5, dtype=torch.float64)):
@@ -90,11 +92,13 @@ def test_host_scalars_are_taken_on_either_side() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_gradients_are_scaled_as_results(dtype: torch.dtype) -> None:
     exponent = torch.tensor([-1, 3, 130, -140])
-    arriving = torch.ldexp(torch.ones(4, dtype=dtype), -exponent)
+    # The largest power below the range of float32.
+    upstream = (-exponent).clamp(max=126)
+    arriving = torch.ldexp(torch.ones(4, dtype=dtype), upstream)
     for in_place in (False, True):
         x = torch.ones(4, dtype=dtype, device="dl", requires_grad=True)
         given = exponent.to("dl")
         y = (x * 1).ldexp_(given) if in_place else torch.ldexp(x, given)
         y.backward(arriving.to("dl"))
         assert x.grad is not None
-        assert_same(x.grad, torch.ones(4, dtype=dtype))
+        assert_same(x.grad, torch.ldexp(torch.ones(4, dtype=dtype), upstream + exponent))
