@@ -93,6 +93,7 @@ def test_a_rotation_of_nothing_keeps_the_strides(shape: tuple[int, ...]) -> None
     assert x.roll(1, 0).stride() == x.cpu().roll(1, 0).stride()
 
 
+@pytest.mark.vendor("cpu")
 @pytest.mark.parametrize("shape", [(4, 1), (4, 1, 5), (4, 3, 2, 2)], ids=str)
 def test_batch_norm_subtracts_the_mean_before_it_scales(shape: tuple[int, ...]) -> None:
     """Torch's CPU folds the mean into the bias, which leaves rounding of mean * scale."""

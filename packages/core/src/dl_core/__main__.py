@@ -15,7 +15,9 @@ def main() -> int:
         from dl_core.cli import main as run
         from dl_core.foreign_output import leave_output
     except KeyboardInterrupt:
-        sys.stderr.write("dl: interrupted.\n")
+        from diopi_proto.text import write_error
+
+        write_error("dl: interrupted.\n")
         return 130
     try:
         return run()
