@@ -167,7 +167,7 @@ VALUES: tuple[Cause, ...] = (
     Cause(
         "sums that overflow, or meet infinities, do so in the order of their terms",
         "values",
-        r"add(b?mm|mv|r|mm\.decomposed)|baddbmm|v?dot|(linalg\.)?cross|_(log_)?softmax_backward_data"
+        r"add(b?mm|mv|r|mm\.decomposed)|baddbmm|b?mm|mv|matmul|v?dot|(linalg\.)?cross|_(log_)?softmax_backward_data"
         r"|nn\.functional\.(linear|embedding_bag|(adaptive_)?avg_pool\dd)",
         lambda difference: (
             infinite_or_nan(difference)
@@ -259,7 +259,7 @@ VALUES: tuple[Cause, ...] = (
     Cause(
         "squares and powers overflow or underflow on torch's CPU; dl scales them",
         "values",
-        r".*_norm|_batch_norm_with_update|nn\.functional\.(normalize|cosine_.*|pairwise_distance)|c?dist|pdist|renorm"
+        r".*_norm|_?(native_)?batch_norm_.*|nn\.functional\.(normalize|cosine_.*|pairwise_distance)|c?dist|pdist|renorm"
         r"|linalg\.(vector_|matrix_)?norm.*|(masked\.)?norm.*",
         lambda difference: powers_overflow(difference) and is_closer_than_the_cpu(difference),
     ),

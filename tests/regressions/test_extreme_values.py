@@ -95,13 +95,15 @@ def test_a_rotation_of_nothing_keeps_the_strides(shape: tuple[int, ...]) -> None
 
 @pytest.mark.vendor("cpu")
 @pytest.mark.parametrize("shape", [(4, 1), (4, 1, 5), (4, 3, 2, 2)], ids=str)
-def test_batch_norm_subtracts_the_mean_before_it_scales(shape: tuple[int, ...]) -> None:
+def test_norms_subtract_the_mean_before_they_scale(shape: tuple[int, ...]) -> None:
     """Torch's CPU folds the mean into the bias, which leaves rounding of mean * scale."""
     x = torch.full(shape, -7.95, device="dl")
     weight = torch.full((shape[1],), 3.3, device="dl")
     bias = torch.full((shape[1],), -1.75, device="dl")
     normalized = functional.batch_norm(x, None, None, weight, bias, training=True)
     assert normalized.cpu().unique().tolist() == [-1.75]
+    grouped = functional.group_norm(x, 1, weight, bias)
+    assert grouped.cpu().unique().tolist() == [-1.75]
 
 
 def test_antialiasing_by_a_tiny_scale_reads_inside_the_image() -> None:

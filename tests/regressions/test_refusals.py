@@ -165,6 +165,15 @@ NAMED: dict[str, Call] = {
     "dimensions of a hash out of range and repeated": lambda d: torch.hash_tensor(
         ones(d), dim=[0, 1, -2, 3]
     ),
+    "a copy of two elements into none": lambda d: torch.empty(0, device=d).copy_(
+        torch.ones(2, device=d)
+    ),
+    "a copy of two elements into none of the host": lambda d: torch.empty(0).copy_(
+        torch.ones(2, device=d)
+    ),
+    "a copy of two elements of the host into none": lambda d: torch.empty(0, device=d).copy_(
+        torch.ones(2)
+    ),
     "attention with negative dropout": lambda d: functional.scaled_dot_product_attention(
         *[torch.ones(1, 1, 2, 4, device=d)] * 3, dropout_p=-0.5
     ),

@@ -232,7 +232,7 @@ def test_wrong_use_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         ([str(file), str(file), *out], 2, "two programs have the same name"),
         ([f"a-b={file}", *out], 2, "'a-b' is not a name of an entry"),
         ([str(file), "-o", str(tmp_path / "none" / "model.dlg")], 2, "none is not a folder"),
-        ([str(file), *out, "--vendor", "none"], 1, "no device of the vendor 'none' is there, but"),
+        ([str(file), *out, "--vendor", "none"], 2, "no device of the vendor 'none' is there, but"),
     ):
         assert main(["compile", *given]) == code
         assert said in capsys.readouterr().err

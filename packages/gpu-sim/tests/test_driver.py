@@ -443,7 +443,7 @@ def test_the_command(tmp_path: Path) -> None:
     done = command(str(path))
     assert done.returncode == 1 and "not supported: line 10: tex.magic" in done.stdout
     path.write_text("nothing")
-    assert command(str(path)).returncode == 1
+    assert command(str(path)).returncode == 2
 
 
 def test_importing_the_plugin_is_cheap() -> None:

@@ -182,7 +182,10 @@ void copy_between_devices(const at::Tensor& source, const at::Tensor& target) {
 
 at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool non_blocking) {
   check_not_forked();
-  if (target.numel() == 0) return target;
+  if (target.numel() == 0) {
+    expand_to(self, target);  // raises if the sizes do not match
+    return target;
+  }
   if (C10_UNLIKELY(overlap::repeats(target))) at::assert_no_internal_overlap(target);
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   if (lies_on_dl(self) && lies_on_dl(target)) {
