@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PART = re.compile(r"[\w.][\w.+-]*", re.ASCII)
 SUFFIXES = {
     *(".py", ".pyi", ".typed", ".in", ".toml", ".ini", ".yaml", ".json", ".cmake", ".sh"),
-    *(".c", ".h", ".cpp", ".hpp", ".inc", ".cu", ".hip"),
+    *(".c", ".cl", ".h", ".cpp", ".hpp", ".inc", ".cu", ".hip"),
     *(".md", ".txt", ".png", ".css", ".js", ".jinja", ".expected"),
 }
 WITHOUT_SUFFIX = {"LICENSE", "NOTICE", "nox", "run", ".gitignore", ".clang-format", ".clangd"}

@@ -41,5 +41,5 @@ def test_roofline(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 def test_monitor_of_no_process(capsys: pytest.CaptureFixture[str]) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         child.wait()
-    assert run(MONITOR, "--pid", str(child.pid)) == 1
+    assert run(MONITOR, "--pid", str(child.pid)) == 2
     assert "does not exist" in capsys.readouterr().err
