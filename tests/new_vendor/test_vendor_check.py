@@ -55,11 +55,11 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "crash": Fault(
         *("vendor.c", "  free(event);", "  abort();"),
-        *("streams", "crash: SIGABRT; `python -m dl_conformance --library"),
+        *("events", "crash: SIGABRT; `python -m dl_conformance --library"),
     ),
     "hang": Fault(
         *("vendor.c", "fence != NULL) driver_wait(fence);", "fence != NULL) for (;;);"),
-        *("streams", "hang: longer than"),
+        *("events", "hang: longer than"),
     ),
     "other signature": Fault(
         *("operators.c", "DL_C_OPERATOR(diopiNeg)"),

@@ -67,6 +67,12 @@ ERRORS: tuple[Cause, ...] = (
         partial(raises, r"windows are too large, none may exceed 2\^31"),
     ),
     Cause(
+        "dl gathers the cells of antialiasing: a multiple of the result, beyond a session's memory",
+        "raises",
+        "_upsample_.*_aa",
+        partial(raises, "out of memory. Tried to allocate"),
+    ),
+    Cause(
         "torch's CPU checks the start of narrow_copy before its length, other devices after it",
         "error class",
         "narrow_copy",

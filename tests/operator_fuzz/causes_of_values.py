@@ -168,7 +168,7 @@ VALUES: tuple[Cause, ...] = (
         "sums that overflow, or meet infinities, do so in the order of their terms",
         "values",
         r"add(b?mm|mv|r|mm\.decomposed)|baddbmm|b?mm|mv|matmul|v?dot|(linalg\.)?cross|_(log_)?softmax_backward_data"
-        r"|nn\.functional\.(linear|embedding_bag|(adaptive_)?avg_pool\dd)",
+        r"|nn\.functional\.(linear|group_norm|batch_norm|embedding_bag|(adaptive_)?avg_pool\dd)",
         lambda difference: (
             infinite_or_nan(difference)
             and (has_infinite_scalar(difference) or powers_overflow(difference))
