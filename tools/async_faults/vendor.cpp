@@ -1,8 +1,6 @@
 // A vendor that forwards every call to the asynchronous library that DL_FAULT_LIBRARY names, and
 // spoils one action of its runtime or of its operators: DL_FAULT names it. faults.yaml says what
 // each fault is.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -16,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "../forwarding_vendor.hpp"
 #include "dl/context.h"
 #include "dl/handles.h"
 #include "dl/operator.hpp"
@@ -28,8 +27,6 @@ constexpr uint64_t kScratchBytes = 64 << 10;
 constexpr uint64_t kDelayBytes = 32 << 20;
 constexpr uint64_t kCellBytes = 4096;  // the blocks that the suite's checks observe
 
-const dl_vendor_table_t* inner = nullptr;
-dl_vendor_table_t table;
 std::string fault;
 
 bool is(const char* name) { return fault == name; }
@@ -483,47 +480,21 @@ diopiError_t spoilt_multiply(diopiContextHandle_t ctx, diopiTensorHandle_t out,
 }
 
 dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** found, uint64_t* count) {
-  static std::vector<dl_operator_t> all;
-  const dl_operator_t* theirs = nullptr;
-  uint64_t number = 0;
-  if (dl_status_t* status = inner->operators(vendor, &theirs, &number)) return status;
-  all.assign(theirs, theirs + number);
-  for (dl_operator_t& each : all) {
-    if (std::strcmp(each.name, "diopiMul") != 0) continue;
+  return list_operators(vendor, found, count, [](const dl_operator_t& each) {
+    if (std::strcmp(each.name, "diopiMul") != 0) return each.function;
     multiply = reinterpret_cast<Binary>(reinterpret_cast<void (*)()>(each.function));
     const dl_operator_t ours = DL_OPERATOR_BY(faulty::spoilt_multiply, diopiMul);
-    each.function = ours.function;
-  }
-  *found = all.data();
-  *count = number;
-  return nullptr;
+    return ours.function;
+  });
 }
 
 }  // namespace
 }  // namespace faulty
 
 extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_t** out) {
-  static dl_status_t missing = {sizeof(dl_status_t),
-                                DL_INVALID_ARGUMENT,
-                                0,
-                                "DL_FAULT_LIBRARY names no vendor library",
-                                "dlopen",
-                                [](dl_status_t*) {},
-                                nullptr};
-  const char* path = std::getenv("DL_FAULT_LIBRARY");
-  void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return &missing;
-  const auto open = reinterpret_cast<dl_status_t* (*)(const dl_host_t*, dl_vendor_t**)>(
-      dlsym(library, "dl_vendor_v1"));
-  if (open == nullptr) return &missing;
-  if (dl_status_t* status = open(host, out)) return status;
+  if (dl_status_t* status = faulty::open_inner(host, out)) return status;
   const char* name = std::getenv("DL_FAULT");
   faulty::fault = name == nullptr ? "" : name;
-  faulty::inner = (*out)->table;
-  const size_t size = std::min<size_t>(sizeof faulty::table, faulty::inner->struct_size);
-  std::memcpy(&faulty::table, faulty::inner, size);
-  faulty::table.struct_size = size;
-  faulty::table.name = "faulty";
 #define DL_SPOILT(slot) faulty::table.slot = faulty::slot;
   DL_SPOILT(stream_create)
   DL_SPOILT(stream_destroy)
@@ -545,6 +516,5 @@ extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_
   DL_SPOILT(memory_set)
   DL_SPOILT(operators)
 #undef DL_SPOILT
-  (*out)->table = &faulty::table;
   return nullptr;
 }

@@ -1,8 +1,6 @@
 // A vendor that forwards every call to the library that DL_FAULT_LIBRARY names, and spoils one
 // argument of one operator: DL_FAULT is "operator,position of the argument,action,condition". It is
 // for libraries whose memory the host may access and whose work is done when a call returns.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -13,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "../forwarding_vendor.hpp"
 #include "conditions.hpp"
 #include "dl/handles.h"
 #include "dl/operator.hpp"
@@ -148,45 +147,17 @@ dl_function_t replacement(const std::string& name, dl_function_t function) {
   return function;
 }
 
-const dl_vendor_table_t* inner = nullptr;
-dl_vendor_table_t table;
-
 dl_status_t* operators(dl_vendor_t* vendor, const dl_operator_t** found, uint64_t* count) {
-  static std::vector<dl_operator_t> all;
-  const dl_operator_t* theirs = nullptr;
-  uint64_t number = 0;
-  if (dl_status_t* status = inner->operators(vendor, &theirs, &number)) return status;
-  all.assign(theirs, theirs + number);
-  for (dl_operator_t& each : all) each.function = replacement(each.name, each.function);
-  *found = all.data();
-  *count = number;
-  return nullptr;
+  return list_operators(vendor, found, count, [](const dl_operator_t& each) {
+    return replacement(each.name, each.function);
+  });
 }
 
 }  // namespace
 }  // namespace faulty
 
 extern "C" DL_EXPORT dl_status_t* dl_vendor_v1(const dl_host_t* host, dl_vendor_t** out) {
-  static dl_status_t missing = {sizeof(dl_status_t),
-                                DL_INVALID_ARGUMENT,
-                                0,
-                                "DL_FAULT_LIBRARY names no vendor library",
-                                "dlopen",
-                                [](dl_status_t*) {},
-                                nullptr};
-  const char* path = std::getenv("DL_FAULT_LIBRARY");
-  void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return &missing;
-  const auto open = reinterpret_cast<dl_status_t* (*)(const dl_host_t*, dl_vendor_t**)>(
-      dlsym(library, "dl_vendor_v1"));
-  if (open == nullptr) return &missing;
-  if (dl_status_t* status = open(host, out)) return status;
-  faulty::inner = (*out)->table;
-  const size_t size = std::min<size_t>(sizeof faulty::table, faulty::inner->struct_size);
-  std::memcpy(&faulty::table, faulty::inner, size);
-  faulty::table.struct_size = size;
-  faulty::table.name = "faulty";
+  if (dl_status_t* status = faulty::open_inner(host, out)) return status;
   faulty::table.operators = faulty::operators;
-  (*out)->table = &faulty::table;
   return nullptr;
 }
