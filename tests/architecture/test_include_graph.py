@@ -72,8 +72,8 @@ class Layers:
         files, edges = self.files(), dict[Edge, list[str]]()
         for file, path in files.items():
             for name in INCLUDE.findall(path.read_text()):
-                beside = posixpath.normpath(f"{posixpath.dirname(file)}/{name}".lstrip("/"))
-                target = beside if beside in files else name
+                relative = posixpath.normpath(f"{posixpath.dirname(file)}/{name}".lstrip("/"))
+                target = relative if relative in files else name
                 edge = (self._node(file), self._node(target))
                 if target in files and edge[0] != edge[1]:
                     edges.setdefault(edge, []).append(file)

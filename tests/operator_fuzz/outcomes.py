@@ -187,10 +187,8 @@ def is_singular_to_one(difference: Difference) -> bool:
 
 def cancels(difference: Difference) -> bool:
     """Return True if the results differ by rounding of the largest finite argument alone."""
-    sizes = [x.abs().nan_to_num(0.0, 0.0, 0.0) for x in inputs(difference) if x.numel()]
-    largest = max((float(x.max()) for x in sizes), default=0.0)
     return all(
-        pair.all((pair.got - pair.cpu).abs() <= 256 * torch.finfo(pair.cpu.dtype).eps * largest)
+        pair.all(_cancels(pair, difference))
         for pair in differing(difference)
         if pair.cpu.is_floating_point() or pair.cpu.is_complex()
     )
@@ -201,15 +199,18 @@ def cancels_where_finite(difference: Difference) -> bool:
     the largest finite argument."""
     return infinite_or_nan(difference) or (
         has_infinite_or_nan_input(difference)
-        and all(_cancels_where_finite(pair, inputs(difference)) for pair in differing(difference))
+        and all(
+            pair.all(~pair.got.isfinite() | ~pair.cpu.isfinite() | _cancels(pair, difference))
+            for pair in differing(difference)
+        )
     )
 
 
-def _cancels_where_finite(pair: Pair, arguments: list[torch.Tensor]) -> bool:
-    sizes = [x.abs().nan_to_num(0.0, 0.0, 0.0).max() for x in arguments if x.numel()]
+def _cancels(pair: Pair, difference: Difference) -> torch.Tensor:
+    """Return where both differ by a rounding of the largest finite argument or less."""
+    sizes = [x.abs().nan_to_num(0.0, 0.0, 0.0).max() for x in inputs(difference) if x.numel()]
     allowed = 256 * torch.finfo(pair.cpu.dtype).eps * max(map(float, sizes), default=0.0)
-    finite = pair.got.isfinite() & pair.cpu.isfinite()
-    return pair.all(~finite | ((pair.got - pair.cpu).abs() <= allowed))
+    return (pair.got - pair.cpu).abs() <= allowed
 
 
 def raises_alike_without_out(difference: Difference) -> bool:

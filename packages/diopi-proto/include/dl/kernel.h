@@ -8,7 +8,7 @@
 
 DL_EXTERN_C_BEGIN
 
-/* Kernel capabilities and limits of a device. 0 means that there is no such limit. */
+/* Kernel capabilities and limits of a device. A limit of 0 means unlimited. */
 typedef struct dl_kernel_properties {
   uint64_t struct_size;
   char languages[128];   /* that `compile` accepts, separated by commas: "c++", "cuda", "opencl" */

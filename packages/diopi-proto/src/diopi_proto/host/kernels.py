@@ -23,7 +23,7 @@ Three = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class KernelProperties:
-    """Kernel support of a device. 0 means that there is no such limit."""
+    """Kernel support of a device. A limit of 0 means unlimited."""
 
     languages: tuple[str, ...]
     """Languages that :meth:`Kernels.compile` accepts."""
