@@ -9,7 +9,7 @@ from dl_dicp.engines.codegen.kernel import Kernel
 from dl_dicp.engines.codegen.loops import Pass
 from dl_dicp.engines.codegen.views import TYPES
 
-FUNCTIONS = """\
+ARITHMETIC = """\
 // NaN of either stays.
 FN float greater(float a, float b) { return a > b || a != a ? a : b; }
 FN float lesser(float a, float b) { return a < b || a != a ? a : b; }
@@ -21,7 +21,12 @@ FN float silu_gradient(float grad, float x) {
   const float share = math::sigmoid(x);
   return grad * share * (1.0f + x * (1.0f - share));
 }
+"""
+"""Part of each prelude that needs no C++ but ``math::``."""
 
+FUNCTIONS = (
+    ARITHMETIC
+    + """
 // To the nearest value of a type of 16 bits.
 template <class T>
 FN float rounded(float x) {
@@ -34,6 +39,7 @@ FN void put(T* to, float value) {
 }
 FN void put(bool* to, bool value) { *to = value; }
 """
+)
 """Part of each prelude, which defines ``FN``, ``Half``, ``BFloat16``, ``kInfinity``, ``kNaN``,
 ``root``, ``gelu_by_tanh``, ``gelu_by_tanh_gradient`` and functions in ``math::`` besides."""
 

@@ -26,7 +26,22 @@ MOST_BLOCKS = 1 << 16
 MOST_BUFFERED = 40 << 10
 """Maximum bytes of shared memory for a row; every GPU has 48 KiB."""
 
-MATH = """\
+COMPOSED = """\
+FN float gelu_inner(float x) { return 0.79788456080286535588f * (x + 0.044715f * x * x * x); }
+FN float gelu_by_tanh(float x) { return 0.5f * x * (1.0f + math::tanh(gelu_inner(x))); }
+FN float gelu_by_tanh_gradient(float grad, float x) {
+  const float t = math::tanh(gelu_inner(x));
+  const float slope = 0.79788456080286535588f * (1.0f + 3 * 0.044715f * x * x);
+  return grad * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * slope);
+}
+
+FN double joined(double a, double b) { return a + b; }
+FN float joined(float a, float b) { return a > b ? a : b; }
+"""
+"""Part of each prelude that needs no C++ but ``math::``."""
+
+MATH = (
+    """\
 FN float root(float x) { return sqrtf(x); }
 FN double root(double x) { return sqrt(x); }
 
@@ -50,17 +65,9 @@ FN float gelu_derivative(float x) {
 }
 }  // namespace math
 
-FN float gelu_inner(float x) { return 0.79788456080286535588f * (x + 0.044715f * x * x * x); }
-FN float gelu_by_tanh(float x) { return 0.5f * x * (1.0f + tanhf(gelu_inner(x))); }
-FN float gelu_by_tanh_gradient(float grad, float x) {
-  const float t = tanhf(gelu_inner(x));
-  const float slope = 0.79788456080286535588f * (1.0f + 3 * 0.044715f * x * x);
-  return grad * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * slope);
-}
-
-FN double joined(double a, double b) { return a + b; }
-FN float joined(float a, float b) { return a > b ? a : b; }
 """
+    + COMPOSED
+)
 """Part of each prelude, which defines ``FN``, ``wide_t``, ``kInfinity``, ``kNaN``, ``Half``,
 ``BFloat16``, and besides ``kParts`` and ``of_block``: what the threads of a block have, joined, by
 so many elements of shared memory."""

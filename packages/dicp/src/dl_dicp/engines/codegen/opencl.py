@@ -9,9 +9,45 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from dl_dicp.engines.codegen.dialect import Dialect, Function
-from dl_dicp.engines.codegen.gpu import MOST_BUFFERED, THREADS, function_of
+from dl_dicp.engines.codegen.dialect import ARITHMETIC, Dialect, Function
+from dl_dicp.engines.codegen.gpu import COMPOSED, MOST_BUFFERED, THREADS, function_of
 from dl_dicp.engines.codegen.kernel import Kernel
+
+_TYPES = "float|Half|BFloat16|bool"
+_REWRITTEN = [
+    (re.compile(pattern), text)
+    for pattern, text in (
+        (
+            r'extern "C" __global__ __launch_bounds__\((\d+)\) void',
+            r"__attribute__((reqd_work_group_size(\1, 1, 1))) kernel void",
+        ),
+        (r"\bchar\* (a\d+)", r"global char* \1"),
+        (rf"\b({_TYPES})\* const (p\d+)", r"global \1* const \2"),
+        (rf"\breinterpret_cast<({_TYPES})\*>\(", r"(global \1*)("),
+        (r"\bstatic_cast<float>\(", r"to_float("),
+        (r"\bstatic_cast<(double|bool)>\(", r"(\1)("),
+        (r"\brounded<(\w+)>\(", r"rounded_\1("),
+        (r"\bmath::", r"math_"),
+        (r"\b__shared__\b", r"local"),
+        # Memory of the device is shared too: one thread stores when all have read.
+        (r"\b__syncthreads\(\)", r"barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)"),
+        # C has no casts like `int(x)`.
+        (r"\b(int|wide_t)\((blockIdx|gridDim)\.x\)", r"(\1)\2.x"),
+        (r"\bblockIdx\.x\b", r"get_group_id(0)"),
+        (r"\bthreadIdx\.x\b", r"get_local_id(0)"),
+        (r"\bblockDim\.x\b", r"get_local_size(0)"),
+        (r"\bgridDim\.x\b", r"get_num_groups(0)"),
+        (r"\b(\d+)ll\b", r"\1l"),
+    )
+]
+
+
+def opencl_of(text: str) -> str:
+    """Return the OpenCL C for the C++ of a kernel for GPUs."""
+    for pattern, replacement in _REWRITTEN:
+        text = pattern.sub(replacement, text)
+    return text
+
 
 PRELUDE = (
     f"""\
@@ -74,29 +110,10 @@ FN float math_gelu_derivative(float x) {
   const float share = normal_share(x);
   return fabs(x) > 13.0f ? share : share + x * exp(-0.5f * x * x) * 0.39894228040143267794f;
 }
-FN float gelu_inner(float x) { return 0.79788456080286535588f * (x + 0.044715f * x * x * x); }
-FN float gelu_by_tanh(float x) { return 0.5f * x * (1.0f + tanh(gelu_inner(x))); }
-FN float gelu_by_tanh_gradient(float grad, float x) {
-  const float t = tanh(gelu_inner(x));
-  const float slope = 0.79788456080286535588f * (1.0f + 3 * 0.044715f * x * x);
-  return grad * (0.5f * (1.0f + t) + 0.5f * x * (1.0f - t * t) * slope);
-}
 
-// NaN of either stays.
-FN float greater(float a, float b) { return a > b || a != a ? a : b; }
-FN float lesser(float a, float b) { return a < b || a != a ? a : b; }
-FN float clamped(float x, float low, float high) {
-  x = x < low ? low : x;
-  return x > high ? high : x;
-}
-FN float silu_gradient(float grad, float x) {
-  const float share = math_sigmoid(x);
-  return grad * share * (1.0f + x * (1.0f - share));
-}
-
-FN double joined(double a, double b) { return a + b; }
-FN float joined(float a, float b) { return a > b ? a : b; }
-
+"""
+    + opencl_of(f"{COMPOSED}\n{ARITHMETIC}")
+    + """
 // The threads of a block have their values joined, by an element of local memory for each.
 #define OF_BLOCK(T)                                                                        \\
   FN T of_block(T x, local T* of_threads) {                                                \\
@@ -116,41 +133,6 @@ OF_BLOCK(double)
 
 """
 )
-
-_TYPES = "float|Half|BFloat16|bool"
-_REWRITTEN = [
-    (re.compile(pattern), text)
-    for pattern, text in (
-        (
-            r'extern "C" __global__ __launch_bounds__\((\d+)\) void',
-            r"__attribute__((reqd_work_group_size(\1, 1, 1))) kernel void",
-        ),
-        (r"\bchar\* (a\d+)", r"global char* \1"),
-        (rf"\b({_TYPES})\* const (p\d+)", r"global \1* const \2"),
-        (rf"\breinterpret_cast<({_TYPES})\*>\(", r"(global \1*)("),
-        (r"\bstatic_cast<float>\(", r"to_float("),
-        (r"\bstatic_cast<(double|bool)>\(", r"(\1)("),
-        (r"\brounded<(\w+)>\(", r"rounded_\1("),
-        (r"\bmath::", r"math_"),
-        (r"\b__shared__\b", r"local"),
-        # Memory of the device is shared too: one thread stores when all have read.
-        (r"\b__syncthreads\(\)", r"barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)"),
-        # C has no casts like `int(x)`.
-        (r"\b(int|wide_t)\((blockIdx|gridDim)\.x\)", r"(\1)\2.x"),
-        (r"\bblockIdx\.x\b", r"get_group_id(0)"),
-        (r"\bthreadIdx\.x\b", r"get_local_id(0)"),
-        (r"\bblockDim\.x\b", r"get_local_size(0)"),
-        (r"\bgridDim\.x\b", r"get_num_groups(0)"),
-        (r"\b(\d+)ll\b", r"\1l"),
-    )
-]
-
-
-def opencl_of(text: str) -> str:
-    """Return the OpenCL C for the C++ of a kernel for GPUs."""
-    for pattern, replacement in _REWRITTEN:
-        text = pattern.sub(replacement, text)
-    return text
 
 
 def opencl_function_of(kernel: Kernel, name: str) -> Function:
