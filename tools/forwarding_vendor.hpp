@@ -1,5 +1,5 @@
-// What vendors with seeded faults have in common: each forwards every call to the library that
-// DL_FAULT_LIBRARY names, and replaces slots or operators of its table.
+// Common part of vendors with seeded faults: it forwards every call to the library that
+// DL_FAULT_LIBRARY names, and lets them replace slots or operators of its table.
 #pragma once
 
 #include <dlfcn.h>
