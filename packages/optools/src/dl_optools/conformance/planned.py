@@ -32,7 +32,7 @@ def _dim(plan: Plan, bound: Bound) -> int | None:
     dim: int | None = bound["dim"]
     if dim is None or dim >= 0:
         return dim
-    return dim + max(_ndim(bound) + (plan[0] == "stacked"), 1)
+    return dim + max(_ndim(bound) + (plan[0] == "stack"), 1)
 
 
 def _ndim(bound: Bound) -> int:

@@ -46,7 +46,8 @@ struct Divide {
     } else {
       const T quotient = a / b;
       if (mode == RoundModeTrunc) return std::trunc(quotient);
-      if (mode == RoundModeFloor) return std::floor(quotient);
+      // Like torch's CPU: infinities have no remainder, so their floor is not a number.
+      if (mode == RoundModeFloor) return std::isinf(a) && b != 0 ? a - a : std::floor(quotient);
       return quotient;
     }
   }
