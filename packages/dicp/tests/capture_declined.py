@@ -36,12 +36,12 @@ def what_the_vendor_refuses_runs_plainly() -> None:
 
 @case
 def what_fails_in_a_capture_leaves_streams_that_run() -> None:
-    right = recording.recorded
+    right = recording.record_graph
 
     def waiting(device: torch.device, run: Callable[[], Any], pool: Any) -> Any:
         return right(device, lambda: (run(), torch.ones(4, device="dl").cpu()), pool)
 
-    with mock.patch.object(replays, "recorded", waiting):
+    with mock.patch.object(replays, "record_graph", waiting):
         assert "a copy to the host" in declined(chain)
     compiled = compile_(lambda x: chain(x) * 2)
     for _ in range(5):

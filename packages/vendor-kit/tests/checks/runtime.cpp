@@ -117,10 +117,11 @@ void check_devices(dl_vendor_t* vendor) {
   // Handles of the other device are reported, not used.
   void *stream = nullptr, *memory = allocate(vendor, 1, 8);
   CHECK(ok(table.stream_create(vendor, 1, 0, &stream)));
-  const StatusInfo status = take(table.memory_set(vendor, 0, memory, 0, 8, stream));
-  CHECK(status.code == DL_ERROR && mentions(status, "not memory of the current device") &&
+  StatusInfo status = take(table.memory_set(vendor, 0, memory, 0, 8, stream));
+  CHECK(status.code == DL_ERROR && mentions(status, "does not belong to the current device") &&
         status.operation == "set");
-  CHECK(take(table.memory_set(vendor, 0, memory, 0, 8, nullptr)).code == DL_ERROR);
+  status = take(table.memory_set(vendor, 0, memory, 0, 8, nullptr));
+  CHECK(status.code == DL_ERROR && mentions(status, "not memory of the current device"));
   CHECK(take(table.device_synchronize(vendor, 2)).code == DL_INVALID_ARGUMENT);
   CHECK(ok(table.stream_destroy(vendor, 1, stream)) && ok(table.memory_free(vendor, 1, memory)));
 }
