@@ -1,4 +1,4 @@
-// torch.accelerator.Graph: the work of a stream is captured once and replayed, by the vendor's
+// torch.accelerator.Graph: captures the work of a stream once and replays it, through the
 // graph extension (dl/graph.h).
 #include <ATen/core/GraphImplInterface.h>
 #include <c10/util/Exception.h>
@@ -97,7 +97,7 @@ class Graph final : public at::GraphImplInterface {
       try {
         capture_end();
       } catch (const c10::Error&) {
-        // The stream executes work again, and no graph is created.
+        // The stream executes work again after this call; no graph was created.
       }
     }
     if (graph_ != nullptr) {

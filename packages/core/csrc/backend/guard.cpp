@@ -18,19 +18,19 @@ namespace {
 
 c10::Device make_device(int index) { return {kDeviceType, static_cast<c10::DeviceIndex>(index)}; }
 
-// torch stores it as an opaque void*. The vendor's event is created at the first record.
+// torch stores this struct as an opaque void*. The vendor's event is created at the first record.
 struct Event {
   int device;
   void* handle = nullptr;
   ErrorMark errors{};
-  // If core emulates events: time of the record, by the host's clock.
+  // If core emulates events: host clock time of the record.
   std::chrono::steady_clock::time_point moment{};
 };
 
 const Device& owner_of(const Event* event) { return device_unchecked(event->device); }
 
-// A synchronous vendor need not implement events: enqueued work is complete, so that a position in
-// a stream is a point in time.
+// A synchronous vendor need not implement events: enqueued work is already complete, so a position
+// in a stream is a point in time.
 bool stands_in(const Device& owner) {
   const dl_vendor_table_t& slots = owner.vendor->slots();
   return owner.synchronous &&
@@ -61,7 +61,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::DeviceCapability getDeviceCapability(c10::Device target) const override {
     c10::DeviceCapability capability;
     const auto properties = device(device_or_current(target.index())).properties();
-    // A vendor that does not report dtypes may support any, which is what an unset capability
+    // A vendor that does not report dtypes may support any dtype, which is what an unset capability
     // means.
     if (properties.dtype_mask != 0)
       capability.capability_data.capability_bits = supported_types(properties.dtype_mask);

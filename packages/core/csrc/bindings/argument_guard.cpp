@@ -27,14 +27,14 @@ bool to_integer(PyObject* given, int64_t& out) {
   return overflow == 0;
 }
 
-// A symbolic size: the argument that has it, its dimension (-1 for an integer argument), and its
-// range.
+// A symbolic size: index of the argument that has it, its dimension (-1 for an integer argument),
+// minimum and maximum.
 using GivenSymbol = std::tuple<size_t, int64_t, int64_t, int64_t>;
-// ("<=", a, b); also "==" and "<".
+// A relation ("<=", a, b); the operator may also be "==" or "<".
 using GivenRelation = std::tuple<std::string, GivenSize, GivenSize>;
 using GivenArgument = std::variant<std::monostate, int64_t, std::vector<int64_t>, GivenLayout>;
 
-// Requirements on the arguments of a call, under which a compiled graph is valid for them.
+// Conditions on the arguments of a call under which a compiled graph is valid.
 class ArgumentGuard {
  public:
   ArgumentGuard(int device, const std::vector<GivenArgument>& arguments,
@@ -85,7 +85,7 @@ class ArgumentGuard {
     }
   };
 
-  // The requirements for one tuple of sizes.
+  // The conditions, evaluated for one tuple of sizes.
   struct Bound {
     py::tuple sizes;
     std::vector<Wanted> wanted;

@@ -56,7 +56,7 @@ py::list recorded_calls() {
   return out;
 }
 
-// A program whose inputs are selected from a list of values.
+// A program whose inputs are picked by index from a list of values.
 class PickingProgram {
  public:
   PickingProgram(uintptr_t graph, const std::array<uintptr_t, 4>& functions, int device,

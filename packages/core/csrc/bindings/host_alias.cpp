@@ -37,8 +37,8 @@ pybind11::object HostAlias::over(const at::Tensor& tensor, bool written) {
   c10::Storage storage(c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), static_cast<int64_t>(bytes),
       at::DataPtr(data, c10::Device(c10::kCPU)), nullptr, false));
-  // Python may switch threads while it allocates or frees an object: update this one atomically
-  // under the GIL.
+  // Python may switch threads while it allocates or frees an object, so the cached object is
+  // replaced in one step under the GIL.
   at::Tensor made = rewrap(std::move(storage), tensor, kCpuKeys);
   pybind11::object seen = pybind11::cast(made);
   pybind11::object result = seen;

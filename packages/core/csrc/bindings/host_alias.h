@@ -6,13 +6,13 @@
 
 namespace dl::core {
 
-// Cached between calls: allocating and freeing a tensor, its storage and its Python object costs
-// more than redirecting it. It does not own memory.
+// Cached between calls, because redirecting the tensor is cheaper than allocating and freeing a
+// tensor, its storage and its Python object. It does not own memory.
 class HostAlias {
  public:
   // Returns the Python object. While it is referenced elsewhere, another call returns a new one.
   pybind11::object over(const at::Tensor& tensor, bool written);
-  // Sets the size of such a tensor to 0, so that later accesses read nothing.
+  // Sets the size of a tensor from over() to 0, so that later accesses read nothing.
   static void detach(const at::Tensor& seen);
 
  private:

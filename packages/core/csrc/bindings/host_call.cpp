@@ -34,7 +34,7 @@ c10::StorageImpl* storage_of(const at::Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
 }
 
-// A CPU function that is called with tensors of a device whose memory the CPU can access, without
+// A CPU function called with the tensors of a device whose memory the CPU can access, without
 // copies. It takes a list, which it may clear, and returns one.
 class HostCall {
  public:
@@ -76,7 +76,7 @@ class HostCall {
   }
 
  private:
-  // A device tensor and its CPU alias, which is in use until the call ends.
+  // A device tensor and its CPU alias, which is reserved until the call ends.
   struct Argument {
     py::object original;
     py::object host;
@@ -114,7 +114,7 @@ class HostCall {
       throw py::value_error("a host function returned the wrong number of results");
     std::vector<py::object> results;
     for (const py::handle each : made) results.push_back(py::reinterpret_borrow<py::object>(each));
-    // Results that stay on the CPU come first: results that share memory with them are copied.
+    // First, results that stay on the CPU; those in memory that is not theirs alone are copied.
     for (size_t i = 0; i < results.size(); ++i) {
       if (on_device_[i] || !THPVariable_Check(results[i].ptr())) continue;
       at::Tensor tensor = THPVariable_Unpack(results[i].ptr());

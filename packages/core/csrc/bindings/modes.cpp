@@ -24,7 +24,7 @@ py::object& hook() {
   return *function;
 }
 
-// Operators called by a hook are not recorded, autocast, or observed by hooks and modes.
+// Operators called by a hook are not recorded, not autocast, and not seen by hooks and modes.
 class HookScope {
   const Unwatched unwatched_;
   const at::AutoDispatchBelowADInplaceOrView below_autograd_;
@@ -33,7 +33,7 @@ class HookScope {
   const c10::impl::ExcludeDispatchKeyGuard no_python_{c10::python_ks};
 };
 
-// Raises as torch's own Python kernels do, in any thread.
+// Raises a Python exception, as torch's own Python kernels do, in any thread.
 [[noreturn]] void raise(py::error_already_set& error) {
   error.restore();
   python_error raised;
@@ -41,7 +41,7 @@ class HookScope {
   throw raised;
 }
 
-// Enums are integers on the stack.
+// Enums are stored as integers on the operator stack.
 py::object to_python(const c10::Argument& argument, const c10::IValue& value) {
   c10::TypePtr type = argument.real_type();
   if (value.isNone()) return py::none();

@@ -12,7 +12,7 @@
 
 namespace dl::core {
 
-// A number, or an expression in the form of SizeExpression.
+// An integer, or an expression in the form that SizeExpression takes.
 using GivenSize = std::variant<int64_t, std::vector<int64_t>>;
 // Dtype, sizes, strides and storage offset.
 using GivenLayout =

@@ -8,7 +8,7 @@
 namespace dl::core {
 
 void run_backward_in_this_thread() {
-  // The mode of an active backward pass does not change.
+  // The threading mode of a backward pass that is already running does not change.
   if (device_count() == 1 && torch::autograd::get_current_graph_task_id() < 0)
     c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
 }

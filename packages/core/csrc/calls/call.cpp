@@ -40,7 +40,7 @@ at::Tensor empty_pinned(c10::IntArrayRef size, c10::ScalarType type) {
       size, pinned_allocator(), c10::DispatchKeySet(c10::DispatchKey::CPU), type, std::nullopt));
 }
 
-// The context of an active call. A handle stored in an earlier call points to memory without the
+// The context of an active call. A handle kept from an earlier call points to memory without the
 // magic number.
 CallContext* live(diopiContextHandle_t handle) {
   const auto* prefix = reinterpret_cast<const dl_context_prefix_t*>(handle);
@@ -195,7 +195,7 @@ void CallContext::rethrow_failure(const char* contract_name) const {
   } catch (const VendorDefect& defect) {
     throw_vendor_error(contract_name, index_, defect.what());
   } catch (c10::Error& error) {
-    // The error keeps its class: out-of-memory errors are caught by class.
+    // Rethrow an error of the same class, because callers catch out-of-memory errors by class.
     error.add_context(c10::str("[", contract_name, "] asked for this memory (dl:", index_,
                                ", vendor ", device_unchecked(index_).vendor->name(), ")"));
     throw;

@@ -23,14 +23,14 @@
 
 namespace dl::core {
 
-// Name of a wrapper, the contract operators it may call, and its counters. Static; listed for
+// A wrapper's name, the contract operators that it may call, and its counters. Static; listed for
 // reports.
 struct Site {
   Site(const char* overload, std::initializer_list<const char*> forms,
        std::initializer_list<Op> ops);
 
   const char* overload;            // "add.Tensor"
-  std::vector<const char*> forms;  // all that the wrapper implements: "add.out", "add_.Tensor"
+  std::vector<const char*> forms;  // all overloads of the wrapper: "add.out", "add_.Tensor"
   std::vector<Op> operators;
   std::atomic<bool> disabled{false};  // DL_FORCE_FALLBACK
   std::atomic<uint64_t> calls{0};
@@ -39,8 +39,8 @@ struct Site {
 
 const std::vector<Site*>& sites();
 
-// Data recorded for calls, as bits. Nothing by default, because two clock reads per call are
-// expensive.
+// Bits that select what is recorded for each call. Default: nothing, because two clock reads per
+// call are expensive.
 enum Noted : uint8_t {
   kNotedTimes = 1,  // counts and times by operator
   kNotedTrace = 2,  // each native call, for the profiler
@@ -51,7 +51,7 @@ inline bool is_timed() { return (noted.load(std::memory_order_relaxed) & kNotedT
 // Callbacks for each native call while kNotedTrace is set.
 struct CallTrace {
   void (*begin)(int device);
-  // `contract_name` and `site` are static; nanoseconds of now_ns().
+  // `contract_name` and `site` are static; times are nanoseconds of now_ns().
   void (*end)(int device, const char* contract_name, const Site& site, uint64_t start,
               uint64_t end);
 };
@@ -65,7 +65,7 @@ inline uint64_t now_ns() {
 }
 
 // Tensors that an operator has allocated with diopiRequire*. Device memory is reused in stream
-// order, host memory after the stream has passed the call.
+// order, host memory after the stream has completed the call.
 struct RequiredTensor {
   at::Tensor tensor;
   OutputHandle handle;
@@ -75,8 +75,8 @@ struct RequiredTensor {
 // The contract's specification of an output that the vendor allocates.
 struct ExpectedOutput {
   const char* contract_name = "an operator";
-  c10::ScalarType type = c10::ScalarType::Undefined;  // any
-  int64_t dimensions = -1;                            // any
+  c10::ScalarType type = c10::ScalarType::Undefined;  // Undefined: any
+  int64_t dimensions = -1;                            // -1: any
 };
 
 class CallContext {
@@ -104,7 +104,7 @@ class CallContext {
   }
 
   diopiTensorHandle_t require(at::Tensor tensor);
-  // The word to which the call reports errors in its data asynchronously; NULL if it must fail
+  // The word to which the call reports errors in its data asynchronously; NULL: report them
   // immediately.
   dl_device_error_t* error_word();
   // Returns the tensor of a handle from require(). Throws VendorError for other handles, or if the

@@ -74,7 +74,7 @@ CallTotals call_totals() {
 void reset_call_totals() {
   CountRegistry& counted = count_registry();
   const std::lock_guard<std::mutex> guard(counted.mutex);
-  // Other threads keep counting: current values are subtracted instead of reset to 0.
+  // Other threads keep counting, so the current values are subtracted later instead of being reset.
   counted.before_reset = sum_of_counts(counted);
 }
 

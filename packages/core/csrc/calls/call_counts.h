@@ -1,4 +1,4 @@
-// Counters of operators that ran in vendor code or were composed. Per thread, without locks and
+// Counters of operators that ran in vendor code or were composed. Per thread, without locks or
 // atomic exchanges, so that they can always be on.
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace dl::core {
 
-// Written by one thread, read by all.
+// Written by one thread, read by all threads.
 struct ThreadCounts {
   std::atomic<uint64_t> native{0};
   std::atomic<uint64_t> composed{0};
 };
 
-// Counters of this thread, allocated at its first operator, when the thread of its backward() is
-// chosen too. There is no constructor, so that access is cheap.
+// Counters of this thread, allocated at its first operator, which also chooses the thread that
+// runs backward(). There is no constructor, so that access is cheap.
 extern __thread ThreadCounts* thread_counts;
 ThreadCounts& make_thread_counts();
 
@@ -30,7 +30,7 @@ inline void count_call(std::atomic<uint64_t> ThreadCounts::* kind) {
 
 struct CallTotals {
   uint64_t native;    // calls of vendor operators, including those in composed operators
-  uint64_t composed;  // operators that dl-core composed of others
+  uint64_t composed;  // operators that dl-core implemented with other operators
 };
 // Totals of all threads, including exited ones, since the start or the last reset.
 CallTotals call_totals();

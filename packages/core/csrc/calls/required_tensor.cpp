@@ -7,7 +7,7 @@
 namespace dl::core {
 namespace {
 
-// More than any operator needs, and few enough to be read with one check.
+// More dimensions than any operator needs, but few enough to validate with one memory check.
 constexpr int64_t kMostDimensions = 64;
 
 c10::IntArrayRef values(const diopiSize_t* given, const char* what, foreign::Pages& pages) {
@@ -54,7 +54,7 @@ bool fits(c10::IntArrayRef sizes, const std::optional<c10::IntArrayRef>& strides
 
 RequiredLayout required_layout(const diopiSize_t* size, const diopiSize_t* stride,
                                size_t element_bytes) {
-  // One per call, because the memory may be unmapped later.
+  // One check of mapped pages per call, because the memory may be unmapped later.
   foreign::Pages pages;
   RequiredLayout layout{values(size, "size", pages), std::nullopt};
   if (stride != nullptr) {

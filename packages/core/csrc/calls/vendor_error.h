@@ -5,7 +5,7 @@
 
 namespace dl::core {
 
-// Failure of a vendor operator. Reaches the caller only if torch's CPU kernel raises no error.
+// Failure of a vendor operator. The caller sees it only if torch's CPU kernel raises no error.
 class VendorError : public c10::Error {
  public:
   using c10::Error::Error;

@@ -82,8 +82,8 @@ inline uint64_t scalar_type_mask(uint64_t dtype_mask) {
   return result;
 }
 
-// Dtypes that tensors of a device may have: those of the vendor, and those that only the CPU
-// fallback supports.
+// Dtypes that tensors of a device may have: those that the vendor supports, and those that only
+// the CPU fallback supports.
 inline uint64_t supported_types(uint64_t dtype_mask) {
   uint64_t result = scalar_type_mask(dtype_mask);
   for (const c10::ScalarType type :

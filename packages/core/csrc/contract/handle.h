@@ -1,5 +1,5 @@
 // Arguments of operators: views of torch tensors, scalars and sizes in the contract's form. All are
-// on the stack of the call and own nothing.
+// allocated on the stack for one call and own nothing.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -16,7 +16,7 @@ const dl_handle_ops_t& handle_ops();
 
 class TensorHandle {
  public:
-  // An input: read-only access.
+  // An input tensor: read-only access.
   explicit TensorHandle(const at::Tensor& tensor) { fill(tensor.unsafeGetTensorImpl(), false); }
 
   diopiConstTensorHandle_t get() const {
@@ -103,7 +103,7 @@ inline diopiScalar_t to_scalar(const at::Scalar& value) {
     result.stype = diopi_dtype_bool;
     result.ival = value.toBool() ? 1 : 0;
   } else if (value.type() == c10::ScalarType::UInt64) {
-    // Values beyond int64 are stored as uint64 with the same bits.
+    // Integers outside the int64 range are stored as uint64 with the same bits.
     result.stype = diopi_dtype_uint64;
     result.ival = static_cast<int64_t>(value.toUInt64());
   } else {

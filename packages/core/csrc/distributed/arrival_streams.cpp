@@ -10,7 +10,7 @@
 namespace dl::core::distributed {
 namespace {
 
-// One stream per device and process, so that results do not queue behind the caller's own work.
+// One stream per device and process, so that results do not queue after the caller's own work.
 c10::Stream arrival_stream(int device) {
   static std::mutex mutex;
   static std::optional<c10::Stream> streams[kMaxDevices];
@@ -22,7 +22,7 @@ c10::Stream arrival_stream(int device) {
 }  // namespace
 
 ArrivalStreams::ArrivalStreams(const std::vector<c10::Device>& devices) {
-  // Get all streams before making the first current, because creation may fail.
+  // Get all streams before making the first one current, because creating a stream may fail.
   std::vector<c10::Stream> arriving;
   for (const c10::Device& each : devices) {
     if (!device(each.index()).synchronous) arriving.push_back(arrival_stream(each.index()));

@@ -99,7 +99,7 @@ void Communicator::check_usable() {
 
 void Communicator::abort() { vendor_.call_extension(slots_.abort, "communicator.abort", handle_); }
 
-// Ends after all calls have ended; each does at its deadline at the latest.
+// Returns after all calls have ended, each at its deadline at the latest.
 void Communicator::watch_calls() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!ending_ || !waiting_.empty()) {
@@ -130,7 +130,7 @@ void Communicator::fail(const std::string& said) {
   for (const auto& call : waiting_) call->error = failed_;
   waiting_.clear();
   try {
-    // Aborts all other pending work of the communicator, and the streams that wait for it.
+    // Abort all other pending work of the communicator, and the streams that wait for it.
     abort();
   } catch (const c10::Error& error) {
     TORCH_WARN(text_of(error));

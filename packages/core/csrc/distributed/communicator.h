@@ -19,11 +19,11 @@
 
 namespace dl::core::distributed {
 
-// An enqueued call, until its stream has completed it or an error ends it.
+// An enqueued call. It is watched until its stream has completed it or an error ends it.
 struct Watched {
   c10::Event end;
   std::chrono::steady_clock::time_point deadline;
-  // Converts the vendor's message, or an empty string after a timeout, to the error of the call.
+  // Converts the vendor's message to the error of the call. The message is empty after a timeout.
   std::function<std::exception_ptr(const std::string& said)> explain;
   std::exception_ptr error{};  // guarded by the communicator's lock
 };
@@ -35,7 +35,7 @@ struct Span {
 
 class Communicator {
  public:
-  // `handle` is the result of the vendor's `create`, and is destroyed with this object.
+  // `handle` is the result of the vendor's `create`, and is destroyed together with this object.
   Communicator(int device, void* handle);
   // Waits for enqueued calls until their deadlines, then aborts them.
   ~Communicator();
@@ -55,8 +55,8 @@ class Communicator {
     return function != nullptr && vendor_.try_extension(function, what, handle_, args...);
   }
 
-  // Enqueues a message to each rank and one from each; these depend only on one another. Returns
-  // false if the vendor does not implement messages.
+  // Enqueues one message to each rank and one from each, in any order. Returns false if the vendor
+  // does not implement messages.
   bool exchange(const std::vector<Span>& sent, const std::vector<Span>& received,
                 void* stream) const;
 
@@ -69,7 +69,7 @@ class Communicator {
 
  private:
   void watch_calls();
-  // Both require the lock.
+  // For both, the caller must hold the lock.
   void poll_errors();
   void fail(const std::string& said);
 

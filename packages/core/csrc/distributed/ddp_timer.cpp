@@ -30,7 +30,7 @@ class DeviceTimer final : public c10d::Timer {
     first->synchronize();
     last->synchronize();
     const double milliseconds = first->elapsedTime(*last);
-    // Events in a different order: the last iteration has not reached them yet.
+    // Events recorded in a different order: the last iteration has not reached them yet.
     if (milliseconds < 0) return std::nullopt;
     return static_cast<int64_t>(milliseconds * kNanosecondsPerMillisecond);
   }

@@ -26,7 +26,7 @@ class DeviceWork final : public c10d::Work {
         future_(c10::make_intrusive<c10::ivalue::Future>(
             c10::ListType::create(c10::TensorType::get()), std::vector<c10::Device>{device})) {}
 
-  // Called with the stream current that has the results.
+  // Called while the stream that produces the results is current.
   void hand_over() { future_->markCompleted(at::IValue(outputs_)); }
 
   bool isCompleted() override { return exception() != nullptr || watched_->end.query(); }
@@ -59,7 +59,7 @@ class DeviceWork final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-// Contiguous memory for each part; `use` says whether its values are read.
+// Contiguous memory for each part; a part's `use` determines whether its values are copied.
 std::vector<at::Tensor> dense_of(const std::vector<Part>& parts) {
   std::vector<at::Tensor> dense;
   for (const Part& part : parts) {
@@ -91,7 +91,7 @@ c10::intrusive_ptr<c10d::Work> start(const std::shared_ptr<Communicator>& commun
   const ArrivalStreams arrival({device});
   const c10::Stream stream = current_stream(index);
   ready.block(stream);
-  // Memory that the caller frees is not reused before this stream has finished with it.
+  // The caller may free this memory; it must not be reused before this stream has completed.
   for (const auto& each : dense)
     device_allocator()->recordStream(each.storage().data_ptr(), stream);
   for (const auto& each : call.outputs)

@@ -28,13 +28,13 @@ struct DeviceCall {
   // does not implement it.
   std::function<bool(const Communicator&, const std::vector<at::Tensor>& dense, void* stream)>
       enqueue;
-  // Runs after `dense` has its values, in the order of the current stream.
+  // Runs when `dense` has its values, in the order of the current stream.
   std::function<void(const std::vector<at::Tensor>& dense)> afterwards{};
 };
 
-// Enqueues the call behind the current stream of its device, on a stream of its own. Returns NULL,
-// without effect, if the vendor does not implement it. All ranks get the same answer for the same
-// call.
+// Enqueues the call after the work on its device's current stream, on a separate stream. Returns
+// NULL, without effect, if the vendor does not implement the call. All ranks get the same result
+// for the same call.
 c10::intrusive_ptr<c10d::Work> start(const std::shared_ptr<Communicator>& communicator,
                                      const DeviceCall& call, const GroupFacts& group);
 

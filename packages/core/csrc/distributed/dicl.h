@@ -19,15 +19,15 @@
 
 namespace dl::core::distributed {
 
-// Options that torch copies and modifies for groups created by a split.
+// Options that torch copies, and modifies for groups created by a split.
 struct DiclOptions final : c10d::Backend::Options {
   explicit DiclOptions(std::chrono::milliseconds timeout) : Options("dicl", timeout) {}
 };
 
 // Collectives use the vendor's communicator if all ranks have one and the vendor implements the
-// call; otherwise, and for messages, they use gloo, whose group this object owns. Calls return
-// before they have completed and are ordered by the current stream of their device; a stream that
-// waits for their Work object waits for the results.
+// call. All other collectives, and messages, use gloo; this object owns the gloo group. Calls
+// return before they have completed and are ordered by the current stream of their device. A stream
+// that waits for their Work object waits for the results.
 class Dicl final : public c10d::Backend {
   using Tensors = std::vector<at::Tensor>;
   using Lists = std::vector<Tensors>;
@@ -39,7 +39,7 @@ class Dicl final : public c10d::Backend {
       c10::intrusive_ptr<c10d::Store> store, int rank, int size, std::string group,
       std::chrono::milliseconds timeout)>;
 
-  // `offer`: whether the vendor's communicator may be used; all ranks must pass the same value.
+  // `offer`: true if the vendor's communicator may be used; all ranks must pass the same value.
   Dicl(MakeGloo make_gloo, c10::intrusive_ptr<c10d::Store> store, int rank, int size,
        std::string group, std::chrono::milliseconds timeout, bool offer);
 
@@ -101,7 +101,7 @@ class Dicl final : public c10d::Backend {
               const std::function<WorkPtr()>& issue);
   WorkPtr reduce_and_keep_part(std::shared_ptr<Job> job, c10d::OpType type, const Tensors& inputs,
                                const Tensors& outputs, const c10d::ReduceScatterOptions& options);
-  // Sends input r to rank r, whose input for this rank becomes output r. Sizes may differ.
+  // Sends input r to rank r; the input that rank r sends here becomes output r. Sizes may differ.
   WorkPtr exchange(std::shared_ptr<Job> job, c10d::OpType type, const Tensors& outputs,
                    const Tensors& inputs, std::chrono::milliseconds timeout);
   const at::Tensor& only(const Tensors& tensors, const char* operation) const;

@@ -27,7 +27,7 @@ std::string words_for(const CallFacts& call, const GroupFacts& group) {
   return text.str();
 }
 
-// The first line of the message: the following ones are stack frames of the library that failed.
+// The first line of the message: the lines after it are stack frames of the library that failed.
 std::string first_line_of(const std::exception_ptr& error) {
   std::string text;
   try {

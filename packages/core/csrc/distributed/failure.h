@@ -8,7 +8,7 @@
 
 namespace dl::core::distributed {
 
-// Facts about the group of a call, for its errors.
+// Properties of a call's group, for error messages.
 struct GroupFacts {
   std::string name;
   int rank = 0;
@@ -17,21 +17,21 @@ struct GroupFacts {
   std::chrono::milliseconds timeout{0};
 };
 
-// Facts about the call.
+// Properties of the call.
 struct CallFacts {
   std::string description;
-  // The rank that the call communicates with, -1 for all.
+  // The rank that the call communicates with; -1: all ranks.
   int peer = -1;
 };
 
-// Converts `error` to a DistBackendError that names the call. An error that names it already is
+// Converts `error` to a DistBackendError that names the call. An error that already names it is
 // returned unchanged.
 std::exception_ptr explain(std::exception_ptr error, const CallFacts& call,
                            const GroupFacts& group);
 // Same, for the message of `library`, which is empty after a timeout.
 std::exception_ptr explain(const std::string& library, const std::string& said,
                            const CallFacts& call, const GroupFacts& group);
-// Raises the error of a wait with its own timeout; the call itself continues.
+// Raises the error of a wait() that has its own timeout; the call itself continues.
 [[noreturn]] void raise_late(const CallFacts& call, const GroupFacts& group,
                              std::chrono::milliseconds waited);
 

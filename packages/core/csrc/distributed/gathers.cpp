@@ -10,11 +10,11 @@ namespace {
 
 using Slots = dl_communicator_extension_t;
 
-// Data is transferred as bytes.
+// The data is transferred as bytes.
 constexpr int32_t kBytes = diopi_dtype_uint8;
 uint64_t bytes_of(const at::Tensor& tensor) { return static_cast<uint64_t>(tensor.nbytes()); }
 
-// Allocates memory for one part of each rank, concatenated.
+// Allocates contiguous memory for the parts of all ranks.
 at::Tensor allocate_for(const std::vector<at::Tensor>& parts) {
   const int64_t count = static_cast<int64_t>(parts.size()) * parts[0].numel();
   return at::empty({count}, parts[0].options());
@@ -57,7 +57,7 @@ Dicl::WorkPtr Dicl::allgather(Lists& outputs, Tensors& inputs,
   const Tensors& parts = only(outputs, job->operation);
   const at::Tensor& own = only(inputs, job->operation);
   if (!alike(parts)) {
-    // Parts of different sizes are sent as messages from each rank to all.
+    // Parts of different sizes are sent as messages from each rank to all others.
     Tensors copies(size_, own);
     return exchange(job, c10d::OpType::ALLGATHER, parts, copies, options.timeout);
   }

@@ -1,4 +1,4 @@
-// A collective call over gloo, from the tensors of the caller to their results.
+// A collective call over gloo, from the caller's tensors to their results.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ struct Job {
   // Adds a tensor as a lane and returns its host tensor.
   at::Tensor add(const at::Tensor& tensor, Use use);
   std::vector<at::Tensor> add(const std::vector<at::Tensor>& tensors, Use use);
-  // Same, as bytes, for data that is transferred and not reduced: gloo supports few dtypes.
+  // Same, as bytes, for data that is only transferred, because gloo supports few dtypes.
   at::Tensor add_bytes(const at::Tensor& tensor, Use use);
   std::vector<at::Tensor> add_bytes(const std::vector<at::Tensor>& tensors, Use use);
 
   // Blocks the host until all inputs are available and the memory of all outputs is free.
   void wait_for_inputs() const;
-  // Adds a reduction of a host tensor whose values are available. The reference is valid as long as
-  // the job.
+  // Adds the reduction of a host tensor whose values are available. The reference is valid as long
+  // as the job.
   Reduction& add_reduction(const at::Tensor& host, const c10d::ReduceOp& op);
   // Runs on any thread: completes the computation and writes the outputs, in the order of the
   // current streams.
@@ -35,7 +35,7 @@ struct Job {
 
   const char* operation;
   std::vector<at::Tensor> outputs;
-  // The rank that the call communicates with, -1 for all.
+  // The rank that the call communicates with; -1: all ranks.
   int peer = -1;
   // Functions that run on the host after gloo and before the results are copied back.
   std::vector<std::function<void()>> afterwards;

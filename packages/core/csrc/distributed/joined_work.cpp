@@ -37,7 +37,7 @@ void JoinedWork::synchronize() {
 }
 
 bool JoinedWork::wait(std::chrono::milliseconds timeout) {
-  // Waits for all parts before rethrowing an error, because their tensors must not be in use
+  // Waits for all parts before it rethrows an error, because their tensors must not be in use
   // afterwards.
   std::exception_ptr error;
   for (const auto& part : parts_) {

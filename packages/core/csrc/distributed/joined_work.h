@@ -1,4 +1,4 @@
-// Several calls with one common Work object.
+// Several calls that share one Work object.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ class JoinedWork final : public c10d::Work {
   void synchronize() override;
   bool wait(std::chrono::milliseconds timeout = kNoTimeout) override;
   void abort() override;
-  // Completes with the last future of the parts, and holds them.
+  // The future completes with the last future of the parts, and keeps them alive.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
  private:

@@ -13,9 +13,9 @@ void check_sendable(const at::Tensor& tensor, Use use, const char* operation);
 // Returns true if the memory of a tensor contains its values in order.
 bool plain(const at::Tensor& tensor);
 
-// Created on the caller's thread. The copy of inputs to the host is enqueued when the constructor
-// returns, and complete once the device's current stream has been synchronized. Host-accessible
-// memory is used directly, other memory through pinned memory.
+// Created on the caller's thread. When the constructor returns, the copy of inputs to the host is
+// enqueued; it is complete once the device's current stream has been synchronized. Host-accessible
+// memory is used directly, other memory is copied through pinned memory.
 class Lane {
  public:
   Lane(const at::Tensor& tensor, Use use, const char* operation);

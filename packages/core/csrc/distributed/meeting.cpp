@@ -7,7 +7,7 @@
 namespace dl::core::distributed {
 namespace {
 
-// Properties that all ranks must share: the vendor, its version, on all visible devices.
+// Vendor and version of all visible devices, which all ranks must share; empty if devices differ.
 std::string offer_of_devices() {
   std::string offer;
   for (int index = 0; index < device_count(); ++index) {
@@ -29,7 +29,7 @@ Meeting::Meeting(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks, boo
       rank_(rank),
       ranks_(ranks),
       offer_(offer ? offer_of_devices() : "") {
-  // Read by ranks that offer a communicator; this does not block.
+  // Other ranks that offer a communicator read this value; setting it does not block.
   say(key("offer", rank_), offer_);
 }
 
@@ -75,7 +75,7 @@ void Meeting::make(int index, std::chrono::milliseconds timeout) {
   } catch (const c10::Error& error) {
     outcome = error.what_without_backtrace();
     outcome = outcome.substr(0, outcome.find('\n'));
-    // Do not let other ranks wait for an id that will not come.
+    // Other ranks must not wait for an id that will not come.
     if (rank_ == 0) say(key("id", 0), "");
   }
   if (handle != nullptr) made_ = std::make_shared<Communicator>(index, handle);

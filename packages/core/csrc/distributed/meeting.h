@@ -11,17 +11,17 @@
 
 namespace dl::core::distributed {
 
-// Every rank creates one with its group. They meet at the first call on devices, which is the same
-// on all ranks: either all get a communicator, or none does and all use gloo.
+// Every rank creates one with its group. The ranks meet at the first call on devices, which is the
+// same call on all ranks: either all get a communicator, or none does and all use gloo.
 class Meeting {
  public:
-  // `offer`: whether this rank accepts a communicator, if its devices have one.
+  // `offer`: true if this rank accepts a communicator when its devices have one.
   Meeting(c10::intrusive_ptr<c10d::Store> store, int rank, int ranks, bool offer);
 
   // Returns the communicator of this group for a device, or NULL. The first call waits for the
   // other ranks. Throws if the group has one on another device, or if a rank does not join in time.
   std::shared_ptr<Communicator> communicator(int device, std::chrono::milliseconds timeout);
-  // False once the communicator is known to be missing.
+  // False once it is known that there is no communicator.
   bool may_agree() const { return !offer_.empty() && (!met_ || made_ != nullptr); }
   // The communicator if it exists already, otherwise NULL.
   const std::shared_ptr<Communicator>& made() const { return made_; }

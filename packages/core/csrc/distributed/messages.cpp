@@ -15,14 +15,14 @@ std::vector<int64_t> byte_counts(const std::vector<at::Tensor>& tensors) {
   return counts;
 }
 
-// Returns a view as rows of bytes, so that row counts remain valid.
+// Returns a view as rows of bytes: the number of rows does not change.
 at::Tensor byte_rows(const at::Tensor& tensor) {
   const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
   if (tensor.numel() == 0) return tensor.view({0}).view(at::kByte);
   return tensor.view({rows, tensor.numel() / rows}).view(at::kByte);
 }
 
-// Memory of the rows of each rank.
+// The memory of the rows for each rank.
 std::vector<Span> spans(const at::Tensor& tensor, const std::vector<int64_t>& counts, int ranks) {
   const int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
   const size_t row_bytes = rows == 0 ? 0 : tensor.nbytes() / rows;

@@ -50,7 +50,7 @@ bool is_linear(const ReduceOp& op) {
   return op == ReduceOp::SUM || op == ReduceOp::AVG || op == ReduceOp::PREMUL_SUM;
 }
 
-// Maps boolean reductions to gloo's on bytes: values of 0 and 1 remain such.
+// Maps boolean reductions to gloo's reductions of bytes: values of 0 and 1 stay 0 and 1.
 ReduceOp of_bool(const ReduceOp& op, const char* operation) {
   switch (op) {
     case ReduceOp::SUM:
@@ -68,7 +68,7 @@ ReduceOp of_bool(const ReduceOp& op, const char* operation) {
   }
 }
 
-// The dtype in which gloo adds instead, wide enough for every value.
+// The dtype in which gloo adds instead; it is wide enough for every value.
 std::optional<c10::ScalarType> wider(c10::ScalarType type) {
   switch (type) {
     case at::kShort:

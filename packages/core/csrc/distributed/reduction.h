@@ -1,4 +1,4 @@
-// Reductions over gloo: supported dtypes and operations, and conversions for the others.
+// Reductions over gloo: the supported dtypes and operations, and conversions for the others.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,8 +9,8 @@
 
 namespace dl::core::distributed {
 
-// The vendor's reduction, and the dtype as which it views the elements. Empty if only gloo supports
-// the reduction, or if it is invalid.
+// The vendor's reduction, and the dtype in which it interprets the elements. Empty if only gloo
+// supports the reduction, or if it is invalid.
 struct DeviceReduction {
   c10::ScalarType type;
   int32_t operation;
@@ -29,8 +29,8 @@ class Reduction {
   // The tensor that gloo reduces, and the operation.
   at::Tensor& wire() { return wire_; }
   c10d::ReduceOp operation() const { return given_; }
-  // After gloo: divides for averages, and copies the result to `host` unless `wire` is a view of
-  // it.
+  // Call after gloo: divides for averages, and copies the result to `host` unless `wire` is a view
+  // of it.
   void finish(int ranks);
 
  private:

@@ -110,7 +110,7 @@ Dicl::WorkPtr Dicl::reduce(Tensors& tensors, const c10d::ReduceOptions& options)
   at::Tensor host = job->add(tensor, root ? Use::kUpdate : Use::kRead);
   job->outputs = tensors;
   job->wait_for_inputs();
-  // gloo accumulates in the memory that it gets, on every rank.
+  // On every rank, gloo accumulates in the memory that it is given.
   Reduction& reduction = job->add_reduction(root ? host : host.clone(), options.reduceOp);
   Tensors wires{reduction.wire()};
   c10d::ReduceOptions given = options;
@@ -119,7 +119,7 @@ Dicl::WorkPtr Dicl::reduce(Tensors& tensors, const c10d::ReduceOptions& options)
              [&] { return gloo_->reduce(wires, given); });
 }
 
-// gloo has no reduce-scatter either: everything is reduced, and a part is kept.
+// gloo has no reduce-scatter: the whole tensor is reduced, and each rank keeps its part.
 Dicl::WorkPtr Dicl::reduce_and_keep_part(std::shared_ptr<Job> job, c10d::OpType type,
                                          const Tensors& inputs, const Tensors& outputs,
                                          const c10d::ReduceScatterOptions& options) {
@@ -158,7 +158,7 @@ Dicl::WorkPtr Dicl::reduce_scatter(Tensors& outputs, Lists& inputs,
   TORCH_CHECK(parts[rank_].numel() == output.numel(), "[dicl] reduce_scatter: the part of rank ",
               rank_, " has sizes ", parts[rank_].sizes(), ", its output ", output.sizes());
   if (has_device(output) && alike(parts)) {
-    // Concatenated, as communicators require.
+    // Concatenated, because communicators require it.
     at::Tensor whole;
     {
       const at::AutoDispatchBelowADInplaceOrView below_autograd;

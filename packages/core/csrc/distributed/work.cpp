@@ -49,7 +49,7 @@ void GlooWork::complete(std::exception_ptr error) {
     try {
       future_->markCompleted(at::IValue(job_->outputs));
     } catch (...) {
-      // The events that mark the arrival of results cannot be recorded.
+      // The events that mark the arrival of the results could not be recorded.
       error = explain(std::current_exception(), job_->facts(), group_);
     }
   }

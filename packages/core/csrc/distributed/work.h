@@ -10,15 +10,15 @@
 
 namespace dl::core::distributed {
 
-// The future holds the tensors of the caller on their devices; a stream that waits for it waits for
-// the copies of the results. Messages, for which gloo has no future, complete when they are waited
-// for.
+// The future holds the caller's tensors, on their devices; a stream that waits for the future waits
+// for the copies of the results. For messages gloo has no future: they complete when the caller
+// waits for them.
 class GlooWork final : public c10d::Work {
  public:
   GlooWork(c10d::OpType type, std::shared_ptr<const Job> job, GroupFacts group,
            c10::intrusive_ptr<c10d::Work> given);
-  // Must be called once, right after the constructor, which cannot hand out references to the
-  // object.
+  // Must be called exactly once, right after construction: a constructor cannot hand out references
+  // to its object.
   void follow();
 
   bool isCompleted() override;

@@ -210,7 +210,7 @@ std::shared_ptr<const ContractProgram::Bound> ContractProgram::bind(const Sizes&
                              &bytes, nullptr, 1, diopi_dtype_uint8, diopi_device});
   for (const PassedSize& size : passed_)
     made->passed.push_back({size.name.c_str(), sizes[size.symbol]});
-  // Lengths that grow with each call never repeat.
+  // Lengths that grow with each call never recur, so drop the cache instead of growing it.
   if (bound_.size() >= kMostBound) bound_.clear();
   return bound_[sizes] = std::move(made);
 }

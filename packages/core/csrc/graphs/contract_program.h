@@ -13,7 +13,7 @@
 
 namespace dl::core {
 
-// Functions of the executor, which is in another library.
+// Functions of the graph executor, which is part of another library.
 struct ContractExecutor {
   decltype(&dl_contract_session_open) open;
   decltype(&dl_contract_session_close) close;
@@ -26,32 +26,32 @@ struct ContractInput {
   bool written;
 };
 
-// A result tensor: a view of one of the blocks that a run allocates.
+// A result tensor: a view of one of the blocks that each run allocates.
 struct ContractOutput {
   size_t block;
   SizedLayout layout;
 };
 
-// A symbol that is not a size of any input: the executor takes it by name.
+// A symbol that is not the size of any input; it is passed to the executor by name.
 struct PassedSize {
   std::string name;
   size_t symbol;
 };
 
-// The entry point "main" of a graph. Its inputs are the tensors passed to it, followed by a block
-// of bytes for each of `blocks`, to which it writes its outputs. Thread-safe. All sizes may depend
-// on symbols; the layouts of the last 64 tuples of symbols are cached.
+// The entry point "main" of a graph. The graph's inputs are the tensors passed to run(), followed
+// by one block of bytes for each of `blocks`, which receive the outputs. Thread-safe. All sizes may
+// depend on symbols; the layouts of the last 64 tuples of symbol values are cached.
 class ContractProgram {
  public:
-  // `graph` must outlive this object. `generator`: name of the graph's generator, for which the
-  // device's default generator is used; empty if it has none.
+  // `graph` must outlive this object. `generator`: name of the graph's generator, which is bound to
+  // the device's default generator; empty if the graph has none.
   ContractProgram(const dl_contract_graph_t* graph, const ContractExecutor& executor, int device,
                   std::string generator, std::vector<ContractInput> inputs,
                   std::vector<SizeExpression> blocks, std::vector<ContractOutput> outputs,
                   std::vector<PassedSize> passed);
   ~ContractProgram();
 
-  // `sizes`: values of the symbols. Throws c10::Error that names the failed operator.
+  // `sizes`: values of the symbols. Throws a c10::Error that names the failed operator.
   std::vector<at::Tensor> run(const std::vector<at::Tensor>& inputs, const Sizes& sizes);
 
  private:
@@ -74,7 +74,7 @@ class ContractProgram {
   std::vector<PassedSize> passed_;
   std::map<Sizes, std::shared_ptr<const Bound>> bound_;
   std::mutex mutex_;
-  // Idle sessions, by stream: the work of one stream may share memory.
+  // Idle sessions, by stream: sessions of one stream run in order, so they may share memory.
   std::map<void*, std::vector<std::unique_ptr<Session>>> idle_;
 };
 

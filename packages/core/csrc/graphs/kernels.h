@@ -1,5 +1,5 @@
-// Kernels of a graph compiler: source text that a vendor compiles, and functions that run on the
-// addresses of tensors, by the vendor's kernel extension (dl/kernel.h).
+// Kernels of a graph compiler: the vendor compiles source text and launches the functions on
+// tensor addresses, through its kernel extension (dl/kernel.h).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dl::core {
 
-// Languages that a device compiles or, if there are none, the reason.
+// Languages that a device can compile; if there are none, the reason.
 struct KernelLanguages {
   std::string languages;  // separated by commas; empty: none
   std::string unavailable;
@@ -20,8 +20,8 @@ std::string compile_kernels(int device, const std::string& language, const std::
                             const std::string& text, const std::vector<std::string>& options,
                             double seconds);
 
-// A function of the module, its grid and block size, and the indices of its arguments among the
-// addresses of a run.
+// A function of the module, its grid and block size, and its arguments as indices into the list of
+// addresses that is passed to run().
 struct KernelLaunch {
   std::string function;
   uint32_t blocks;
@@ -29,7 +29,7 @@ struct KernelLaunch {
   std::vector<size_t> places;
 };
 
-// A loaded module, and the launches of a run in order. Thread-safe.
+// A loaded module and its launches, in the order in which run() enqueues them. Thread-safe.
 class KernelProgram {
  public:
   KernelProgram(int device, const std::string& code, const std::vector<KernelLaunch>& launches,

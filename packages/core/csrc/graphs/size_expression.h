@@ -17,7 +17,7 @@ class SizeExpression {
   // Throws c10::Error for an invalid expression.
   SizeExpression(std::vector<int64_t> steps, size_t symbols);
 
-  // Returns false if a step overflows int64 or divides by a number that is not positive.
+  // Returns false if a step overflows int64 or has a divisor that is not positive.
   bool value(const Sizes& symbols, int64_t& out) const;
 
  private:

@@ -1,4 +1,4 @@
-// Memory layouts of tensors, for one tuple of sizes and as expressions of symbols.
+// Memory layouts of tensors, either with concrete sizes or as expressions of symbols.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -28,7 +28,7 @@ struct SizedLayout {
   std::vector<SizeExpression> strides;
   SizeExpression offset;
 
-  // Evaluates the layout for these symbols; empty if a number is negative or overflows int64.
+  // Evaluates the layout for these symbols; empty if a value is negative or overflows int64.
   std::optional<TensorLayout> bound(const Sizes& symbols) const;
 };
 

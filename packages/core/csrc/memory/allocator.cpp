@@ -73,7 +73,7 @@ class Allocator final : public DeviceAllocator {
   at::DataPtr allocate_on(size_t bytes, int index) override {
     const c10::Device where(kDeviceType, static_cast<c10::DeviceIndex>(index));
     if (bytes == 0) return {nullptr, where};
-    // A negative size arrives as a huge unsigned number.
+    // A negative size arrives here as a huge unsigned number.
     TORCH_CHECK(static_cast<int64_t>(bytes) > 0, "[dl] a negative number of bytes cannot be ",
                 "allocated on dl:", index, ": ", static_cast<int64_t>(bytes));
     check_not_forked();
@@ -163,7 +163,7 @@ class Allocator final : public DeviceAllocator {
   struct Request {
     int index;
     int64_t stream;
-    int64_t pool;  // the stream, or the pool of a graph that it captures
+    int64_t pool;  // the stream, or the pool of the graph that the stream is capturing
     size_t length;
     size_t bytes;
   };
@@ -214,11 +214,11 @@ class Allocator final : public DeviceAllocator {
         const std::lock_guard<SpinLock> guard(state.lock);
         ++state.retries;
       }
-      // Blocks used by other streams have been waited for.
+      // The streams that used waiting blocks have been synchronized, so those blocks are free now.
       if (Block* block = search(state, request)) return block;
       segment = new_segment(index, stream, whole, length, &reason);
     }
-    // A small device may only have memory for the requested size.
+    // A small device may have memory for the requested size only, not for a whole segment.
     if (segment == nullptr && length < whole)
       segment = new_segment(index, stream, length, length, &reason);
     if (segment == nullptr) fail_out_of_memory(index, stream, bytes, reason);

@@ -5,15 +5,15 @@
 
 namespace dl::core {
 
-// Freed blocks are cached for their stream and reused in its order (free_memory.h). A block that
-// record_stream tied to other streams is not reused until these have passed (waiting.h).
+// Freed blocks are cached per stream and reused in stream order (free_memory.h). A block that
+// record_stream() ties to other streams is reused when these have completed their work (waiting.h).
 class DeviceAllocator : public c10::DeviceAllocator {
  public:
   // As allocate(), on a given device. Throws c10::OutOfMemoryError after one retry with an empty
   // cache.
   virtual at::DataPtr allocate_on(size_t bytes, int device) = 0;
-  // Makes host memory device memory, for a device whose vendor accepts any host pointer; counted as
-  // allocated there.
+  // Turns host memory into device memory, for a vendor that accepts any host pointer. The memory is
+  // counted as allocated on that device.
   virtual at::DataPtr adopt(at::DataPtr&& host_memory, size_t bytes, int device) = 0;
 };
 

@@ -19,13 +19,13 @@ struct Segment {
   size_t bytes;
   bool small;  // contains blocks up to kSmallBlock
   Block* first;
-  FreeMemory* pool;  // of the stream that requested it
+  FreeMemory* pool;  // free memory of the stream that requested the segment
 };
 
 enum class BlockState : uint8_t {
   used,     // owned by a tensor
   waiting,  // freed, but another stream may still use it
-  cached,   // free, with its size unchanged
+  cached,   // free, not split or merged since its last use
   free,     // free, and merged with its free neighbors
 };
 
@@ -33,12 +33,12 @@ struct Block {
   char* memory;
   size_t bytes;
   Segment* segment;
-  int64_t stream;  // current stream at the allocation
+  int64_t stream;  // stream that was current at the allocation
   int16_t device;
-  int16_t size_class = 0;  // of the request; the block itself may be longer
+  int16_t size_class = 0;  // of the request; the block itself may be larger
   BlockState state = BlockState::free;
-  size_t requested = 0;  // bytes, by the current owner
-  // Neighbors in the segment.
+  size_t requested = 0;  // bytes that the current owner requested
+  // Neighbors of the block in its segment.
   Block* before = nullptr;
   Block* after = nullptr;
   // Links in a list of free blocks.

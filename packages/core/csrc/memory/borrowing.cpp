@@ -35,7 +35,7 @@ void forget_borrowed(const void* memory) {
   borrowed_addresses().erase(memory);
 }
 
-// Memory opened by a vendor, shared by all storages in it.
+// Memory opened by a vendor, shared by all storages inside it.
 struct Opened {
   Opened(int index, const dl_peer_handle_t& handle) : index(index) {
     const Device& owner = device(index);
@@ -76,8 +76,8 @@ std::shared_ptr<Opened> open_shared(int index, const dl_peer_handle_t& handle) {
   return found;
 }
 
-// Context of a borrowed block. The file, whose lock tells the sender that it is used, is released
-// last.
+// Context of a borrowed block. The file's lock tells the sender that the block is in use, so the
+// file is released last.
 struct BorrowedBlock {
   SharedFile file;
   std::shared_ptr<Opened> segment;
@@ -113,7 +113,7 @@ std::string describe_loan(const Loan& loan) {
   return c10::str("a tensor of ", loan.bytes, " bytes");
 }
 
-// A process finds its own storages without a message, while they are alive.
+// A process that receives its own storage finds it without a message, while it is alive.
 void refuse_own(const Loan& loan, const std::string& what) {
   if (loan.name.process != getpid()) return;
   try {
@@ -171,7 +171,7 @@ c10::Storage borrow(const Loan& loan) {
   SharedFile file(loan.name, what);
   // From here on, the sender may free memory that has no pending message and no user.
   if (loan.is_device_memory != 0) file.hold(what);
-  // Even if an error follows, this message is no longer pending.
+  // This message is no longer pending, even if an error follows.
   file.note_received();
   check_loan(loan, what);
   at::DataPtr memory;

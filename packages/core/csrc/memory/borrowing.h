@@ -9,8 +9,8 @@
 
 namespace dl::core {
 
-// Opens the sender's memory. Throws if the sender has exited or is this process, or if this process
-// sees other devices.
+// Opens the sender's memory. Throws if the sender has exited, if it is this process, or if this
+// process sees other devices.
 c10::Storage borrow(const Loan& loan);
 
 // Same, for a storage known from an earlier message.

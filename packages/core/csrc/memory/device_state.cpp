@@ -35,7 +35,7 @@ DeviceState& make_device_state(int device) {
 
 namespace {
 
-// Counts free blocks in segments that cannot be released, because another block is in use.
+// Counts free blocks in segments that cannot be released because another of their blocks is used.
 void count_inactive_split(DeviceState& state, c10::CachingDeviceAllocator::DeviceStats& stats) {
   int64_t blocks = 0, bytes = 0;
   state.each_memory([&](FreeMemory& memory) {
@@ -52,7 +52,7 @@ void count_inactive_split(DeviceState& state, c10::CachingDeviceAllocator::Devic
   stats.inactive_split_bytes[0].current = stats.inactive_split_bytes[0].peak = bytes;
 }
 
-// A freed block in use by another stream is active, though it has no tensor.
+// A freed block that another stream still uses counts as active, though no tensor owns it.
 c10::CachingAllocator::Stat active(const Tally& allocated, const Tally& waiting) {
   c10::CachingAllocator::Stat stat = allocated.stat();
   stat.current += waiting.current();

@@ -17,14 +17,14 @@
 
 namespace dl::core {
 
-// Host memory that a device has adopted.
+// Host memory that was turned into memory of a device.
 struct Adopted {
   at::DataPtr memory;
   size_t bytes = 0;
   int device = 0;
 };
 
-// A freed block that other streams may still use: it is free after the events have passed.
+// A freed block that other streams may still use; it becomes free when the events have completed.
 struct WaitingBlock {
   Block* block;
   std::vector<void*> events;
@@ -40,8 +40,8 @@ struct DeviceState {
   std::vector<Adopted*> unused_adopted;  // cached for reuse
   Tally allocated, reserved, requested, allocations, segments, waiting_blocks, waiting_bytes;
   int64_t retries = 0, ooms = 0, vendor_allocations = 0, vendor_frees = 0;
-  int64_t synchronizations = 0;  // device synchronizations in order to free memory
-  double fraction = 1;           // of the device's memory that this process may use
+  int64_t synchronizations = 0;  // device synchronizations made to free memory
+  double fraction = 1;           // share of the device's memory that this process may use
   const size_t total;            // bytes of the device; 0: unknown
 
   FreeMemory& memory_of(int64_t stream) {

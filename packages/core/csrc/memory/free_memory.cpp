@@ -3,7 +3,7 @@
 namespace dl::core {
 namespace {
 
-constexpr int kMaxTries = 8;  // tries in the request's own class, whose blocks may be too short
+constexpr int kMaxTries = 8;  // blocks tried in the request's own class, which may be too short
 
 // The first non-empty class from `from` on, or kBlockClasses.
 template <size_t words>
@@ -56,7 +56,7 @@ Block* FreeMemory::fit(size_t bytes, const SplitLimits& limits) {
        other = first_filled(lists.filled, other + 1)) {
     for (Block* block = lists.first[other]; block != nullptr; block = block->next)
       if (serves(block, bytes, limits)) return block;
-    // the following blocks are longer
+    // the blocks that follow are longer
     if (lists.first[other]->bytes >= limits.longest_split) break;
   }
   return nullptr;

@@ -17,12 +17,12 @@ inline constexpr size_t kSmallSegment = size_t{2} << 20;
 // Limits for splitting blocks.
 struct SplitLimits {
   size_t unit;            // bytes; alignment of every block
-  size_t longest_split;   // blocks of at least this size are not split
+  size_t longest_split;   // blocks of at least this size are not split ...
   size_t rounding_bytes;  // ... and serve only requests that are smaller by at most this
 };
 
-// A freed block stays as it is: programs request the same sizes repeatedly, and find the blocks at
-// the top of the free list of their class. Only when no block fits, neighbors are merged and longer
+// A freed block is not merged at once: programs request the same sizes repeatedly, and find such a
+// block at the top of the free list of its class. Only when no block fits are neighbors merged and
 // blocks are split: two-level segregated fit (Masmano et al., "TLSF: a new dynamic memory allocator
 // for real-time systems", 2004) with deferred coalescing. Not thread-safe: callers hold the
 // device's lock.
@@ -51,8 +51,8 @@ class FreeMemory {
   Block* add(Segment* segment, size_t bytes, int16_t device, int64_t stream,
              const SplitLimits& limits);
 
-  // Returns unused segments one after the other; NULL when there are no more. The caller owns them
-  // and frees their memory.
+  // Returns unused segments one by one; NULL when there are no more. The caller owns them and frees
+  // their memory.
   Segment* remove_unused();
 
   const std::unordered_set<Segment*>& segments() const { return segments_; }

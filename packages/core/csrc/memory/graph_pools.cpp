@@ -19,7 +19,7 @@ struct Pools {
   std::mutex mutex;
   std::map<std::pair<int, int64_t>, int64_t> capturing;      // (device, stream) → key
   std::map<std::pair<int, c10::MempoolId_t>, int64_t> keys;  // (device, name) → key
-  int64_t last_key = 0;                                      // below the keys of streams
+  int64_t last_key = 0;                                      // negative, below the keys of streams
 };
 
 Pools& pools() {

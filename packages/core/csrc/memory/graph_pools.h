@@ -1,6 +1,6 @@
-// Memory pools of captured graphs. A graph is replayed with the addresses of its capture, so that
-// memory allocated during capture comes from a pool that serves nothing else while the graph
-// exists. Within a capture, blocks are reused in stream order, as usual.
+// Memory pools of captured graphs. A replay uses the addresses of the capture, so memory allocated
+// during the capture comes from a pool that serves nothing else while the graph exists. Within a
+// capture, blocks are reused in stream order, as usual.
 #pragma once
 
 #include <c10/core/Allocator.h>
@@ -14,8 +14,8 @@ namespace dl::core {
 // Number of capturing streams, on all devices.
 extern std::atomic<int> running_captures;
 
-// The pool for allocations of `stream`: a key of DeviceState::other_memory, which is the stream
-// itself unless it captures.
+// The pool for allocations of `stream`, as a key of DeviceState::other_memory: the stream itself,
+// unless it is capturing.
 int64_t captured_pool_of(int device, int64_t stream);
 inline int64_t pool_of(int device, int64_t stream) {
   if (C10_LIKELY(running_captures.load(std::memory_order_relaxed) == 0)) return stream;
@@ -35,7 +35,7 @@ void check_not_capturing(int device, const char* what);
 
 // Returns a unique name for a pool.
 c10::MempoolId_t new_pool_name();
-// `pool` is held until release_pool() has been called as often.
+// The pool is held until release_pool() has been called once for each begin_pool().
 void begin_pool(int device, int64_t stream, c10::MempoolId_t pool);
 void end_pool(int device, int64_t stream);
 void release_pool(int device, c10::MempoolId_t pool);

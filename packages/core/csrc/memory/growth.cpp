@@ -95,8 +95,8 @@ void release_unused(int device) {
   }
 }
 
-// As on other devices, the threshold is a fraction of the limit of
-// set_per_process_memory_fraction().
+// As for other device types, the threshold is a fraction of the limit that
+// set_per_process_memory_fraction() sets.
 void collect_garbage(int device, size_t bytes) {
   const double threshold = garbage_collection_threshold();
   if (threshold <= 0 || state_of(device).fraction >= 1) return;

@@ -14,12 +14,12 @@ namespace dl::core {
 // As reported by the vendor.
 std::pair<size_t, size_t> free_and_total_bytes(const Device& owner);
 
-// Allocates a segment of `bytes` for blocks like one of `length` bytes. Returns NULL and sets the
-// reason when the device is out of memory or the limit of this process is reached.
+// Allocates a segment of `bytes` for blocks of the kind of a block of `length` bytes. Returns NULL
+// and sets the reason if the device is out of memory or the limit of this process is reached.
 Segment* new_segment(int device, int64_t stream, size_t bytes, size_t length, std::string* reason);
 
-// Releases all segments without tensors. Synchronizes the device, so that no enqueued work uses
-// them.
+// Releases all segments without tensors. Synchronizes the device, so that no enqueued work still
+// uses them.
 void release_unused(int device);
 
 // Same, if `bytes` more would exceed the threshold of garbage_collection_threshold.

@@ -14,7 +14,7 @@ namespace dl::core {
 inline constexpr size_t kGuardBytes = 512;
 
 struct GuardedBlock {
-  char* whole;  // allocated by the vendor: guard, block, guard
+  char* whole;  // the vendor's allocation: guard, block, guard
   size_t bytes;
   int device;
   int64_t stream;

@@ -32,7 +32,7 @@ class History final : public MemoryWatcher {
     try {
       const StacksOf stacks_of = stacks_of_;
       HistoryEntry entry{news, now(), gathers(news.event, stacks_of) ? stack() : nullptr};
-      // Python frames are released while holding the GIL, so not under our lock.
+      // Python frames are released under the GIL, and therefore not under our lock.
       std::vector<std::shared_ptr<torch::CapturedTraceback>> dropped;
       const std::lock_guard<std::mutex> guard(mutex_);
       if (news.event == MemoryEvent::allocated) live_[news.memory] = entry.stack;
@@ -52,7 +52,7 @@ class History final : public MemoryWatcher {
         entries_.pop_front();
       }
     } catch (...) {
-      // Out of host memory for the record itself: the history has a gap.
+      // There is no host memory for the entry itself, so the history has a gap.
     }
   }
 
@@ -103,7 +103,7 @@ class History final : public MemoryWatcher {
   std::mutex mutex_;
   HistoryOptions options_{0};
   bool is_recording_ = false;
-  // Copies of the options that are read before the lock is taken.
+  // Copies of the options that are read without taking the lock.
   std::atomic<Stacks> stacks_ = Stacks::all;
   std::atomic<StacksOf> stacks_of_ = StacksOf::nothing;
   std::deque<HistoryEntry> entries_;

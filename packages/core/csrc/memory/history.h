@@ -29,8 +29,8 @@ struct HistoryEntry {
   std::shared_ptr<torch::CapturedTraceback> stack;
 };
 
-// Starts recording, or changes the options of an active recording, which keeps its events unless
-// `clear` is true.
+// Starts recording, or changes the options of an active recording. An active recording keeps its
+// events unless `clear` is true.
 void record_history(HistoryOptions options, bool clear);
 // Stops recording; the events are kept until recording starts again.
 void stop_recording();

@@ -50,7 +50,7 @@ const dl_peer_extension_t* exporter(const Device& owner) {
 }
 
 void end_loan(void* context) {
-  if (in_bad_fork()) return;  // a child must not free it for its parent
+  if (in_bad_fork()) return;  // a forked child must not free memory of its parent
   std::unique_ptr<Lent> lent(static_cast<Lent*>(context));
   const std::lock_guard<std::mutex> guard(loans().mutex);
   loans().live.erase(lent->memory.get());
@@ -100,7 +100,7 @@ Loan lend_block(c10::StorageImpl& storage, const Device& owner, int index,
   return loan;
 }
 
-// Moves the bytes to a file. Views of the storage follow, because they read its pointer.
+// Moves the bytes to a file. Views of the storage see the move, because they use its pointer.
 Loan lend_file(c10::StorageImpl& storage, const Device& owner, int index) {
   const size_t bytes = storage.nbytes();
   auto lent = std::make_unique<Lent>(

@@ -1,7 +1,7 @@
 // Storages sent to other processes.
 //
 // If the vendor exports memory (dl/peer.h), the block itself is shared. A block freed here remains
-// allocated while another process uses it or a message with it is pending. If the vendor accepts
+// allocated while another process uses it or a message about it is pending. If the vendor accepts
 // any host pointer, the bytes are moved to a memory file that all processes map; each process then
 // owns its mapping.
 #pragma once
@@ -20,7 +20,7 @@ namespace dl::core {
 struct Loan {
   SharedName name;
   uint32_t is_device_memory;  // otherwise the bytes are in the file
-  int32_t device;             // index at the sender, which must be the same at the receiver
+  int32_t device;             // device index at the sender, which must be the same at the receiver
   uint64_t bytes;
   uint64_t offset;  // within the exported memory
   char vendor[64];
@@ -32,7 +32,7 @@ static_assert(std::is_trivially_copyable_v<Loan>);
 bool can_lend(int device);
 
 // Prepares one message. Synchronizes the device, so that the receiver sees earlier writes. Throws
-// if the vendor does not share memory, and for storages that were received.
+// if the vendor does not share memory, or if the storage itself was received.
 Loan lend(c10::StorageImpl& storage);
 
 // The original context of lent memory, if `deleter` is the deleter of lent memory; otherwise NULL.

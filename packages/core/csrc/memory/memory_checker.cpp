@@ -74,7 +74,7 @@ class Checker final : public DeviceAllocator {
     release_quarantine();
     plain_->emptyCache(pool);
   }
-  // Freed memory is reused only after the device was idle, so that streams need not be recorded.
+  // Freed memory is reused only after the device has been idle, so streams need not be recorded.
   void recordStream(const at::DataPtr&, c10::Stream) override {}
   c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex index) override {
     return plain_->getDeviceStats(index);
@@ -87,7 +87,7 @@ class Checker final : public DeviceAllocator {
     return plain_->getMemoryInfo(index);
   }
 
-  // Names the operator that has just run, if there is one.
+  // `operator_name` is the operator that has just run; NULL if there is none.
   std::vector<std::string> check(const char* operator_name = nullptr) {
     const std::string when = operator_name == nullptr ? "" : c10::str(" by ", operator_name);
     std::vector<Finding> findings;
@@ -133,8 +133,8 @@ class Checker final : public DeviceAllocator {
   }
 
  private:
-  // Shared, because reports are printed without the lock: symbolizing Python lines needs the GIL,
-  // whose holder may be waiting for the lock.
+  // Shared ownership, because reports are printed without the lock: symbolizing Python frames needs
+  // the GIL, whose holder may be waiting for the lock.
   using BlockPointer = std::shared_ptr<GuardedBlock>;
 
   struct Finding {
@@ -249,7 +249,7 @@ class Checker final : public DeviceAllocator {
     paint_freed(*block);
   }
 
-  // Stacks of the block's allocation and release.
+  // Returns the stacks of the block's allocation and of its release.
   static std::string story(const GuardedBlock& block) {
     if (block.allocated == nullptr)
       return "  DL_MEM_CHECK_ENABLE_BACKTRACE=1 tells where it was allocated.\n";

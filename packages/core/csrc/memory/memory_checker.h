@@ -1,8 +1,8 @@
 // Memory checker (DL_MEM_CHECK): detects memory errors of programs and vendors.
 //
-// Every block comes from the vendor and is placed between guard bands; freed blocks are filled with
-// a pattern and quarantined. A changed guard is an out-of-bounds write, a changed pattern is a use
-// after free, and a block that is allocated at process exit is a leak.
+// The vendor allocates each block separately, between guard bands; freed blocks are filled with a
+// pattern and quarantined. A changed guard is an out-of-bounds write, a changed pattern is a use
+// after free, and a block that is still allocated at process exit is a leak.
 #pragma once
 
 #include <string>
@@ -14,25 +14,25 @@ namespace dl::core {
 
 struct MemoryCheck {
   bool stacks;          // Python and C++ stacks of allocations and frees
-  bool every_operator;  // check after every operator, and not only when memory is freed
+  bool every_operator;  // check after every operator instead of only when memory is freed
 };
 
 // Enables the checker; called before the first allocation.
 void start_memory_check(const MemoryCheck& check);
 bool checks_memory();
 
-// The checking allocator; it forwards to `plain` everything but allocations.
+// The checking allocator; it forwards everything except allocations to `plain`.
 DeviceAllocator* checking_allocator(DeviceAllocator* plain);
 
 // Checks all memory; returns the errors found since the start, in order.
 std::vector<std::string> check_memory();
 
-// Describes an address that is to be freed and is not allocated, if it was allocated before;
-// otherwise empty.
+// Describes an address that is about to be freed although it is not allocated: the block that was
+// allocated there before. Empty if there was none.
 std::string freed_before(const void* memory);
 
-// Symbolizes the stacks of live blocks, while the interpreter is available. Blocks that are live at
-// process exit are reported then.
+// Symbolizes the stacks of live blocks while the interpreter can still do it. The blocks that are
+// still live at process exit are reported then.
 void prepare_leak_report();
 
 }  // namespace dl::core

@@ -11,7 +11,7 @@ at::Tensor empty_on(int device, c10::IntArrayRef sizes, c10::ScalarType type,
                     std::optional<c10::MemoryFormat> format = std::nullopt);
 at::Tensor empty_strided_on(int device, c10::IntArrayRef sizes, c10::IntArrayRef strides,
                             c10::ScalarType type);
-// Contiguous, with the sizes, dtype and device of `tensor`.
+// Returns a contiguous tensor with the sizes, dtype and device of `tensor`.
 at::Tensor empty_contiguous_like(const at::Tensor& tensor);
 at::Tensor empty_contiguous_like(const at::Tensor& tensor, caffe2::TypeMeta type);
 

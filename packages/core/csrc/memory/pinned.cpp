@@ -168,7 +168,7 @@ class PinnedAllocator final : public at::HostAllocator {
     try {
       memory = pin(owner, bytes);
     } catch (const c10::OutOfMemoryError&) {
-      // Cached memory may suffice when it is freed.
+      // Releasing cached blocks may make room for this request.
       free_unused();
       memory = pin(owner, bytes);
     }
@@ -232,7 +232,7 @@ void keep_until_passed(const void* pointer, c10::Stream stream) noexcept {
   try {
     record_pinned_use(pointer, stream);
   } catch (...) {
-    // Without a working event, only a device synchronization keeps the memory safe.
+    // Without a working event, only a device synchronization guarantees that the memory is unused.
     const Device& owner = device_unchecked(stream.device_index());
     owner.vendor->call_noexcept(&dl_vendor_table_t::device_synchronize, "device_synchronize",
                                 owner.local);

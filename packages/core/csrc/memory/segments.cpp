@@ -14,7 +14,7 @@ std::map<uintptr_t, std::pair<size_t, int>>& segments() {
   return *map;
 }
 
-// The segment that contains `pointer`, or the end iterator. Requires the lock.
+// The segment that contains `pointer`, or the end iterator. The caller must hold the lock.
 std::map<uintptr_t, std::pair<size_t, int>>::const_iterator holder(const void* pointer) {
   const auto address = reinterpret_cast<uintptr_t>(pointer);
   auto found = segments().upper_bound(address);

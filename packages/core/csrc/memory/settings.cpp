@@ -10,7 +10,7 @@ namespace {
 
 using Config = c10::CachingAllocator::AcceleratorAllocatorConfig;
 
-constexpr size_t kLargeBlock = size_t{10} << 20;  // larger blocks get a segment of their own
+constexpr size_t kLargeBlock = size_t{10} << 20;  // larger blocks get a segment each
 constexpr size_t kSegmentUnit = size_t{2} << 20;
 constexpr size_t kPartOfDevice = 64;
 

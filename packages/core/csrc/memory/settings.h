@@ -8,7 +8,7 @@
 
 namespace dl::core {
 
-// Alignment of blocks: the width of a vector register, or of a memory transaction of a device.
+// Alignment of blocks: the width of a vector register (host) or of a memory transaction (device).
 inline constexpr size_t kHostUnit = 64;
 inline constexpr size_t kDeviceUnit = 512;
 
@@ -24,10 +24,10 @@ void read_settings();
 // Size of the block for an allocation of `bytes`.
 size_t round_size(size_t bytes, const Device& device);
 SplitLimits split_limits(const Device& device);
-// Number of bytes to request from the vendor for a block of `bytes`: a multiple for short blocks,
-// but at most a small fraction of the device's memory of `total` bytes (0: unknown).
+// Number of bytes to request from the vendor for a block of `bytes`: a multiple of it for short
+// blocks, but at most a small fraction of the device's memory, `total` bytes (0: unknown).
 size_t segment_bytes(size_t bytes, size_t total);
-// Fraction of the limit of this process above which unused segments are released; 0: never.
+// Fraction of this process's memory limit above which unused segments are released; 0: never.
 double garbage_collection_threshold();
 
 }  // namespace dl::core

@@ -1,5 +1,5 @@
-// Memory files shared between processes of one user: named by the process that created them, freed
-// when the last process closes them, and never in a file system.
+// Memory files shared between processes of one user: named after the process that created them,
+// freed when the last process closes them, and never part of a file system.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@ struct SharedName {
 };
 static_assert(std::is_trivially_copyable_v<SharedName>);
 
-// Messages with a name are counted where they are sent and received. A user of memory that the
-// sender retains holds a lock on the file, which the kernel releases when that process exits.
+// Messages that contain a name are counted when they are sent and when they are received. A user of
+// memory that the sender retains locks the file; the kernel unlocks it when that process exits.
 class SharedFile {
  public:
-  // Creates a file with so many shared bytes.
+  // Creates a file with this number of shared bytes.
   explicit SharedFile(size_t bytes);
-  // Opens the file of another process. `what` is for the error if that has exited: "a tensor of 8
-  // bytes".
+  // Opens the file of another process. `what` names the tensor in the error that is thrown if that
+  // process has exited: "a tensor of 8 bytes".
   SharedFile(const SharedName& name, const std::string& what);
   SharedFile(SharedFile&& other) noexcept;
   SharedFile& operator=(SharedFile&&) = delete;

@@ -13,7 +13,7 @@
 namespace dl::core {
 namespace {
 
-// The original pointers behind address-only pointers.
+// The original pointers that shareable pointers replace.
 std::mutex behind_mutex;
 std::unordered_map<const void*, at::DataPtr>& behind() {
   static auto* map = new std::unordered_map<const void*, at::DataPtr>;
@@ -29,7 +29,7 @@ void free_by_address(void* memory) {
   behind().erase(found);
 }
 
-// Allocates memory for a writer, on the device of the shared memory.
+// Allocates the memory for a writer on the device of the shared memory.
 class OnDevice final : public c10::Allocator {
  public:
   at::DataPtr allocate(size_t bytes) override {

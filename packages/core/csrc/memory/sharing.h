@@ -5,10 +5,10 @@
 
 namespace dl::core {
 
-// torch only shares memory behind pointers whose context is the address itself, and allocates the
-// writer's memory with the storage's allocator. Our pointers have the block as context, and
-// allocate on the current device; `storage` gets a pointer and an allocator of torch's form. Free
-// of cost for storages that are not shared.
+// torch only shares memory through pointers whose context is the address itself, and allocates the
+// writer's memory with the storage's allocator. Our pointers have the block as their context, and
+// our allocator uses the current device. Gives `storage` a pointer and an allocator as torch
+// requires them. Storages that are not shared pay nothing.
 void make_shareable(c10::StorageImpl& storage);
 
 // The original context of a shareable pointer, if `deleter` is the deleter of shareable pointers;

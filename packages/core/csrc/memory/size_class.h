@@ -10,7 +10,7 @@ inline constexpr size_t kMinBlock = 64;
 inline constexpr int kClassesPerDoubling = 8;
 inline constexpr int kSizeClasses = (64 - 6) * kClassesPerDoubling;
 
-// Class 0 is 64 bytes; class 8n is 64 << n; there are seven equal steps between powers of two.
+// Class 0 is 64 bytes, class 8n is 64 << n; seven equally spaced classes are between two powers.
 inline int size_class(size_t bytes) {
   if (bytes <= kMinBlock) return 0;
   const int log2 = 63 - __builtin_clzll(bytes - 1);  // bytes-1 in [2^log2, 2^(log2+1))

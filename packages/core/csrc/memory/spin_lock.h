@@ -1,5 +1,5 @@
-// A spin lock for a few instructions, taken by every allocation: half the cost of an uncontended
-// mutex; a waiting thread yields.
+// A spin lock that protects a few instructions. Every allocation takes it; it costs half as much as
+// an uncontended mutex. A waiting thread yields.
 #pragma once
 
 #include <atomic>

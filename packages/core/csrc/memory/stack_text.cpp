@@ -13,8 +13,8 @@ bool begins(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// Frames between the program and the allocator, and outside of the program: torch, its bindings and
-// the interpreter, which is written in C.
+// Frames between the program and the allocator, and frames outside the program: torch, its bindings
+// and the interpreter, which is written in C.
 bool is_noise(const torch::unwind::Frame& frame) {
   const std::string_view function = frame.funcname, file = frame.filename;
   static constexpr std::array<std::string_view, 8> kNoise = {

@@ -8,7 +8,7 @@
 
 namespace dl::core {
 
-// Three numbers instead of torch's four, because every allocation updates three counters.
+// Three values instead of torch's four, because every allocation updates three counters.
 class Tally {
  public:
   void increase(int64_t amount) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr char kWaits[] = "what the host has to wait for";
 
-// Copies from and to pinned memory can be captured in a graph.
+// Only copies from and to pinned memory can be captured in a graph.
 void check_capturable(int device, const void* host) {
   if (C10_UNLIKELY(is_capturing(device)) && !is_pinned(host)) check_not_capturing(device, kWaits);
 }
@@ -82,7 +82,7 @@ bool copy_to_peer(int source_device, const void* source, int index, void* destin
   if (slot == nullptr) return false;
   if (is_recorded()) record_event("copy between devices");
   if (bytes == 0) return true;
-  // The destination may still be in use, and the source's stream writes to it.
+  // The destination may still be in use on its stream, and the source's stream writes to it.
   put_in_order(index, source_device);
   from.vendor->call_extension(slot, "peer.copy", from.local, source, to.local, destination,
                               static_cast<uint64_t>(bytes), current_native_stream(source_device));

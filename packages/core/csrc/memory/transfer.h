@@ -11,7 +11,7 @@ void copy_within_device(int device, void* destination, const void* source, size_
 bool copy_to_peer(int source_device, const void* source, int device, void* destination,
                   size_t bytes);
 bool has_peer_copies(int source_device, int device);
-// `host` may be pageable; unless it is pinned, it may be reused on return.
+// `host` may be pageable; unless it is pinned, the caller may reuse it on return.
 void copy_to_device(int device, void* destination, const void* host, size_t bytes);
 // The bytes are valid after synchronizing the device's current stream.
 void copy_to_host(int device, void* host, const void* source, size_t bytes);

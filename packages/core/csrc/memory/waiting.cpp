@@ -28,7 +28,7 @@ void* record(const Device& owner, const c10::Stream& stream) {
   return event;
 }
 
-// An error on the device counts as completion, because no earlier work will run.
+// An error on the device counts as completion, because no earlier work will run any more.
 bool has_passed(const Device& owner, void* event) noexcept {
   int32_t done = 0;
   try {
@@ -83,7 +83,7 @@ void collect_waiting(int device) {
     const std::lock_guard<SpinLock> guard(state.lock);
     looked_at.swap(state.waiting);
   }
-  // Without the lock, because the vendor may take long.
+  // The lock is released, because the vendor's call may take long.
   std::vector<WaitingBlock> still;
   std::vector<Block*> freed;
   for (WaitingBlock& waiting : looked_at) {

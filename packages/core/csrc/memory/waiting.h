@@ -6,10 +6,10 @@
 namespace dl::core {
 
 // Called for a freed block; it becomes free after the streams recorded in it have completed their
-// current work. The lock must not be held.
+// current work. The caller must not hold the lock.
 void wait_for_streams(Block* block) noexcept;
 
-// Frees blocks whose streams have passed. Does not block.
+// Frees the blocks whose streams have completed that work. Does not block.
 void collect_waiting(int device);
 
 }  // namespace dl::core

@@ -1,4 +1,4 @@
-// Observers of allocations and frees: the history of the allocator, the profiler.
+// Observers of allocations and frees, such as the allocator's history and the profiler.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@ namespace dl::core {
 enum class MemoryEvent {
   allocated,
   freed,              // by its tensor
-  reusable,           // after other streams that used it have passed
+  reusable,           // after other streams that used the memory have completed their work
   segment_allocated,  // by the vendor
   segment_freed,
   out_of_memory,  // an allocation of `bytes` failed

@@ -1,10 +1,10 @@
-// With with_stack=True torch's tracer records Python functions by the addresses of their names, and
-// reads them when the events are requested. If the code object has been freed, the memory contains
+// With with_stack=True, torch's tracer records Python functions by the addresses of their names and
+// reads the names when the events are requested. If a code object has been freed, the memory holds
 // other bytes, which are rarely valid UTF-8: profile.events() raises UnicodeDecodeError
 // (https://github.com/pytorch/pytorch/issues/113564). Devices trigger this in the first profile of
-// a process, during which they import modules for their first operator.
+// a process, because their first operator imports modules.
 //
-// Audit events (PEP 578) precede the execution of such code and provide the code or its names.
+// Audit events (PEP 578) precede the execution of such code and carry the code or its names.
 #include "profiler/code_names.h"
 
 #include <c10/macros/Macros.h>
@@ -54,7 +54,7 @@ int notice(const char* event, PyObject* arguments, void*) {
     // The program continues; its profile may lack this name.
     error.discard_as_unraisable("dl_core: names of profiled code");
   } catch (const std::exception&) {
-    // As above, if out of memory.
+    // As above, for a failed allocation.
   }
   return 0;
 }
@@ -65,7 +65,7 @@ CodeNames::CodeNames() {
   static std::atomic<bool> added{false};
   if (!added.exchange(true)) {
     const py::gil_scoped_acquire held;
-    // Another hook may reject it: profiles are then as in plain torch.
+    // Another hook may reject this one: profiles are then as in plain torch.
     if (PySys_AddAuditHook(&notice, nullptr) < 0) PyErr_Clear();
   }
   ++keeping;

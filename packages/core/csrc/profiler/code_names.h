@@ -3,8 +3,8 @@
 
 namespace dl::core::profiler {
 
-// While an object exists, the names of code that runs once - an imported module, a function
-// compiled from text - are retained, until the process exits.
+// While an object of this class exists, the names of code that runs once - an imported module, a
+// function compiled from text - are recorded. They are kept until the process exits.
 class CodeNames {
  public:
   CodeNames();

@@ -6,7 +6,7 @@
 namespace dl::core::profiler {
 namespace {
 
-// Times are relative to an event whose completion the host has observed.
+// Clock of events: times are relative to an event whose completion the host has observed.
 class EventClock final : public DeviceClock {
  public:
   explicit EventClock(const Device& owner) : owner_(owner) {}

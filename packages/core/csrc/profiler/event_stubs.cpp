@@ -1,4 +1,4 @@
-// Events around each operator, torch's other way to time a device, for
+// Events before and after each operator: torch's other way to time a device, used by
 // torch.autograd.profiler.profile(use_device="dl").
 #include <c10/core/Event.h>
 #include <c10/util/ApproximateClock.h>
@@ -21,14 +21,14 @@ class EventStubs final : public torch::profiler::impl::ProfilerStubs {
               int64_t* cpu_ns) const override {
     const int index = current_device();
     if (device != nullptr) *device = static_cast<c10::DeviceIndex>(index);
-    // This flag enables timing.
+    // Events with this flag support timing.
     auto made = std::make_shared<c10::Event>(kDeviceType, c10::EventFlag::BACKEND_DEFAULT);
     made->record(current_stream(index));
     *event = std::move(made);
     if (cpu_ns != nullptr) *cpu_ns = c10::getTime();
   }
 
-  // Microseconds.
+  // Elapsed time in microseconds.
   float elapsed(const ProfilerVoidEventStub* first,
                 const ProfilerVoidEventStub* second) const override {
     const auto& start = *static_cast<const c10::Event*>(first->get());

@@ -1,6 +1,6 @@
 // torch.profiler sessions for dl: activities of devices, and of vendor code on the host.
 #define USE_KINETO 1
-// Kineto's headers format with fmt, which torch does not export.
+// Kineto's headers use fmt, which torch does not export.
 #define FMT_HEADER_ONLY 1
 
 #include <c10/util/Exception.h>
@@ -34,7 +34,7 @@ int64_t epoch_offset() {
          static_cast<int64_t>(now_ns());
 }
 
-// A graph's row spans those of its parts, so that it is an annotation and not work.
+// The row of a graph spans the rows of its parts, so it is an annotation and not work.
 ActivityType type_of(uint32_t kind) {
   switch (kind) {
     case DL_ACTIVITY_COPY:
@@ -50,7 +50,7 @@ ActivityType type_of(uint32_t kind) {
 
 class Session final : public libkineto::IActivityProfilerSession {
  public:
-  // Without `devices` only memory is reported, which needs the host alone.
+  // Without `devices`, only memory is reported, which involves the host alone.
   explicit Session(bool devices) : devices_(devices) {}
   ~Session() override {
     if (started_) stop_recording();

@@ -27,13 +27,13 @@ struct State {
   std::vector<std::unique_ptr<DeviceClock>> clocks;  // by device
 };
 
-// Never freed: another thread may be in a call.
+// Never freed, because another thread may be inside a call.
 State& state() {
   static auto* found = new State;
   return *found;
 }
 
-std::atomic<bool> marking{false};  // a device's clock needs events around calls
+std::atomic<bool> marking{false};  // a device's clock needs events before and after calls
 
 thread_local std::vector<uint64_t> correlations;
 thread_local void* begun = nullptr;  // the event before the active call
@@ -102,7 +102,7 @@ void correlate(uint64_t id) {
     vendor->call_extension(slot, "profiler.correlate", id, static_cast<uint64_t*>(nullptr));
 }
 
-// An error on one device is reported, and the others continue.
+// An error on one device is added to the problems; the other devices continue.
 template <typename F>
 void attempt(Recorded& recorded, F&& action) {
   try {

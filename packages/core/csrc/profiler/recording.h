@@ -30,7 +30,7 @@ struct DeviceWork {
   int64_t start;  // nanoseconds of the host's steady clock
   int64_t end;
   uint64_t bytes = 0;
-  int64_t call = -1;  // index of its host call, if known
+  int64_t call = -1;  // index of its host call; -1: unknown
 };
 
 struct Recorded {
@@ -39,16 +39,16 @@ struct Recorded {
   std::vector<std::string> problems;
 };
 
-// Starts a recording; returns false if there is one already. Device times come from the vendor's
+// Starts a recording; returns false if one is active already. Device times come from the vendor's
 // profiler extension if it has one, from the host's clock if calls are synchronous, and otherwise
-// from events around each call.
+// from events before and after each call.
 bool start_recording();
 // Synchronizes the devices.
 void stop_recording();
 // Returns the data recorded until the last stop.
 Recorded take_recorded();
 
-// Associates native calls of this thread with this operator, until it is popped.
+// Associates this thread's native calls with this operator until pop_correlation().
 void push_correlation(uint64_t id);
 void pop_correlation();
 

@@ -27,8 +27,8 @@ class VendorClock final : public DeviceClock {
   }
 
   void collect(const std::vector<size_t>& calls, Recorded& recorded) override {
-    // Kernels are matched to calls by name: the first kernel of an operator belongs to its first
-    // call, and so on. Kernels with names of their own are matched in order.
+    // Kernels are matched to calls by name: an operator's first kernel belongs to its first call,
+    // and so on. Kernels with other names are matched in order.
     std::map<std::pair<uint64_t, std::string>, std::deque<size_t>> waiting;
     std::set<std::string> names;
     for (const size_t at : calls) {
@@ -82,7 +82,7 @@ class VendorClock final : public DeviceClock {
     return clock;
   }
 
-  // The two clocks may drift: the difference between two readings is distributed linearly.
+  // The two clocks may drift, so the offset is interpolated linearly between two readings.
   int64_t host_time(int64_t moment) const {
     const int64_t passed = last_.device - first_.device;
     if (passed <= 0) return first_.host + (moment - first_.device);

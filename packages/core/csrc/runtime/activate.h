@@ -1,5 +1,5 @@
-// One-time registrations that make the device known to torch. Called when the first vendor is
-// found, so that torch is unchanged in an installation without vendors.
+// One-time registrations that make the device known to torch. They run when the first vendor is
+// found, so that an installation without vendors leaves torch unchanged.
 #pragma once
 
 namespace dl::core {

@@ -12,7 +12,7 @@ namespace {
 
 std::mutex vendors_mutex;
 std::vector<std::unique_ptr<Vendor>>& vendors() {
-  // Leaked intentionally: static destructors may release streams and events.
+  // Leaked intentionally: static destructors of other libraries may release streams and events.
   static auto* list = new std::vector<std::unique_ptr<Vendor>>;
   return *list;
 }

@@ -26,8 +26,8 @@ struct Device {
   bool reference = false;  // a CPU reference, not an accelerator
   bool sets_device = false;
 
-  // Makes the device current in the vendor, if the vendor depends on it. The functions of the
-  // vendor table do this themselves (dl/checked.hpp); operators need it before a call.
+  // Makes the device current in the vendor's library, if the library has a current device. The
+  // table's functions do this themselves (dl/checked.hpp); operators need it before a call.
   void make_current() const {
     if (C10_UNLIKELY(sets_device)) set_in_driver();
   }
@@ -39,7 +39,7 @@ struct Device {
   void set_in_driver() const;
 };
 
-// Vendors keep the order in which they were loaded.
+// Loads a vendor and returns its index, which is the order of loading.
 size_t load_vendor(std::string name, std::string library, bool legacy,
                    dl_adaptor_t* adaptor = nullptr);
 const Vendor& vendor(size_t index);

@@ -26,15 +26,15 @@ struct Word {
   uint64_t checked;  // number of these that have been checked
 };
 
-// Words are allocated once and never freed, as streams are.
+// Words are allocated once and never freed, like streams.
 struct DeviceWords {
   std::atomic<bool> used{false};
   std::mutex mutex;               // guards the members below
   std::map<int64_t, Word> words;  // by stream
-  // Words are read on a stream of their own, so that a reader waits for no other work. Created with
-  // the first word.
+  // Words are read on a separate stream, so that a reader does not wait for other work. The stream
+  // is created together with the first word.
   void* reader = nullptr;
-  // Serializes readers. Separate from the lock above, which operators take.
+  // Serializes readers. Separate from the mutex above, which operators take.
   std::mutex reading;
 };
 
@@ -63,7 +63,7 @@ Word make(const Device& owner, DeviceWords& state) {
   owner.vendor->call(&dl_vendor_table_t::memory_allocate, "memory_allocate", owner.local,
                      static_cast<uint64_t>(sizeof(dl_device_error_t)), &memory);
   try {
-    // Not on the word's stream, which may be capturing a graph.
+    // Not the word's own stream, because that may be capturing a graph.
     if (state.reader == nullptr && owner.vendor->slots().stream_create != nullptr) {
       owner.vendor->call(&dl_vendor_table_t::stream_create, "stream_create", owner.local,
                          int32_t{0}, &state.reader);

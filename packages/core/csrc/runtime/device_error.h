@@ -1,5 +1,5 @@
-// Error words of streams (dl/device_error.h): errors in the data of asynchronous work, raised at
-// the next synchronization of the stream.
+// Error words of streams (dl/device_error.h): asynchronous work records errors in its data there,
+// and the next synchronization of the stream raises them.
 #pragma once
 
 #include <c10/core/Stream.h>
@@ -13,25 +13,25 @@
 
 namespace dl::core {
 
-// Base of the errors that ErrorMark raises: they are about an earlier call.
+// Base class of the errors that ErrorMark raises: they belong to an earlier call.
 class LateError {
  public:
   virtual ~LateError() = default;
 };
 
-// The word of a stream, in device memory. NULL if operators must fail immediately: on a synchronous
-// device, or if there is no memory for the word.
+// The error word of a stream, in device memory. NULL if operators must fail immediately, which is
+// so on a synchronous device and if there is no memory for the word.
 dl_device_error_t* error_word(c10::Stream stream) noexcept;
 // Records that a call which may write to the stream's word has been enqueued.
 void note_checked_call(c10::Stream stream) noexcept;
 
-// Snapshot of the number of calls that may write to error words, taken before a synchronization of
-// their streams or with an event. Cheap if there are none.
+// Snapshot of the number of calls that may write to error words. It is taken before their streams
+// are synchronized or together with an event. Cheap if there are no such calls.
 class ErrorMark {
  public:
   ErrorMark() = default;
   explicit ErrorMark(c10::Stream stream);
-  // All streams of a device.
+  // Covers all streams of a device.
   explicit ErrorMark(int device);
 
   // Raises the first error of those calls, once: a LateError that is a c10::IndexError for an

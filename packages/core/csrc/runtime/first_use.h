@@ -3,7 +3,7 @@
 
 namespace dl::core {
 
-// Called by static initializers; the return value allows a definition with an initializer.
+// Called by static initializers; it returns a value so that a variable's initializer can call it.
 bool put_off_until_first_use(void (*action)());
 
 // Runs the deferred actions, once per process. Called by torch before it creates a dl tensor, when

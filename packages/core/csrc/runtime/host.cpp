@@ -30,7 +30,7 @@ void log(const dl_host_t*, int32_t level, const char* message) {
   try {
     if (level >= DL_LOG_WARNING) TORCH_WARN("[dl] ", foreign::read_text(message));
   } catch (...) {
-    // Warnings may be configured as errors, which a vendor's log call cannot propagate.
+    // The user may have turned warnings into errors, which a vendor's log call cannot propagate.
   }
 }
 

@@ -35,7 +35,7 @@ thread_local std::unique_ptr<Record> record;
 // C representation of an argument.
 enum class ArgumentForm : uint8_t {
   kTensor,
-  kTensors,  // the next int64 argument is their number
+  kTensors,  // array of tensors; the next int64 argument is its length
   kGenerator,
   kInt64,
   kInt32,

@@ -1,4 +1,4 @@
-// Recorder of the vendor calls of a thread: calls of operators with their arguments, and events
+// Recorder of a thread's vendor calls: calls of operators with their arguments, and the events
 // between them. A graph compiler builds contract graphs from a recording.
 #pragma once
 
@@ -44,16 +44,16 @@ using RecordedValue =
                  std::vector<std::variant<std::monostate, RecordedTensor>>>;
 
 struct Recorded {
-  std::string name;  // of the contract operator, or of the event
+  std::string name;  // name of the contract operator or of the event
   bool is_call;
   std::vector<RecordedValue> arguments;
 };
 
-// Starts to record this thread: recording functions replace those of all vendors, so that calls
+// Starts to record this thread: recording functions replace the functions of all vendors, so calls
 // have no overhead while no thread records. `opaque`: operators whose arguments are not recorded,
-// because the next integer is not the length of their arrays. `placeholders`: integer tensors hold
-// placeholder values, so that no operator may read them on the CPU, whose kernels check less than a
-// vendor's.
+// because their arrays are not followed by a length. `placeholders`: integer tensors hold
+// placeholder values. Operators must not read them on the CPU, whose kernels check less than those
+// of a vendor.
 void start_recording(std::vector<std::string> opaque, bool placeholders);
 // Returns true if this thread records with placeholder values.
 bool records_placeholders();

@@ -10,7 +10,7 @@ struct Failure {
   std::string text;
 };
 
-// dl/checked.h has validated the texts of statuses.
+// dl/checked.h has already validated the texts of the status.
 Failure take(dl_status_t* status, const char* what, const std::string& vendor) {
   Failure failure{status->code, "[dl] " + std::string(what) + " failed on vendor " + vendor + ": " +
                                     status->message};
@@ -43,7 +43,7 @@ void warn_status(dl_status_t* status, const char* what, const std::string& vendo
   try {
     TORCH_WARN(take(status, what, vendor).text);
   } catch (...) {
-    // A warning that is configured as an error must not leave a destructor.
+    // The user may have turned warnings into errors, but a destructor must not throw.
   }
 }
 

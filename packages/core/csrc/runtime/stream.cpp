@@ -15,11 +15,11 @@
 namespace dl::core {
 namespace {
 
-constexpr int kPoolSize = 32;  // as in CUDA: the 33rd stream is the first one again
+constexpr int kPoolSize = 32;  // as in CUDA: the 33rd request returns the first stream again
 constexpr int kPools = 2 * kLargestPriority + 1;
 constexpr int kMostReserved = 31;
 
-// Handles do not move: readers index without a lock, up to `count`.
+// Handles are never moved, so readers index them without a lock, up to `count`.
 struct DeviceStreams {
   struct Pool {
     std::array<int64_t, kPoolSize> ids{};
@@ -42,8 +42,8 @@ DeviceStreams& streams(int device) {
 
 thread_local std::array<int64_t, kMaxDevices> current_ids{};
 
-// True once a stream other than a default one has been current on any thread. Until then calls need
-// not look up their thread's stream.
+// True once any thread has made a stream other than a default one current. Until then, calls need
+// not look up the stream of their thread.
 std::atomic<bool> streams_change{false};
 
 int64_t current_id(int device) {
@@ -58,7 +58,7 @@ c10::Stream make(int device, int64_t id) {
 int64_t create_locked(DeviceStreams& state, int index, int priority) {
   const int64_t id = state.count.load();
   const Device& owner = device(index);
-  // A vendor without streams executes everything in order: any stream is its default stream.
+  // A vendor without streams executes everything in order, so every stream is its default stream.
   if (owner.vendor->slots().stream_create != nullptr) {
     owner.vendor->call(&dl_vendor_table_t::stream_create, "stream_create", owner.local, priority,
                        &state.handles[id]);
@@ -145,7 +145,7 @@ void synchronize_stream(c10::Stream stream) {
   check_not_forked();
   const ErrorMark mark(stream);
   if (owner.vendor->slots().stream_synchronize == nullptr) {
-    // Waits for more than necessary, but never for less.
+    // Waits for more work than necessary, but never for less.
     owner.vendor->call(&dl_vendor_table_t::device_synchronize, "device_synchronize", owner.local);
   } else {
     owner.vendor->call(&dl_vendor_table_t::stream_synchronize, "stream_synchronize", owner.local,

@@ -18,7 +18,7 @@ Vendor::Vendor(std::string name, std::string library, bool legacy, dl_adaptor_t*
   capabilities_ = slots().capabilities;
   version_ = slots().version;
   if (slots().device_count == nullptr) return;
-  // Counting devices may start a driver; `present` avoids that if there is none.
+  // Counting devices may start a driver; `present` avoids that if no driver is installed.
   int32_t present = 1;
   if (slots().present != nullptr) call(&dl_vendor_table_t::present, "present", &present);
   if (present != 0) call(&dl_vendor_table_t::device_count, "device_count", &device_count_);

@@ -30,8 +30,8 @@ class Vendor {
   const std::string& version() const { return version_; }
   const std::string& library() const { return library_; }
   int32_t device_count() const { return device_count_; }
-  // The instance as created by the library; only its operators may be called directly, everything
-  // else through slots().
+  // The instance as the library created it. Only its operators may be called directly; everything
+  // else goes through slots().
   dl_vendor_t* instance() const { return instance_; }
   // The same instance behind checks, as used by slots().
   dl_vendor_t* checked() const { return checked_; }
@@ -42,10 +42,10 @@ class Vendor {
   dl_function_t function(Op op) const {
     return functions_[static_cast<size_t>(op)].load(std::memory_order_relaxed);
   }
-  // The vendor's function, ignoring replacements by stand_in().
+  // The vendor's function, even while stand_in() replaces it.
   dl_function_t own_function(Op op) const { return own_functions_[static_cast<size_t>(op)]; }
-  // Replaces the functions that the vendor has by `functions`, in the order of Op; NULL removes the
-  // replacement.
+  // Replaces the functions that the vendor has with `functions`, in the order of Op; NULL removes
+  // the replacement.
   void stand_in(const dl_function_t* functions) const;
   size_t bound_operators() const { return bound_; }
   const std::vector<std::string>& mismatched_operators() const { return mismatched_; }
@@ -57,12 +57,12 @@ class Vendor {
   const dl_vendor_table_t& slots() const { return *checked_->table; }
 
   // An extension, checked like the table and limited to the size that this release knows; NULL if
-  // it is not implemented.
+  // the vendor does not implement it.
   template <typename Extension>
   const Extension* extension(uint64_t type) const {
     return reinterpret_cast<const Extension*>(dl_extension_find(&slots(), type));
   }
-  // As call below, for a function of an extension that is not NULL.
+  // As call() below, for a function of an extension that is not NULL.
   template <typename Slot, typename... Args>
   void call_extension(Slot slot, const char* what, Args... args) const {
     check_status(slot(checked_, args...), what, name_);
@@ -80,7 +80,7 @@ class Vendor {
     if (C10_UNLIKELY(function == nullptr)) unsupported(what);
     check_status(function(checked_, args...), what, name_);
   }
-  // As call, for destructors.
+  // As call(), for destructors.
   template <typename Slot, typename... Args>
   void call_noexcept(Slot dl_vendor_table_t::* slot, const char* what,
                      Args... args) const noexcept {

@@ -54,7 +54,7 @@ Tensor atan2_of(const Tensor& y, const Tensor& x) {
   constexpr double kPi = 3.14159265358979323846;
   const Tensor a = y.abs(), b = x.abs();
   const Tensor low = a.minimum(b), high = a.maximum(b);
-  // Two zeros give the angle 0, two infinities the diagonal's.
+  // The angle of two zeros is 0; two infinities have the angle of the diagonal.
   const Tensor ratio = low.div(high).masked_fill_(low.eq(high), 1).masked_fill_(high.eq(0), 0);
   Tensor angle = ratio.atan();
   angle = at::where(a.gt(b), angle.neg().add_(kPi / 2), angle);

@@ -1,5 +1,5 @@
-// Forms (functional, out=, in-place) of composed elementwise operators. A body maps operands of one
-// dtype to the result; torch's TensorIterator handles promotion, broadcasting, output strides,
+// Forms (functional, out=, in-place) of composite elementwise operators. A body maps operands of
+// one dtype to the result; torch's TensorIterator handles promotion, broadcasting, output strides,
 // resizing and overlap checks. Half-precision operands reach the body as float, and the result is
 // rounded once. Complex operands go to the fallback.
 #pragma once
@@ -22,14 +22,14 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline bool is_half(c10::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
 
-// An operand converted to the common dtype, or to float where that is a half-precision dtype.
+// An operand converted to the common dtype, or to float if that is a half-precision dtype.
 inline Tensor operand(const Tensor& tensor, const Tensor& out, c10::ScalarType type) {
   const Tensor typed =
       tensor.device() == out.device() ? tensor.to(type) : tensor.to(out.device(), type);
   return is_half(type) ? typed.to(at::kFloat) : typed;
 }
 
-// Writes `result` to `out`. Where the caller gave no output and `result` is a new tensor with the
+// Writes `result` to `out`. If the caller gave no output and `result` is a new tensor with the
 // strides that torch requires, it becomes the output without a copy.
 template <typename... Inputs>
 Tensor settle(bool given, const Tensor& out, const Tensor& result, const Inputs&... inputs) {
@@ -45,7 +45,7 @@ at::TensorIterator iterator_of(Tensor& out, const Tensor& self, Promotion promot
 at::TensorIterator iterator_of(Tensor& out, const Tensor& self, const Tensor& other,
                                Promotion promotion);
 
-// Returns a 0-dim tensor that takes part in type promotion as a scalar does.
+// Returns a 0-dim tensor that takes part in type promotion like a Python scalar.
 Tensor wrap_scalar(const Scalar& number);
 
 // Bits of floating-point numbers, as integers of the same width.
@@ -58,13 +58,13 @@ inline void check_floating(const char* kernel, c10::ScalarType type) {
                               type, "'");
 }
 
-// Bodies that other operators use; all operands have one dtype.
+// Bodies that other operators use too; all operands have the same dtype.
 Tensor copysign_of(const Tensor& magnitude, const Tensor& sign);
 Tensor atan2_of(const Tensor& y, const Tensor& x);
 Tensor trunc_of(const Tensor& x);
 
-// Dtypes for which the formulas here are correct. The fallback rejects other dtypes or, for complex
-// ones, computes the result.
+// Dtypes for which the formulas here are correct. For other dtypes, the fallback raises the error
+// or, for complex dtypes, computes the result.
 inline bool takes(std::string_view name, std::string_view overload, c10::ScalarType type) {
   constexpr std::string_view of_integers[] = {"gcd", "lcm"};
   constexpr std::string_view of_numbers[] = {"round", "trunc"};

@@ -30,7 +30,7 @@ void fused_adagrad(TensorList params, TensorList grads, TensorList state_sums,
   unscale(grads, grad_scale);
   const std::vector<at::Tensor> along = effective_gradients(params, grads, maximize, weight_decay);
   for (size_t i = 0; i < params.size(); ++i) {
-    // Without learning rate decay the step count need not be read from the device.
+    // Without learning rate decay, the step count need not be read from the device.
     const double rate =
         lr_decay == 0 ? lr : lr / (1 + (state_steps[i].item<double>() - 1) * lr_decay);
     state_sums[i].addcmul_(along[i], along[i]);

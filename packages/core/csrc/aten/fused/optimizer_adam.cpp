@@ -1,4 +1,4 @@
-// Fused Adam and AdamW, both with the contract's fused AdamW: they differ only in that Adam adds
+// Fused Adam and AdamW. Both use the contract's fused AdamW: the only difference is that Adam adds
 // the weight decay to the gradients first.
 #include <ATen/OpMathType.h>
 #include <ATen/ops/_foreach_copy.h>
@@ -74,8 +74,8 @@ bool has_half_types(TensorList tensors) {
   });
 }
 
-// Weight decay is added to the gradients without rounding in between: half precision computes the
-// whole step on wider copies.
+// Weight decay must be added to the gradients without intermediate rounding, so for half precision
+// the whole step runs on float copies.
 bool run_with_decay(Site& site, AdamStep step) {
   const AdamStep given = step;
   std::vector<at::Tensor> params, grads, exp_avgs, exp_avg_sqs, largest;

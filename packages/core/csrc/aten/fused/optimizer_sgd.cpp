@@ -1,5 +1,5 @@
 // Fused SGD. The contract's operator takes one parameter at a time and may overwrite its gradient,
-// which torch must not do.
+// which torch's fused SGD must not do.
 #include "aten/fused/output_handles.h"
 #include "aten/fused/step.h"
 #include "memory/silent_writes.h"

@@ -1,5 +1,5 @@
-// Autocast: torch registers nothing for out-of-tree devices, so that the operator lists shared by
-// CUDA, XPU and MTIA are bound here. The CPU has its own lists.
+// Autocast: torch registers nothing for out-of-tree devices, so the operator lists that CUDA, XPU
+// and MTIA share are registered here. The CPU has its own lists.
 #include <ATen/autocast_mode.h>
 #include <torch/library.h>
 

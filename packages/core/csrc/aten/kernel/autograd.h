@@ -13,7 +13,7 @@
 
 namespace dl::core {
 
-// Returns true if tangents of forward-mode differentiation accompany `tensor`.
+// Returns true if `tensor` has a tangent of forward-mode differentiation.
 inline bool has_tangent(const at::Tensor& tensor) {
   return tensor.defined() && tensor._fw_grad(/*level=*/0).defined();
 }
@@ -24,12 +24,12 @@ inline bool is_recorded(const at::Tensor& tensor) {
          has_tangent(tensor);
 }
 
-// Calls torch's own autograd kernel of an operator, which the registration for this device hides.
+// Calls torch's own autograd kernel of an operator, which our registration for this device hides.
 template <Text name, typename Return = at::Tensor, typename... Args>
 Return call_torch_autograd(c10::DispatchKeySet keys, const Args&... args) {
   struct Kernel {
     c10::OperatorHandle op = find_operator(name.value).handle;
-    // The kernel of a device without registrations.
+    // The kernel that torch uses for a device without registrations.
     c10::SafeKernelFunction function =
         op.getComputedKernelForDispatchKey(c10::DispatchKey::AutogradPrivateUse3);
   };

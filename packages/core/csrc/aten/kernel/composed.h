@@ -1,4 +1,4 @@
-// Registration of composed operators: built on other ATen operators instead of one of the contract.
+// Registration of composite operators, which call other ATen operators instead of the contract's.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,8 +21,8 @@ std::vector<std::string>& composed_operators();
 
 inline bool is_on_dl(const at::Tensor& tensor) { return tensor.device().type() == kDeviceType; }
 
-// Applies autocast to the operator that the user called, as for a single kernel, and not to the
-// operators that it is composed of.
+// Applies autocast once, to the operator that the user called, as a single kernel would, and not to
+// the operators that it calls.
 template <auto Function, typename Signature = std::remove_pointer_t<decltype(Function)>>
 struct Composed;
 template <auto Function, typename Return, typename... Args>
@@ -45,19 +45,19 @@ using ComposedKernel =
     ::dl::core::composed_operators().push_back(name);                           \
     library.impl(name, ::dl::core::ComposedKernel<name, &function>::pointer()); \
   } while (false)
-// Same, for functions whose inner operators are autocast.
+// Same, for functions whose inner operators are subject to autocast.
 #define DL_COMPOSED_OF_CALLS(name, function)                            \
   do {                                                                  \
     ::dl::core::composed_operators().push_back(name);                   \
     library.impl(name, TORCH_FN(::dl::core::Counted<&function>::call)); \
   } while (false)
-// Registers operators without count and guard: views, memory, copies.
+// Registers operators that are neither counted nor guarded: views, memory, copies.
 #define DL_PROVIDED(name, function)                   \
   do {                                                \
     ::dl::core::composed_operators().push_back(name); \
     library.impl(name, TORCH_FN(function));           \
   } while (false)
-// Registers operators that are composed only if the vendor, which is asked first, does not have
+// Registers operators that are composed only if the vendor, which is tried first, does not have
 // them.
 #define DL_KERNEL_COMPOSED(name, function)            \
   do {                                                \

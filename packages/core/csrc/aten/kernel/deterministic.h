@@ -1,6 +1,6 @@
 // torch.use_deterministic_algorithms() on dl: operators whose result depends on the order in which
 // a device adds or writes raise an error, or run on the CPU. A CPU reference adds in a fixed order,
-// so that only operators that torch's CPU rejects raise.
+// so there only the operators that torch's CPU kernels reject raise an error.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,7 +13,7 @@ enum class Order {
   fixed,
   open,               // rejected, as on CUDA
   open_for_floating,  // integer sums do not depend on the order
-  fixed_on_cpu,       // CUDA has another algorithm; here the operator runs on the CPU
+  fixed_on_cpu,       // CUDA has a deterministic algorithm; here the operator runs on the CPU
 };
 
 // The lists in the documentation of torch.use_deterministic_algorithms. Operators that are
@@ -61,8 +61,8 @@ constexpr Order order_of(std::string_view overload) {
   return Order::fixed;
 }
 
-// Returns true if deterministic algorithms are requested and `device` is an accelerator. -1 stands
-// for no device.
+// Returns true if deterministic algorithms are requested and `device` is an accelerator. -1 means
+// no device.
 bool wants_fixed_order(int device);
 inline bool wants_fixed_order(const at::Tensor& tensor) {
   return wants_fixed_order(tensor.is_privateuseone() ? tensor.get_device() : -1);

@@ -1,7 +1,7 @@
 // Registration of kernels, with the checks that every kernel needs.
 //
 // Outputs may share memory with inputs (overlap.h), results may depend on the order in which a
-// device adds (deterministic.h), and vendor errors are translated to torch's (refusal.h). In the
+// device adds (deterministic.h), and vendor errors are converted to torch's (refusal.h). In the
 // common case these checks have no measurable cost.
 #pragma once
 
@@ -24,18 +24,18 @@
 
 namespace dl::core {
 
-// Origin of a kernel, which determines the errors that can occur in it.
+// Kind of a kernel by what it calls, which determines the errors that can occur in it.
 enum class KernelKind {
   kVendor,    // calls an operator of the vendor, which may fail
   kComposed,  // calls other kernels only
 };
 
-// A capture error inside of a kernel gets the name of the operator that the user called.
+// A capture error inside a kernel is extended with the operator that the user called.
 [[gnu::noinline, gnu::cold]] inline void add_name(CaptureError& error, const char* kernel) {
   error.add_context(std::string("in aten::") + kernel);
 }
 
-// `coinciding`: bit mask of the arguments that may be the tensor that the kernel writes to.
+// `coinciding`: bit mask of the arguments that may be the same tensor as the kernel's output.
 template <Text name, auto function, KernelKind kind, uint64_t coinciding = 0,
           typename Type = decltype(function)>
 struct Kernel;
@@ -66,7 +66,7 @@ struct Kernel<name, function, kind, coinciding, Return (*)(Args...)> {
                       c10::impl::boxArgs<std::decay_t<Args>...>(args...));
       }
     }
-    // The outermost operator translates the errors of the operators it is composed of.
+    // The outermost operator translates the errors of the operators that it calls.
     using Refused = std::conditional_t<kind == KernelKind::kVendor, VendorError, c10::Error>;
     try {
       return function(args...);
@@ -142,8 +142,8 @@ struct Kernel<name, function, kind, coinciding, Return (*)(Args...)> {
 
 }  // namespace dl::core
 
-// Register a kernel in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block; DL_KERNEL_OVER one
-// for which the arguments of the bit mask may be the tensor that it writes to.
+// Register a kernel in a TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) block. DL_KERNEL_OVER is
+// for kernels with arguments, given by the bit mask, that may be the same tensor as the output.
 #define DL_KERNEL(name, function) DL_KERNEL_OVER(name, function, 0)
 #define DL_KERNEL_OVER(name, function, coinciding) \
   library.impl(                                    \

@@ -18,7 +18,7 @@
 
 namespace dl::core {
 
-// As device_of for one tensor; the first tensor of the list decides.
+// As device_of for one tensor; uses the first tensor of the list.
 template <typename List>
 int device_of_list(const List& tensors) {
   return tensors.size() == 0
@@ -26,7 +26,7 @@ int device_of_list(const List& tensors) {
              : ::dl::core::device_of(static_cast<const at::Tensor&>(*tensors.begin()));
 }
 
-// An array of input handles, NULL entries for undefined tensors.
+// An array of input handles; undefined tensors have NULL entries.
 class HandleList {
  public:
   template <typename List>

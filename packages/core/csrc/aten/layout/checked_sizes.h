@@ -1,4 +1,4 @@
-// Products and sums of sizes given by the caller, which may exceed 64 bits.
+// Products and sums of sizes that the caller gave and that may exceed 64 bits.
 #pragma once
 
 #include <c10/util/ArrayRef.h>

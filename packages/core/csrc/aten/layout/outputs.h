@@ -1,4 +1,4 @@
-// Results that are written to tensors given by the caller.
+// Results that are written to the caller's tensors.
 #pragma once
 
 #include <ATen/MemoryOverlap.h>
@@ -8,7 +8,7 @@
 
 namespace dl::core {
 
-// Throws as torch does when `out` has not dtype `type` and the device of `self`.
+// Throws as torch does unless `out` has dtype `type` and the device of `self`.
 inline void check_out(const at::Tensor& out, const at::Tensor& self, c10::ScalarType type) {
   TORCH_CHECK(out.scalar_type() == type, "Expected out tensor to have dtype ", type, ", but got ",
               out.scalar_type(), " instead");
@@ -30,12 +30,12 @@ enum class OutputDtype {
   same,      // another dtype is an error
 };
 
-// Returns true if `out`, the tensor of an out= form, can take `made`, which may be undefined.
+// Returns true if `out`, the tensor of an out= form, can receive `made`, which may be undefined.
 inline bool fits_result(const at::Tensor& out, const at::Tensor& made) {
   return made.defined() && out.device() == made.device() && out.dtype() == made.dtype();
 }
 
-// Writes a finished result; `out` is resized as in torch.
+// Writes a finished result; resizes `out` as torch does.
 inline at::Tensor& write_to(at::Tensor& out, const at::Tensor& result,
                             OutputDtype dtype = OutputDtype::castable) {
   check_out(out, result, dtype == OutputDtype::same ? result.scalar_type() : out.scalar_type());

@@ -1,10 +1,10 @@
 // Test whether two strided tensors have a byte in common: a bounded linear Diophantine equation.
 //
-// The offset of an element is the sum of its indices times the strides. Two tensors overlap if sum
-// of stride[k] * z[k] = distance of their starts has a solution, where each z[k] has bounds that
-// follow from the sizes. For views of one tensor most strides are multiples of the next, which
-// leaves hardly any choice, so that a few steps decide. Adversarial strides may take very many
-// steps; the search gives up on them.
+// The offset of an element is the sum of its indices times the strides. Two tensors overlap if the
+// equation: sum of stride[k] * z[k] = distance between their starts, has a solution, where each
+// z[k] has bounds that follow from the sizes. In views of one tensor most strides are multiples of
+// the next one, which leaves hardly any choice, so a few steps decide. Adversarial strides may take
+// very many steps; the search gives up on them.
 #pragma once
 
 #include <c10/util/SmallVector.h>
@@ -18,7 +18,7 @@ namespace dl::core {
 
 class StrideEquation {
  public:
-  // Adds a term `stride` times 0 … `last`, or its negative. Both are nonnegative.
+  // Adds the term `stride` times 0 … `last`, negated if `negated`. Both are nonnegative.
   void add(int64_t stride, int64_t last, bool negated) {
     if (stride == 0 || last == 0) return;
     for (Term& term : terms_) {
@@ -29,7 +29,7 @@ class StrideEquation {
     terms_.push_back(negated ? Term{stride, -last, 0} : Term{stride, 0, last});
   }
 
-  // Returns false if there is certainly no solution; true also if the search gives up.
+  // Returns false only if there is certainly no solution; returns true if the search gives up.
   bool may_have_solution(int64_t distance) {
     std::sort(terms_.begin(), terms_.end(),
               [](const Term& a, const Term& b) { return a.stride > b.stride; });

@@ -43,7 +43,7 @@ at::Tensor arrange_as_indexed(const at::Tensor& result, const at::Tensor& self,
                               at::TensorList indices) {
   if (has_standard_strides(self.unsafeGetTensorImpl()) || result.numel() == 0) return result;
   // Strides of the remaining dimensions in the result, and the position of the dimensions that
-  // replace the indexed ones: in their place if these are adjacent, otherwise in front.
+  // replace the indexed ones: where the indexed ones are if these are adjacent, otherwise in front.
   std::vector<int64_t> strides;
   size_t place = 0;
   int64_t groups = 0, dim = 0;

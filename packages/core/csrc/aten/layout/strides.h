@@ -1,5 +1,5 @@
 // Strides of results. Strides of size-1 dimensions do not affect the memory layout, but determine
-// the memory format that torch detects; so they equal torch's as well.
+// the memory format that torch detects, so they equal torch's too.
 #pragma once
 
 #include <ATen/DimVector.h>
@@ -29,7 +29,7 @@ at::Tensor arrange(const at::Tensor& tensor,
 at::Tensor arrange_by_columns(const at::Tensor& matrix);
 
 // Returns `result` with the strides of torch's indexing: dimensions of `self` that are not indexed
-// keep their order in memory. `indices` has an undefined tensor for each of them.
+// keep their order in memory. `indices` has an undefined tensor for each of those dimensions.
 at::Tensor arrange_as_indexed(const at::Tensor& result, const at::Tensor& self,
                               at::TensorList indices);
 

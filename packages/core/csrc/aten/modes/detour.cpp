@@ -19,8 +19,8 @@ namespace {
 
 using c10::DispatchKey;
 
-// The kernel of an operator without detours, and its active detours. Never freed: a call may still
-// be executing it.
+// The kernel of an operator without detours, and its active detours. Never freed, because a call
+// may still be executing it.
 struct Detour {
   std::optional<c10::SafeKernelFunction> kernel;
   std::optional<c10::SafeKernelFunction> decomposition;
@@ -54,7 +54,7 @@ void take(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::S
   pass(op, keys, stack);
 }
 
-// Decomposes an operator before autograd sees it.
+// Runs torch's decomposition of an operator before autograd sees the operator.
 void take_apart(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   detour_of(op).decomposition->callBoxed(op, keys, stack);
 }
@@ -102,7 +102,7 @@ bool is_view(const c10::OperatorHandle& op) {
   return shares && !writes;
 }
 
-// Key of a device without kernels: for it, torch computes the decomposition.
+// The key of a device without kernels: torch runs decompositions for it.
 constexpr DispatchKey kNoDevice = DispatchKey::PrivateUse3;
 
 Detour& made_for(const c10::OperatorHandle& op) {

@@ -1,7 +1,7 @@
 // Detours: operators redirected to an observer or to torch's decomposition.
 //
-// A detour is a kernel that is registered over the existing one and removed again: an operator
-// without a detour runs exactly the code that it would run if detours did not exist.
+// A detour is a kernel that is registered over the existing one and removed later. An operator
+// without a detour runs exactly the same code as if detours did not exist.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -11,14 +11,14 @@
 
 namespace dl::core {
 
-// Called instead of the operator, with the arguments on the stack. It calls pass() once, which
-// replaces them by the results.
+// Called instead of the operator, with its arguments on the stack. It calls pass() once, which
+// replaces the arguments with the results.
 using Watcher = void (*)(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                          torch::jit::Stack* stack);
 void set_watcher(Watcher watcher);
 void pass(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
 
-// Disables the watchers for this thread: a watcher calls operators too.
+// Disables the watchers for this thread, because a watcher calls operators too.
 class Unwatched {
  public:
   Unwatched();
@@ -37,8 +37,8 @@ void watch(const std::vector<std::string>& overloads);
 void decompose(const std::vector<std::string>& overloads);
 
 // Returns the overloads that reach a kernel of this device unchanged: those with a kernel in core,
-// and those that run on the CPU. torch decomposes others before. Views are excluded, because they
-// compute nothing.
+// and those that run on the CPU. torch decomposes the others before that. Views are excluded,
+// because they compute nothing.
 std::vector<std::string> watchable_operators();
 // Returns the overloads for which core has a kernel and torch a decomposition.
 std::vector<std::string> decomposable_operators();

@@ -12,7 +12,7 @@ bool arg_reduction(OutputPlan& plan, ReducedAxisValues& values, const Tensor& se
 
 bool extremum_along(OutputPlan& plan, AxisValues& values, const Tensor& self, int64_t dim,
                     bool keepdim) {
-  // A vendor does not check the dtype of empty input.
+  // Vendors do not check the dtype of empty inputs.
   if (self.is_complex()) return false;
   ReducedAxisValues along;
   if (!reduction_along(plan, along, self, dim, keepdim, std::nullopt, ReducedType::same))

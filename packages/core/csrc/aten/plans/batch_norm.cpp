@@ -7,7 +7,7 @@
 namespace dl::core::plans {
 namespace {
 
-// torch reads parameters and statistics per channel, and accepts 1-D tensors only.
+// torch reads parameters and statistics per channel, and accepts only 1-D tensors.
 template <typename... Parameters>
 bool by_channel(const Parameters&... parameters) {
   return (... && (!defined(parameters) || parameters->dim() == 1));

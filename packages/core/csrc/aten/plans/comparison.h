@@ -1,4 +1,4 @@
-// Comparisons with complex scalars, which the contract's functions do not take.
+// Comparisons with complex scalars, which the contract's functions do not support.
 #pragma once
 
 #include "aten/plans/plan.h"

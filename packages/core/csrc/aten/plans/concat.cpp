@@ -11,8 +11,8 @@ namespace {
 // torch skips legacy empty tensors of shape (0) in a concatenation.
 bool is_skipped(const Tensor& tensor) { return tensor.dim() == 1 && tensor.size(0) == 0; }
 
-// The memory format that all tensors have, considering a new dimension `at` if there is one;
-// contiguous where they differ.
+// The memory format that all tensors share, considering a new dimension `at` if there is one;
+// contiguous if they differ.
 c10::MemoryFormat common_format(at::TensorList tensors, std::optional<int64_t> at) {
   std::optional<c10::MemoryFormat> common;
   for (const Tensor& tensor : tensors) {

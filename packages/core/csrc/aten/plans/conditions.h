@@ -1,5 +1,5 @@
-// Conditions that the table names in `before_plan` and `after_plan`. If one does not hold, the call
-// goes to the fallback, whose kernel raises the error if there is one.
+// Conditions that the table names in `before_plan` and `after_plan`. If a condition does not hold,
+// the call goes to the fallback, whose kernel raises the error if the call is invalid.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -12,7 +12,7 @@
 
 namespace dl::core::conditions {
 
-// Checks operands before any conversion.
+// Checks the operands before any conversion.
 inline bool not_bool(const at::Tensor& self, const at::Tensor& other) {
   return self.scalar_type() != at::kBool && other.scalar_type() != at::kBool;
 }
@@ -36,7 +36,7 @@ inline bool alpha_fits(c10::ScalarType type, const at::Scalar& alpha) {
   return c10::isIntegralType(type, false) && alpha.isIntegral(false) && plans::holds(type, alpha);
 }
 
-// torch does not divide integers by integers here.
+// torch does not support dividing integers by integers here.
 inline bool divides_numbers(const at::Tensor& dividend, const at::Tensor& divisor) {
   return !c10::isIntegralType(dividend.scalar_type(), true) ||
          !c10::isIntegralType(divisor.scalar_type(), true);
@@ -46,8 +46,8 @@ inline bool mean_has_dtype(const at::Tensor& self, std::optional<at::ScalarType>
   return dtype || c10::isFloatingType(self.scalar_type());
 }
 
-// Returns true if torch converts a value to `type`, where that is a half-precision dtype. Kernels
-// convert to wider dtypes, whose bounds are checked for all operators alike.
+// Returns true if `type` can represent `value`; checks half-precision dtypes only. Kernels convert
+// to wider dtypes themselves, with the same check of bounds for all operators.
 inline bool is_in_range(c10::ScalarType type, const at::Scalar& value) {
   return (type != at::kHalf && type != at::kBFloat16) || plans::holds(type, value);
 }

@@ -18,7 +18,7 @@ Tensor on_device(at::IntArrayRef lengths, const Tensor& beside) {
   return result;
 }
 
-// Checks that every sample has a sequence of its length, and labels.
+// Checks that every sample has labels and a sequence of the length given for it.
 bool fits(const Tensor& log_probs, const Tensor& targets, at::IntArrayRef input_lengths,
           at::IntArrayRef target_lengths, int64_t blank) {
   if (!alike(log_probs) || !on_same_device(log_probs, targets) || !is_index(targets) ||

@@ -43,7 +43,7 @@ at::Scalar value_of(const at::Tensor& tensor) {
   }
 }
 
-// Returns true if a scalar of this type does not change the dtype of a tensor of `type` by
+// Returns true if type promotion with this scalar leaves the dtype of a tensor of `type` unchanged.
 // promotion.
 bool keeps_type(c10::ScalarType type, const at::Scalar& value) {
   if (c10::isFloatingType(type) || c10::isComplexType(type)) return !value.isComplex();
@@ -135,7 +135,7 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
     }
     const bool fits = !given.defined() || given.dtype() == impl->dtype();
     if (!compares && fits && (laid_out || !impl->is_contiguous())) {
-      // Same dtype for input and output: only sizes and strides are to be checked.
+      // Input and output have the same dtype: only sizes and strides need to be checked.
       out_ = given;
       auto iterator = at::TensorIterator::unary_op(out_, self);
       out_ = iterator.output();
@@ -146,7 +146,7 @@ bool ElementwisePlan::with_scalar(const at::Tensor& given, const at::Tensor& sel
       return true;
     }
   }
-  // Type promotion is needed: torch decides, with the scalar as a tensor.
+  // Type promotion is needed, and torch decides it with the scalar as a tensor.
   at::Tensor tensor = c10::scalar_to_tensor(other);
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
   out_ = given;

@@ -1,8 +1,8 @@
 // Plans of elementwise operators: the operands that the vendor receives, and the result.
 //
-// Almost every call has dense operands of one dtype and one shape; these take the inline paths
-// below, which check nothing else. All other calls use torch's own TensorIterator, so that
-// promotion, broadcasting, output strides, resizing and overlap checks are torch's by construction.
+// Almost every call has dense operands of one dtype and one shape. Such calls take the inline paths
+// below, which check nothing else. All other calls use torch's own TensorIterator, which makes
+// promotion, broadcasting, output strides, resizing and overlap checks torch's by construction.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,15 +21,15 @@ enum class Promotion {
   comparison,  // result is bool, inputs are promoted among themselves
 };
 
-// Role of a scalar in torch: an operand has a shape that affects the strides of the result.
+// Role of a scalar in torch: the shape of an operand affects the strides of the result.
 enum class ScalarRole { operand, parameter };
 
-// The plan of one call. Pointers refer to the caller's tensors or to the converted ones stored
-// here.
+// The plan of one call. Its pointers refer to the caller's tensors or to the converted ones that it
+// stores.
 class ElementwisePlan {
  public:
-  // Each function returns false when the call goes to the fallback, which also raises torch's
-  // errors. `given` is the output of out= and in-place forms, or an undefined tensor.
+  // Each function returns false if the call must go to the fallback, which also raises torch's
+  // errors. `given` is the output of out= and in-place forms, otherwise an undefined tensor.
   bool unary(const at::Tensor& given, const at::Tensor& self, Promotion promotion) {
     if (!promotes(self, promotion)) {
       const auto* impl = self.unsafeGetTensorImpl();
@@ -68,9 +68,9 @@ class ElementwisePlan {
     return binary_general(given, self, other, promotion);
   }
 
-  // As binary, for commutative operators: a host scalar as first operand, as in torch's own
-  // `mul_(Scalar)`, is then not copied to the device as a tensor. It is rounded as the copy would
-  // be. Complex scalars are copied, because the contract does not have them.
+  // As binary, for commutative operators. A host scalar as the first operand, as in torch's own
+  // `mul_(Scalar)`, is not copied to the device as a tensor, but rounded as the copy would be.
+  // Complex scalars are copied, because the contract does not support them.
   bool binary_commuting(const at::Tensor& given, const at::Tensor& self, const at::Tensor& other,
                         Promotion promotion) {
     const bool number_first =
@@ -81,7 +81,7 @@ class ElementwisePlan {
     return true;
   }
 
-  // The second operand is a scalar: `other_is_scalar()` returns true then.
+  // The second operand is a scalar; `other_is_scalar()` then returns true.
   bool with_scalar(const at::Tensor& given, const at::Tensor& self, const at::Scalar& other,
                    Promotion promotion, ScalarRole number = ScalarRole::operand);
 
@@ -128,15 +128,15 @@ class ElementwisePlan {
   const at::Tensor& target() const { return target_.defined() ? target_ : out_; }
   c10::ScalarType common_type() const { return self_->scalar_type(); }
 
-  // After the kernel: converts the result to the caller's dtype if necessary.
+  // Call after the kernel: converts the result to the caller's dtype if necessary.
   at::Tensor finish() {
     if (C10_UNLIKELY(target_.defined())) out_.copy_(target_);
     return std::move(out_);
   }
 
  private:
-  // Returns true if the general path must decide: integers that are promoted, and dtypes that the
-  // contract does not have.
+  // Returns true if the general path must decide: for integers that are promoted, and for dtypes
+  // that the contract does not support.
   static bool promotes(const at::Tensor& self, Promotion promotion) {
     const c10::ScalarType type = self.scalar_type();
     if (C10_UNLIKELY(to_diopi(type) == diopi_dtype_unsupported)) return true;
@@ -178,7 +178,7 @@ class ElementwisePlan {
                       const at::Tensor& second);
   // Converts an input to `type` on the plan's device; a converted tensor is stored in `slot`.
   const at::Tensor* prepared(const at::Tensor& input, c10::ScalarType type, at::Tensor& slot);
-  // Allocates a target of `type` when the output has another dtype.
+  // Allocates a target of `type` if the output has another dtype.
   void set_target(c10::ScalarType type);
 
   int device_ = -1;
@@ -192,7 +192,7 @@ class ElementwisePlan {
   at::Tensor kept_[3];
 };
 
-// The dl device of the first operand on one; -1 if there is none.
+// The dl device of the first operand that is on one; -1 if there is none.
 inline int device_of(const at::Tensor& tensor) {
   const c10::Device where = tensor.unsafeGetTensorImpl()->device();
   return where.type() == kDeviceType ? where.index() : -1;

@@ -14,7 +14,7 @@ bool are_square(const Tensor& self);
 bool batches_broadcast(const Tensor& left, const Tensor& right);
 // Leading dimensions, followed by `last`.
 DimVector batch_of(const Tensor& self, std::initializer_list<int64_t> last);
-// Broadcast leading dimensions, followed by the last ones.
+// Leading dimensions, broadcast, followed by `last`.
 DimVector sizes_of_batch(const Tensor& left, const Tensor& right,
                          std::initializer_list<int64_t> last);
 

@@ -11,7 +11,7 @@ bool added_product(OutputPlan& plan, const Tensor& self, const Tensor& mat1, con
 bool added_batched_product(OutputPlan& plan, const Tensor& self, const Tensor& batch1,
                            const Tensor& batch2);
 
-// Composes integer addmm of a product and a sum, because the contract's operators support
+// Composes an integer addmm from a product and a sum, because the contract's operators support
 // floating-point dtypes only. Undefined unless all operands are integers of one dtype.
 Tensor added_product_of_integers(const Tensor& self, const Tensor& mat1, const Tensor& mat2,
                                  const at::Scalar& beta, const at::Scalar& alpha);

@@ -5,8 +5,8 @@
 namespace dl::core::plans {
 namespace {
 
-// Outputs over windows, with the memory order of `self`. An unbatched volume is laid out as one
-// with a batch dimension.
+// Describes an output over windows, with the memory order of `self`. An unbatched volume is laid
+// out as if it had a batch dimension.
 void ordered_output(OutputPlan& plan, const Tensor& self, int64_t spatial, at::IntArrayRef sizes,
                     std::initializer_list<at::ScalarType> types) {
   const bool single = spatial == 3 && self.dim() == 4 && !self.is_contiguous() &&

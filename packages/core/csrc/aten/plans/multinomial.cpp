@@ -5,7 +5,7 @@
 namespace dl::core::plans {
 namespace {
 
-// torch's multinomial rejects more categories, because indices must be exact in float32.
+// torch's multinomial rejects a larger number, because indices must be exact in float32.
 constexpr int64_t kMostCategories = int64_t{1} << 24;
 
 }  // namespace

@@ -15,7 +15,7 @@ inline const Tensor& value(const OptionalTensor& tensor) { return *tensor; }
 
 // The common dtype of all parameters and statistics: that of the input or, for half-precision
 // input, the dtype of the computation; without parameters, that of the input. Empty if they differ
-// or are on another device.
+// in dtype or device.
 template <typename... Parameters>
 OptionalType parameter_type(const Tensor& input, const Parameters&... parameters) {
   if (!alike(input) || !floating(input)) return std::nullopt;

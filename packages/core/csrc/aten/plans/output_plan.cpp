@@ -44,7 +44,7 @@ bool OutputPlan::make_outputs(GivenOutputs given) {
   i = 0;
   for (const at::Tensor* tensor : given) {
     const Spec& spec = specs_[i++];
-    // As in torch, a resized output gets the memory format, and one that fits keeps its own.
+    // As in torch, a resized output gets the memory format, and an output that fits keeps its own.
     if (at::native::resize_output(*tensor, spec.sizes)) {
       auto* impl = tensor->unsafeGetTensorImpl();
       if (spec.by_columns) {

@@ -1,4 +1,4 @@
-// Outputs of a non-elementwise operator: described by a plan function, then allocated.
+// Outputs of a non-elementwise operator: a plan function describes them, then they are allocated.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -11,7 +11,7 @@
 namespace dl::core {
 
 using DimVector = c10::SmallVector<int64_t, 5>;
-// Outputs of an out= form, or empty.
+// The outputs of an out= form; empty for other forms.
 using GivenOutputs = std::initializer_list<const at::Tensor*>;
 
 class OutputPlan {

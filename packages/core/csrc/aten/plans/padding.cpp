@@ -38,7 +38,7 @@ bool pad_constant(OutputPlan& plan, const Tensor& self, at::IntArrayRef pad,
   if (!alike(self) || pad.size() % 2 != 0 || static_cast<int64_t>(pad.size()) > 2 * ndim)
     return false;
   if (!stored_value(self.scalar_type(), value)) return false;
-  // torch clones a slice in this case, with the memory order of the slice.
+  // In this case torch clones a slice, in the slice's memory order.
   const bool cuts = std::all_of(pad.begin(), pad.end(), [](int64_t width) { return width <= 0; });
   if (cuts) return false;
   DimVector sizes(self.sizes().begin(), self.sizes().end());

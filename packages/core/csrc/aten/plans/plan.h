@@ -1,5 +1,5 @@
 // Common declarations of plan functions. A plan function checks that the contract covers the
-// arguments and describes the outputs, with the inputs' memory formats (layout propagation). If it
+// arguments and describes the outputs, including their memory formats (layout propagation). If it
 // returns false, the call goes to the fallback, where torch's kernels raise the errors.
 //
 // A second parameter of a type named ...Values receives values that the function computes for the

@@ -43,10 +43,10 @@ bool Windows::fit(const Tensor& self, int64_t spatial, bool ceil_mode) {
     if (!in_32_bits(kernel[i]) || !in_32_bits(stride[i]) || !in_32_bits(dilation[i]) ||
         !in_32_bits(padding[i]))
       return false;
-    // Half of the kernel size, not of its dilated span.
+    // The limit is half of the kernel size, not of its dilated span.
     if (padding[i] > kernel[i] / 2) return false;
     int64_t& size = sizes[self.dim() - spatial + i];
-    // torch's function below rounds in 32 bits, as do its kernels.
+    // torch's function below rounds in 32 bits, as its kernels do.
     const int64_t span = (kernel[i] - 1) * dilation[i] + 1, padded = size + 2 * padding[i];
     TORCH_CHECK(padded + std::numeric_limits<int32_t>::max() > span, "pooling: a window of ", span,
                 " cells is larger than the padded input of ", padded, " cells");

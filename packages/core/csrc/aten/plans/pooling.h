@@ -20,9 +20,9 @@ bool adaptive_pool_backward(OutputPlan& plan, int64_t spatial, const Tensor& gra
 
 // Expands a list of one value to one per axis; empty if the list has another length.
 DimVector per_axis(at::IntArrayRef values, at::IntArrayRef otherwise, int64_t spatial);
-// Return true for (N, C, …) or (C, …) without empty dimensions except for the batch.
+// Return true for (N, C, …) or (C, …) with no empty dimension except possibly the batch.
 bool is_image(const Tensor& self, int64_t spatial);
-// Without this check, the four dimensions of an unbatched volume would pass for a batch of planes.
+// Considers the number of axes, because an unbatched volume looks like a batch of planes.
 c10::MemoryFormat own_format(const Tensor& self, int64_t spatial);
 // torch preserves the memory order of planes, and that of volumes only for max pooling with
 // windows.

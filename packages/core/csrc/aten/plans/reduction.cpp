@@ -72,8 +72,8 @@ at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType 
   return self.scalar_type();
 }
 
-// torch converts the elements before it adds or multiplies them, the contract converts the sum: for
-// booleans, 1 and -1 give two trues instead of 0.
+// Returns true if the order of conversion matters: torch converts the elements before it adds or
+// multiplies them, the contract converts the result. As booleans, 1 and -1 sum to true.
 bool adds_before_converting(const Tensor& self, at::ScalarType type) {
   return type == at::kBool && self.scalar_type() != at::kBool;
 }

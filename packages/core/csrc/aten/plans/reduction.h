@@ -27,8 +27,8 @@ bool reduction_along(OutputPlan& plan, ReducedAxisValues& values, const Tensor& 
 OptionalType result_type(OptionalType dtype, GivenOutputs given);
 // The dtype of a reduction of `self`, where the caller may request `dtype`.
 at::ScalarType reduced_type(const Tensor& self, OptionalType dtype, ReducedType kind);
-// torch converts the elements before it adds or multiplies them, the contract converts the sum: for
-// booleans, 1 and -1 give two trues instead of 0.
+// Returns true if the order of conversion matters: torch converts the elements before it adds or
+// multiplies them, the contract converts the result. As booleans, 1 and -1 sum to true.
 bool adds_before_converting(const Tensor& self, at::ScalarType type);
 bool reduced_along(OutputPlan& plan, ReducedAxisValues& values, const Tensor& self,
                    std::optional<int64_t> dim, bool keepdim, at::ScalarType type, ReducedType kind);

@@ -5,7 +5,7 @@
 
 namespace dl::core::plans {
 
-// Contiguous for any layout of the arguments, as torch allocates these gradients.
+// The outputs are contiguous for any layout of the arguments, as torch allocates these gradients.
 bool regression_loss_backward(OutputPlan& plan, const Tensor& grad_output, const Tensor& self,
                               const Tensor& target);
 

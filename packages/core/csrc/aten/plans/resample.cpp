@@ -35,7 +35,7 @@ double filter(Resampling kind, double x) {
   return std::max(0.0, 1 - std::abs(x));
 }
 
-// Reserves the memory of a table before filling it, which takes time proportional to its size.
+// Reserves the memory of a table before it is filled, which takes time proportional to its size.
 void reserve(AxisTaps& taps, int64_t results, bool weighted) {
   const int64_t entries = checked_product({taps.count, results}, "a table of resizing");
   const auto capacity = static_cast<uint64_t>(entries);
@@ -55,7 +55,7 @@ AxisTaps antialias_taps(Resampling kind, const AxisScale& axis) {
   const double reach = kind == Resampling::aa_linear ? 1 : kind == Resampling::aa_cubic ? 2 : 3;
   const double support = reach * wide;
   const auto inputs = static_cast<double>(axis.input);
-  // A window has at most all input cells.
+  // A window has at most as many cells as the input.
   AxisTaps taps{static_cast<int64_t>(std::min(std::ceil(support) * 2 + 1, inputs)), {}, {}};
   reserve(taps, axis.output, true);
   for (int64_t o = 0; o < axis.output; ++o) {
@@ -129,7 +129,7 @@ int64_t repeated_cell(const AxisScale& axis, bool exact, int64_t o) {
   // The exact mode uses the input cell whose center is nearest to that of the output cell.
   const Real at = exact ? std::max(step * (place + half) - half, Real(0)) + half : step * place;
   if (!(at >= 1)) return 0;
-  // A scale given by the caller may exceed the range of 64 bits.
+  // A scale given by the caller may lead outside the range of 64 bits.
   if (at >= static_cast<Real>(1LL << 62)) return axis.input - 1;
   return std::min(static_cast<int64_t>(std::floor(at)), axis.input - 1);
 }
@@ -164,7 +164,7 @@ at::Tensor apply_taps_backward(const at::Tensor& grad, int64_t dim, int64_t cell
       taps.weights.empty()
           ? grad
           : (grad.unsqueeze(dim + 1) * weights_for(grad, dim, taps)).flatten(dim, dim + 1);
-  // Rows of a table were looked up: their gradients are summed in a fixed order.
+  // A table has looked up the rows, so their gradients are summed in a fixed order.
   const at::Tensor rows = shares.movedim(dim, 0).contiguous();
   const at::Tensor total =
       at::embedding_dense_backward(rows.view({rows.size(0), rows.numel() / rows.size(0)}),

@@ -25,7 +25,7 @@ int64_t nearest_cell(const AxisScale& axis, bool exact, bool in_double, int64_t 
 
 struct AxisTaps {
   int64_t count;               // cells per output
-  std::vector<int64_t> cells;  // of all outputs, concatenated
+  std::vector<int64_t> cells;  // cells read by each output, concatenated
   std::vector<double> weights;
 };
 AxisTaps axis_taps(Resampling kind, const AxisScale& axis, bool in_double);

@@ -7,7 +7,7 @@
 
 namespace dl::core {
 
-// The epsilon: if none is given, the machine epsilon of the dtype of the computation, as in torch.
+// The epsilon; by default the machine epsilon of the computation's dtype, as in torch.
 struct EpsilonValues {
   double epsilon = 0;
 };

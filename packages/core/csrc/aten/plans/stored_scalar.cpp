@@ -29,7 +29,7 @@ std::optional<double> stored_value(c10::ScalarType type, const at::Scalar& value
   if (c10::isComplexType(type)) {
     if (!value.isComplex()) return stored_value(c10::toRealValueType(type), value);
     const c10::complex<double> number = value.toComplexDouble();
-    // Requires an imaginary part of 0 and not of -0.
+    // The imaginary part must be 0, and must not be -0.
     if (number.imag() != 0 || std::signbit(number.imag())) return std::nullopt;
     return stored_value(c10::toRealValueType(type), number.real());
   }

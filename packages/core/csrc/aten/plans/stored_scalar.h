@@ -13,14 +13,14 @@ namespace plans {
 // Returns true if torch converts the scalar to the dtype without an error.
 bool holds(c10::ScalarType type, const at::Scalar& value);
 
-// The value of elements of the dtype that are set to `value`; empty where torch raises an error or
-// double cannot represent it.
+// The value that elements of the dtype have after they are set to `value`. Empty if torch raises an
+// error or double cannot represent the value.
 std::optional<double> stored_value(c10::ScalarType type, const at::Scalar& value);
 
 }  // namespace plans
 
-// A scalar in the dtype of `self`, after a plan has checked that it fits: torch converts it, so
-// that a vendor gets integers for integers.
+// A scalar in the dtype of `self`, created after a plan has checked that it fits. torch converts
+// it, so that a vendor gets integers for integer tensors.
 class StoredScalar {
  public:
   StoredScalar(const at::Tensor& self, const at::Scalar& value) : value_(to_scalar(value)) {
@@ -51,8 +51,8 @@ inline StoredDouble stored_double(const at::Tensor& self, const at::Scalar& valu
   return StoredDouble(self, value);
 }
 
-// Rounds a scalar as torch's kernels do that convert it to the dtype of their operands first:
-// half-precision dtypes round it. Kernels convert to wider dtypes themselves.
+// Rounds a scalar as torch kernels do that first convert it to the dtype of their operands:
+// half-precision dtypes round it. For wider dtypes the kernels convert the scalar themselves.
 inline diopiScalar_t round_scalar(diopiScalar_t number, c10::ScalarType type) {
   if (type != at::kHalf && type != at::kBFloat16) return number;
   const bool is_float = number.stype == diopi_dtype_float64;

@@ -11,7 +11,7 @@
 namespace dl::core::plans {
 namespace {
 
-// torch's kernels support floating-point, complex and boolean tensors, but no integers.
+// torch's kernels support floating-point, complex and boolean tensors, but not integers.
 bool has_windows(const Tensor& self) {
   return alike(self) && !c10::isIntegralType(self.scalar_type(), false) &&
          self.scalar_type() != at::kComplexHalf;
@@ -43,8 +43,8 @@ std::optional<std::array<int64_t, 2>> grid(at::IntArrayRef image, at::IntArrayRe
   return std::array<int64_t, 2>{*rows, *columns};
 }
 
-// Number of cells of a window, over all channels. torch's own unfold would continue with an
-// overflowed product.
+// Number of cells of a window, over all channels. If the product overflowed, torch's own unfold
+// would continue with it.
 int64_t cells_of(at::IntArrayRef kernel, int64_t channels) {
   if (kernel.size() != 2 || kernel[0] < 1 || kernel[1] < 1) return 0;
   return checked_product({channels, kernel[0], kernel[1]}, "fold: the number of cells of a window");

@@ -45,13 +45,13 @@ AxisScale axis_of(at::IntArrayRef sizes, at::IntArrayRef output_size, bool align
 // Threshold above which the host's work before the call is significant.
 constexpr int64_t kLongAxis = 1 << 20;
 
-// Raises the error of an allocation of these sizes, before the host does work that grows with them.
+// Raises the out-of-memory error for these sizes before the host does work that grows with them.
 void check_memory(const Tensor& like, at::IntArrayRef sizes) {
   if (std::any_of(sizes.begin(), sizes.end(), [](int64_t n) { return n > kLongAxis; }))
     empty_on(like.get_device(), sizes, like.scalar_type(), std::nullopt);
 }
 
-// The contract has no scale factors and reads the cell at floor(o · input / output).
+// The contract has no scale factors; it reads the cell at floor(o · input / output).
 bool contract_agrees(Resampling kind, const AxisScale& axis, bool in_double) {
   if (is_nearest(kind)) {
     for (int64_t o = 0; o < axis.output; ++o) {

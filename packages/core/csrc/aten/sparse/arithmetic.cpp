@@ -25,7 +25,7 @@ void add_to_dense(const at::Tensor& self, const at::Tensor& other, const at::Sca
   out.copy_(sum);
 }
 
-// Sum of two COO tensors: their elements are concatenated.
+// Adds two COO tensors by concatenating their elements.
 void join(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out,
           at::ScalarType type) {
   const at::Tensor scaled = other._values().to(type).mul(alpha);
@@ -46,7 +46,7 @@ bool are_alike(const at::Tensor& a, const at::Tensor& b) {
 at::Tensor& add_out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
                     at::Tensor& out) {
   const at::ScalarType type = at::result_type(self, other);
-  // torch raises the errors.
+  // If it does not fit, torch raises the error.
   const bool fits =
       self.sizes() == other.sizes() && c10::canCast(type, out.scalar_type()) &&
       (c10::isFloatingType(type) || alpha.isIntegral(false) || c10::isComplexType(type));
@@ -66,7 +66,7 @@ bool is_number(const at::Tensor& tensor) {
   return tensor.layout() == at::kStrided && tensor.dim() == 0;
 }
 
-// The values of coo * other for a scalar or dense `other`, otherwise undefined.
+// The values of coo * other if `other` is a scalar or dense, otherwise undefined.
 at::Tensor product(const at::Tensor& coo, const at::Tensor& other) {
   if (is_number(other)) return coo._values().mul(other);
   if (!is_dense_beside(other, coo) || other.sizes() != coo.sizes()) return {};

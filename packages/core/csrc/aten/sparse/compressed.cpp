@@ -10,7 +10,7 @@
 namespace dl::core {
 namespace {
 
-// A single matrix of scalars; batches and block formats run on the CPU.
+// Returns true for a single matrix of scalars; batches and block formats run on the CPU.
 bool is_matrix(const at::Tensor& tensor, at::Layout layout) {
   return tensor.layout() == layout && tensor.dim() == 2 && tensor.dense_dim() == 0;
 }

@@ -23,7 +23,7 @@ at::SparseTensorImpl* sparse_impl(const at::Tensor& coo) {
   return static_cast<at::SparseTensorImpl*>(coo.unsafeGetTensorImpl());
 }
 
-// Row-major order; zeros without dimensions.
+// In row-major order; all zeros if there are no dimensions.
 at::Tensor flatten_indices(const at::Tensor& indices, c10::IntArrayRef sizes) {
   if (sizes.empty()) return at::zeros({indices.size(1)}, indices.options());
   at::Tensor places = indices.select(0, 0);
@@ -48,7 +48,7 @@ at::Tensor coalesce(const at::Tensor& self) {
   return make_coo(joined, sums, self.sizes(), true);
 }
 
-// Elements of a dense tensor at the indices of `mask`.
+// Returns the elements of a dense tensor at the indices of `mask`.
 at::Tensor sparse_mask(const at::Tensor& self, const at::Tensor& mask) {
   if (!is_dense_beside(self, mask) || !is_coo_beside(mask, self) || self.sizes() != mask.sizes())
     return sparse_on_cpu<"sparse_mask", decltype(sparse_mask)>(self, mask);
@@ -99,8 +99,8 @@ TORCH_LIBRARY_IMPL(aten, SparsePrivateUse1, library) {
 
 }  // namespace dl::core
 
-// torch's checks and kernels of sparse tensors flatten indices through this stub, whose header is
-// not installed.
+// torch's checks and kernels of sparse tensors flatten indices through this stub. The header that
+// declares it is not installed.
 namespace at::native {
 using flatten_indices_fn = Tensor (*)(const Tensor& indices, IntArrayRef size);
 DECLARE_DISPATCH(flatten_indices_fn, flatten_indices_stub)

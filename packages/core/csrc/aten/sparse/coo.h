@@ -11,8 +11,8 @@ bool is_coo_beside(const at::Tensor& tensor, const at::Tensor& other);
 
 // Linear index of each element within the sparse dimensions, in row-major order: int64[nnz].
 at::Tensor places_of(const at::Tensor& coo);
-// `dense` with the sparse dimensions of `coo` flattened: [indices, dense dimensions...]. A view
-// where `dense` is contiguous.
+// `dense` with the sparse dimensions of `coo` flattened: [indices, dense dimensions...]. A view if
+// `dense` is contiguous.
 at::Tensor by_place(const at::Tensor& dense, const at::Tensor& coo);
 
 // Returns a new COO tensor; the second function replaces the contents of a given one.

@@ -39,7 +39,7 @@ bool is_sparse_matrix(const at::Tensor& tensor) {
   return tensor.dim() == 2 && tensor.dense_dim() == 0;
 }
 
-// Otherwise torch raises the error.
+// If the arguments do not fit, torch raises the error.
 bool fits(const at::Tensor& self, const at::Tensor& mat1, const at::Tensor& mat2,
           const at::Tensor& out) {
   const at::ScalarType type = mat1.scalar_type();
@@ -72,7 +72,7 @@ at::Tensor combine(const at::Tensor& self, const at::Tensor& mat1, const at::Ten
                    const at::Scalar& beta, const at::Scalar& alpha) {
   at::Tensor result = matrix_product(mat1, mat2);
   if (!alpha.equal(1)) result.mul_(alpha);
-  // For beta == 0 the values of self are ignored.
+  // If beta is 0, the values of self are ignored.
   if (!beta.equal(0)) result.add_(self.to(result.scalar_type()), beta);
   return result.to(self.scalar_type());
 }

@@ -50,7 +50,7 @@ bool copy_natively(const at::Tensor& source, const at::Tensor& target) {
   return call.run("diopiCopyInp", function, TensorHandle(source).get(), out.get());
 }
 
-// During capture, host copies must be of one block of pinned memory.
+// During capture, a copy from or to the host must be one block of pinned memory.
 void check_capturable(int device, const at::Tensor& source, const at::Tensor& target) {
   if (C10_LIKELY(!is_capturing(device))) return;
   const at::Tensor& host = lies_on_dl(target) ? source : target;
@@ -83,8 +83,8 @@ at::Tensor expand_to(const at::Tensor& self, const at::Tensor& target) {
   return self.sizes() == target.sizes() ? self : self.expand(target.sizes());
 }
 
-// `self` is the caller's tensor before expansion, because torch's messages about overlap name its
-// shape.
+// `self` is the caller's tensor before expansion, because torch's messages about overlap contain
+// its shape.
 void copy_same_device(const at::Tensor& self, const at::Tensor& target) {
   if (C10_UNLIKELY(overlap::meets(target, self) && !overlap::coincide(target, self))) {
     at::assert_no_partial_overlap(target, self);
@@ -147,7 +147,7 @@ void copy_device_to_host(const at::Tensor& source, const at::Tensor& target, boo
   }
 }
 
-// Copies one block between devices; each device makes its tensor dense by itself.
+// Copies one block between devices; each device makes its own tensor dense.
 bool copy_as_peers(const at::Tensor& source, const at::Tensor& target) {
   const int from = source.get_device(), to = target.get_device();
   if (!has_peer_copies(from, to) || !plain(source) || !plain(target)) return false;
@@ -167,8 +167,8 @@ bool copy_as_peers(const at::Tensor& source, const at::Tensor& target) {
   return true;
 }
 
-// Vendors do not know each other's memory: copies go through the host, unless one vendor owns both
-// devices and supports copies between them.
+// Vendors cannot access each other's memory, so copies go through the host, unless one vendor owns
+// both devices and supports peer-to-peer copies.
 void copy_between_devices(const at::Tensor& source, const at::Tensor& target) {
   if (copy_as_peers(source, target)) return;
   at::Tensor middle = at::empty(source.sizes(), source.options().device(at::kCPU));
@@ -228,7 +228,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, library) {
   DL_PROVIDED("_local_scalar_dense", local_scalar_dense);
 }
 
-// Without these kernels, resolving a conjugate clones, which copies, which resolves again.
+// Without these kernels, resolving a conjugate would clone, which copies, which resolves again.
 TORCH_LIBRARY_IMPL(aten, Conjugate, library) {
   library.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }

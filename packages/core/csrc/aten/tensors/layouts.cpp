@@ -1,5 +1,5 @@
 // Errors for quantized tensors, which dl does not support, and for operators of nested tensors that
-// nested.cpp does not register. They name the remedy, whereas the dispatcher lists all backends.
+// nested.cpp does not register. They name the remedy; the dispatcher's error only lists backends.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 

@@ -1,9 +1,9 @@
 // Nested tensors of layout torch.strided. torch implements them for CPU and CUDA alike with
-// operators on their buffers, so that the kernels registered for the CPU run on any device. Kernels
-// that access the buffer directly are not listed; layouts.cpp raises errors for their operators.
+// operators on their buffers, so the kernels registered for the CPU run on any device. Kernels that
+// access the buffer directly are not listed; layouts.cpp raises errors for their operators.
 //
-// Autograd reads sizes in a context that must not throw: torch::autograd::InputMetadata is
-// constructed while a node is built, and an exception there terminates the process.
+// Sizes must be available, because autograd reads them where it must not throw: when it constructs
+// torch::autograd::InputMetadata for a node, an exception terminates the process.
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
@@ -34,7 +34,7 @@ constexpr const char* kOfBuffers[] = {
     "bmm", "embedding", "linear", "linear_backward", "matmul", "matmul.out", "matmul_backward",
     "native_dropout", "native_dropout_backward", "value_selecting_reduction_backward"};
 
-// Operators that create a nested tensor from a dense one and from sizes, which are always on the
+// Operators that create a nested tensor from a dense tensor and from sizes, which are always on the
 // CPU.
 constexpr const char* kOfDense[] = {"_nested_view_from_buffer", "_nested_from_padded"};
 
@@ -45,7 +45,7 @@ void as_on(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
 
 template <c10::DispatchKey ours, c10::DispatchKey theirs, size_t count>
 void register_as_theirs(const char* const (&names)[count]) {
-  // Never destroyed: registrations last until the process exits.
+  // Never destroyed, because registrations last until the process exits.
   static auto* library = new torch::Library(torch::Library::IMPL, "aten", ours, __FILE__, __LINE__);
   for (const char* name : names)
     library->impl(name, torch::CppFunction::makeFromBoxedFunction<&as_on<theirs>>());

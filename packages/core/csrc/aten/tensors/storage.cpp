@@ -1,4 +1,4 @@
-// resize_, set_, assignment to `x.data`, and lazy copies: the storage of a tensor and its size.
+// resize_, set_, assignment to `x.data`, and lazy copies: operators on a tensor's storage.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -17,7 +17,7 @@
 namespace dl::core {
 namespace {
 
-// As at::native::resize_, whose own memcpy would access device memory from the host.
+// As at::native::resize_, which would access device memory from the host with its own memcpy.
 const at::Tensor& resize(const at::Tensor& self, c10::SymIntArrayRef symbolic,
                          std::optional<at::MemoryFormat> format) {
   const auto sizes = C10_AS_INTARRAYREF_SLOW(symbolic);
@@ -83,9 +83,9 @@ at::Tensor& set_empty(at::Tensor& self) {
   return self;
 }
 
-// Returns true if torch may replace the memory, device and shape of an existing tensor by those of
-// another: parameters then remain the same objects when their module moves. torch asks out-of-tree
-// devices through this operator and assumes false without it.
+// Returns true if torch may replace the memory, device and shape of an existing tensor with those
+// of another, so that parameters remain the same objects when their module moves. For out-of-tree
+// devices torch calls this operator, and without it assumes false.
 bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& from) {
   const auto is_plain = [](const at::Tensor& tensor) {
     if (tensor.device().type() == kDeviceType)

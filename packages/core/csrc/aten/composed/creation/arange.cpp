@@ -29,7 +29,7 @@ void resize_for(Tensor& out, int64_t count) {
 
 Site arange_site{"arange.start_out", {"arange.start_out"}, {Op::diopiArange}};
 
-// Arguments of a sequence, converted to the dtype as torch's kernels read them.
+// The arguments of a sequence, converted to its dtype as torch's kernels do.
 struct Sequence {
   int64_t count;
   Scalar start, end, step;
@@ -49,14 +49,14 @@ std::optional<int64_t> count_exactly(int64_t start, int64_t end, int64_t step) {
   return up / step;
 }
 
-// Returns true if double represents the integer and its neighbors exactly.
+// Returns true if double represents `number` and both of its neighbors exactly.
 bool is_exact(int64_t number) {
   constexpr int64_t kMost = int64_t{1} << 53;
   return -kMost < number && number < kMost;
 }
 
-// Arguments of an integer sequence; torch discards their fractions. `count` is the length by the
-// rules of arange, or of range, which includes `end`. Empty on overflow.
+// The arguments of an integer sequence, without their fractions, as in torch. `count` is the number
+// of elements by the rules of arange, or of range, which includes `end`. Empty on overflow.
 std::optional<Sequence> integer_sequence(int64_t count, int64_t start, int64_t step) {
   int64_t length, end;
   if (__builtin_mul_overflow(count, step, &length) || __builtin_add_overflow(start, length, &end))
@@ -64,7 +64,7 @@ std::optional<Sequence> integer_sequence(int64_t count, int64_t start, int64_t s
   return Sequence{count, start, end, step};
 }
 
-// Returns true if the steps lead from `start` to `end`. Otherwise torch's kernels raise the error.
+// Returns true if the steps lead from `start` towards `end`. Otherwise torch's kernels raise the
 bool reaches_end(double start, double end, double step) {
   return step > 0 ? start <= end : step < 0 && start >= end;
 }
@@ -91,7 +91,7 @@ std::optional<Sequence> arange_sequence(const Scalar& start, const Scalar& end, 
     const int64_t first = start.toLong(), last = end.toLong(), width = step.toLong();
     if (width == 0) return std::nullopt;
     const auto count = count_exactly(first, last, width);
-    // Vendors count in double.
+    // Vendors count the elements in double.
     if (!count || *count < 0 || !is_exact(first) || !is_exact(last)) return std::nullopt;
     return Sequence{*count, first, last, width};
   }
@@ -125,7 +125,7 @@ Tensor& arange_out(const Scalar& start, const Scalar& end, const Scalar& step, T
       start, end, step, out);
 }
 
-// Same as arange_sequence, with the end included. Torch counts in integers for integer dtypes.
+// Same as arange_sequence, but includes `end`. Torch counts in integers for integer dtypes.
 std::optional<Sequence> range_sequence(const Scalar& start, const Scalar& end, const Scalar& step,
                                        c10::ScalarType type) {
   if (!are_usable(start, end, step, type)) return std::nullopt;
@@ -163,7 +163,7 @@ struct Bounds {
 };
 
 // The bounds converted to the dtype, as torch's kernels read them. Empty where the dtype or double
-// cannot represent them. The end is used only with two or more steps.
+// cannot represent them. `end` is used only if there are two or more steps.
 std::optional<Bounds> bounds_of(const Scalar& start, const Scalar& end, int64_t steps,
                                 c10::ScalarType type) {
   if (steps < 0 || start.isComplex() || end.isComplex()) return std::nullopt;
@@ -197,7 +197,7 @@ Tensor& linspace_out(const Scalar& start, const Scalar& end, int64_t steps, Tens
 Tensor& logspace_out(const Scalar& start, const Scalar& end, int64_t steps, double base,
                      Tensor& out) {
   const auto bounds = bounds_of(start, end, steps, out.scalar_type());
-  // A single step gives the power of the unconverted `start`, and its conversion is checked.
+  // A single step yields the power of the unconverted `start`; its conversion is checked too.
   const bool single = steps == 1 && !start.isComplex();
   if (!real_output(out) || !(bounds || single)) {
     return on_cpu<"logspace.out", Tensor&(const Scalar&, const Scalar&, int64_t, double, Tensor&)>(

@@ -1,5 +1,5 @@
-// Assertions about values. The host reads the value immediately, so that a failure raises here and
-// not later on a stream.
+// Assertions about values. The host reads the value immediately, so that a failure raises here
+// instead of later on a stream.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 

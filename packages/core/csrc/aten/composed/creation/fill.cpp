@@ -15,9 +15,9 @@ Tensor& fill_from(Tensor& self, const Tensor& value) {
   return self.copy_(value);
 }
 
-// Returns true if fill_ can write the real and imaginary parts: the view neither repeats nor
-// changes elements, and the dtype can represent both values. Otherwise torch's kernel raises the
-// error.
+// Returns true if fill_ can write the real and the imaginary parts separately: the view neither
+// repeats nor changes elements, and the dtype can represent both values. Otherwise torch's kernel
+// raises the error.
 bool fills_in_parts(const Tensor& self, const c10::complex<double>& number) {
   if (!self.is_complex() || !is_on_dl(self) || self.is_conj() || self.is_neg() ||
       overlap::repeats(self))

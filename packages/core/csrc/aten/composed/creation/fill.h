@@ -1,4 +1,4 @@
-// fill_ for dtypes whose scalars the contract does not have.
+// fill_ for dtypes that the contract's scalars cannot represent.
 #pragma once
 
 #include "aten/kernel/composed.h"

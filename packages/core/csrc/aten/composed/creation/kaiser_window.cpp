@@ -1,4 +1,4 @@
-// Values of torch.kaiser_window, the only part of the operator that torch leaves to the device.
+// The values of torch.kaiser_window: the only step of the operator that torch leaves to the device.
 #include <ATen/OpMathType.h>
 #include <ATen/TensorIterator.h>
 #include <ATen/native/UnaryOps.h>

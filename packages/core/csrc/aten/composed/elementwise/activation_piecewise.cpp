@@ -7,7 +7,7 @@
 
 namespace dl::core::composed {
 
-// NaN is outside of both ranges: it is returned as it is, and its gradient is 0.
+// NaN is outside both ranges, so it is returned unchanged and its gradient is 0.
 Tensor Hardshrink::functional(const Tensor& self, const Scalar& bound) {
   const auto type = self.scalar_type();
   if (!conditions::is_in_range(type, bound))

@@ -52,7 +52,7 @@ Tensor mish_backward(const Tensor& grad, const Tensor& x) {
   return slope.add_(saturation).mul_(grad);
 }
 
-// log(1 + exp(beta · x)) / beta, and x above the threshold.
+// log(1 + exp(beta · x)) / beta; above the threshold, x itself.
 Tensor softplus(const Tensor& x, const Scalar& beta, const Scalar& threshold) {
   const Tensor scaled = x.mul(beta);
   return at::where(scaled.gt(threshold), x, scaled.exp().log1p_().div_(beta));

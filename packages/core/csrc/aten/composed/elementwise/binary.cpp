@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kLog2 = 0.69314718055994530942;
 
-// No intermediate value overflows unless the result does.
+// Scaled so that no intermediate value overflows unless the result does.
 Tensor hypot(const Tensor& x, const Tensor& y) {
   check_floating("hypot", x.scalar_type());
   const Tensor a = x.abs(), b = y.abs();
@@ -22,7 +22,7 @@ Tensor hypot(const Tensor& x, const Tensor& y) {
   return length.masked_fill_(a.eq(kInfinity).logical_or(b.eq(kInfinity)), kInfinity);
 }
 
-// |a - b|, and 0 where both are the same infinity.
+// |a - b|; 0 if both are the same infinity.
 Tensor distance(const Tensor& a, const Tensor& b) {
   return a.sub(b).abs_().masked_fill_(a.eq(b), 0);
 }
@@ -35,7 +35,7 @@ Tensor logaddexp2(const Tensor& a, const Tensor& b) {
   return distance(a, b).mul_(-kLog2).exp_().log1p_().div_(kLog2).add_(a.maximum(b));
 }
 
-// The larger operand; if one operand is NaN, the other one.
+// The larger operand; if one of the operands is NaN, the other operand.
 Tensor fmax(const Tensor& a, const Tensor& b) {
   if (!a.is_floating_point()) return a.maximum(b);
   return at::where(a.ne(a), b, a).maximum(at::where(b.ne(b), a, b));

@@ -42,7 +42,7 @@ Tensor left_shift(const Tensor& a, const Tensor& b) {
   return a.mul(power_of_two(b.clamp(0, bits - 1))).masked_fill_(beyond, 0);
 }
 
-// Shifts beyond the width leave only the sign.
+// Shifts by the width or more leave only the sign.
 Tensor right_shift(const Tensor& a, const Tensor& b) {
   check_shift("rshift", a);
   const int64_t largest = 8 * a.element_size() - (a.scalar_type() == at::kByte ? 1 : 2);
@@ -55,8 +55,8 @@ bool any(const Tensor& condition) {
   return condition.numel() != 0 && condition.to(at::kByte).amax().item<uint8_t>() != 0;
 }
 
-// Euclid's algorithm, iterated until it has ended for all elements. The smallest integer is its own
-// absolute value; as in torch, remainders have the sign of the dividend.
+// Euclid's algorithm, iterated until it has finished for all elements. The smallest integer is its
+// own absolute value; as in torch, remainders have the sign of the dividend.
 Tensor gcd(const Tensor& self, const Tensor& other) {
   Tensor a = self.abs(), b = other.abs();
   for (Tensor more = b.ne(0); any(more); more = b.ne(0)) {
@@ -72,7 +72,7 @@ Tensor lcm(const Tensor& self, const Tensor& other) {
   return reduced.mul(other).abs_();
 }
 
-// Operands keep their own dtype, because the neighbor depends on it.
+// Operands keep their own dtype, because the distance to the neighbor depends on it.
 Tensor neighbor(const Tensor& from, const Tensor& towards) {
   const Tensor bits = bits_of(from);
   const Tensor step = towards.gt(from).eq(from.gt(0)).to(bits.scalar_type()).mul_(2).sub_(1);
@@ -138,13 +138,13 @@ std::tuple<Tensor&, Tensor&> frexp_out(const Tensor& self, Tensor& mantissa, Ten
   return {mantissa, exponent};
 }
 
-// Exclusive or of the bits of all elements over some dimensions, with each element as double or
-// int64. A tree reduction: pairs of elements are combined until one is left.
+// Exclusive or of the bits of all elements over some dimensions; each element is first converted to
+// double or int64. A tree reduction: pairs of elements are combined until one is left.
 Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode) {
   TORCH_CHECK(mode == 0, "Unknown hash_tensor mode: ", mode);
   Tensor bits =
       self.is_floating_point() ? self.to(at::kDouble).view(at::kLong) : self.to(at::kLong);
-  // All dimensions are checked for the range before any is checked for repetition.
+  // torch checks the range of all dimensions first, and only then that none is repeated.
   at::DimVector wrapped(dims);
   at::maybe_wrap_dims(wrapped, self.dim());
   const auto reduced = at::dim_list_to_bitset(
@@ -176,7 +176,7 @@ Tensor hash_tensor(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64
     bits = bits.size(1) % 2 == 0 ? folded : at::cat({folded, bits.narrow(1, 2 * half, 1)}, 1);
   }
   const Tensor found = bits.reshape(keepdim ? with_ones : kept).view(at::kUInt64);
-  // Where nothing was combined, the result still aliases the input.
+  // If nothing was combined, the result still aliases the input.
   return arrange(found.is_alias_of(self) ? found.clone() : found);
 }
 Tensor& hash_tensor_out(const Tensor& self, at::IntArrayRef dims, bool keepdim, int64_t mode,

@@ -32,8 +32,8 @@ OptionalTensor move_bound(const OptionalTensor& bound, const Tensor& self) {
   return bound->is_cpu() && bound->dim() == 0 ? bound->to(self.device()) : *bound;
 }
 
-// Dtype and shape of the result follow from all operands together. minimum(maximum(...)) would
-// promote two operands at a time: int64 with float16 gives float16, which with float64 gives
+// All operands together determine the dtype and shape of the result. minimum(maximum(...)) would
+// promote two operands at a time: int64 with float16 gives float16, and that with float64 gives
 // float64.
 Tensor run(const Tensor& given, const Tensor& self, const OptionalTensor& low,
            const OptionalTensor& high) {

@@ -1,4 +1,4 @@
-// complex and polar, which write through the view of complex numbers as real pairs.
+// complex and polar: they write through a view of the complex result as real pairs.
 #include <ATen/ops/view_as_real.h>
 
 #include "aten/composed/elementwise_forms.h"

@@ -6,7 +6,7 @@
 namespace dl::core::composed {
 namespace {
 
-// The remainder with the sign of the dividend.
+// The remainder that has the sign of the dividend.
 Tensor fmod(const Tensor& a, const Tensor& b) {
   if (a.is_floating_point()) return copysign_of(a.abs().remainder(b.abs()), a);
   const Tensor floored = a.remainder(b);

@@ -17,7 +17,7 @@ Halves halves_of(const Tensor& x, int64_t dim) {
               c10::maybe_wrap_dim(dim, x.dim()), " is size ", size);
   return {x.narrow(dim, 0, size / 2), x.narrow(dim, size / 2, size / 2)};
 }
-// Both parts, converted to the dtype of the computation.
+// Both parts of the input, converted to the dtype of the computation.
 Halves widened_halves(const Tensor& x, int64_t dim) {
   const auto type = is_half(x.scalar_type()) ? at::kFloat : x.scalar_type();
   return halves_of(x.to(type), dim);

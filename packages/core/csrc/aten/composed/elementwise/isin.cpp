@@ -11,7 +11,7 @@
 namespace dl::core::composed {
 namespace {
 
-// Compares all pairs, in chunks that bound the memory of intermediate results.
+// Compares all pairs, in chunks that limit the memory for intermediate results.
 Tensor is_in(const Tensor& elements, const Tensor& tests, bool invert) {
   constexpr int64_t kPairs = 1 << 22;
   const Tensor column = elements.reshape({-1, 1}), row = tests.reshape({1, -1});
@@ -23,7 +23,7 @@ Tensor is_in(const Tensor& elements, const Tensor& tests, bool invert) {
   }
   return invert ? found.eq(0) : found;
 }
-// As in torch, results are not converted from boolean.
+// As in torch, boolean results are not converted to another dtype.
 Tensor& write_bools(Tensor& out, const Tensor& result) {
   TORCH_CHECK(out.scalar_type() == at::kBool, "Expected out tensor to have dtype bool, but got ",
               out.scalar_type(), " instead");

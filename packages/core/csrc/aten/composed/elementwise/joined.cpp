@@ -1,4 +1,4 @@
-// Fused pairs of torch operators: add and relu, multiply and add.
+// Operators that fuse two others: add and relu, multiply and add.
 #include <ATen/ops/add.h>
 
 #include "aten/kernel/composed.h"
@@ -23,7 +23,7 @@ Tensor& add_relu_number_inplace(Tensor& self, const Scalar& other, const Scalar&
   return self.add_(other, alpha).relu_();
 }
 
-// Sums of the tensors input[0], input[1], … with the weights in each row of `coefficients`.
+// Weighted sums of the tensors input[0], input[1], …, one for each row of `coefficients`.
 Tensor linear_combination(const Tensor& input, const Tensor& coefficients) {
   at::DimVector shape(input.sizes());
   shape[0] = coefficients.size(0);

@@ -86,7 +86,7 @@ Labels labels_of(const Tensor& self, const Tensor& target) {
   const Tensor own = input.gather(1, labels.clamp_min(0));
   const Tensor margin = input.unsqueeze(1).sub(own.unsqueeze(2)).add_(1);
   const Tensor counts = valid.unsqueeze(2).logical_and(is_target.logical_not().unsqueeze(1));
-  // A margin that does not count or that is NaN adds nothing, as in torch's kernels.
+  // As in torch's kernels, a margin that is NaN or does not count contributes nothing.
   const Tensor violation = at::where(counts.logical_and(margin.gt(0)), margin, 0);
   return {input, named, is_target, violation, batched};
 }

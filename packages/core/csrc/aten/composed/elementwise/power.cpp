@@ -24,21 +24,21 @@ Tensor& pow_scalar_out(const Scalar& self, const Tensor& exponent, Tensor& out) 
   return at::pow_out(out, wrap_scalar(self), exponent);
 }
 
-// 2^exponent as double, exactly, for 64-bit integers from -1022 to 1023.
+// 2^exponent as double; exact for 64-bit integers from -1022 to 1023.
 Tensor power_of_two(const Tensor& exponent) {
   return exponent.add(1023).mul_(int64_t{1} << 52).view(at::kDouble);
 }
 
-// self · 2^exponent, rounded once. Composed of operators that autograd records.
+// self · 2^exponent, rounded once. Uses operators that autograd records.
 Tensor scale(const Tensor& self, const Tensor& exponent) {
   const Tensor wide = self.to(at::kDouble);
   if (self.scalar_type() != at::kDouble) {
-    // Double contains all products; larger exponents over- or underflow in every narrower dtype.
+    // Double represents all products; larger exponents overflow or underflow in narrower dtypes.
     const Tensor factor = power_of_two(exponent.to(at::kLong).clamp(-1000, 1000));
     return wide.mul(factor).to(self.scalar_type());
   }
-  // Powers of two outside of double's range are split. A product that is subnormal before the last
-  // step would be rounded twice, unless the other factors are below 2^-53 and make it 0.
+  // Powers of two outside the range of double are split. A product that is subnormal before the
+  // last step would be rounded twice, unless the other factors are below 2^-53 and make it 0.
   Tensor rest = exponent.to(at::kLong).clamp(-2200, 2200), product = wide;
   for (int step = 0; step < 3; ++step) {
     const Tensor part = rest.clamp_max(1023).masked_fill_(rest.lt(-1022), -1022 + 53);
@@ -48,13 +48,13 @@ Tensor scale(const Tensor& self, const Tensor& exponent) {
   return product;
 }
 
-// Returns true for the operands that torch's CPU passes to C's ldexp. For others it multiplies by
-// pow(2, other).
+// Returns true for the operands that torch's CPU kernel passes to C's ldexp. It multiplies the
+// others by pow(2, other).
 bool is_scaled(const Tensor& self, const Tensor& other) {
   return !self.is_complex() && at::isIntegralType(other.scalar_type(), /*includeBool=*/false);
 }
 
-// Returns `tensor` on the device of `other`, if it is a host scalar.
+// Returns `tensor`, moved to the device of `other` if it is a host scalar.
 Tensor next_to(const Tensor& tensor, const Tensor& other) {
   return tensor.dim() == 0 && tensor.device().is_cpu() ? tensor.to(other.device()) : tensor;
 }

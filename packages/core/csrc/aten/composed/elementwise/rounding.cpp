@@ -9,7 +9,7 @@
 
 namespace dl::core::composed {
 
-// Adding and subtracting the smallest float without a fraction rounds to nearest, ties to even.
+// Adding and then subtracting the smallest float whose ULP is 1 rounds to nearest, ties to even.
 Tensor round_to_even(const Tensor& x) {
   if (!x.is_floating_point()) return x;
   const double whole = x.scalar_type() == at::kDouble ? 0x1p52 : 0x1p23;

@@ -20,7 +20,7 @@ Tensor isposinf(const Tensor& x) { return x.eq(kInfinity); }
 Tensor isneginf(const Tensor& x) { return x.eq(-kInfinity); }
 Tensor signbit(const Tensor& x) {
   const auto type = x.scalar_type();
-  // The contract has no comparison of wide unsigned integers.
+  // The contract cannot compare wide unsigned integers.
   const bool is_signed = c10::isIntegralType(type, false) && c10::isSignedType(type);
   if (is_signed) return x.lt(0);
   return x.is_floating_point() ? signbit_of(x) : at::zeros_like(x, x.options().dtype(at::kBool));
@@ -54,7 +54,7 @@ Tensor erfc(const Tensor& input) {
     sum.add_(square.add(node).reciprocal_(), 2.0 * std::exp(-node));
   }
   sum.add_(square.reciprocal());
-  // exp(-a²), split into a head of `a` whose square is exact, and the rest.
+  // exp(-a²), with `a` split into a head whose square is exact, and the rest.
   const Tensor head = a.to(at::kFloat).to(at::kDouble);
   Tensor result = head.mul(head).neg_().exp_();
   result.mul_(a.sub(head).mul_(a.add(head)).neg_().exp_());
@@ -64,7 +64,7 @@ Tensor erfc(const Tensor& input) {
   return at::where(x.gt(0.5), result, x.erf().neg_().add_(1.0));
 }
 
-// Replacements of NaN and of the infinities, in the caller's dtype.
+// The replacements for NaN and for the infinities, in the caller's dtype.
 struct Replacements {
   double nan, posinf, neginf;
 };
@@ -117,7 +117,7 @@ Tensor clamp_eps(const Tensor& x, double eps) {
 }
 
 Tensor logit(const Tensor& x, std::optional<double> eps) {
-  // With NaN bounds no value is out of range.
+  // If the bounds are NaN, no value is out of range.
   const Tensor p = eps && !std::isnan(*eps) ? clamp_eps(x, *eps) : x;
   return p.div(p.neg().add_(1.0)).log_();
 }
@@ -129,7 +129,7 @@ Tensor angle_of_real(const Tensor& x) {
 Tensor angle(const Tensor& self) {
   if (self.is_complex()) {
     const Tensor result = at::imag(self).atan2(at::real(self));
-    // Strides of the parts may order dimensions of size 1 differently than those of `self`.
+    // The strides of the parts may order dimensions of size 1 differently from those of `self`.
     Tensor out;
     at::TensorIteratorConfig config;
     config.check_all_same_dtype(false).add_output(out).add_const_input(self);

@@ -26,8 +26,8 @@ bool covers(const at::Tensor& mask, const at::Tensor& self, int64_t dim) {
   return mask.sizes() == self.sizes().slice(dim, mask.dim());
 }
 
-// Fills `given` with the indices on the device of `self`, and sets `dims` to the number of
-// dimensions that they index. Returns false for calls that the contract does not cover and for
+// Fills `given` with the indices, moved to the device of `self`, and sets `dims` to the number of
+// dimensions that they index. Returns false for calls that the contract does not cover, and for
 // invalid ones, for which torch's kernels raise the error.
 bool prepare(const at::Tensor& self, const IndexList& indices, std::vector<at::Tensor>& given,
              int64_t& dims) {

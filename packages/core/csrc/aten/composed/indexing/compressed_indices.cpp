@@ -17,7 +17,7 @@ namespace {
 
 at::ScalarType index_type(bool narrow) { return narrow ? at::kInt : at::kLong; }
 
-// Row pointers: the start of each row and the end of the last one, [size + 1].
+// Row pointers [size + 1]: the start of each row, and the end of the last row.
 at::Tensor row_starts(const at::Tensor& rows, int64_t size, bool out_int32) {
   if (rows.dim() != 1)
     return on_cpu<"_convert_indices_from_coo_to_csr", decltype(row_starts)>(rows, size, out_int32);
@@ -27,7 +27,7 @@ at::Tensor row_starts(const at::Tensor& rows, int64_t size, bool out_int32) {
   return at::cumsum(counts, 0).to(index_type(out_int32));
 }
 
-// [2, nnz]: row and column of each element; with `transpose`, column and row.
+// [2, nnz]: row and column of each element; column and row if `transpose` is true.
 at::Tensor coordinates(const at::Tensor& starts, const at::Tensor& columns, bool out_int32,
                        bool transpose) {
   if (starts.dim() != 1 || columns.dim() != 1 || starts.numel() == 0) {

@@ -43,7 +43,7 @@ bool vendor_supports(const Tensor& weight, const Tensor& indices, const Tensor& 
   return mode >= kSum && mode <= kMax && padding < weight.size(0);
 }
 
-// Bag of every index: the number of bags that start at or before it, minus one.
+// The bag of every index: the number of bags that start at or before the index, minus one.
 Tensor bags_of(const Tensor& indices, const Tensor& starts) {
   const int64_t count = indices.numel();
   Tensor begun = at::zeros({count + 1}, starts.options());
@@ -51,7 +51,7 @@ Tensor bags_of(const Tensor& indices, const Tensor& starts) {
   return at::cumsum(begun.narrow(0, 0, count), 0) - 1;
 }
 
-// The maximum of each bag and column, and the row of the table that it comes from.
+// The maximum of each bag and column, and the table row that it comes from.
 std::tuple<Tensor, Tensor> largest(const Tensor& rows, const Tensor& keep, const Tensor& bags,
                                    const Tensor& indices, const Tensor& sizes) {
   const int64_t count = indices.numel(), bag_count = sizes.numel();
@@ -132,7 +132,7 @@ Four embedding_bag(const Tensor& weight, const Tensor& indices, const Tensor& of
                                         weights, include_last, padding);
 }
 
-// Appends a row of zeros for indices that are in no bag, where there can be such indices.
+// Appends a row of zeros for indices that are in no bag, if there can be such indices.
 Tensor with_open_bag(const Tensor& grad, int64_t offset_count) {
   if (grad.size(0) > 0 && grad.size(0) == offset_count) return grad;
   return at::cat({grad, at::zeros({1, grad.size(1)}, grad.options())});
@@ -177,7 +177,7 @@ Tensor bag_backward(const Tensor& grad, const Tensor& indices, const Tensor& off
                     const OptionalTensor& weights, int64_t padding) {
   if (sparse) {
     const Tensor rows = with_open_bag(grad, sizes.numel());
-    // Means are divided by the bag sizes, including the size of the additional bag.
+    // Means are divided by the bag sizes, including that of the additional bag.
     const Tensor divisors = sizes_of(sizes, rows.size(0)).clamp_min(1);
     return at::_embedding_bag_sparse_backward(rows, indices, offsets, bags, divisors, num_weights,
                                               scale_by_frequency, mode, weights, padding);

@@ -22,13 +22,13 @@ struct Slices {
   int64_t dim;
 };
 
-// Empty where shapes or dtypes do not match: torch's kernels raise the error.
+// Empty if shapes or dtypes do not match: torch's kernels raise the error.
 std::optional<Slices> as_scatter(const Tensor& self, int64_t dim, const Tensor& index,
                                  const Tensor& source) {
   const int64_t ndim = self.dim() == 0 ? 1 : self.dim();
   const bool alike = plans::on_same_device(self, index) && plans::on_same_device(self, source) &&
                      self.scalar_type() == source.scalar_type() &&
-                     // scatter does not support it, not even on the CPU
+                     // scatter does not support complex half, not even on the CPU
                      self.scalar_type() != at::kComplexHalf;
   if (!alike || !plans::is_index(index) || index.dim() > 1 || dim < -ndim || dim >= ndim)
     return std::nullopt;
@@ -113,7 +113,7 @@ Tensor& index_reduce_(Tensor& self, int64_t dim, const Tensor& index, const Tens
                       std::string_view reduce, bool include_self) {
   std::optional<Slices> slices = as_scatter(self, dim, index, source);
   const bool known = reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin";
-  // Products of wide unsigned integers are not scattered.
+  // Products of wide unsigned integers cannot be scattered.
   const bool fits = slices && self.dim() == source.dim();
   if (!fits || !known || c10::isBarebonesUnsignedType(self.scalar_type())) {
     return on_cpu<"index_reduce_", ReduceSignature>(self, dim, index, source, reduce, include_self);

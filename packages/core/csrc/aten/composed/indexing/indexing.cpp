@@ -61,7 +61,7 @@ Tensor& put_(Tensor& self, const Tensor& index, const Tensor& source, bool accum
   at::assert_no_internal_overlap(self);
   at::assert_no_overlap(self, index);
   at::assert_no_overlap(self, source);
-  // The order is undefined where an index repeats; sums on the CPU reference are deterministic.
+  // If an index repeats, the order of writes is undefined; a CPU reference adds deterministically.
   if (!accumulate || wants_fixed_order(self)) at::globalContext().alertNotDeterministic("put_");
   if (index.numel() == 0) return self;
   return write_flat(self, [&](Tensor& flat) {
@@ -88,7 +88,7 @@ Tensor& masked_scatter_(Tensor& self, const Tensor& mask, const Tensor& source) 
   });
 }
 
-// Index i is repeated repeats[i] times: the index is the number of runs that have ended.
+// Index i is repeated repeats[i] times: the index at a position is the number of runs that ended.
 Tensor repeat_interleave(const Tensor& repeats, std::optional<int64_t> output_size) {
   TORCH_CHECK(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
   TORCH_CHECK(repeats.scalar_type() == at::kLong || repeats.scalar_type() == at::kInt,

@@ -1,4 +1,4 @@
-// nonzero and masked_select, out= forms, and nonzero_static, whose size is given.
+// nonzero and masked_select, out= forms, and nonzero_static, whose size the caller gives.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/masked_select.h>

@@ -1,5 +1,5 @@
 // scatter and scatter_reduce: the functional and out= forms copy the input and scatter in place;
-// reductions that the contract does not have are composed.
+// reductions that the contract does not have are composed of other operators.
 #include <ATen/Dispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones_like.h>

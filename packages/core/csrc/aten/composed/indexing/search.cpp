@@ -29,7 +29,7 @@ at::Tensor elements_at(const at::Tensor& sorted, const at::Tensor& positions) {
 
 // Number of elements of the sequence before each value: those that are smaller or, with `right`,
 // smaller or equal. NaN sorts after every number. Each step compares every value with the middle of
-// its candidates and drops half of them.
+// the remaining candidates and discards half of them.
 at::Tensor count_before(const at::Tensor& sorted, const at::Tensor& values, bool right) {
   at::Tensor before =
       at::zeros_like(values, values.options().dtype(at::kLong), at::MemoryFormat::Contiguous);

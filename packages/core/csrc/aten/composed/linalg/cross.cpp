@@ -17,7 +17,7 @@ Tensor& cross_out(const Tensor& self, const Tensor& other, int64_t dim, Tensor& 
                      other.size(dim) == 3 && at::are_expandable(self.sizes(), other.sizes());
   if (!takes) return on_cpu<"linalg_cross.out", decltype(cross_out)>(self, other, dim, out);
   const int64_t along = at::maybe_wrap_dim(dim, self.dim());
-  // Elements 1, 2, 0 and 2, 0, 1.
+  // Vectors with the elements rotated: 1, 2, 0 or 2, 0, 1.
   const auto turned = [along](const Tensor& tensor, int64_t by) {
     return at::cat({tensor.narrow(along, by, 3 - by), tensor.narrow(along, 0, by)}, along);
   };
@@ -25,7 +25,7 @@ Tensor& cross_out(const Tensor& self, const Tensor& other, int64_t dim, Tensor& 
   return write_to(out, first.sub(turned(self, 2).mul(turned(other, 1))));
 }
 
-// The allocating form is registered for this device only.
+// The allocating form is registered for the dl device only.
 Tensor cross(const Tensor& self, const Tensor& other, int64_t dim) {
   if (self.device() != other.device())
     return on_cpu<"linalg_cross", decltype(cross)>(self, other, dim);

@@ -25,8 +25,8 @@ bool are_reflectors(const Tensor& input, const Tensor& tau) {
          tau.size(-1) <= input.size(-1) && tau.size(-1) <= input.size(-2);
 }
 
-// tau · v · vᴴ is that of sqrt(|tau|) · v and sgn(tau), so that products of large vectors overflow
-// only where the result does.
+// tau · v · vᴴ is computed from sqrt(|tau|) · v and sgn(tau), so that products of large vectors
+// overflow only if the result does.
 struct Reflectors {
   Reflectors(const Tensor& input, const Tensor& tau) {
     const int64_t m = input.size(-2), k = tau.size(-1);

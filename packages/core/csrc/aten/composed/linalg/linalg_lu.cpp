@@ -27,8 +27,8 @@ Site lu_unpack_site{"lu_unpack", {"lu_unpack", "lu_unpack.out"}, {Op::dlopPivots
 Site lu_solve_site{
     "linalg_lu_solve", {"linalg_lu_solve", "linalg_lu_solve.out"}, {Op::dlopPivotsToPermutation}};
 
-// Row of the matrix that corresponds to each row of L · U; undefined if the vendor has no operator
-// for it.
+// For each row of L · U, the corresponding row of the matrix; undefined if the vendor lacks the
+// operator.
 Tensor order_of_rows(Site& site, const Tensor& pivots, int64_t rows) {
   const int device_index = ::dl::core::device_of(pivots);
   if (device_index < 0 || site.disabled.load(std::memory_order_relaxed)) return {};
@@ -108,7 +108,7 @@ Tensor permute_rows(const Tensor& self, const Tensor& order, bool are_rows) {
   return at::gather(self.expand(sizes), are_rows ? -2 : -1, index.expand(sizes));
 }
 
-// Solves with the matrix P · L · U on the left or right of the unknown, or with its adjoint.
+// Solves a system with the matrix P · L · U, or its adjoint, to the left or right of the unknown.
 Tensor solution(const Tensor& LU, const Tensor& order, const Tensor& B, bool left, bool adjoint) {
   const auto divided = [&](const Tensor& by, const Tensor& right, bool upper, bool unit) {
     return at::linalg_solve_triangular(by, right, upper, left, unit);
@@ -142,7 +142,7 @@ Tensor& lu_solve_out(const Tensor& LU, const Tensor& pivots, const Tensor& B, bo
   return left ? write_by_columns(out, found) : write_to(out, found);
 }
 
-// The allocating forms are registered for this device only.
+// The allocating forms are registered for the dl device only.
 std::tuple<Tensor, Tensor, Tensor> unpack_new(const Tensor& LU, const Tensor& pivots,
                                               bool unpack_data, bool unpack_pivots) {
   if (LU.device() != pivots.device())

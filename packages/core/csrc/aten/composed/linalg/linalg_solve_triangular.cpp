@@ -1,4 +1,4 @@
-// linalg_solve_triangular. The contract's operator has the unknown on the right of the matrix;
+// linalg_solve_triangular. The contract's operator expects the unknown to the right of the matrix;
 // other systems are transposed.
 #include "aten/composed/linalg/matrices.h"
 #include "aten/kernel/composed.h"
@@ -26,7 +26,7 @@ bool solve_native(OutputPlan& plan, GivenOutputs given, const Tensor& self, cons
   const int64_t n = A.size(-1);
   const DimVector sizes = plans::sizes_of_batch(A, B, {B.size(-2), B.size(-1)});
   plan.start(A);
-  // Returns the strides that torch returns.
+  // Chooses the same strides as torch.
   if (self.is_conj() && self.mT().is_contiguous()) {
     plan.output(sizes, A.scalar_type());
   } else {

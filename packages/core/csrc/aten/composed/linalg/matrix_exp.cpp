@@ -46,7 +46,7 @@ Tensor matrix_exp(const Tensor& self) {
   const Tensor halvings =
       norms.div(is_double ? kDoubleBound : kSingleBound).log2().ceil().clamp_min(0);
   const double most = halvings.max().item<double>();
-  // An infinity or a NaN makes its whole matrix NaN, in the way that torch's CPU kernel defines.
+  // An infinity or NaN makes the whole matrix NaN, in a way that torch's CPU kernel defines.
   if (!(most < 1100)) return on_cpu<"linalg_matrix_exp", decltype(matrix_exp)>(self);
   const Tensor count = halvings.unsqueeze(-1).unsqueeze(-1);
   Tensor result = polynomial(self.mul(count.neg().exp2()));

@@ -10,7 +10,7 @@
 namespace dl::core::composed {
 namespace {
 
-// Mode of cdist without matrix products, which cancel for close rows.
+// The mode of cdist that does not use matrix products, whose results cancel for close rows.
 constexpr int64_t kByDifferences = 2;
 
 bool takes(const Tensor& self, double p) {

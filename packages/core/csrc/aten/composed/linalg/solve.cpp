@@ -18,8 +18,8 @@
 namespace dl::core::composed {
 namespace {
 
-// For inverses and determinants torch factors the transpose of a contiguous matrix, and the
-// gradients of determinants rely on it.
+// For inverses and determinants, torch factors the transpose of a contiguous matrix. The gradients
+// of determinants rely on this.
 bool is_factored_transposed(const Tensor& A) { return A.is_contiguous() && !A.is_complex(); }
 Tensor factored(const Tensor& A) { return is_factored_transposed(A) ? A.mT() : A; }
 
@@ -107,7 +107,7 @@ std::tuple<Tensor&, Tensor&, Tensor&, Tensor&> slogdet_out(const Tensor& A, Tens
   return {sign, logabsdet, LU, pivots};
 }
 
-// The allocating form is registered for this device only.
+// The allocating form is registered for the dl device only.
 std::tuple<Tensor, Tensor, Tensor, Tensor> solve_ex(const Tensor& A, const Tensor& B, bool left,
                                                     bool check_errors) {
   if (A.device() != B.device())

@@ -40,8 +40,8 @@ Tensor ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tens
 }
 
 // torch's own implementation reads lengths on the host, wherever they are stored. While a dispatch
-// mode is active, it computes with them on their own device, where host lengths would meet device
-// losses.
+// mode is active, it computes with them on their own device, so that lengths on the host would mix
+// with losses on the device.
 bool can_be_read(const Tensor& lengths) {
   return lengths.device().is_cpu() && (lengths.key_set() & at::kTensorSubclassLike).empty();
 }

@@ -13,8 +13,8 @@
 namespace dl::core::composed {
 namespace {
 
-// At least one class; torch raises the error for shapes that do not match. For an empty batch
-// torch's CPU kernel returns uninitialized memory; here the mean is NaN, as for other losses.
+// There must be at least one class; torch raises the error for mismatched shapes. For an empty
+// batch torch's CPU kernel returns uninitialized memory; here the mean is NaN, as for other losses.
 bool takes(const Tensor& self, const Tensor& target, const Scalar& p, const OptionalTensor& weight,
            int64_t reduction) {
   if ((self.scalar_type() != at::kFloat && self.scalar_type() != at::kDouble) || self.dim() < 1 ||
@@ -35,7 +35,7 @@ struct Margins {
       : classes(self.size(-1)), index(target.reshape({-1, 1})) {
     const Tensor input = self.reshape({-1, classes});
     const Tensor excess = at::gather(input, 1, index).neg().add(margin).add(input);
-    // A NaN margin adds nothing, as in torch's kernels.
+    // As in torch's kernels, a NaN margin adds nothing.
     violation = at::where(excess.gt(0), excess, 0);
     violation.scatter_(1, index, 0);
   }

@@ -1,5 +1,5 @@
 // Group normalization that preserves channels-last. torch's own group_norm, which calls
-// native_group_norm, does so for the CPU only and makes the input contiguous for other devices.
+// native_group_norm, does so only on the CPU; on other devices it makes the input contiguous.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/group_norm_compositeimplicitautograd_dispatch.h>
 #include <ATen/ops/native_group_norm.h>

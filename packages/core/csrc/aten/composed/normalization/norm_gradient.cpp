@@ -1,6 +1,6 @@
-// Gradients of norms of order p. torch computes |x|^(p - 1) / norm^(p - 1), whose powers overflow
-// or underflow where the quotient does not: the gradient with respect to x is
-// sgn(x) · (|x| / norm)^(p - 1).
+// Gradients of norms of order p. torch computes |x|^(p - 1) / norm^(p - 1), whose powers can
+// overflow or underflow although the quotient does not. Here the gradient with respect to x is
+// computed as sgn(x) · (|x| / norm)^(p - 1).
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/WrapDimUtils.h>
@@ -26,8 +26,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Returns true if torch's formula has powers that can leave the range of the dtype. Those for
-// orders from 0 to 1 cannot, and the other orders have formulas without powers.
+// Returns true if the powers in torch's formula can leave the range of the dtype. For orders from 0
+// to 1 they cannot, and the remaining orders have formulas without powers.
 bool has_wide_powers(double p) { return std::isfinite(p) && (p < 0 || p > 1) && p != 2; }
 
 double order_of_norm(const Scalar& p) { return p.toDouble(); }
@@ -35,12 +35,12 @@ double order_of_norm(const std::optional<Scalar>& p) { return p ? p->toDouble() 
 bool is_complex_order(const Scalar& p) { return p.isComplex(); }
 bool is_complex_order(const std::optional<Scalar>& p) { return p && p->isComplex(); }
 
-// Returns true within a transformation of torch.func, which takes no derivatives written in C++.
+// Returns true inside a torch.func transformation, which ignores derivatives written in C++.
 bool is_in_torch_func() {
   return c10::impl::tls_is_dispatch_key_included(c10::DispatchKey::FuncTorchDynamicLayerBackMode);
 }
 
-// The derivative of a norm with respect to each element, 0 where the norm or the element is 0.
+// The derivative of a norm with respect to each element; 0 if the norm or the element is 0.
 Tensor slope_of(const Tensor& x, const Tensor& norm, double p) {
   if (p < 0) {
     const Tensor none = x.eq(0);
@@ -51,7 +51,7 @@ Tensor slope_of(const Tensor& x, const Tensor& norm, double p) {
   return p < 2 ? unit.sgn() * unit.abs().pow(p - 1) : unit * unit.abs().pow(p - 2);
 }
 
-// The dimensions and `keepdim` of each overload.
+// The dimensions and the `keepdim` argument of each overload.
 struct ReducedDims {
   at::IntArrayRef dims;
   bool keepdim = false;
@@ -96,7 +96,7 @@ struct RecordedNormOf;
 template <Text name, typename Order, typename... Args>
 struct RecordedNormOf<name, Tensor(const Tensor&, const Order&, Args...)> {
   static Tensor call(c10::DispatchKeySet keys, const Tensor& self, const Order& p, Args... args) {
-    // torch's formula remains in forward mode and in torch.func.
+    // Forward mode and torch.func keep torch's formula.
     const bool is_ours = at::GradMode::is_enabled() && self.requires_grad() &&
                          !is_complex_order(p) && has_wide_powers(order_of_norm(p)) &&
                          !has_tangent(self) && !is_in_torch_func();
@@ -117,7 +117,7 @@ void register_norm(torch::Library& library) {
   library.impl(name.value, TORCH_FN((RecordedNormOf<name, Function>::call)));
 }
 
-// Operators whose derivative has that of a norm in it are composed of norms.
+// Operators whose derivative contains that of a norm are composed of norms, so that they use ours.
 
 Tensor dist_recorded(c10::DispatchKeySet keys, const Tensor& self, const Tensor& other,
                      const Scalar& p) {

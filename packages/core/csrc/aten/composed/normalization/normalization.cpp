@@ -1,4 +1,4 @@
-// Normalizations composed of others: batch norm's newer forms, weight norm, renorm.
+// Composite normalizations: the newer forms of batch norm, weight norm, renorm.
 #include <ATen/OpMathType.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
@@ -24,7 +24,7 @@
 namespace dl::core::composed {
 namespace {
 
-// All dimensions but `dim`.
+// All dimensions except `dim`.
 DimVector other_dims(const Tensor& tensor, int64_t dim) {
   DimVector dims;
   for (int64_t d = 0; d < tensor.dim(); ++d) {
@@ -35,7 +35,7 @@ DimVector other_dims(const Tensor& tensor, int64_t dim) {
 
 Tensor widen(const Tensor& tensor) { return tensor.to(at::toOpMathType(tensor.scalar_type())); }
 
-// The reserve is a buffer that libraries save for the backward pass; here it is empty.
+// The reserve is a buffer in which libraries keep data for the backward pass; here it is empty.
 std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(
     const Tensor& input, const OptionalTensor& weight, const OptionalTensor& bias,
     Tensor& running_mean, Tensor& running_var, double momentum, double eps) {
@@ -88,7 +88,7 @@ std::tuple<Tensor, Tensor> batch_norm_update_stats(const Tensor& input,
   return {flat.to(type), variance.to(type)};
 }
 
-// torch's kernel handles powers that are outside of float's range.
+// torch's kernel handles powers outside the range of float.
 Tensor norms_of(const Tensor& wide, double p, at::IntArrayRef dims) {
   return at::linalg_vector_norm(wide, p, dims, /*keepdim=*/true);
 }

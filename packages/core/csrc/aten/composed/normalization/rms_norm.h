@@ -11,7 +11,7 @@
 
 namespace dl::core::composed {
 
-// There is no CPU operator to fall back to.
+// The CPU has no such operator to fall back to.
 struct RmsNormBackward {
   static std::tuple<at::Tensor, at::Tensor> functional(
       const at::Tensor& grad_out, const at::Tensor& input, at::IntArrayRef normalized_shape,

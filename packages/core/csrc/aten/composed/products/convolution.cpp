@@ -1,5 +1,5 @@
 // Convolution over one, two and three dimensions, forward and transposed, and its gradients. The
-// contract has an operator for each form, and none for one dimension: 1-D tensors get a second
+// contract has one operator for each of these, except for one dimension: 1-D tensors get a second
 // dimension of size 1.
 #include <ATen/TracerMode.h>
 #include <ATen/ops/convolution_compositeexplicitautograd_dispatch.h>
@@ -22,7 +22,7 @@ Site convolution_backward_site{
     {Op::diopiConvolution2dBackward, Op::diopiConvolution3dBackward,
      Op::diopiConvTranspose2dBackward, Op::diopiConvTranspose3dBackward}};
 
-// Arguments of a call apart from its tensors, for the dimensions of the contract's operator.
+// The non-tensor arguments of a call, for as many dimensions as the contract's operator has.
 struct Geometry {
   bool lifted;   // one dimension was expanded to two
   int64_t dims;  // 2 or 3
@@ -33,7 +33,7 @@ struct Geometry {
   Tensor lift(const Tensor& tensor) const { return lifted ? tensor.unsqueeze(2) : tensor; }
 };
 
-// Returns one value for each dimension, from a list of one value or of all.
+// Returns one value for each dimension, from a list that has one value or a value for each.
 DimVector expand_values(at::IntArrayRef values, int64_t dims, bool lifted, int64_t neutral) {
   DimVector result;
   if (lifted) result.push_back(neutral);
@@ -67,7 +67,7 @@ bool read_geometry(Geometry& geometry, const Tensor& input, const Tensor& weight
          at_least(geometry.padding, 0) && at_least(geometry.output_padding, 0);
 }
 
-// Returns false where torch raises an error, or where there is nothing to compute.
+// Returns false if torch raises an error, or if there is nothing to compute.
 bool sizes_of_result(const Geometry& geometry, const Tensor& input, const Tensor& weight,
                      DimVector& sizes) {
   if (geometry.groups < 1 || weight.numel() == 0 || !plans::floating(input)) return false;
@@ -98,7 +98,7 @@ bool sizes_of_result(const Geometry& geometry, const Tensor& input, const Tensor
   return true;
 }
 
-// Channels-last if any operand is, as in torch's convolutions.
+// Channels-last if any operand has that format, as in torch's convolutions.
 c10::MemoryFormat common_format(const Tensor& input, const Tensor& weight) {
   const c10::MemoryFormat format = input.suggest_memory_format();
   return format == c10::MemoryFormat::Contiguous ? weight.suggest_memory_format() : format;
@@ -245,7 +245,7 @@ Tensor& convolution_out(const Tensor& input, const Tensor& weight, const Optiona
       input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, out);
 }
 
-// The operator that traced programs call. The flags are for cuDNN.
+// The operator that traced programs call. Its flags are for cuDNN and are ignored.
 Tensor traced_convolution(const Tensor& input, const Tensor& weight, const OptionalTensor& bias,
                           at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
                           bool transposed, at::IntArrayRef output_padding, int64_t groups, bool,

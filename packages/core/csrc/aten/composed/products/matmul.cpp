@@ -17,14 +17,14 @@ namespace dl::core::composed {
 namespace {
 
 // Return true for floating-point tensors of one dtype on one device, which the contract's addmm
-// family takes. torch's own kernels handle the rest and raise the errors.
+// family supports. torch's own kernels handle the rest and raise the errors.
 bool products_take(const Tensor& self, const Tensor& left, const Tensor& right) {
   return at::isFloatingType(self.scalar_type()) && self.scalar_type() == left.scalar_type() &&
          self.scalar_type() == right.scalar_type() && self.device() == left.device() &&
          self.device() == right.device();
 }
 
-// Same, and also integers with integral scalars: integer products are composed.
+// Same, but also true for integers with integral scalars: integer products are composed.
 bool sums_take(const Tensor& self, const Tensor& left, const Tensor& right, const Scalar& beta,
                const Scalar& alpha) {
   if (products_take(self, left, right)) return true;
@@ -57,7 +57,7 @@ bool is_matrix_times_vector(const Tensor& self, const Tensor& mat, const Tensor&
          spreads_to(self, {mat.size(0)});
 }
 
-// A vector as a column, and a new column of `rows` as a vector, without dispatcher calls, which
+// A vector as a column, and a new column of `rows` as a vector. Both avoid dispatcher calls, which
 // would take as long as a small product.
 Tensor column_of(const Tensor& vector) {
   Tensor column = rewrap(vector.storage(), vector, vector.key_set());
@@ -130,7 +130,7 @@ bool is_sum_of_products(const Tensor& self, const Tensor& batch1, const Tensor& 
          spreads_to(self, {batch1.size(1), batch2.size(2)});
 }
 
-// Places the matrices of a batch side by side, so that the sum over the batch becomes part of the
+// Concatenates the matrices of a batch horizontally, so that the sum over the batch becomes part of
 // product's reduction.
 Tensor side_by_side(const Tensor& batch) {
   return batch.permute({1, 0, 2}).reshape({batch.size(1), batch.size(0) * batch.size(2)});

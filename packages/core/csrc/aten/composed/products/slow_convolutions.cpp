@@ -18,7 +18,7 @@ constexpr int64_t kOnes[3] = {1, 1, 1}, kZeros[3] = {0, 0, 0};
 IntArrayRef ones(const Tensor& weight) { return {kOnes, static_cast<size_t>(weight.dim() - 2)}; }
 IntArrayRef zeros(const Tensor& weight) { return {kZeros, static_cast<size_t>(weight.dim() - 2)}; }
 
-// Returns the weight with its window dimensions, which may be flattened in the argument. Weights of
+// Returns the weight with its window dimensions, which the argument may have flattened. Weights of
 // `transposed` convolutions begin with the input channels, as usual.
 Tensor with_window(const Tensor& weight, IntArrayRef window) {
   if (weight.dim() == static_cast<int64_t>(window.size()) + 2) return weight;

@@ -16,13 +16,13 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// Half of the distance between adjacent uniform samples, which have 24 bits in float and 53 in
+// Half of the distance between adjacent uniform samples. They have 24 bits in float and 53 bits in
 // double.
 double half_step(at::ScalarType type) {
   return type == at::kDouble ? std::ldexp(1.0, -54) : std::ldexp(1.0, -25);
 }
 
-// Calls `fill` on `self`, or on a tensor of `type` that is then converted to `self`.
+// Calls `fill` on `self`, or on a tensor of `type` that is then converted to the dtype of `self`.
 template <typename Fill>
 at::Tensor& fill_as(at::Tensor& self, at::ScalarType type, const Fill& fill) {
   if (self.scalar_type() == type) {
@@ -38,13 +38,13 @@ at::ScalarType working_type(const at::Tensor& self) {
   return self.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
 }
 
-// Logarithms of uniform samples, all negative and finite.
+// Logarithms of uniform samples; all are negative and finite.
 void fill_with_logarithms(at::Tensor& numbers, const OptionalGenerator& generator) {
   numbers.uniform_(0, 1, generator).clamp_min_(half_step(numbers.scalar_type())).log_();
 }
 
 struct Limits {
-  double least, most;  // smallest sample above 0 that is kept, and largest
+  double least, most;  // smallest positive and largest sample in the dtype
 };
 
 Limits limits_of(at::ScalarType type) {
@@ -60,7 +60,7 @@ Limits limits_of(at::ScalarType type) {
   }
 }
 
-// Exponential samples are neither 0 nor infinite in any dtype; only an infinite rate gives 0.
+// Exponential samples are neither 0 nor infinite in any dtype; only an infinite rate yields 0.
 void keep_above_zero(at::Tensor& numbers, at::ScalarType type, double lambd) {
   const double half = half_step(numbers.scalar_type());
   const Limits limits = limits_of(type);
@@ -96,7 +96,7 @@ at::Tensor& geometric_(at::Tensor& self, double p, OptionalGenerator generator) 
   });
 }
 
-// Computed in double, because heavy tails characterize the distribution.
+// Computed in double, because the distribution is characterized by its heavy tails.
 at::Tensor& cauchy_(at::Tensor& self, double median, double sigma, OptionalGenerator generator) {
   if (!is_dl_floating(self) || !(sigma > 0)) {
     return on_cpu<"cauchy_", at::Tensor&(at::Tensor&, double, double, OptionalGenerator)>(

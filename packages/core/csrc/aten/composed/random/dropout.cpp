@@ -30,8 +30,8 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, doubl
 
 at::Tensor native_dropout_backward(const at::Tensor& grad, const at::Tensor& mask, double scale) {
   at::Tensor kept = at::mul(grad, mask);
-  // Integers are promoted to the default floating-point dtype, as on the CPU. The scale multiplies
-  // as a number: mul_.Scalar would round it to the dtype of a half, and may make it infinite.
+  // Integers are promoted to the default floating-point dtype, as on the CPU. The scale is applied
+  // in double: mul_.Scalar would round it to a half-precision dtype, which may make it infinite.
   const bool keeps_dtype = kept.is_floating_point() || kept.is_complex();
   return keeps_dtype ? kept.mul_(wrap_scalar(scale)) : kept.mul(wrap_scalar(scale));
 }

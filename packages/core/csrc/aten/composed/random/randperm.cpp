@@ -49,7 +49,7 @@ bool run_native(int64_t n, const OptionalGenerator& generator, at::Tensor& out) 
 }
 
 at::Tensor& randperm_out(int64_t n, OptionalGenerator generator, at::Tensor& out) {
-  // No samples are drawn, so that torch accepts any generator.
+  // No samples are drawn here, and therefore torch accepts any generator.
   if (n == 0 && holds_indices(out.scalar_type(), n)) {
     at::native::resize_output(out, {0});
     return out;

@@ -1,6 +1,6 @@
 // Gamma, Dirichlet, Poisson and binomial sampling by rejection. Proposals are drawn for all
-// elements at once, and again for rejected ones. Computed in double; arguments outside of a
-// distribution's domain go to the fallback, where torch raises the errors.
+// elements at once, then again for rejected ones. Computed in double; arguments outside the domain
+// of a distribution go to the fallback, where torch raises the errors.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -19,10 +19,10 @@
 namespace dl::core::composed {
 namespace {
 
-// A candidate for every element, and a mask of accepted ones.
+// A candidate for every element, and the mask of accepted candidates.
 using Proposal = std::pair<Tensor, Tensor>;
 
-// Smallest mean for the transformed rejection methods; below it, samples are counted.
+// Smallest mean for the transformed rejection methods; for smaller means, events are counted.
 constexpr double kLargeMean = 10;
 
 bool has_any(const Tensor& mask) { return mask.sum().item<int64_t>() != 0; }
@@ -31,7 +31,7 @@ bool all_within(const Tensor& values, double low, double high) {
   return !has_any(values.ge(low).bitwise_and_(values.le(high)).bitwise_not_());
 }
 
-// In the open interval (0, 1): uniform samples of double have 53 bits.
+// Samples of the open interval (0, 1): uniform samples of double have 53 bits.
 Tensor uniform_like(const Tensor& model, const OptionalGenerator& generator) {
   const double half = std::ldexp(1.0, -54);
   return at::empty_like(model).uniform_(half, 1 + half, generator);
@@ -68,7 +68,7 @@ Tensor gamma_numbers(const Tensor& shape, const OptionalGenerator& generator) {
   Tensor result = first_accepted(shape, [&]() -> Proposal {
     const Tensor x = at::empty_like(shape).normal_(0, 1, generator);
     const Tensor root = c * x + 1, v = root * root * root;
-    // For a negative v the logarithm is NaN, and the comparison is false.
+    // If v is negative, the logarithm is NaN and the comparison is false.
     const Tensor bound = x * x * 0.5 + d * (1 - v + v.log());
     return {d * v, uniform_like(shape, generator).log_().lt(bound)};
   });
@@ -157,7 +157,7 @@ Tensor poisson(const Tensor& self, OptionalGenerator generator) {
 // The number of trials up to the next success is geometric.
 Tensor small_binomial(const Tensor& trials, const Tensor& p, const OptionalGenerator& generator) {
   Tensor position = at::zeros_like(trials), count = at::zeros_like(trials);
-  // Never 0, so that gaps are infinite for a success probability of 0.
+  // Never 0, so that the gaps are infinite if the success probability is 0.
   const Tensor failing = (1 - p).log_().clamp_max_(-std::numeric_limits<double>::min());
   for (;;) {
     position.add_(uniform_like(trials, generator).log_().div_(failing).ceil_());
@@ -196,12 +196,12 @@ Tensor binomial(const Tensor& count, const Tensor& prob, OptionalGenerator gener
                                                                                        generator);
   }
   const Tensor n = count.to(at::kDouble).floor(), given = prob.to(at::kDouble);
-  // Counts successes, or failures where they are rarer.
+  // Counts successes, or failures if these are rarer.
   const Tensor mirrored = given.gt(0.5), p = at::where(mirrored, 1 - given, given);
   const Tensor large = (n * p).ge(kLargeMean);
   Tensor result = small_binomial(n, p.masked_fill(large, 0), generator);
   if (has_any(large)) {
-    // Where the mean is small, use any parameters for which the method is valid.
+    // For elements with a small mean, substitute any parameters for which the method is valid.
     const Tensor trials = at::where(large, n, at::ones_like(n).mul_(100));
     const Tensor chance = at::where(large, p, at::ones_like(p).mul_(0.5));
     result = at::where(large, large_binomial(trials, chance, generator), result);

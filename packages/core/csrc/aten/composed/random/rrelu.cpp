@@ -23,7 +23,7 @@ bool is_covered(const at::Tensor& self, const at::Tensor& noise, const at::Scala
 
 void draw_slopes(const at::Tensor& self, at::Tensor& noise, const at::Scalar& lower,
                  const at::Scalar& upper, const OptionalGenerator& generator) {
-  if (self.numel() == 0) return;  // the bounds of no draw are not checked
+  if (self.numel() == 0) return;  // torch does not check the bounds if no sample is drawn
   noise.uniform_(lower.toDouble(), upper.toDouble(), generator);
   noise.masked_fill_(at::le(self, 0).bitwise_not_(), 1);
 }

@@ -10,8 +10,8 @@
 namespace dl::core::composed {
 namespace {
 
-// Reduces one dimension after another, from the last, so that the indices of earlier ones stay
-// valid.
+// Reduces the dimensions one by one, starting with the last, so that the indices of the earlier
+// ones valid.
 template <typename Along>
 at::Tensor over_dims(const at::Tensor& self, at::IntArrayRef dims, bool keepdim,
                      const Along& along) {

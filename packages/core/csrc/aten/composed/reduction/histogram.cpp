@@ -1,5 +1,5 @@
-// bincount, histc and histogram. A histogram is the gradient of an embedding, which sums rows by
-// index; it is computed in double, so that counts are exact.
+// bincount, histc and histogram. A histogram is computed as the gradient of an embedding, which
+// sums rows by index. The sums are in double, so that counts are exact.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/div.h>
@@ -37,7 +37,7 @@ using References = std::tuple<at::Tensor&, at::Tensor&>;
 
 bool given(const OptionalTensor& tensor) { return tensor && tensor->defined(); }
 
-// Sum of the weights, or number of elements, of each bin; in double.
+// The sum of the weights in each bin, or its number of elements; in double.
 at::Tensor tally(const at::Tensor& bin, const OptionalTensor& weights, int64_t bins) {
   const at::Tensor each = given(weights)
                               ? weights->reshape({-1, 1}).to(at::kDouble)
@@ -61,7 +61,7 @@ at::Tensor bincount(const at::Tensor& self, const OptionalTensor& weights, int64
   return weights->scalar_type() == at::kFloat ? sums.to(at::kFloat) : sums;
 }
 
-// Range of a histogram: as given, or from the data; never empty.
+// Range of a histogram: as given, or computed from the data; never empty.
 bool bounds_of(const at::Tensor& self, double& low, double& high) {
   if (low == high && self.numel() > 0) {
     low = at::min(self).item<double>();
@@ -74,7 +74,7 @@ bool bounds_of(const at::Tensor& self, double& low, double& high) {
   return std::isfinite(low) && std::isfinite(high) && low < high;
 }
 
-// Also for integers, as on CUDA; torch's CPU kernel does not support them.
+// Supports integers, as on CUDA; torch's CPU kernel does not.
 at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
                  const at::Scalar& max) {
   double low = 0, high = 0;
@@ -89,7 +89,7 @@ at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& min,
   // Integers are exact in double up to 2^53; beyond it, bins are wider than the rounding error.
   const at::Tensor values = self.is_floating_point() ? self : self.to(at::kDouble);
   const at::Tensor inside = at::logical_and(at::ge(values, low), at::le(values, high));
-  // Elements outside of the range, including NaN, go to the first bin with weight 0.
+  // Elements outside the range, including NaN, are assigned to the first bin with weight 0.
   const at::Tensor shifted =
       at::where(inside, at::sub(values, low), at::scalar_tensor(0, values.options()));
   const at::Tensor bin =

@@ -1,4 +1,4 @@
-// var, var_mean and std_mean from std; nansum, count_nonzero, sums of powers.
+// var, var_mean and std_mean, composed of std; nansum, count_nonzero, sums of powers.
 #include <ATen/OpMathType.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/abs.h>
@@ -31,7 +31,7 @@ at::Tensor var(const at::Tensor& self, at::OptionalIntArrayRef dims, const Corre
   if (!self.is_floating_point()) {
     return on_cpu<"var.correction", decltype(var)>(self, dims, correction, keepdim);
   }
-  // A deviation in half precision would lose too many bits before it is squared.
+  // A deviation rounded to half precision would lose too many bits before it is squared.
   at::Tensor deviation =
       at::std(is_half(self) ? self.to(at::kFloat) : self, dims, correction, keepdim);
   deviation.mul_(deviation);
@@ -59,7 +59,7 @@ Pair std_mean(const at::Tensor& self, at::OptionalIntArrayRef dims, const Correc
   return {at::std(self, dims, correction, keepdim), at::mean(self, dims, keepdim)};
 }
 
-// Integer sums of values that may be NaN are undefined; the CPU has none into complex dtypes.
+// Integer sums of values that may be NaN are undefined; the CPU has no sums into complex dtypes.
 bool is_other_sum_of_floats(const at::Tensor& self, std::optional<at::ScalarType> dtype) {
   return dtype && !c10::isFloatingType(*dtype) && self.is_floating_point();
 }

@@ -59,8 +59,8 @@ Pair without_dim(const Pair& found, int64_t dim, bool keepdim) {
   return {values.squeeze(dim), indices.squeeze(dim)};
 }
 
-// The k-th smallest element along a dimension: the maximum of the k smallest, which need not be
-// sorted. The dimension is kept.
+// The k-th smallest element along a dimension, computed as the maximum of the k smallest, which
+// need not be sorted. The dimension is kept.
 Pair smallest(const at::Tensor& self, int64_t k, int64_t dim) {
   const auto [values, indices] = at::topk(self, k, dim, /*largest=*/false, /*sorted=*/false);
   if (self.dim() == 0) return {values, indices};
@@ -79,7 +79,7 @@ References kthvalue_out(const at::Tensor& self, int64_t k, int64_t dim, bool kee
   return write_pair(without_dim(smallest(self, k, along), along, keepdim), values, indices);
 }
 
-// The lower of two middle elements; if a row has NaN, the first NaN.
+// The lower of the two middle elements; if a row contains NaN, its first NaN.
 Pair median_along(const at::Tensor& self, int64_t dim) {
   const int64_t n = self.dim() == 0 ? 1 : self.size(dim);
   const Pair middle = smallest(self, (n + 1) / 2, dim);
@@ -89,7 +89,7 @@ Pair median_along(const at::Tensor& self, int64_t dim) {
   return {at::where(nan, largest, std::get<0>(middle)), at::where(nan, at, std::get<1>(middle))};
 }
 
-// The median of elements that are not NaN; NaN sorts to the end.
+// The median of the elements that are not NaN; NaN sorts to the end.
 Pair nanmedian_along(const at::Tensor& self, int64_t dim) {
   if (!self.is_floating_point()) return median_along(self, dim);
   const auto [values, indices] = at::sort(self, dim);
@@ -133,8 +133,8 @@ at::Tensor nanmedian(const at::Tensor& self) {
   return std::get<0>(nanmedian_along(self.reshape({-1}), 0)).view(at::IntArrayRef{});
 }
 
-// The longest run in the sorted row (the first one of equal length) and its last position. A run
-// ends where the next element differs; its length is the distance to the end of the previous run.
+// Finds the longest run in the sorted row (the first, if several are equally long) and its last
+// position. A run ends if the next element differs; its length is the distance to the previous end.
 Pair mode(const at::Tensor& self, int64_t dim, bool keepdim) {
   const int64_t along = at::maybe_wrap_dim(dim, self.dim());
   if (!plans::is_real(self) || self.numel() == 0)

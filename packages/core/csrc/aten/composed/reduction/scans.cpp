@@ -54,7 +54,7 @@ at::Tensor cumprod(const at::Tensor& self, int64_t dim, std::optional<at::Scalar
   const bool half = type == at::kHalf || type == at::kBFloat16;
   if (type == at::kBool || self.numel() == 0)
     return on_cpu<"cumprod", decltype(cumprod)>(self, dim, dtype);
-  // Rounding errors accumulate: half precision is computed in float.
+  // Rounding errors accumulate, so half precision is computed in float.
   const at::Tensor product =
       scan({self.to(type).to(half ? at::kFloat : type, false, /*copy=*/true)}, along,
            [](const auto& earlier, const auto& later) {
@@ -70,7 +70,7 @@ at::Tensor& cumprod_out(const at::Tensor& self, int64_t dim, std::optional<at::S
   return write_to(out, composed::cumprod(self, dim, out.scalar_type()));
 }
 
-// The last one of equal elements wins, and NaN wins over every number.
+// The last of several equal elements is chosen; NaN is preferred to every number.
 template <typename Reaches>
 void cumulative_extremum(const at::Tensor& self, at::Tensor& values, at::Tensor& indices,
                          int64_t dim, const Reaches& reaches) {
@@ -101,7 +101,7 @@ void cummin_helper(const at::Tensor& self, at::Tensor& values, at::Tensor& indic
                       [](const at::Tensor& a, const at::Tensor& b) { return at::le(a, b); });
 }
 
-// log(exp(a) + exp(b)); if both are the same infinity, that infinity.
+// log(exp(a) + exp(b)); if both are the same infinity, the result is that infinity.
 at::Tensor log_add(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor high = at::maximum(a, b), low = at::minimum(a, b);
   const at::Tensor sum = at::add(high, at::log1p(at::exp(at::sub(low, high))));

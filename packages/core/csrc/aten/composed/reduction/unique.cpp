@@ -1,4 +1,4 @@
-// unique by the contract's operator; unique_consecutive by comparison of adjacent elements.
+// unique with the contract's operator; unique_consecutive by comparison of adjacent elements.
 #include <ATen/WrapDimUtils.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/any.h>
@@ -26,7 +26,7 @@ using Triple = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 Site unique_site{"_unique2", {"_unique2", "_unique", "unique_dim"}, {Op::diopiUnique}};
 
-// Returns false if the vendor has no such operator or declines the call.
+// Returns false if the vendor does not have the operator or declines the call.
 bool distinct(const at::Tensor& self, std::optional<int64_t> dim, bool sorted, bool with_inverse,
               bool with_counts, Triple& result) {
   const int device = self.get_device();
@@ -64,7 +64,7 @@ std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool sorted,
   return on_cpu<"_unique", decltype(unique)>(self, sorted, return_inverse);
 }
 
-// In torch's memory order: slices along `dim` are contiguous.
+// Returns a copy in torch's memory order: slices along `dim` are contiguous.
 at::Tensor slice_by_slice(const at::Tensor& values, int64_t dim) {
   return arrange(values.movedim(dim, 0)).movedim(0, dim);
 }
@@ -72,7 +72,7 @@ at::Tensor slice_by_slice(const at::Tensor& values, int64_t dim) {
 Triple unique_dim(const at::Tensor& self, int64_t dim, bool sorted, bool return_inverse,
                   bool return_counts) {
   Triple result;
-  // The position of NaN among sorted slices is an implementation detail of torch.
+  // Where torch sorts slices with NaN to is an implementation detail of torch.
   const bool ordered = !self.is_floating_point() || !at::any(at::ne(self, self)).item<bool>();
   if (self.dim() > 0 && self.numel() > 0 && ordered) {
     const int64_t along = at::maybe_wrap_dim(dim, self.dim());
@@ -85,7 +85,7 @@ Triple unique_dim(const at::Tensor& self, int64_t dim, bool sorted, bool return_
                                                     return_counts);
 }
 
-// Inverse indices and counts, from the starts of runs among n elements; NaN differs from itself.
+// Inverse indices and counts, computed from the starts of runs among n elements. NaN differs from
 Triple runs(const at::Tensor& starts, int64_t n, at::Tensor values, const at::Tensor& first,
             bool return_inverse, bool return_counts) {
   const auto options = starts.options().dtype(at::kLong);

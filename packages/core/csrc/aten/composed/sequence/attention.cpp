@@ -46,7 +46,7 @@ at::Tensor empty_laid_out_as(const at::Tensor& like) {
   return empty_laid_out_as(like, like.sizes());
 }
 
-// [N, H, S, D] as DIOPI's [N, S, H, D], without a copy.
+// Views [N, H, S, D] as DIOPI's [N, S, H, D], without a copy.
 at::Tensor sequence_first(const at::Tensor& heads_first) { return heads_first.transpose(1, 2); }
 
 // Unlimited attention window.
@@ -145,7 +145,7 @@ Overrideable overrideable(const at::Tensor& query, const at::Tensor& key, const 
                           const OptionalTensor& bias, double dropout, bool is_causal, bool,
                           std::optional<double> scale) {
   auto [out, lse] = flash_attention(query, key, value, dropout, is_causal, bias, scale);
-  // Seed and offset are unused without dropout; zeros make the results of two calls equal.
+  // Seed and offset are unused without dropout; zeros keep the results of two calls equal.
   const at::Tensor unused = at::zeros({}, at::TensorOptions().dtype(at::kLong));
   return {std::move(out),
           std::move(lse),
@@ -166,12 +166,12 @@ at::Tensor repeat_heads(const at::Tensor& tensor, int64_t heads) {
       .reshape({tensor.size(0), heads, tensor.size(2), tensor.size(3)});
 }
 
-// The gradient of the bias is as large as the scores: computed only where the bias requires it.
+// The gradient of the bias is as large as the scores, so it is computed only if the bias needs it.
 at::Tensor bias_gradient(const at::Tensor& grad_out, const at::Tensor& query, const at::Tensor& key,
                          const at::Tensor& value, const at::Tensor& bias, const at::Tensor& out,
                          const at::Tensor& lse, bool is_causal, double scale) {
-  // Half precision is rounded once, at the end: exponentials would amplify rounding errors of the
-  // scores.
+  // Half precision is rounded only once, at the end: exponentials would amplify rounding errors of
+  // the scores.
   const auto wide = lse.scalar_type();
   const at::Tensor keys = repeat_heads(key.to(wide), query.size(1)).transpose(-2, -1);
   const at::Tensor values = repeat_heads(value.to(wide), query.size(1)).transpose(-2, -1);

@@ -22,7 +22,7 @@ enum class AttentionOperator {
   flash,  // diopiFlashAttention, which DIOPI libraries have
 };
 
-// The first of these operators that the vendor has and that covers the call.
+// Returns the first of these operators that the vendor has and that covers the call.
 AttentionOperator attention_operator(const AttentionCall& call, bool has_own, bool has_flash);
 
 }  // namespace dl::core::composed

@@ -1,5 +1,5 @@
-// Choice of the algorithm of torch's scaled_dot_product_attention on a dl device. Sizes may be
-// symbolic, because tracing makes the choice too.
+// Choice of the algorithm for torch's scaled_dot_product_attention on a dl device. Sizes may be
+// symbolic, because tracing makes this choice too.
 #include <ATen/Context.h>
 #include <ATen/ExpandUtils.h>
 #include <ATen/OpMathType.h>
@@ -33,8 +33,8 @@ bool mask_fits(const at::Tensor& query, const at::Tensor& key, const OptionalTen
 
 namespace {
 
-// Four dimensions, no dropout, a number of query heads divisible by that of key heads, a mask that
-// expands.
+// Covers four dimensions, no dropout, a number of query heads that is a multiple of the number of
+// key heads, and a mask that expands.
 bool own_covers(const AttentionCall& call) {
   const auto& [query, key, value, mask, dropout, is_causal] = call;
   if (dropout != 0 || !plans::alike(query, key, value) || !plans::floating(query)) return false;
@@ -48,8 +48,8 @@ bool own_covers(const AttentionCall& call) {
          mask_fits(query, key, mask);
 }
 
-// No mask, one head size, statistics in float32. A causal mask is aligned to the last key instead
-// of the first, which makes no difference if there are as many keys as queries.
+// Covers calls without a mask, with one head size, and with statistics in float32. A causal mask is
+// aligned to the last key, not the first: the same thing if there are as many keys as queries.
 bool flash_covers(const AttentionCall& call) {
   const auto& [query, key, value, mask, dropout, is_causal] = call;
   return own_covers(call) && !(mask && mask->defined()) && query.scalar_type() != at::kDouble &&
@@ -67,7 +67,7 @@ AttentionOperator attention_operator(const AttentionCall& call, bool has_own, bo
 
 namespace {
 
-// Returns true if the vendor has an operator for the call and one for its gradient.
+// Returns true if the vendor has operators for the call and for its gradient.
 bool is_native(const AttentionCall& call) {
   if (call.query.device().type() != kDeviceType || call.query.is_nested()) return false;
   const Device& device = device_unchecked(call.query.get_device());
@@ -78,8 +78,8 @@ bool is_native(const AttentionCall& call) {
   return attention_operator(call, own, flash) != AttentionOperator::none;
 }
 
-// Returns the vendor's operator, or the composite implementation where no operator covers the call
-// or the user has disabled it.
+// Returns the vendor's operator, or the composite implementation if no operator covers the call or
+// the user has disabled it.
 int64_t fused_choice(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                      const OptionalTensor& mask, double dropout, bool is_causal,
                      std::optional<double>, bool enable_gqa) {

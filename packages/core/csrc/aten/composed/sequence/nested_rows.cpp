@@ -1,5 +1,5 @@
-// Nested tensors as torch's transformer layers use them: created from padded sequences and a mask,
-// computed with, and padded again.
+// Nested tensors as torch's transformer layers use them: they are created from padded sequences and
+// a mask, computed with, and padded again.
 #include "aten/composed/sequence/nested_rows.h"
 #include "aten/layout/aliases.h"
 
@@ -22,7 +22,7 @@ namespace dl::core::composed {
 namespace {
 
 Tensor nested_from(const Tensor& rows, const Tensor& sizes) {
-  // A nested tensor derives its size from the storage, which therefore holds exactly the rows.
+  // The size of a nested tensor is derived from its storage, which must contain exactly the rows.
   const Tensor whole =
       rows.is_contiguous() && rows.storage_offset() == 0 && rows.storage().nbytes() == rows.nbytes()
           ? rows
@@ -40,7 +40,7 @@ void check_mask(const Tensor& t, const Tensor& mask) {
       " does not match an input of shape ", t.sizes(), ": they should be (N, L) and (N, L, D)");
 }
 
-// Returns true if in every row of the mask no true follows a false.
+// Returns true if in every row of the mask all true values precede the false ones.
 bool is_left_aligned(const Tensor& mask, const Tensor& lengths) {
   const Tensor expected = at::arange(mask.size(1), lengths.options()).lt(lengths.unsqueeze(1));
   return expected.equal(mask);

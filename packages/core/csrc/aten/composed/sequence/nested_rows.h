@@ -14,14 +14,14 @@ class NestedRows {
   const at::Tensor& rows() const { return rows_; }
   // Returns a nested tensor with the same lengths.
   at::Tensor nest(const at::Tensor& rows) const;
-  // (sequences, longest, width), padded with zeros.
+  // [sequences, longest, width], padded with zeros.
   at::Tensor pad(const at::Tensor& rows) const;
   at::Tensor unpad(const at::Tensor& padded) const;
-  // (sequences, longest), true at padding.
+  // [sequences, longest]: true at padding.
   at::Tensor ended() const;
 
  private:
-  // Indices of the rows within the padded sequences.
+  // For each row, its index within the padded sequences.
   const at::Tensor& places() const;
 
   at::Tensor lengths_;  // on the host, with the widths

@@ -1,9 +1,9 @@
-// Recurrent cells. torch calls its fused kernels for out-of-tree devices, and there are no CPU
-// kernels to fall back to; here the cells are composed of pointwise operators that write to slices
+// Recurrent cells. For out-of-tree devices torch calls its fused kernels, and there are no CPU
+// kernels to fall back to. Here the cells are composed of pointwise operators that write to slices
 // of one tensor.
 //
-// Workspaces hold what the backward pass needs: LSTM the activated gates i, f, g, o; GRU the reset
-// and update gates, the new gate, the previous state and the hidden part of the new gate.
+// Workspaces hold what the backward pass needs. LSTM: the activated gates i, f, g, o. GRU: the
+// reset and update gates, the new gate, the previous state and the hidden part of the new gate.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
@@ -76,7 +76,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> lstm_cell_backward(
   return {std::move(gates), at::mul(grad_cell, f), std::move(bias)};
 }
 
-// Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014), torch's
+// Source: Cho et al., Learning Phrase Representations using RNN Encoder-Decoder (2014); torch's
 // variant.
 std::tuple<at::Tensor, at::Tensor> gru_cell(const at::Tensor& input_gates,
                                             const at::Tensor& hidden_gates, const at::Tensor& hx,

@@ -1,6 +1,6 @@
 // Fused layers of torch's transformer modules, for inference. Under CUDA autocast torch does not
-// use these layers, so that autocast applies to their parts. torch does not check dl's autocast, so
-// that the kernels here call the parts instead.
+// use these layers, so that autocast applies to their parts. torch does not check for dl's
+// autocast; the kernels here call the parts instead.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_masked_softmax.h>
@@ -29,7 +29,7 @@ namespace {
 
 using OptionalInt = std::optional<int64_t>;
 
-// Mask types of torch; for each, true excludes an element.
+// torch's mask types; for each of them, true excludes an element.
 constexpr int64_t kSourceMask = 0, kPaddingMask = 1, kFullMask = 2;
 
 Tensor shaped_mask(const Tensor& scores, const Tensor& mask, OptionalInt kind) {
@@ -74,7 +74,7 @@ Tensor masked_softmax_backward(const Tensor& grad, const Tensor& output, const T
                                     output.scalar_type());
 }
 
-// [B, T, 3 · D] is split into three of [B, heads, T, D / heads]; queries are scaled.
+// Splits [B, T, 3 · D] into three tensors [B, heads, T, D / heads] and scales the queries.
 std::tuple<Tensor, Tensor, Tensor> transform_bias_rescale_qkv(const Tensor& qkv, const Tensor& bias,
                                                               int64_t heads) {
   TORCH_CHECK(qkv.dim() == 3 && bias.dim() == 1 && bias.size(0) == qkv.size(2) && heads > 0 &&
@@ -98,7 +98,7 @@ Tensor project(const Tensor& query, const Tensor& key, const Tensor& value, int6
       {at::linear(query, parts[0]), at::linear(key, parts[1]), at::linear(value, parts[2])}, 2);
 }
 
-// Maps [B, T, 3 · D] of queries, keys and values to [B, T, D] and the weights of each head.
+// Maps queries, keys and values [B, T, 3 · D] to [B, T, D] and the weights of each head.
 std::tuple<Tensor, Tensor> attend(const Tensor& qkv, const Tensor& bias, int64_t heads,
                                   const OptionalTensor& mask, OptionalInt mask_type) {
   const auto [q, k, v] = at::_transform_bias_rescale_qkv(qkv, bias, heads);
@@ -110,7 +110,7 @@ std::tuple<Tensor, Tensor> attend(const Tensor& qkv, const Tensor& bias, int64_t
   return {joined.reshape({qkv.size(0), qkv.size(1), qkv.size(2) / 3}), weights};
 }
 
-// Self-attention only, as torch's encoder calls it.
+// Supports self-attention only, which is what torch's encoder uses.
 Tensor attend_nested(const Tensor& query, const Tensor& key, const Tensor& value, int64_t heads,
                      const Tensor& qkv_weight, const Tensor& qkv_bias, const Tensor& proj_weight,
                      const Tensor& proj_bias, const OptionalTensor& mask, bool need_weights) {

@@ -45,8 +45,8 @@ bool transforms(Site& site, const Tensor& self, at::IntArrayRef dims, int64_t no
          are_dims_of(self, dims) && normalization >= kNone && normalization <= kByLength;
 }
 
-// The strides of torch's CPU kernels: transformed dimensions are the innermost, in the given order;
-// the others surround them in the order of their strides.
+// Allocates with the strides of torch's CPU kernels: transformed dimensions are the innermost, in
+// the given order; the others surround them in the order of their strides.
 Tensor empty_transformed(const Tensor& self, at::IntArrayRef sizes, at::ScalarType type,
                          at::IntArrayRef dims) {
   DimVector order(self.dim()), strides(self.dim());
@@ -73,8 +73,8 @@ DimVector sort_by_stride(const Tensor& self, at::IntArrayRef dims, size_t count)
   return result;
 }
 
-// Transforms `input` along each of the dimensions, into `out`; returns false where the vendor
-// declines.
+// Transforms `input` along each of the dimensions, into `out`; returns false if the vendor declines
+// the call.
 bool transform(Site& site, const Tensor& out, const Tensor& input, at::IntArrayRef dims,
                int64_t normalization, bool forward) {
   const int device_index = input.get_device();
@@ -109,7 +109,7 @@ Tensor& c2c_out(const Tensor& self, at::IntArrayRef dims, int64_t normalization,
   return write_to(out, at::_fft_c2c(self, dims, normalization, forward));
 }
 
-// The full spectrum, half of which along the last dimension determines the rest.
+// The full spectrum; its half along the last dimension determines the rest.
 Tensor r2c(const Tensor& self, at::IntArrayRef dims, int64_t normalization, bool onesided) {
   if ((self.scalar_type() == at::kFloat || self.scalar_type() == at::kDouble) &&
       transforms(r2c_site, self, dims, normalization)) {
@@ -130,7 +130,7 @@ Tensor& r2c_out(const Tensor& self, at::IntArrayRef dims, int64_t normalization,
   return write_to(out, at::_fft_r2c(self, dims, normalization, onesided));
 }
 
-// Completes half of a spectrum along a dimension with reversed conjugates.
+// Completes half of a spectrum along a dimension with the reversed conjugates.
 Tensor whole_spectrum(const Tensor& half, int64_t dim, int64_t length) {
   const int64_t mirrored = (length - 1) / 2;
   const Tensor first = half.narrow(dim, 0, length / 2 + 1);
@@ -142,7 +142,7 @@ Tensor c2r(const Tensor& self, at::IntArrayRef dims, int64_t normalization, int6
   if ((self.scalar_type() == at::kComplexFloat || self.scalar_type() == at::kComplexDouble) &&
       transforms(c2r_site, self, dims, normalization) && last_dim_size > 0 &&
       self.size(dims.back()) == last_dim_size / 2 + 1) {
-    // Input that is not the spectrum of a real signal: as in torch, the last dimension decides.
+    // For input that is not the spectrum of a real signal, the last dimension decides, as in torch.
     const int64_t last = dims.back();
     const at::IntArrayRef others = dims.slice(0, dims.size() - 1);
     const Tensor input = others.empty() ? self : at::_fft_c2c(self, others, normalization, false);

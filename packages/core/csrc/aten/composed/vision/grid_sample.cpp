@@ -1,6 +1,6 @@
-// Sampling of images and volumes at grid positions, and its gradients. An image becomes a table
-// with one row of channels for each cell, in which samples look up rows; an additional row of zeros
-// stands for cells outside of the image.
+// Sampling of images and volumes at grid positions, and its gradients. An image is converted to a
+// table with one row of channels for each cell, in which samples look up rows; an additional row of
+// zeros represents the cells outside the image.
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
@@ -31,7 +31,7 @@ struct Sampling {
   bool align_corners;
 };
 
-// Return true for arguments that torch accepts; the fallback raises the errors for others.
+// Return true for arguments that torch accepts; for others, the fallback raises the errors.
 bool samples(const at::Tensor& input, const at::Tensor& grid, int64_t spatial, int64_t mode,
              int64_t padding) {
   if (!plans::alike(input, grid) || !plans::floating(input)) return false;
@@ -45,7 +45,7 @@ at::Tensor in_math_type(const at::Tensor& tensor) {
   return at::isReducedFloatingType(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor;
 }
 
-// One corner of a sample: a tap on every axis.
+// One corner of the cells around a sample: a tap on every axis.
 struct Corner {
   at::Tensor row;                  // index into the table, for all samples
   std::vector<const GridTap*> on;  // by axis, in the order of the image's dimensions
@@ -94,8 +94,8 @@ class GridTable {
   std::vector<Corner> corners_;
 };
 
-// Product of the weights of a corner, with the weight on axis `steep` replaced by its slope;
-// undefined stands for 1.
+// The product of a corner's weights, with the weight on axis `steep` replaced by its slope;
+// undefined means 1.
 at::Tensor weight_of(const Corner& corner, int64_t steep) {
   at::Tensor product;
   for (size_t axis = 0; axis < corner.on.size(); ++axis) {

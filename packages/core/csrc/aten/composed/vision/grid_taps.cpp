@@ -20,7 +20,7 @@ struct Coordinate {
 
 Coordinate clip(const Coordinate& at, int64_t size, GridSpace space) {
   const auto last = static_cast<double>(size - 1);
-  // The bounds count as outside: torch's gradient is 0 there.
+  // The bounds count as outside, because torch's gradient is 0 there.
   const at::Tensor within = at.value.gt(0).logical_and(at.value.lt(last));
   const double unknown = space == GridSpace::image ? 0 : last;
   return {at::nan_to_num(at.value.clamp(0, last), unknown), at.slope * within};
@@ -51,14 +51,14 @@ Coordinate apply_padding(const Coordinate& at, int64_t size, GridSpace space, Gr
 
 GridTap tap_at(const at::Tensor& place, int64_t size, at::Tensor weight, at::Tensor slope) {
   const auto last = static_cast<double>(size - 1);
-  // Compared as floats, because large values and NaN have no integer.
+  // Compared as floats, because large values and NaN cannot be converted to integers.
   const at::Tensor inside = place.ge(0).logical_and(place.le(last));
   const at::Tensor cell = at::where(inside, place, at::zeros_like(place)).to(at::kLong);
   return {cell, inside, std::move(weight), std::move(slope)};
 }
 
-// Source: Keys, Cubic Convolution Interpolation for Digital Image Processing (1981). The polynomial
-// for distances below 1 and the one for distances from 1 to 2, with their derivatives.
+// Source: Keys, Cubic Convolution Interpolation for Digital Image Processing (1981). Polynomials
+// for distances below 1 and for distances from 1 to 2, with their derivatives.
 constexpr double kFree = -0.75;
 at::Tensor near_weight(const at::Tensor& d) { return ((kFree + 2) * d - (kFree + 3)) * d * d + 1; }
 at::Tensor near_slope(const at::Tensor& d) { return (3 * (kFree + 2) * d - 2 * (kFree + 3)) * d; }

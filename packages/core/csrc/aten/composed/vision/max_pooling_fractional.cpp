@@ -37,7 +37,7 @@ at::Tensor starts(const at::Tensor& samples, int64_t input, int64_t output, int6
   return at::cat({begins, last}, -1);
 }
 
-// Undefined where torch raises an error, or where another dtype would round differently.
+// Undefined if torch raises an error, or if computing in this dtype would round differently.
 Pair pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef output,
           const at::Tensor& samples, int64_t spatial) {
   const bool batched = self.dim() == spatial + 2;
@@ -56,7 +56,7 @@ Pair pool(const at::Tensor& self, at::IntArrayRef kernel, at::IntArrayRef output
     // suffices.
     const int64_t room = spatial == 3 ? size - 1 : size;
     if (output[i] < 1 || kernel[i] < 1 || output[i] + kernel[i] - 1 > room) return {};
-    // The first sample belongs to the last axis of planes, but to the first axis of volumes.
+    // The first sample belongs to the last axis for planes, but to the first axis for volumes.
     const int64_t at = spatial == 2 ? 1 - i : i;
     const at::Tensor begins =
         starts(samples.narrow(0, 0, shape[0]).narrow(1, 0, shape[1]).select(2, at), size, output[i],

@@ -12,7 +12,7 @@
 namespace dl::core::composed {
 namespace {
 
-// Undefined where torch raises an error; the scatter rejects indices that are out of range.
+// Undefined if torch raises an error; the scatter rejects indices that are out of range.
 at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArrayRef output_size,
                   int64_t spatial) {
   if (!plans::alike(self) || !plans::on_same_device(self, indices)) return {};
@@ -27,7 +27,7 @@ at::Tensor unpool(const at::Tensor& self, const at::Tensor& indices, at::IntArra
     if (size < 1) return {};
     shape.push_back(size);
   }
-  // On every device, the result is nondeterministic where two maxima have the same index.
+  // On every device, the result is nondeterministic if two maxima have the same index.
   at::globalContext().alertNotDeterministic(c10::str("max_unpooling", spatial, "d_forward_out"));
   const at::Tensor flat = at::zeros(shape, self.options()).flatten(-spatial);
   return at::scatter(flat, -1, indices.flatten(-spatial), self.flatten(-spatial)).view(shape);

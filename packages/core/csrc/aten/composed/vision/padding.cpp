@@ -1,4 +1,4 @@
-// Gradients of padding: gradients of padded cells are added to the cells that they repeat, one
+// Gradients of padding: the gradients of padding cells are added to the cells that they repeat, one
 // dimension after another.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/add.h>
@@ -37,7 +37,7 @@ Tensor without_pads(const Tensor& grad, int64_t dim, int64_t size, int64_t befor
                     Edge edge) {
   if (before == 0 && after == 0) return grad;
   if (before < 0 || after < 0) {
-    // Cells cropped by negative padding get no gradient.
+    // Cells that negative padding crops get no gradient.
     const int64_t lead = std::max<int64_t>(-before, 0), trail = std::max<int64_t>(-after, 0);
     const int64_t seen = size - lead - trail;
     DimVector sizes(grad.sizes().begin(), grad.sizes().end());
@@ -69,7 +69,7 @@ Tensor pad_backward(const Tensor& grad, const Tensor& self, at::IntArrayRef padd
     TORCH_CHECK(grad.size(-i) == want, "gradOutput has ", grad.size(-i), " elements in dim ",
                 self.dim() - i, ", expected ", want);
   }
-  // Sums of half-precision values are kept in float until they are complete.
+  // Sums of half-precision values stay in float until they are complete.
   const bool half = c10::isReducedFloatingType(grad.scalar_type());
   Tensor result = half ? grad.to(at::kFloat) : grad;
   for (int64_t i = 1; i <= spatial; ++i) {

@@ -15,7 +15,7 @@ std::vector<int64_t> with_leading_sizes(const at::Tensor& self,
   return shape;
 }
 
-// A new tensor with the memory format of `self`, also in dimensions of size 1.
+// A new tensor with the memory format of `self`, even if some dimensions have size 1.
 at::Tensor empty_in_format_of(const at::Tensor& self, at::IntArrayRef shape) {
   return at::empty(shape, self.options(), self.suggest_memory_format());
 }
