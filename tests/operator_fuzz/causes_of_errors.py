@@ -64,7 +64,7 @@ ERRORS: tuple[Cause, ...] = (
         "windows of dl's convolutions are smaller than 2^31",
         "raises",
         r"nn\.functional\.conv.*",
-        partial(raises, r"windows are too large, none may exceed 2\^31"),
+        partial(raises, r"a window is too large; none may exceed 2\^31"),
     ),
     Cause(
         "dl gathers the cells of antialiasing: a multiple of the result, beyond a session's memory",

@@ -1,4 +1,4 @@
-"""Every header compiles alone, and no kernel uses OpenMP."""
+"""Tests that every header compiles alone and that no kernel uses OpenMP."""
 
 from __future__ import annotations
 

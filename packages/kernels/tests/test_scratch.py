@@ -58,7 +58,7 @@ ScratchBlock marked(size_t bytes) {
 
 int main() {
   auto& cache = ScratchCache::of_thread();
-  // The same memory again, also for less, but not for much less.
+  // Reuse a block for the same size or a smaller one, but not for one of less than a quarter.
   ScratchBlock block = cache.take(kMiB - 1);
   EXPECT(block.bytes == kMiB && reinterpret_cast<uintptr_t>(block.memory) % 64 == 0);
   void* const first = block.memory;
@@ -81,15 +81,15 @@ int main() {
   block = cache.take(kMiB / 2);
   EXPECT((block.memory == first) == KEEPS);
   cache.give(block);
-  // Little pieces are left to the allocator.
+  // Small blocks are returned to the allocator.
   cache.give(marked(63 * kKiB));
   EXPECT(kept(63 * kKiB) <= 1);
-  // Nothing is too small to have an address.
+  // A request of 0 bytes returns a valid block.
   block = cache.take(0);
   EXPECT(block.memory != nullptr && block.bytes == 64);
   cache.give(block);
 
-  // Sixteen blocks and 128 MiB are kept, of all threads together; the oldest make room.
+  // At most 16 blocks per thread and 128 MiB in all threads are cached; the oldest are freed first.
   std::thread([] {
     auto& mine = ScratchCache::of_thread();
     std::vector<ScratchBlock> many;

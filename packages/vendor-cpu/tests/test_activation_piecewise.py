@@ -178,9 +178,7 @@ def test_bad_arguments_of_fused_bias_and_leaky_relu_are_told(vendor: Vendor) -> 
         call(x, None, None, 3, 1)
     with pytest.raises(OperatorError, match="the first derivative needs refer"):
         call(x, None, line, 3, 1)
-    with pytest.raises(OperatorError, match="a bias of 2 elements does not go with 3 channels"):
+    with pytest.raises(OperatorError, match="a bias of 2 elements does not match 3 channels"):
         call(x, line, None, 3, 0)
-    with pytest.raises(
-        OperatorError, match="a bias of 2 elements does not go with 0 channels in 1"
-    ):
+    with pytest.raises(OperatorError, match="a bias of 2 elements does not match 0 channels in 1"):
         call(line, line, None, 3, 0)

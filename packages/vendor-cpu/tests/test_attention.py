@@ -64,7 +64,7 @@ CASES = {
 
 
 def mask_of(vendor: Vendor, case: Case, dtype: str) -> tuple[Tensor | None, Any]:
-    """Return the mask, and what is added to the scores. A boolean mask hides all keys of the first
+    """Return the mask, and what is added to the scores. A boolean mask masks all keys of the first
     query."""
     if not case.mask:
         return None, 0
@@ -368,7 +368,7 @@ def test_bad_arguments_of_dropout_and_layouts_are_told(vendor: Vendor) -> None:
         customized(x, "BSH")
     joined = out_like(vendor, (1, 3, 8), "float32")
     for heads in (0, -1, 3):
-        with pytest.raises(OperatorError, match=f"rows of 8, which are not {heads} heads"):
+        with pytest.raises(OperatorError, match=f"rows of 8, not a multiple of {heads} heads"):
             customized(joined, "SBH", heads)
     with pytest.raises(OperatorError, match="mask has 4 elements in dim 1"):
         customized(x, "BSND", mask=out_like(vendor, (3, 4), "bool"))

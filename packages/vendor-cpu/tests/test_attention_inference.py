@@ -204,9 +204,9 @@ def test_bad_pages_and_prompts_are_told(vendor: Vendor) -> None:
         paged((-1, 1))
     with pytest.raises(OperatorError, match="index 3 at position 3 is out of range"):
         paged((3, 3))
-    with pytest.raises(OperatorError, match="k has 6 rows, which are not blocks of 4"):
+    with pytest.raises(OperatorError, match="k has 6 rows, not a multiple of 4"):
         paged(block_size=4)
-    with pytest.raises(OperatorError, match=r"rows of .* heads of .* than can be counted"):
+    with pytest.raises(OperatorError, match=r"rows of .* heads of .* overflows int64"):
         paged(num_heads=1 << 40, dim=1 << 40)
     with pytest.raises(OperatorError, match="mask must have 1 or 2 rows and at least 3 columns"):
         paged(mask=out_like(vendor, (2, 2), "bool"))
@@ -241,12 +241,12 @@ def test_bad_fused_layers_are_told(vendor: Vendor) -> None:
         ("local_head_num", 3, r"inoutput has the shape \[4, 8\]; it needs \[\*, 12\]"),
         ("local_kv_head_num", 2, r"qkv_weight has the shape \[8, 16\]; it needs \[8, 24\]"),
         ("local_kv_head_num", 0, "local_kv_head_num is 0; it must be at least 1"),
-        ("size_per_head", 1 << 62, "more than can be counted|needs"),
+        ("size_per_head", 1 << 62, "overflow int64|needs"),
         ("max_seq_len", 5, "key_cache has the shape"),
         ("fusion_level", -1, "fusion_level is -1"),
         ("max_kv_len", 7, "max_q_len, max_kv_len and max_seq_len are 2, 7 and 6"),
         ("max_kv_len", 1, "max_q_len, max_kv_len and max_seq_len are 2, 1 and 6"),
-        ("max_q_len", 1, "inoutput has 4 tokens; 2 sequences of 1 are 2"),
+        ("max_q_len", 1, "inoutput has 4 tokens; 2 sequences of 1 need 2"),
     ):
         with pytest.raises(OperatorError, match=said):
             layer.prompt(rows, 2, **{name: value})

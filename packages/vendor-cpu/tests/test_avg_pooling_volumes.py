@@ -100,7 +100,7 @@ def test_what_does_not_fit_is_named(vendor: Vendor) -> None:
     out = out_like(vendor, (1, 2, 2, 2, 2), "float32")
     two, rest = (2, 2, 2), ((0, 0, 0), False, True)
     with pytest.raises(
-        OperatorError, match="stride 5, padding 0, on 4 elements are 1; the output has 2"
+        OperatorError, match="stride 5, padding 0, on 4 elements give 1 outputs; the output has 2"
     ):
         vendor.op.AvgPool3d(out, x, two, (2, 5, 2), *rest, None)
     with pytest.raises(OperatorError, match="3 and 2 elements in dim 1 were given"):

@@ -42,7 +42,7 @@ def test_shapes_that_do_not_fit(vendor: Vendor) -> None:
     x, part = out_like(vendor, (3,), "complex64"), out_like(vendor, (2,), "float32")
     with pytest.raises(OperatorError, match=r"\[diopiReal\] the output does not have the shape"):
         vendor.op.Real(part, x)
-    with pytest.raises(OperatorError, match=r"\[diopiComplex\] the first part has 2 elements"):
+    with pytest.raises(OperatorError, match=r"\[diopiComplex\] the real part has 2 elements"):
         vendor.op.Complex(x, part, part)
     with pytest.raises(OperatorError, match=r"\[diopiConj\] the output does not have the shape"):
         vendor.op.Conj(out_like(vendor, (2,), "complex64"), x)

@@ -26,7 +26,7 @@ def test_cases_of_the_suite(vendor: Vendor, name: str) -> None:
 def test_levels_outside_are_told(vendor: Vendor) -> None:
     value, places = out_like(vendor, (1, 8, 1, 2), "float32"), np.zeros((1, 1, 1, 2, 1, 2))
     weights = out_like(vendor, (1, 1, 1, 2, 1), "float32")
-    with pytest.raises(OperatorError, match="level 1, from 7 on, does not lie within the values"):
+    with pytest.raises(OperatorError, match="level 1, starting at 7, is not within the values"):
         vendor.op.MsDeformAttnMmcv(
             value, vendor.tensor(SHAPES), vendor.tensor(np.array([0, 7])),
             vendor.tensor(places.astype(np.float32)), weights, 64,

@@ -126,7 +126,7 @@ def test_gradients_that_do_not_fit(vendor: Vendor) -> None:
     places = vendor.tensor(np.array([[0, 3], [0, 1]]))
     with pytest.raises(OperatorError, match=r"index 3 at position 1 is out of range \[0, 3\)"):
         vendor.op.SortBackward(out, grad, 1, places, (2, 3), True)
-    with pytest.raises(OperatorError, match=r"does not fit the shape sizes"):
+    with pytest.raises(OperatorError, match=r"must have the shape sizes"):
         vendor.op.SortBackward(out, grad, 1, places, (2, 3), False)
     with pytest.raises(OperatorError, match=r"does not have the shape sizes"):
         vendor.op.SortBackward(out, grad, 1, places, (3, 2), True)

@@ -54,7 +54,7 @@ def test_the_suite_sees_what_changes_in_a_sparse_tensor(vendor: Vendor) -> None:
         ([0, 1, 2], [0, 3], r"index 3 at position 1 is out of range \[0, 3\)"),
         ([0, 1, 2], [-1, 0], r"index -1 at position 0 is out of range"),
         ([1, 1, 2], [0, 1], r"1 at position 0 of crow_indices"),
-        ([0, 3, 2], [0, 1], r"3 at position 1 of crow_indices: they go from 0 up to 2"),
+        ([0, 3, 2], [0, 1], r"3 at position 1 of crow_indices: it must rise from 0 to 2"),
         ([0, -1, 2], [0, 1], r"-1 at position 1 of crow_indices"),
         ([0, 1, 1], [0, 1], r"1 at position 2 of crow_indices"),
     ],

@@ -158,7 +158,7 @@ def test_bad_penalties_are_told(vendor: Vendor) -> None:
     with pytest.raises(OperatorError, match="index 4 at position 1 is out of range"):
         penalize(row(vendor, 0, 4), row(vendor, 0, 2))
     for parts in ((0, 3), (-1, 2), (2, 1)):
-        with pytest.raises(OperatorError, match=r"sequence 0 has the tokens .* of 2"):
+        with pytest.raises(OperatorError, match=r"sequence 0 has an invalid range .* of 2"):
             penalize(row(vendor, 0, 1), row(vendor, *parts))
     ones = floats(vendor, 1, 1)
     places, counts = row(vendor, -1, 3), row(vendor, 1, 1)

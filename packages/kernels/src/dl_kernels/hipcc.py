@@ -72,7 +72,7 @@ def find_hipcc(environ: Mapping[str, str] = os.environ) -> Hipcc:
             "or its folder into ROCM_PATH (on Debian: apt-get install --no-install-recommends "
             "hipcc libamdhip64-dev rocm-device-libs)"
         )
-    # Otherwise hipcc would call nvcc if that is installed.
+    # Otherwise hipcc would call nvcc where that is installed.
     command = ["env", "HIP_PLATFORM=amd", *command]
     try:
         done = subprocess.run(
@@ -104,8 +104,8 @@ def processors(wanted: str, compiler: Hipcc) -> tuple[str, ...]:
     for name in found:
         if not _PROCESSOR.fullmatch(name):
             raise ValueError(
-                f"{name!r} in {wanted!r} is not a processor; write gfx90a, several with commas, "
-                "or all; rocminfo prints that of a GPU"
+                f"{name!r} in {wanted!r} is not a processor; write gfx90a, or a list separated by "
+                "commas, or all; rocminfo prints the processor of a GPU"
             )
         if reason := compiler.unsupported_reason(name):
             raise ValueError(

@@ -107,7 +107,7 @@ def operators_in(text: str, name: str = "<text>") -> dict[str, int]:
     if pasted := _PASTED.search(text):
         raise KernelSourceError(
             f"{name}:{_line(text, pasted.start())}: {pasted[0]!r} pastes the name of an operator "
-            "together; pass the full name to the macro, so that a search finds it"
+            "together; pass the full name to the macro, so that it can be searched for"
         )
     found: dict[str, int] = {}
 

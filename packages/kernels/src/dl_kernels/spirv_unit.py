@@ -21,11 +21,11 @@ from pathlib import Path
 from .spirv import SpirvTools
 
 _LANGUAGE = ("-x", "hip", "--offload=spirv64", "-nogpuinc")
-# Rounding as on other devices: no product and sum in one step.
+# Round as other devices do: no contraction to fused multiply-adds.
 _NUMBERS = ("-fno-math-errno", "-ffp-contract=off")
 _TYPED_POINTERS = ("-Xclang", "-no-opaque-pointers")
-# Diagnostics of one of the two passes: a function that the other one needs, a loop that the device
-# pass leaves rolled.
+# Diagnostics that concern only one of the two passes: a function that the other pass needs, or a
+# loop that the device pass does not unroll.
 _QUIET = ("-Wno-unneeded-internal-declaration", "-Wno-unused-function", "-Wno-pass-failed")
 _KERNEL = re.compile(r"^(define .*\bspir_kernel void .*) \{$", re.MULTILINE)
 _FREEZE = re.compile(r"^( *%\S+ = )freeze (.+) (\S+)$", re.MULTILINE)

@@ -1,4 +1,4 @@
-// Functions that compilers call with -fsanitize=thread, replacing the sanitizer's library.
+// Functions that code compiled with -fsanitize=thread calls, in place of the sanitizer's library.
 #include <cstddef>
 #include <cstdint>
 

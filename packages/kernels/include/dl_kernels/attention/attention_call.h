@@ -11,7 +11,7 @@
 
 DL_KERNELS_BEGIN
 
-// Open a mask, broadcast to [N, H, S, S']. With `hides`, true hides a key; otherwise it keeps it.
+// Open a mask, broadcast to [N, H, S, S']. With `hides`, true masks a key; otherwise, false.
 // With `per_sequence`, a mask of three dimensions has a matrix for each sequence, not each head.
 template <class T>
 diopiError_t attention_mask(const char* op, diopiConstTensorHandle_t handle, bool hides,
@@ -77,7 +77,7 @@ struct AttentionCall {
   diopiGeneratorHandle_t generator = nullptr;
   const uint8_t* stored_state = nullptr;  // serialized generator state, instead of a generator
   int64_t longest_queries = -1,
-          longest_keys = -1;  // lengths that weights are numbered by; negative: own lengths
+          longest_keys = -1;  // sizes by which weights are numbered; negative: the actual ones
 
   // Rows that belong to no sequence are set to 0.
   bool has_padding = false;
@@ -107,8 +107,8 @@ struct AttentionCall {
                           __builtin_mul_overflow(weights, numbered_keys(), &weights);
     if (dropout > 0 && too_many)
       return fail(op,
-                  "%lld samples of %lld heads, %lld queries and %lld keys have more weights "
-                  "than can be counted",
+                  "%lld samples of %lld heads, %lld queries and %lld keys have too many weights: "
+                  "their number overflows int64",
                   (long long)shape.batch, (long long)shape.heads, (long long)numbered_queries(),
                   (long long)numbered_keys());
     return diopiSuccess;
@@ -230,7 +230,7 @@ inline diopiError_t run_attention_backward(diopiContextHandle_t ctx, const Atten
   });
 }
 
-// Write which weights of a call its dropout keeps, without advancing the generator.
+// Write the dropout mask of a call's weights, without advancing the generator.
 inline diopiError_t write_kept_weights(diopiContextHandle_t ctx, const AttentionCall& call,
                                        diopiTensorHandle_t kept) {
   if (kept == nullptr) return fail(call.op, "return_debug_mask needs a debug_attn_mask");

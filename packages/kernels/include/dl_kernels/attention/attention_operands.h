@@ -129,7 +129,7 @@ inline diopiError_t attention_operand(const char* op, const char* name, const Te
   }
   if (is_joined(layout)) {
     if (heads < 1 || operand->width % heads != 0)
-      return fail(op, "%s has rows of %lld, which are not %lld heads", name,
+      return fail(op, "%s has rows of %lld, not a multiple of %lld heads", name,
                   (long long)operand->width, (long long)heads);
     operand->heads = heads;
     operand->width /= heads;
@@ -153,7 +153,7 @@ struct AttentionInputs {
     const int last = dimensions(layout) - 1;
     if (is_joined(layout) && keys.ndim == last + 1 && q.width > 0) {
       if (keys.sizes[last] % q.width != 0)
-        return fail(op, "k has rows of %lld, which are not heads of %lld",
+        return fail(op, "k has rows of %lld, not a multiple of the head size %lld",
                     (long long)keys.sizes[last], (long long)q.width);
       key_heads = keys.sizes[last] / q.width;
     }
@@ -162,7 +162,7 @@ struct AttentionInputs {
     if (k.batch != q.batch || !v.equals_except_width(k) || k.width != q.width) {
       return fail(op,
                   "q, k and v have %lld, %lld, %lld samples, k and v %lld and %lld heads, %lld and "
-                  "%lld rows, q and k rows of %lld and %lld; they do not go together",
+                  "%lld rows, q and k rows of %lld and %lld; these sizes must agree",
                   (long long)q.batch, (long long)k.batch, (long long)v.batch, (long long)k.heads,
                   (long long)v.heads, (long long)k.rows, (long long)v.rows, (long long)q.width,
                   (long long)k.width);

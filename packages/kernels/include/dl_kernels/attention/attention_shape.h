@@ -21,8 +21,8 @@ struct Strided4 {
   }
 };
 
-// A boolean mask is true for keys that take part, a hiding mask for keys that do not; masks of the
-// element or compute type are added to the scores.
+// A boolean mask is true for unmasked keys, a hiding mask for masked ones; masks of the element or
+// compute type are added to the scores.
 enum class MaskKind { none, boolean, hiding, element, compute };
 
 // The mask and the bias of the scores. Broadcast dimensions have stride 0.

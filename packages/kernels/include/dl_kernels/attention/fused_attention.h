@@ -164,7 +164,7 @@ struct FusedLayer {
     int64_t columns = 0;
     if (heads > (int64_t{1} << 60) ||
         __builtin_mul_overflow(heads + 2 * key_heads, width, &columns))
-      return fail(op, "%lld heads of %lld are more than can be counted", (long long)heads,
+      return fail(op, "the columns of %lld heads of %lld overflow int64", (long long)heads,
                   (long long)width);
     rows_ = ref(inoutput);
     weight_ = ref(weight);

@@ -63,7 +63,7 @@ class PackedSequences {
     const TensorRef q = ref(ends_q), k = ref(ends_k);
     if (!all_indexes({q, k})) return diopiDtypeNotSupported;
     DL_TRY(check_sizes(op, "the cumulative lengths of queries", q, {kAnySize}));
-    if (q.numel < 1) return fail(op, "there are no cumulative lengths; they begin with 0");
+    if (q.numel < 1) return fail(op, "the cumulative lengths are empty; they must begin with 0");
     DL_TRY(check_sizes(op, "the cumulative lengths of keys", k, {q.numel}));
     const DenseInput<int64_t> from_q(ctx, op, q), from_k(ctx, op, k);
     DL_TRY(first_status(from_q, from_k));

@@ -25,7 +25,7 @@ inline diopiError_t check_paged_shape(const char* op, const PagedShape& shape) {
                 (long long)shape.heads, (long long)shape.key_heads);
   int64_t row = 0;
   if (__builtin_mul_overflow(shape.heads, shape.width, &row))
-    return fail(op, "rows of %lld heads of %lld are longer than can be counted",
+    return fail(op, "rows of %lld heads of %lld are too long: their size overflows int64",
                 (long long)shape.heads, (long long)shape.width);
   return diopiSuccess;
 }
@@ -37,7 +37,7 @@ inline diopiError_t check_pages(const char* op, const char* name, const TensorRe
   if (pages.ndim == 3) return check_sizes(op, name, pages, {kAnySize, shape.block_size, row});
   DL_TRY(check_sizes(op, name, pages, {kAnySize, row}));
   if (pages.sizes[0] % shape.block_size == 0) return diopiSuccess;
-  return fail(op, "%s has %lld rows, which are not blocks of %lld", name, (long long)pages.sizes[0],
+  return fail(op, "%s has %lld rows, not a multiple of %lld", name, (long long)pages.sizes[0],
               (long long)shape.block_size);
 }
 
@@ -54,7 +54,7 @@ struct PageItem {
 
 class Pages {
  public:
-  // Set the sizes that follow from the lengths.
+  // Set the sizes that are derived from the lengths.
   diopiError_t open(diopiContextHandle_t ctx, const char* op, const TensorRef& table,
                     diopiSize_t lengths, int64_t rows, PagedShape* shape) {
     DL_TRY(check_sizes(op, "block_table", table, {shape->batch, kAnySize}));
@@ -89,7 +89,7 @@ class Pages {
   CheckedIndexes page_indices_;
 };
 
-// A mask in which true hides a key.
+// A mask in which true means masked.
 struct PagedMask {
   const Bool* data;
   int64_t row, column;

@@ -25,8 +25,8 @@ DL_FN C dot(const C* a, const T* b, int64_t n) {
   return sum;
 }
 
-// out [n] = sum over t < count of softmax(score)(t) · value(t) [n]. A score of -infinity hides a
-// value; if all are hidden, the result is 0. Online softmax: partial results are rescaled when a
+// out [n] = sum over t < count of softmax(score)(t) · value(t) [n]. A score of -infinity masks a
+// value; if all are masked, the result is 0. Online softmax: partial results are rescaled when a
 // new maximum appears. Source: Milakov and Gimelshein, Online normalizer calculation for softmax
 // (2018).
 template <class C, class Score, class Value>
@@ -50,7 +50,7 @@ DL_FN void attend(C* out, int64_t n, int64_t count, const Score& score, const Va
   for (int64_t i = 0; i < n && normalizer != 0; ++i) out[i] /= normalizer;
 }
 
-// Zeros for columns and rows that belong to no sequence.
+// Set columns and rows that belong to no sequence to 0.
 template <class C>
 struct ZeroItem {
   C* out;

@@ -18,15 +18,15 @@
 // END:
 //
 //   DL_KERNELS_GPU        0: the loops of cpu/; 1: those of gpu/
-//   DL_FN, DL_COLD_FN     mark functions of kernels; DL_COLD_FN marks rarely called ones, which are
-//   not
-//                         inlined so that the hot path stays fast
+//   DL_FN, DL_COLD_FN     mark functions of kernels; DL_COLD_FN marks
+//                         rarely called ones, which are not inlined,
+//                         so that the hot path stays fast
 //   DL_CALLED_FN          marks functions so long that the cost of a call is negligible; they are
 //                         compiled once
 //   DL_UNROLL             unrolls the following loop of few iterations
-//   DL_VECTOR_LOOP        asserts that the iterations of the following loop are independent; output
-//   and
-//                         input may be the same memory, element by element
+//   DL_VECTOR_LOOP        asserts that the iterations of the following
+//                         loop are independent; output and input may
+//                         be the same memory, element by element
 //   kScratchElements      elements per pass of an operator that can bound its scratch memory
 //   store_relaxed, load_relaxed    access a bool that several threads use
 //
@@ -34,8 +34,8 @@
 // and variables, DL_NO_UNROLL for loops with few, long iterations, and the namespace gpu of
 // machine/runtime_api.h. DL_KERNELS_TENSOR_CORES is defined where machine/cuda_matrix.h is
 // available. A machine with conversion instructions for 16-bit floats defines DL_HALF_INSTRUCTIONS
-// or DL_BFLOAT16_INSTRUCTIONS and the functions that base/float16.h calls then; one without
-// integers of 128 bits defines DL_UPPER_PRODUCT_INSTRUCTION and gpu::upper_product, for
+// or DL_BFLOAT16_INSTRUCTIONS and the functions that base/float16.h then calls; a machine without
+// 128-bit integers defines DL_UPPER_PRODUCT_INSTRUCTION and gpu::upper_product, for
 // random/draws.h.
 #if !defined(DL_KERNELS_MACHINE)
 #if defined(__HIPCC__)

@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 template <size_t kSize>
 DL_FN void describe_as(dl_device_error_t& error, dl_device_error_kind_t kind,
                        const char (&text)[kSize]) {
-  static_assert(kSize <= sizeof(error.text), "the text is longer than the error word has room for");
+  static_assert(kSize <= sizeof(error.text), "the text does not fit into the error word");
   error.kind = kind;
   for (size_t i = 0; i < kSize; ++i) error.text[i] = text[i];
 }

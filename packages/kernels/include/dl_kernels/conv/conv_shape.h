@@ -56,10 +56,10 @@ inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output
   shape->groups = groups;
   if (groups < 1 || shape->channels % groups != 0 || shape->filters % groups != 0 ||
       weight.sizes[1] * groups != shape->channels) {
-    return fail(
-        op, "%lld input channels, %lld filters of %lld channels and %lld groups do not go together",
-        (long long)shape->channels, (long long)shape->filters, (long long)weight.sizes[1],
-        (long long)groups);
+    return fail(op,
+                "%lld input channels, %lld filters of %lld channels and %lld groups do not agree",
+                (long long)shape->channels, (long long)shape->filters, (long long)weight.sizes[1],
+                (long long)groups);
   }
   if (output.sizes[c] != shape->filters || (c == 1 && output.sizes[0] != shape->samples)) {
     return fail(
@@ -80,7 +80,7 @@ inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output
     const int64_t most = axis.stride > axis.dilation ? axis.stride : axis.dilation;
     if (transposed && (more < 0 || more >= most)) {
       return fail(op,
-                  "an output padding of %lld: it is at least 0 and less than %lld, the larger "
+                  "output padding is %lld; it must be at least 0 and less than %lld, the larger "
                   "of stride and dilation",
                   (long long)more, (long long)most);
     }
@@ -93,7 +93,7 @@ inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output
       const int64_t to = transposed ? axis.input : axis.output;
       return fail(op,
                   "a kernel of %lld with stride %lld, padding %lld, dilation %lld and output "
-                  "padding %lld on %lld elements does not give %lld",
+                  "padding %lld on %lld elements does not give %lld outputs",
                   (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
                   (long long)axis.dilation, (long long)more, (long long)from, (long long)to);
     }

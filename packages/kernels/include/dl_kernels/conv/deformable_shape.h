@@ -21,7 +21,7 @@ struct DeformableShape {
   DL_FN int64_t cells() const { return y.input * x.input; }
   DL_FN int64_t positions() const { return y.output * x.output; }
   DL_FN int64_t group_filters() const { return filters / groups; }
-  // Rows of the columns that one filter is multiplied with, and rows of all groups.
+  // Rows of the column matrix for one filter, and for all groups.
   DL_FN int64_t taps() const { return channels / groups * window(); }
   DL_FN int64_t lines() const { return channels * window(); }
   DL_FN int64_t deformable_channels() const { return channels / deformable_groups; }
@@ -36,7 +36,7 @@ inline diopiError_t check_axis(const char* op, char name, Axis& axis) {
   if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0) {
     return fail(op,
                 "kernel %lld, stride %lld, padding %lld, dilation %lld along %c: only the padding "
-                "may be 0, none negative",
+                "may be 0, and none may be negative",
                 (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,
                 (long long)axis.dilation, name);
   }

@@ -27,7 +27,7 @@ struct CountOutside {
   DL_FN bool operator()(int64_t k) const { return indexes[k] < 0 || indexes[k] > most; }
   DL_FN void describe(int64_t k, dl_device_error_t& error) const {
     describe_as(error, DL_DEVICE_ERROR_INDEX,
-                "{value} pairs at position {position} of indiceNum: there is room for {high}");
+                "{value} pairs at position {position} of indiceNum: the capacity is {high}");
     error.value = indexes[k];
     error.position = k;
     error.high = most;
@@ -112,8 +112,8 @@ class IndexPairs {
       const Group group = fetch(launch, reinterpret_cast<const Group*>(counts_.data() + first));
       for (int64_t i = 0; i < kGroup && first + i < lists_.cells; ++i) {
         const int64_t n = group.counts[i];
-        // On a GPU, the result of the check is not known yet, and pairs of such a cell are not
-        // checked.
+        // On a GPU, the check's result is not known yet; the check has skipped the pairs of a cell
+        // with an invalid count.
         if (n > 0 && n <= lists_.most) DL_TRY(f(first + i, n));
       }
     }

@@ -1,6 +1,6 @@
-// Attention on the CPU without the matrix of all scores: for each block of keys, the running
-// maximum and the normalizer of each query's softmax are rescaled. Source: Dao et al.,
-// FlashAttention (2022); Milakov and Gimelshein, Online normalizer calculation for softmax (2018).
+// Attention on the CPU without storing the score matrix: an online softmax over blocks of keys.
+// Sources: Dao et al., FlashAttention (2022); Milakov and Gimelshein, Online normalizer calculation
+// for softmax (2018).
 #ifndef DL_KERNELS_CPU_ATTENTION_H_
 #define DL_KERNELS_CPU_ATTENTION_H_
 
@@ -19,7 +19,7 @@ namespace detail {
 
 inline constexpr int64_t kKeyBlock = 128;
 
-// Running softmax of a block of queries.
+// Online softmax state of a block of queries.
 template <class C>
 struct RunningSoftmax {
   C running_max[kQueryBlock], normalizer[kQueryBlock], correction[kQueryBlock];

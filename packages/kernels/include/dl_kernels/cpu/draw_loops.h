@@ -1,5 +1,5 @@
-// CPU: the random words of a few steps at a time, behind random/draws.h. Generating the words is a
-// loop that vectorizes; only their use depends on the operator.
+// CPU implementation of random/draws.h: the random words of a few steps at a time. Generating the
+// words is a loop that vectorizes; only their use depends on the operator.
 #ifndef DL_KERNELS_CPU_DRAW_LOOPS_H_
 #define DL_KERNELS_CPU_DRAW_LOOPS_H_
 

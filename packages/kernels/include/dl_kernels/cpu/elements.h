@@ -1,4 +1,4 @@
-// CPU: element by element, in a loop that vectorizes; behind parallel/elements.h.
+// CPU implementation of parallel/elements.h: element by element, in a loop that vectorizes.
 #ifndef DL_KERNELS_CPU_ELEMENTS_H_
 #define DL_KERNELS_CPU_ELEMENTS_H_
 

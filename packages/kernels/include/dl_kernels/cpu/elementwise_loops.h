@@ -1,4 +1,4 @@
-// CPU loops behind elementwise/elementwise.h. A functor is compiled into one loop over contiguous
+// CPU loops of elementwise/elementwise.h. A functor is compiled into one loop over contiguous
 // arrays, and one for a single-element second operand. Other strides and half precision pass
 // through small buffers, except for functions of one bfloat16. The traversal of rows (walk.h) is
 // compiled once for all functors.
@@ -27,7 +27,7 @@ struct HasFast : std::false_type {};
 template <class F>
 struct HasFast<F, std::void_t<decltype(&F::in_fast_range)>> : std::true_type {};
 
-// Type of an operand in the loops over contiguous arrays: half precision has been converted before.
+// Type of an operand in the loops over contiguous arrays: half precision is already converted.
 template <class T>
 using loop_t = std::conditional_t<kIsHalf<T>, float, T>;
 

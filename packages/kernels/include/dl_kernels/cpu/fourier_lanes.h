@@ -139,8 +139,8 @@ struct RowsOfLanes {
   bool are_adjacent() const { return first % inner + count <= inner; }
 };
 
-// One Stockham stage: `known` sub-transforms become radix times as many. Element (k, i) of the
-// input is at [k * (n / known) + i].
+// One Stockham stage, which combines sub-transforms of length `known` to ones of length `known` ·
+// radix. Element (k, i) of the input is at [k * (n / known) + i].
 template <class R>
 struct RadixStage {
   ComplexLanes<R>* to;

@@ -57,7 +57,7 @@ __attribute__((noinline)) void gather(C* to, const T* from, int64_t step, int64_
     const C value = cast<C>(*from);
     for (int64_t i = 0; i < n; ++i) to[i] = value;
   } else if (step == 2) {
-    // Constant steps vectorize.
+    // Loops with constant steps vectorize.
     for (int64_t i = 0; i < n; ++i) to[i] = cast<C>(from[2 * i]);
   } else if (step == -1) {
     for (int64_t i = 0; i < n; ++i) to[i] = cast<C>(from[-i]);

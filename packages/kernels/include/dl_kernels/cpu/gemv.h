@@ -41,7 +41,7 @@ struct Gemv {
       add_products<vectors>(partial, a + l, row, x + l, x_row, [](Vector all) { return all; });
     }
     if (l < k) {
-      // Mask with zero bits: an infinity that has been counted must not turn into NaN.
+      // Mask bits instead of multiplying by 0: an element added earlier may be infinite.
       const Bits fresh = lanes_from(static_cast<int>(l + kLanes - k));
       add_products<vectors>(partial, a + k - kLanes, row, x + l, x_row, [&](Vector all) {
         return reinterpret_cast<Vector>(reinterpret_cast<Bits>(all) & fresh);

@@ -107,7 +107,7 @@ class Workspace {
 
   // Allocate; call at most once, and only after the default constructor.
   T* reserve(const Launch&, int64_t count) {
-    static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
+    static_assert(std::is_trivially_copyable_v<T>, "scratch memory does not run constructors");
     // Expanded tensors may have more elements than fit into memory or into a size_t.
     if (static_cast<size_t>(count) > (SIZE_MAX / 2) / sizeof(T)) throw NoScratch(count, sizeof(T));
     block_ = ScratchCache::of_thread().take(static_cast<size_t>(count) * sizeof(T));

@@ -1,4 +1,4 @@
-// CPU loops behind reduce/reduce.h: along rows if the reduced elements are adjacent, otherwise a
+// CPU loops of reduce/reduce.h: along rows if the reduced elements are adjacent, otherwise a
 // column reduction of many adjacent outputs at once.
 #ifndef DL_KERNELS_CPU_REDUCE_LOOPS_H_
 #define DL_KERNELS_CPU_REDUCE_LOOPS_H_

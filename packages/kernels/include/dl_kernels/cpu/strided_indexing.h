@@ -1,5 +1,5 @@
-// CPU: strided indexing as nested loops over index positions and whole dimensions, the innermost of
-// which vectorizes.
+// CPU: advanced indexing as nested loops over index positions and over the dimensions that are not
+// indexed; the innermost loop vectorizes.
 #ifndef DL_KERNELS_CPU_STRIDED_INDEXING_H_
 #define DL_KERNELS_CPU_STRIDED_INDEXING_H_
 
@@ -77,8 +77,8 @@ inline PositionsPlan positions_plan(const Launch& launch, const IndexedPositions
   return plan;
 }
 
-// Visit positions begin … end - 1 for one index of the outer dimensions, columns [left, right) of
-// the innermost one.
+// Visit the index positions [begin, end) for one index of the outer dimensions, limited to the
+// columns [left, right) of the innermost dimension.
 template <class X, class Y, class F>
 void visit_positions(const PositionsPlan& plan, X* x, Y* y, int64_t begin, int64_t end,
                      int64_t left, int64_t right, const F& f) {

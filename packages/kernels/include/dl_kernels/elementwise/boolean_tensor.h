@@ -9,9 +9,9 @@
 
 DL_KERNELS_BEGIN
 
-// Call run(bools) with a boolean tensor of the shape of `out`: `out` itself, or a temporary that is
-// converted afterwards. This avoids a kernel for every other dtype, which are rarely used for
-// results.
+// Call run(bools) with a boolean tensor of the shape of `out`: `out` itself, or a temporary that
+// is converted afterwards. Results of other dtypes are rare and do not justify kernels of their
+// own.
 template <class Run>
 diopiError_t write_as_boolean(diopiContextHandle_t ctx, const char* op, const TensorRef& out,
                               const Run& run) {

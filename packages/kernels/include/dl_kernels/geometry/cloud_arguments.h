@@ -13,7 +13,7 @@ inline constexpr uint32_t kInt32 = dtype_bit(diopi_dtype_int32);
 // Indices of points are int32.
 inline diopiError_t check_point_count(const char* op, int64_t count) {
   if (count <= INT32_MAX) return diopiSuccess;
-  return fail(op, "%lld points are more than int32 can number", (long long)count);
+  return fail(op, "%lld points exceed the range of int32 indices", (long long)count);
 }
 
 inline diopiError_t check_reduce_type(const char* op, int64_t type) {
@@ -33,7 +33,7 @@ inline diopiError_t check_cloud(const char* op, const TensorRef& points, const T
   if (ndim != 3) return fail(op, "NDim is %lld; only 3 is supported", (long long)ndim);
   DL_TRY(check_sizes(op, "points", points, {kAnySize, kAnySize}));
   if (points.sizes[1] < 3)
-    return fail(op, "points have %lld numbers; x, y and z are needed", (long long)points.sizes[1]);
+    return fail(op, "points have %lld features; x, y and z are needed", (long long)points.sizes[1]);
   DL_TRY(check_sizes(op, "voxel_size", size, {3}));
   DL_TRY(check_sizes(op, "coors_range", range, {6}));
   return check_point_count(op, points.sizes[0]);
@@ -47,7 +47,7 @@ inline diopiError_t check_lists(const char* op, const TensorRef& pooled, const T
   const int64_t* s = pooled.sizes;
   DL_TRY(check_sizes(op, "pts_idx_of_voxels", lists, {s[0], s[1], s[2], s[3], kAnySize}));
   if (lists.sizes[4] < 1)
-    return fail(op, "pts_idx_of_voxels has no room for the number of points of a voxel");
+    return fail(op, "pts_idx_of_voxels has lists of size 0; each needs 1 element for its count");
   return check_sizes(op, "argmax", argmax, {s[0], s[1], s[2], s[3], s[4]});
 }
 

@@ -13,7 +13,7 @@ DL_FN double squared_distance(const double* a, const double* b) {
   return x * x + y * y + z * z;
 }
 
-// Write the indices of the first points in a ball, repeated to fill the row; return whether there
+// Write the indices of the first points in a ball, repeated to fill the row; return true if there
 // are any.
 struct Ball {
   double least, most;  // squared radii
@@ -143,8 +143,8 @@ struct ChamferItem {
   }
 };
 
-// The gradient of one side of the Chamfer distance for one batch: from its own nearest neighbors,
-// and from the points of the other side of which it is the nearest.
+// Gradient of one side of the Chamfer distance for one batch: from the distances of this side's
+// points to their nearest neighbors, and from those of the other side's points to this side.
 struct ChamferGradientItem {
   double* out;
   const double *mine, *other, *my_grad, *other_grad;

@@ -40,8 +40,8 @@ struct NoGrid {
   }
   DL_FN void describe(int64_t d, dl_device_error_t& error) const {
     describe_as(error, DL_DEVICE_ERROR_NUMBER,
-                "no grid of 0 to {high} voxels of the size {number} fits the range along dimension "
-                "{position}");
+                "voxel size {number} in dimension {position} must be positive and give at most "
+                "{high} voxels");
     error.number = grid.size[d];
     error.position = d;
     error.high = static_cast<int64_t>(kMostVoxels);
@@ -75,8 +75,8 @@ struct VoxelOfPointItem {
 
 namespace detail {
 
-// Normalize coordinates: if one is negative, use the negative ones that sort first; combine the
-// last two into one number.
+// Normalize coordinates: if one is negative, set all to -1, which sorts first; combine the last two
+// into one sort key.
 struct CleanCoordinatesItem {
   int32_t* out;
   int64_t* last_two;

@@ -1,4 +1,4 @@
-// Attention on a GPU, without the matrix of all scores. Its kernels are compiled once for all
+// Attention on a GPU, without storing the score matrix. Its kernels are compiled once for all
 // families, in parts/attention.inc.
 #ifndef DL_KERNELS_GPU_ATTENTION_H_
 #define DL_KERNELS_GPU_ATTENTION_H_

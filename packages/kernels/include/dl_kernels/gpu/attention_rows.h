@@ -52,8 +52,8 @@ bool suits(const AttentionShape& shape, const AttentionAlignment& whole, void (*
 }
 
 // A left operand is split into this many half-precision parts whose sum is nearly the float32
-// value. With a single part, weights would be less accurate than a result may be that is small
-// because of cancellation.
+// value. With a single part, weights would be too inaccurate for results that are small because of
+// cancellation.
 inline constexpr int kParts = 2;
 
 template <class T>
@@ -135,7 +135,7 @@ class AttentionRows {
     barrier();
   }
 
-  // sums += left · rowsᵀ; a column of the sums belongs to a row.
+  // sums += left · rowsᵀ; column j of the sums corresponds to row j.
   template <int kTiles>
   DL_DEVICE void multiply(float (&sums)[kTiles][4], const uint32_t (&left)[kSteps][4],
                           uint32_t rows, int width) const {
@@ -245,7 +245,7 @@ struct AttentionWindow {
     }
   }
 
-  // Mask the scores, to base 2, of the columns from `first` on: hidden ones become -infinity.
+  // Mask the scores, to base 2, of the columns from `first` on: masked ones become -infinity.
   template <class T, int kTiles>
   DL_DEVICE void apply(float (&scores)[kTiles][4], const AttentionMask& mask, int n, int h,
                        int first) const {

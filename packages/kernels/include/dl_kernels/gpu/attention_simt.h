@@ -1,7 +1,7 @@
-// Attention on a GPU, without the matrix of all scores: a block owns a tile of queries and loops
-// over tiles of keys; the running maximum and the normalizer of each query's softmax are rescaled.
-// Source: Dao et al., FlashAttention (2022). A block computes kSide columns of the result; for
-// wider values, several blocks compute the same scores.
+// Attention on a GPU without tensor cores and without storing the score matrix: a block owns a tile
+// of queries and loops over tiles of keys with an online softmax. Source: Dao et al.,
+// FlashAttention (2022). A block computes kSide columns of the result; for a larger head dimension,
+// several blocks recompute the same scores.
 #ifndef DL_KERNELS_GPU_ATTENTION_SIMT_H_
 #define DL_KERNELS_GPU_ATTENTION_SIMT_H_
 
@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Running softmax of a thread's rows; each thread sums its own columns.
+// Online softmax of a thread's rows; each thread sums only its own columns.
 template <class C>
 struct RunningSoftmax {
   C running_max[kOwn], normalizer[kOwn];
@@ -34,7 +34,7 @@ struct RunningSoftmax {
       DL_UNROLL
       for (int c = 0; c < kOwn; ++c) new_max = max_nan(new_max, scores.at[r][c]);
       new_max = along_row(new_max, max_nan<C>);
-      // If every key so far is hidden, the maximum is -infinity and must not be subtracted.
+      // If every key so far is masked, the maximum is -infinity and must not be subtracted.
       const C shift = new_max == lowest<C>() ? C(0) : new_max;
       const C correction = math::exp(running_max[r] - shift);
       running_max[r] = new_max;

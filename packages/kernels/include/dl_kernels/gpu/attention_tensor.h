@@ -91,7 +91,7 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
       new_max = fmaxf(new_max, shuffle_xor(new_max, 1));
       new_max = fmaxf(new_max, shuffle_xor(new_max, 2));
       new_max = fmaxf(running_max[r], new_max * factor);
-      // If every key so far is hidden, the maximum is -infinity and must not be subtracted.
+      // If every key so far is masked, the maximum is -infinity and must not be subtracted.
       const float shift = new_max == lowest<float>() ? 0.0f : new_max;
       const float correction = power_of_2(running_max[r] - shift);
       running_max[r] = new_max;

@@ -23,9 +23,9 @@ class Block {
   // All threads of the block.
   explicit DL_DEVICE Block(BlockScratch* scratch)
       : Block(scratch, gpu::thread_index(), gpu::kThreads) {}
-  // One of the teams of `lanes` threads into which the block is divided: a power of two up to a
-  // warp, or the block. Teams smaller than a warp execute collectives together with the other teams
-  // of their warp.
+  // A team of `lanes` threads of the block, where `lanes` is a power of two up to a warp, or the
+  // block's size. Teams smaller than a warp execute collectives together with the other teams of
+  // their warp.
   DL_DEVICE Block(BlockScratch* scratch, int lanes)
       : Block(scratch, gpu::thread_index() & (lanes - 1), lanes) {}
 

@@ -45,7 +45,7 @@ class CheckedPositions {
     const Workspace<IndexRange> found(launch, 1);
     gpu::total(launch, count, IndexRange{0, -1}, gpu::JoinRanges{},
                gpu::CopyPosition{indexes, to, extent}, found.data());
-    // Without any valid position, there is none that could replace invalid ones.
+    // With a size of 0, no position is valid that could replace the invalid ones.
     return gpu::raise_first(launch, op, nullptr, 0, detail::OutOfBounds{found.data(), dim, extent},
                             extent == 0);
   }

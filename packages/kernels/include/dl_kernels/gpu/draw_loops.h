@@ -1,4 +1,4 @@
-// GPU: one thread per step, behind random/draws.h.
+// GPU implementation of random/draws.h: one thread per step of the generator.
 #ifndef DL_KERNELS_GPU_DRAW_LOOPS_H_
 #define DL_KERNELS_GPU_DRAW_LOOPS_H_
 

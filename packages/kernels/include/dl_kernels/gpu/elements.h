@@ -1,4 +1,4 @@
-// GPU: vectorized if all arrays are aligned to the widest access; behind parallel/elements.h.
+// GPU implementation of parallel/elements.h: vectorized if all arrays allow the widest access.
 #ifndef DL_KERNELS_GPU_ELEMENTS_H_
 #define DL_KERNELS_GPU_ELEMENTS_H_
 

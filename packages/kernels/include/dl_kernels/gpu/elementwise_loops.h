@@ -1,4 +1,4 @@
-// GPU loops behind elementwise/elementwise.h: a few adjacent threads process a row of the plan, in
+// GPU loops of elementwise/elementwise.h: a few adjacent threads process a row of the plan, in
 // vectors if all operands allow it. Operands that are constant along a row are read once per row;
 // host scalars are passed as kernel arguments.
 #ifndef DL_KERNELS_GPU_ELEMENTWISE_LOOPS_H_

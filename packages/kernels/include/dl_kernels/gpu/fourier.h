@@ -20,8 +20,8 @@ struct UnitRootItem {
   DL_FN void operator()(int64_t i) const { to[i] = unit_root<real_t<T>>(i, n, forward); }
 };
 
-// One Stockham stage: `known` sub-transforms become radix times as many. Element (k, i) of an input
-// row is at [k * (n / known) + i], each with `inner` adjacent rows.
+// One Stockham stage: combine sub-transforms of length `known`. Element (k, i) of an input row is
+// at [k * (n / known) + i], each with `inner` adjacent rows.
 template <class T>
 struct RadixItem {
   T* to;

@@ -62,7 +62,7 @@ class Workspace {
 
   // Allocate; call at most once, and only after the default constructor. Null for no elements.
   T* reserve(const Launch& launch, int64_t count) {
-    static_assert(std::is_trivially_copyable_v<T>, "scratch memory runs no constructors");
+    static_assert(std::is_trivially_copyable_v<T>, "scratch memory does not run constructors");
     if (count == 0) return nullptr;
     if (count < 0 || count > INT64_MAX / static_cast<int64_t>(sizeof(T))) {
       throw std::runtime_error("not enough memory: the call needs scratch memory for " +

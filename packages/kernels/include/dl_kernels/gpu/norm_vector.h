@@ -1,4 +1,4 @@
-// GPU: a norm's weight or bias, as the threads of a row read it.
+// GPU: loads of a norm's weight or bias, each thread's part of a row.
 #ifndef DL_KERNELS_GPU_NORM_VECTOR_H_
 #define DL_KERNELS_GPU_NORM_VECTOR_H_
 
@@ -13,7 +13,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// Beginning with a thread's first group.
+// Return the weight or bias from a thread's first group on.
 template <int kW, int kL, class T>
 DL_DEVICE NormParameter<T> begin_of(const Groups<kW, kL>& groups, const NormParameter<T>& all) {
   return {all.wide == nullptr ? nullptr : groups.begin(all.wide, 1),

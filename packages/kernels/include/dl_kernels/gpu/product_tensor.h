@@ -20,8 +20,8 @@ namespace gpu {
 template <class T, int kSides>
 struct TensorSlice {
   static constexpr int kLine = 4, kOfChunk = kChunk<T>, kDepth = kLine * kOfChunk;
-  static_assert(sizeof(Chunk<T>) == 16 && kSides % 64 == 0, "the permutations are made for these");
-  static_assert(ProductTuning::kDepth % kDepth == 0, "a piece has whole slices");
+  static_assert(sizeof(Chunk<T>) == 16 && kSides % 64 == 0, "the permutations require these sizes");
+  static_assert(ProductTuning::kDepth % kDepth == 0, "a piece consists of whole slices");
   Chunk<T> chunks[kSides * kLine];
 
   // Return the index of the chunk that holds an element.
@@ -103,9 +103,9 @@ class TensorLoader {
   Chunk<T> held_[kChunks];
 };
 
-// A lane's part of slices of an operand: of 16 sides, beginning at a multiple of 16, and the depths
-// of two chunks, the four small matrices that `multiply_add` takes. The second matrix of the right
-// operand has the following depths, that of the left operand the following sides.
+// A lane's part of an operand's slice for `multiply_add`: four small matrices, which cover 16
+// sides, beginning at a multiple of 16, and the depths of two chunks. The second matrix holds the
+// next depths for the right operand, the next sides for the left one.
 template <class T, int kSides, bool kRight>
 class TensorReader {
   using Slice = TensorSlice<T, kSides>;
@@ -241,7 +241,7 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
     free = now;
   }
   // Adjacent lanes should store adjacent elements, but each lane holds only two of these.
-  static_assert(sizeof(typename Tile::Outgoing) <= sizeof(stages), "the sums take their turn");
+  static_assert(sizeof(typename Tile::Outgoing) <= sizeof(stages), "the sums are stored in turn");
   wait_for_copies<0>();
   barrier();
   auto* const lines = reinterpret_cast<typename Tile::Outgoing*>(stages)->lines[warp];

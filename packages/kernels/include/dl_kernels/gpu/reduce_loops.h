@@ -1,4 +1,4 @@
-// GPU loops behind reduce/reduce.h. If adjacent outputs are adjacent in the input, this is a column
+// GPU loops of reduce/reduce.h. If adjacent outputs are adjacent in the input, this is a column
 // reduction; otherwise an output is shared by as many threads as its length calls for. A few
 // outputs of many elements are divided into ranges whose results a second pass combines in order.
 #ifndef DL_KERNELS_GPU_REDUCE_LOOPS_H_

@@ -1,5 +1,5 @@
 // GPU loops of scatter: one thread per element or, if few elements can share a target, one thread
-// for all elements of that target, so that the result is deterministic.
+// for all elements with the same target; the latter is deterministic.
 #ifndef DL_KERNELS_GPU_SCATTER_ROWS_H_
 #define DL_KERNELS_GPU_SCATTER_ROWS_H_
 
@@ -17,7 +17,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// A runtime operator: one kernel serves all operators.
+// A reduction that is selected at run time, so that one kernel serves all reductions.
 class AnyScatterOp {
  public:
   AnyScatterOp(ScatterAddOp) : kind_(Kind::add) {}

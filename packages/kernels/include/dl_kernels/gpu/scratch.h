@@ -34,7 +34,7 @@ class Scratch {
     diopiTensorHandle_t tensor{};
     if (diopiRequireBuffer(ctx_, &tensor, bytes, diopi_device) != diopiSuccess ||
         diopiGetTensorData(tensor, &buffers_.back().data) != diopiSuccess) {
-      throw std::runtime_error("the host refuses " + std::to_string(bytes) +
+      throw std::runtime_error("the host did not allocate " + std::to_string(bytes) +
                                " bytes of scratch memory");
     }
     return buffers_.back().data;

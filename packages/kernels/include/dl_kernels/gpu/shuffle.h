@@ -1,9 +1,9 @@
 // GPU: a parallel Fisher-Yates shuffle; every element finds its final position independently.
 //
 // Step i swaps position i with target t(i) >= i, and no later step touches position i: it ends with
-// what was at t(i) before step i. That was brought there by the last earlier step with the same
-// target, from that step's own position; and what was at position j before step j was brought there
-// by the last step before j with target j, and so on. These chains are short: about log(n) steps.
+// the element that was at t(i) before step i. The last earlier step with the same target moved that
+// element there, from the step's own position. What was at position j before step j was in turn
+// moved there by the last step before j with target j, and so on. Chains have about log(n) steps.
 #ifndef DL_KERNELS_GPU_SHUFFLE_H_
 #define DL_KERNELS_GPU_SHUFFLE_H_
 

@@ -32,10 +32,10 @@ inline constexpr int64_t kMostOfWindow = int64_t(1) << 31;
 inline diopiError_t check_window(const char* op, const Axis& axis) {
   const char* wrong = nullptr;
   if (axis.kernel < 1 || axis.stride < 1 || axis.dilation < 1 || axis.padding < 0)
-    wrong = "only the padding may be 0, none negative";
+    wrong = "only the padding may be 0, and none may be negative";
   if (axis.kernel > kMostOfWindow || axis.stride > kMostOfWindow || axis.padding > kMostOfWindow ||
       axis.dilation > kMostOfWindow)
-    wrong = "windows are too large, none may exceed 2^31";
+    wrong = "a window is too large; none may exceed 2^31";
   if (wrong == nullptr) return diopiSuccess;
   return fail(op, "kernel %lld, stride %lld, padding %lld, dilation %lld: %s",
               (long long)axis.kernel, (long long)axis.stride, (long long)axis.padding,

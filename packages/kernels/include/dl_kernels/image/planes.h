@@ -146,13 +146,13 @@ inline diopiError_t set_windows(const char* op, int spatial, const WindowLists& 
       return fail(op, "a padding of %lld is more than half of a window, which spans %lld elements",
                   (long long)axis.padding, (long long)span);
     }
-    if (axis.kernel > kMostCells / cells) return fail(op, "windows of more than 2^62 elements");
+    if (axis.kernel > kMostCells / cells) return fail(op, "windows have more than 2^62 elements");
     cells *= axis.kernel;
     const int64_t count = window_count(axis, lists.ceil);
     if (count != axis.output || count == 0) {
       return fail(op,
                   "windows that span %lld elements, stride %lld, padding %lld, on %lld elements "
-                  "are %lld%s; the output has %lld",
+                  "give %lld outputs%s; the output has %lld",
                   (long long)span, (long long)axis.stride, (long long)axis.padding,
                   (long long)axis.input, (long long)count, lists.ceil ? " with ceil_mode" : "",
                   (long long)axis.output);

@@ -3,8 +3,8 @@
 //
 //   CheckedPositions::open(launch, op, indexes, count, dim, extent, room)
 //   data()            the indices to read with; a GPU copies them to `room`, like CheckedIndexes
-//   from_end()        whether some are still negative
-//   lasts(indexes)    whether data() is valid for as long as `indexes` and `room`
+//   from_end()        true if some indices are still negative
+//   lasts(indexes)    true if data() is valid for as long as `indexes` and `room`
 #ifndef DL_KERNELS_INDEX_CHECKED_POSITIONS_H_
 #define DL_KERNELS_INDEX_CHECKED_POSITIONS_H_
 

@@ -68,7 +68,7 @@ inline diopiError_t IndexedPositions::add_mask(diopiContextHandle_t ctx, const c
   if (mask.ndim == 0) return diopiNoImplement;
   for (int64_t e = 0; e < mask.ndim; ++e) {
     if (dim + e >= tensor.ndim || mask.sizes[e] != tensor.sizes[dim + e]) {
-      return fail(op, "the mask has %lld elements in dim %lld, the tensor has others in dim %lld",
+      return fail(op, "the mask has %lld elements in dim %lld, unlike the tensor in dim %lld",
                   (long long)mask.sizes[e], (long long)e, (long long)(dim + e));
     }
   }

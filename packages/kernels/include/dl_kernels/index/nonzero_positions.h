@@ -1,9 +1,9 @@
 // Positions of the nonzero elements of an array, in order, in the backend's implementation:
 //
 //   NonzeroPositions<T> found(launch, from, count);   of a contiguous array
-//   found.count()                                     their number, read by the host
-//   found.coordinates(sizes, ndim, to, step)   coordinate d of position k is written to to[d][k *
-//   step]
+//   found.count()                                     their number, known on the host
+//   found.coordinates(sizes, ndim, to, step)          write coordinate d of position k to
+//                                                     to[d][k * step]
 //
 // `take_nonzero(ctx, op, found, values, to)` copies the elements of `values` at these positions to
 // a contiguous array; `values` has as many elements as the array that was searched.

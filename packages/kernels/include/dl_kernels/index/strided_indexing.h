@@ -1,10 +1,10 @@
 // Strided indexing: gather, scatter and accumulate at indexed positions of a tensor, iterating
 // jointly over another tensor of the result's shape. In the backend's implementation:
 //
-//   gather_positions(launch, places, strides, from, to)   gather: read the positions into `to`
-//   scatter_positions(launch, places, strides, to, from)    scatter: write `from` to the positions
-//   accumulate_positions(launch, places, strides, to, from)    accumulate at the positions, in the
-//   type of `to`
+//   gather_positions(launch, places, strides, from, to)      read the positions into `to`
+//   scatter_positions(launch, places, strides, to, from)     write `from` to the positions
+//   accumulate_positions(launch, places, strides, to, from)  add `from` at the positions, in the
+//                                                            type of `to`
 //
 // `strides` belong to the other tensor, one for each dimension of the result.
 #ifndef DL_KERNELS_INDEX_STRIDED_INDEXING_H_

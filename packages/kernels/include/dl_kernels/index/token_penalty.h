@@ -19,7 +19,7 @@ struct InvalidRange {
   }
   DL_FN void describe(int64_t i, dl_device_error_t& error) const {
     describe_as(error, DL_DEVICE_ERROR_INDEX,
-                "sequence {position} has the tokens [{low}, {high}) of {value}");
+                "sequence {position} has an invalid range [{low}, {high}) of {value} tokens");
     error.value = count;
     error.position = i;
     error.low = starts[i];

@@ -69,7 +69,7 @@ diopiError_t make_line_plan(const char* op, int64_t dim, const TensorRef (&refs)
   DL_TRY(make_dim_plan(op, dim, refs, plan));
   for (int k = 1; k < N; ++k) {
     if (!same_shape(refs[0], refs[k])) {
-      return fail(op, "tensors with %lld and %lld elements were given; they must have one shape",
+      return fail(op, "tensors with %lld and %lld elements were given; their shapes must agree",
                   (long long)refs[0].numel, (long long)refs[k].numel);
     }
   }

@@ -41,8 +41,8 @@ DL_DEVICE uint32_t opaque_value(uint32_t value) {
   return value;
 }
 
-// Return the compute capability that a kernel was compiled for, 80 for 8.0: instructions missing in
-// PTX for an older one stay missing on every GPU that it is translated for.
+// Return the compute capability for which a kernel was compiled (80 for 8.0). Instructions that are
+// missing in its PTX stay missing on every GPU that it is translated for.
 template <class... P>
 int compiled_architecture(void (*kernel)(P...)) {
   cudaFuncAttributes known{};
@@ -170,7 +170,7 @@ DL_DEVICE void multiply_add_tf32(float (&sum)[4], const uint32_t (&a)[4], uint32
 }
 
 // sum += a · b, with a 16 × 16 and b 16 × 8 in half precision. Lane l holds the elements 2 · (l %
-// 4) and the next of rows l / 4 and l / 4 + 8 of the sum; of a, its four quarters as
+// 4) and the next of rows l / 4 and l / 4 + 8 of the accumulator; of a, the four quarters as
 // `load_matrices` returns them, upper ones first; of b, the two parts of its transpose.
 template <class T>
 DL_DEVICE void multiply_add_halves(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0,
@@ -207,8 +207,8 @@ DL_DEVICE void multiply_add_halves(float (&sum)[4], const uint32_t (&a)[4], uint
 #endif
 }
 
-// The same for both types; floats have half as many elements along the sum, laid out as for
-// multiply_add_tf32.
+// The same for both types; for floats, the inner dimension has half as many elements, in the layout
+// of multiply_add_tf32.
 template <class T>
 DL_DEVICE void multiply_add(float (&sum)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
   if constexpr (std::is_same_v<T, float>) {

@@ -182,8 +182,8 @@ struct NoSuchRow {
   }
 };
 
-// The permutation that a sequence of row exchanges makes; each step exchanges the next row with the
-// one that a pivot names.
+// The permutation that results from a sequence of row exchanges: each step exchanges the next row
+// with the row that its pivot names.
 struct PermutationItem {
   int64_t* to;
   const int32_t* pivots;

@@ -43,7 +43,7 @@ inline diopiError_t product_batch(const char* op, const TensorRef& product, cons
   int64_t d = shape->ndim;
   if (fits && left.ndim > 1) fits = product.sizes[d++] == shape->rows;
   if (fits && right.ndim > 1) fits = product.sizes[d] == shape->columns;
-  return fits ? diopiSuccess : fail(op, "the gradient is not one of a product of such factors");
+  return fits ? diopiSuccess : fail(op, "the gradient does not have the product's shape");
 }
 
 // A factor of a batch of products, in contiguous memory.

@@ -115,7 +115,7 @@ inline diopiError_t cross_entropy(diopiContextHandle_t ctx, const char* op, cons
       (grad_output != nullptr && grad_output->dtype != x.dtype))
     return diopiDtypeNotSupported;
   if (x.ndim > kMaxDims || t.ndim > kMaxDims) return diopiNoImplement;
-  if (x.ndim == 0) return fail(op, "the input has no dimensions; give it one of classes");
+  if (x.ndim == 0) return fail(op, "the input has no dimensions; it needs one for classes");
   const int64_t dim = x.ndim > 1 ? 1 : 0, count = x.sizes[dim];
   bool fits = t.ndim == x.ndim - (classes ? 1 : 0);
   for (int64_t d = 0; fits && d < t.ndim; ++d)

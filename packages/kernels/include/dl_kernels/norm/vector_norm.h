@@ -17,7 +17,7 @@ inline diopiError_t check_norm_of_all(const char* op, const TensorRef& input, do
   if (!is_floating(input.dtype)) return diopiDtypeNotSupported;
   if (input.ndim > kMaxDims) return diopiNoImplement;
   if (input.numel == 0 && !(p >= 0 && p <= largest<double>()))
-    return fail(op, "the norm of order %g of no elements is not defined; give elements", p);
+    return fail(op, "the norm of order %g of an empty tensor is undefined", p);
   return diopiSuccess;
 }
 

@@ -64,7 +64,7 @@ diopiError_t check_states(const char* op, const TensorRef& grad,
     if (state == nullptr) continue;
     if (ref(state).dtype != grad.dtype) return diopiDtypeNotSupported;
     if (!same_shape(ref(state), grad))
-      return fail(op, "parameter, gradient and averages do not have one shape");
+      return fail(op, "parameter, gradient and averages have different shapes");
   }
   return diopiSuccess;
 }

@@ -2,8 +2,8 @@
 // the backend implements it as a group of GPU threads or as one core with vector instructions.
 //
 //   block.map(n, f)            calls f(i) for every i
-//   block.map_part(b, e, f)    the same from b to e - 1, with the assignment of workers that map
-//   uses
+//   block.map_part(b, e, f)    the same from b to e - 1; each element is
+//                              assigned to the same worker as by map
 //   block.sum(n, f)            sums f(i), in the type that f returns
 //   block.sum_pair(n, f)       sums both members of the pairs that f returns, in double
 //   block.reduce(n, start, combine, f)

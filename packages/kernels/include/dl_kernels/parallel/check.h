@@ -13,7 +13,7 @@
 //
 // A check is a functor without references:
 //
-//   bool operator()(int64_t i) const                           whether item i is invalid
+//   bool operator()(int64_t i) const                           true if item i is invalid
 //   void describe(int64_t i, dl_device_error_t& error) const   its kind, text and numbers
 #ifndef DL_KERNELS_PARALLEL_CHECK_H_
 #define DL_KERNELS_PARALLEL_CHECK_H_

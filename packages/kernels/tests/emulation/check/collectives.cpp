@@ -284,7 +284,7 @@ dl_context_prefix_t context_of(const dl_handle_ops_t& ops) {
   return context;
 }
 
-// Loops request memory from the host once, and pass its refusal on.
+// Loops request memory from the host once, and report its failure.
 bool scratch_is_the_hosts(const Launch& launch) {
   const void* first = nullptr;
   for (int i = 0; i < 3; ++i) {
@@ -302,7 +302,7 @@ bool scratch_is_the_hosts(const Launch& launch) {
   try {
     const Workspace<float> some(refused, 10);
   } catch (const std::runtime_error& error) {
-    return std::string(error.what()) == "the host refuses 40 bytes of scratch memory";
+    return std::string(error.what()) == "the host did not allocate 40 bytes of scratch memory";
   }
   return false;
 }
@@ -316,7 +316,7 @@ int main() {
   dl_context_prefix_t context = context_of(ops);
   const Launch launch(reinterpret_cast<diopiContextHandle_t>(&context));
   if (!scratch_is_the_hosts(launch)) {
-    std::puts("scratch memory is not asked of the host as it should be");
+    std::puts("requests of scratch memory are wrong");
     return 1;
   }
   if (!collectives_agree(launch, false) || !collectives_agree(launch, true)) {

@@ -1,5 +1,5 @@
 // Kernels that are correct or have exactly one defect, compiled so that their accesses are watched.
-// The argument selects the kernel; the emulation reports what it finds.
+// The argument selects the kernel; the emulation reports its defect.
 #include <cstdio>
 #include <cstring>
 #include <map>
