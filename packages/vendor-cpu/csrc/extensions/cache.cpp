@@ -102,7 +102,7 @@ Parsed parse(const std::string& key, const std::string& file) {
   const std::string_view all = file;
   constexpr size_t kStart = sizeof kMagic - 1;
   if (all.size() < kStart + kDigest || all.substr(0, kStart) != kMagic) {
-    parsed.damage = "is none of its files";
+    parsed.damage = "is not a cached kernel";
     return parsed;
   }
   std::string_view payload = all.substr(kStart + kDigest);

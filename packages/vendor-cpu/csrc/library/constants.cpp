@@ -51,8 +51,8 @@ bool is_in(const Registry& all, const void* memory) {
   return at - begin < bytes;
 }
 
-// Free the packed constants of a range. Whoever declares or forgets it may know of a write that
-// others who have declared the range do not know of yet.
+// Free the packed constants of a range. The host that declares or forgets it may know of a write
+// that other hosts, which also declared it, do not know of yet.
 void drop_packed(Registry& all, uintptr_t begin, uint64_t bytes) {
   ++all.dropped;
   for (auto each = all.kept.begin(); each != all.kept.end();) {

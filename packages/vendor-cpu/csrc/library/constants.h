@@ -32,9 +32,9 @@ struct Packed {
   uint64_t bytes;
 };
 
-// Return `memory`, the argument of the operation of `key`, prepacked for the operation. The first
-// time, `make` packs it, and returns false if it cannot. Null if it cannot, if the memory is not
-// constant for this thread, or if memory is exhausted.
+// Return `memory`, an argument of the operation of `key`, prepacked for it. On the first call,
+// `make` packs it, and returns false if it cannot. Null if it cannot be packed, is not constant for
+// this thread, or host memory is exhausted.
 std::shared_ptr<const Packed> kept(const onednn::Key& key, onednn::Argument argument,
                                    const void* memory, uint64_t bytes,
                                    const std::function<bool(void*)>& make);

@@ -119,7 +119,7 @@ std::string gemm_candidates(const void* of) {
   const bool ours = is_ours(call), mixed = call.out_dtype != call.dtype;
   const bool by_openblas = !mixed && openblas::serves(call);
   const bool colliding = by_openblas && has_colliding_rows(call);
-  // The default first.
+  // The default comes first.
   if (ours) names.add("own", false);
   if (colliding) names.add("openblas");
   if (!mixed && onednn::serves(call.dtype)) {
@@ -235,7 +235,7 @@ bool weight_gradient(const Launch& launch, const ConvShape& shape, const TensorR
                      });
 }
 
-// Set while this library is loaded; the libraries behind it are opened by the first call.
+// Set while this library is loaded; oneDNN and OpenBLAS are opened by the first call.
 const bool installed = [] {
   kernels::library = {gemm, convolve, input_gradient, weight_gradient};
   return true;
