@@ -225,7 +225,7 @@ void read_second_word(const void* address, simMemory_t memory) {
   memory(*static_cast<char* const*>(address) + 4, 4);
 }
 
-// The other bytes of the last element's word are accessible, but nothing behind them.
+// The other bytes of the last element's word are accessible, but nothing after them.
 void check_whole_words(dl_vendor_t* vendor) {
   void *odd = allocate(vendor, 0, 5), *even = allocate(vendor, 0, 4);
   CHECK(simSetDevice(0) == simSuccess);

@@ -39,7 +39,7 @@ DL_KIT_END
 
 #define DL_KIT_LINKED_AS(member, function) decltype(&::function) member = &::function
 
-// Streams do not synchronize with the default stream: flag 1 of their creation.
+// Streams are created with flag 1 (non-blocking): they do not synchronize with the default stream.
 #define DL_KIT_CUDA_SHAPED(AS, prefix)                                    \
   using Result = prefix##Error_t;                                         \
   using Stream = prefix##Stream_t;                                        \

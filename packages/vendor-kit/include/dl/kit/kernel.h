@@ -4,13 +4,13 @@
 //   using Image, Kernel                               pointers: loaded code, and a function of it
 //   static constexpr Result kNotFound                of image_function
 //   RuntimeCompiler<Rtc>& compiler()
-//   kernel_limits(int device, dl_kernel_properties_t*)   architecture, and all that are numbers
-//   Rtc::Target code_target(int device)               what the compiler makes code for
+//   kernel_limits(int device, dl_kernel_properties_t*)   architecture and numeric fields
+//   Rtc::Target code_target(int device)               the compiler's target
 //   image_load(Image*, const void*, std::string* log), image_unload(Image)
 //   image_function(Kernel*, Image, const char*)
 //   function_attribute(int*, int attribute, Kernel)   numbered as CUfunction_attribute
-//   allow_shared(Kernel, uint64_t bytes)              that a launch adds
-//   parameter_sizes(Kernel, std::vector<size_t>*)     false: the driver does not tell
+//   allow_shared(Kernel, uint64_t bytes)              of a launch, beyond the default
+//   parameter_sizes(Kernel, std::vector<size_t>*)     false: unknown to the driver
 //   launch(Kernel, const uint32_t grid[3], const uint32_t block[3], uint64_t shared, Stream,
 //   void**)
 #ifndef DL_KIT_KERNEL_H_

@@ -2,10 +2,10 @@
 //
 //   const dl_operator_t kOperators[] = {DL_KIT_OPERATOR(Vendor, ops, diopiAdd), …};
 //
-// ops::diopiAdd has exactly the type of ::diopiAdd, or the entry does not compile. When it runs,
-// the device of its context exists and is current on the thread, so a NULL stream is that device's
-// default stream. An exception becomes an error with its message; an Error with DL_NOT_SUPPORTED,
-// allowed before anything is written, becomes diopiNoImplement.
+// The entry compiles only if ops::diopiAdd has exactly the type of ::diopiAdd. While the operator
+// runs, the device of its context is current on the thread, so a NULL stream is that device's
+// default stream. An exception becomes an error with its message. To decline a call, throw Error
+// with DL_NOT_SUPPORTED before anything is written; the host gets diopiNoImplement.
 #ifndef DL_KIT_OPERATORS_H_
 #define DL_KIT_OPERATORS_H_
 

@@ -1,12 +1,12 @@
 // The complete table of a vendor whose driver is like the CUDA runtime: cudart, hip, acl. `Api`
 // wraps the driver; its members are methods, or symbols (symbols.h), that return a Result:
 //
-//   using Result, Stream, Event                    Stream and Event are pointers; NULL is the
-//   default
-//                                                  stream
-//   dl_code_t code(Result)                         DL_OK, DL_OUT_OF_MEMORY, DL_NOT_READY of
-//   queries,
-//                                                  DL_UNAVAILABLE: no driver or device
+//   using Result, Stream, Event                    Stream and Event are pointers;
+//                                                  NULL is the default stream
+//   dl_code_t code(Result)                         DL_OK, DL_OUT_OF_MEMORY,
+//                                                  DL_NOT_READY (of queries), or
+//                                                  DL_UNAVAILABLE if there is no
+//                                                  driver or device
 //   const char* message(Result)
 //   bool present()                                 does not touch the driver; Library has one
 //   device_count(int*), get_device(int*), set_device(int), device_synchronize()

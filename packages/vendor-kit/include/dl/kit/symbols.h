@@ -124,14 +124,14 @@ class Symbol<Result (*)(Args...)> {
   const char* name_;
   mutable std::atomic<void*> address_{nullptr};
 };
-// Removes the attributes that a header adds to the type of a function.
+// Strips attributes that a header adds to the type of a function.
 template <class Result, class... Args>
 auto plain(Result (*function)(Args...)) -> Result (*)(Args...);
 
 DL_KIT_END
 
-// A member of a class that derives from Library: `function`, or `member` for `function`, with the
-// type declared by the driver's header.
+// Declares, in a class derived from Library, a Symbol for the driver's `function`, with the type in
+// the driver's header. The member is named `function` or, with DL_KIT_SYMBOL_AS, `member`.
 #define DL_KIT_SYMBOL(function) DL_KIT_SYMBOL_AS(function, function)
 #define DL_KIT_SYMBOL_AS(member, function) \
   ::dl::kit::Symbol<decltype(::dl::kit::plain(&::function))> member { *this, #function }

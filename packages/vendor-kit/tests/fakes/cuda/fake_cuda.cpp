@@ -2,13 +2,13 @@
 // idle, and kernels are recorded but not run. Environment variables configure it:
 //
 //   FAKE_CUDA_DEVICES=1        number of devices; 0 gives CUDA_ERROR_NO_DEVICE
-//   FAKE_CUDA_VERSION=13000  CUDA version that the driver supports
-//   FAKE_CUDA_CAPABILITY=80  of every device; "61,80" for the first and the second
-//   FAKE_CUDA_MEMORY=1024    MiB of each device
-//   FAKE_CUDA_FAIL=cuLaunchKernel:700,cuInit:999   functions that fail, with the error; from 700
-//   on,
-//                            all later calls fail with the same error, as on a lost device
-//   FAKE_CUDA_CALLS=path     log file with one line per call
+//   FAKE_CUDA_VERSION=13000    CUDA version that the driver supports
+//   FAKE_CUDA_CAPABILITY=80    of every device; "61,80" for the first and the second
+//   FAKE_CUDA_MEMORY=1024      MiB of each device
+//   FAKE_CUDA_FAIL=cuLaunchKernel:700,cuInit:999   functions that fail, with the error;
+//                              from 700 on, all later calls fail with the same error,
+//                              as on a lost device
+//   FAKE_CUDA_CALLS=path       log file with one line per call
 //
 // Compiled with -DOLD, it lacks cuLibraryLoadData, like drivers before CUDA 12.
 #include <cstdint>

@@ -94,7 +94,7 @@ class Memory {
  private:
   struct Piece {
     void* begin;
-    size_t mapped;  // without the guard page behind it
+    size_t mapped;  // without the guard page after it
     size_t bytes;   // requested size
     off_t offset;   // in the file; negative for memory of another process
   };

@@ -14,7 +14,7 @@ using namespace fake;
 namespace {
 
 constexpr size_t kPage = 4096, kAlignment = 256;
-// Fills new allocations and the padding behind them: NaN in all floating-point formats.
+// Fills new allocations and the padding after them: NaN in all floating-point formats.
 constexpr int kPoison = 0xff;
 constexpr Code kIllegalAddress = 700;
 
@@ -50,7 +50,7 @@ void Memory::protect(const Piece& piece, bool whether) {
   mprotect(piece.begin, piece.mapped, whether ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-// An allocation ends at a page boundary, and the page behind it is never accessible.
+// An allocation ends at a page boundary, and the page after it is never accessible.
 void* Memory::map(int file, off_t offset, size_t mapped, size_t reserved, size_t bytes) {
   void* begin =
       mmap(nullptr, mapped + kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

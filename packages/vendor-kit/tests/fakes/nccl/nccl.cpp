@@ -5,8 +5,8 @@
 //
 //   FAKE_NCCL_FOLDER=path         folder for the exchange; must exist
 //   FAKE_NCCL_FAIL=ncclAllReduce:1,ncclSend:4   functions that fail, with the error
-//   FAKE_NCCL_ASYNC=6             asynchronous error that every communicator reports after its
-//   first job
+//   FAKE_NCCL_ASYNC=6             asynchronous error that every communicator
+//                                 reports after its first job
 //
 // Calls that NCCL leaves undefined fail here: the communicator's device is not current, ranks
 // disagree, sizes do not match, memory is not device memory.
