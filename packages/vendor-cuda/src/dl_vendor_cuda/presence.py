@@ -32,7 +32,7 @@ def simulated() -> dict[str, str]:
         from dl_gpu_sim.paths import library
     except ImportError:
         raise RuntimeError(
-            "dl-gpu-sim is not installed: `pip install dl-gpu-sim`; it needs a library with PTX, "
-            "which the default build has"
+            "dl-gpu-sim, which runs the PTX of this wheel, is not installed; install it with "
+            "`pip install dl-gpu-sim` (default builds contain PTX, others may not)"
         ) from None
     return {DRIVER: str(library())}

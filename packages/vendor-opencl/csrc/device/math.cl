@@ -12,7 +12,7 @@
   double dl_##name(double x, double y) __asm(#name);        \
   double dl_##name(double x, double y) { return name(x, y); }
 
-// Both at once, as C's library of GNU has it.
+// Sine and cosine at once, like sincos of the GNU C library.
 void sincosf(float x, generic float* sine, generic float* cosine) { *sine = sincos(x, cosine); }
 
 ONE(tan)

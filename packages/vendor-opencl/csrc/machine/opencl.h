@@ -76,7 +76,7 @@ DL_DEVICE constexpr int warp_threads() { return DL_OPENCL_WARP_THREADS; }
 constexpr unsigned kLocalAndGlobal = 3;  // CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE
 DL_DEVICE void barrier() { _Z7barrierj(kLocalAndGlobal); }
 #if DL_OPENCL_WARP_THREADS < DL_OPENCL_GROUP_THREADS
-// Sub-groups run in lockstep up to the next shuffle, so their memory accesses need an order only.
+// Sub-groups run in lockstep up to the next shuffle, so their memory accesses need only ordering.
 // Intel's runtime for CPUs mixes up values at sub_group_barrier in a branch that only some
 // sub-groups take.
 DL_DEVICE void warp_barrier() { dl_fence(); }

@@ -144,9 +144,9 @@ class Preamble {
     return one.opcode >= kFirstType && one.opcode < kFunction;
   }
 
-  // Literals count as ids, which keeps too much at worst.
+  // Literals are treated as ids, which at worst keeps too many instructions.
   void mention(const Instruction& one) { mentioned_.insert(one.words + 1, one.words + one.count); }
-  // The result of an instruction is its first word, or its second behind the type.
+  // The result of an instruction is its first word, or its second after the type.
   void drop(const Instruction& one) {
     for (uint16_t i = 1; i < one.count && i < 3; ++i) dropped_.insert(one.words[i]);
   }

@@ -37,7 +37,7 @@ enum : Int {
   kInvalidBufferSize = -61,
   kInvalidKernelName = -46,
   kPlatformNotFound = -1001,
-  // Not an OpenCL code: the answer of a query to work that has not finished.
+  // Not an OpenCL code: the result of a query of unfinished work.
   kNotReady = 1,
 };
 

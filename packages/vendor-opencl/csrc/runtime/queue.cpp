@@ -72,7 +72,7 @@ void Queue::synchronize() {
 bool Queue::finished() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (finished_ == submitted_) return true;
-  // A marker behind the last command; a new one for each query would never be seen to finish.
+  // A marker after the last command; a new one for each query would never be seen to finish.
   if (!marker_ || marked_ != submitted_) {
     marker_ = mark_locked();
     marked_ = submitted_;

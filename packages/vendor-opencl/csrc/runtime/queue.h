@@ -71,7 +71,7 @@ class Queue {
   void fill(void* to, unsigned char value, size_t bytes);
   void synchronize();
   bool finished();
-  // Returns a marker behind all work so far, which is submitted to the device.
+  // Returns a marker after all work so far, which is submitted to the device.
   EventReference mark();
   void wait_for(const EventReference& event, const Device& of);
 

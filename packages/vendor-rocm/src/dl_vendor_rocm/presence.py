@@ -36,8 +36,8 @@ def simulated() -> dict[str, str]:
     """
     if not SIMULATOR.is_file():
         raise RuntimeError(
-            "the kernels of this dl-vendor-rocm are machine code for AMD GPUs, which nothing "
-            "else runs; build one for simulated devices in a checkout of the repository: "
+            "this dl-vendor-rocm contains machine code for AMD GPUs, which simulated devices "
+            "cannot run; build one for simulated devices in a checkout of the repository: "
             "`DL_ROCM_ARCH=emulated pip wheel --no-deps packages/vendor-rocm`"
         )
     return {DRIVER: str(SIMULATOR)}
