@@ -43,7 +43,7 @@ def _skipping() -> Iterator[None]:
         yield
     except OperatorNotBoundError as error:
         if error.operator in MISSING:
-            pytest.skip(f"{error.operator} is not among what was built")
+            pytest.skip(f"{error.operator} is not in the library that was built")
         raise
 
 

@@ -15,7 +15,7 @@ LIBRARY_VARIABLES = ("DL_CPU_ONEDNN", "DL_CPU_OPENBLAS")
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "cpu_path: of what kernels do on the CPU alone, not on emulated GPUs"
+        "markers", "cpu_path: concerns the CPU backend of the kernels only, not emulated GPUs"
     )
 
 

@@ -88,7 +88,7 @@ def test_bfloat16_is_for_a_library_where_the_processor_has_it(vendor: Vendor) ->
         results[name] = bfloat16_product(vendor)
     vendor.choices.install({})
     assert results["own"] != results[libraries[0]], (
-        "both sum alike, so the test cannot distinguish them"
+        "both sum in the same order: the test cannot distinguish them"
     )
     assert bfloat16_product(vendor) == results[record.choices[0]]
 
@@ -131,7 +131,7 @@ def test_every_choice_gives_the_product_and_adds_the_row(
         vendor.choices.install({record.key: name})
         np.testing.assert_allclose(linear(vendor, dtype, bias), usual, atol=1e-4)
     if "openblas" in record.choices and has_fitting_openblas(vendor):
-        assert record.choices[0] == "openblas", "oneDNN is slow with rows so far apart"
+        assert record.choices[0] == "openblas", "oneDNN is slow with this row stride"
     vendor.choices.install({record.key: record.choices[0]})
     assert linear(vendor, dtype, bias).tobytes() == usual.tobytes()
 

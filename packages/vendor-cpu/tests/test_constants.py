@@ -116,13 +116,13 @@ def test_what_is_kept_is_right_is_read_and_is_forgotten(vendor: Vendor, name: st
     now = constants.statistics()
     assert now.ranges == before.ranges + 1 and now.bytes == before.bytes + place[1]
     if not vendor_has_onednn(vendor):
-        pytest.skip("without oneDNN nothing is kept")
+        pytest.skip("nothing is prepacked without oneDNN")
     assert now.kept == before.kept + 1 and now.kept_bytes >= before.kept_bytes + place[1]
     first = call()
     call.weight.copy_from(np.zeros(call.weight.shape, np.float32))
-    assert (call() == first).all(), "the weight was read, and not what was kept of it"
+    assert (call() == first).all(), "the weight was read instead of its packed copy"
     constants.use(False)
-    assert (call() == 0).all(), "who does not use constants reads the memory"
+    assert (call() == 0).all(), "threads without constants read the memory"
     constants.use(True)
     constants.forget(*place)
     assert (call() == 0).all()

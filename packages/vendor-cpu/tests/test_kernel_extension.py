@@ -521,7 +521,7 @@ def test_a_lock_that_stays_held_is_reported_and_not_waited_for(folder: Path) -> 
     done = compile_twice(DL_CPU_KERNEL_CACHE=str(folder), DL_CPU_KERNEL_CACHE_WAIT="0.2")
     for descriptor in held:
         os.close(descriptor)
-    assert done.stdout.split() == ["False", "True"], "it is kept all the same"
+    assert done.stdout.split() == ["False", "True"], "it is cached all the same"
     assert "waiting up to 0.2 seconds for it (DL_CPU_KERNEL_CACHE_WAIT)" in done.stderr
     assert "is still locked: the kernel is compiled without waiting" in done.stderr
 

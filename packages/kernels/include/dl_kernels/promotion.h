@@ -1,5 +1,5 @@
-// Type promotion of operators. Kernels compute in one dtype and decline other calls; for all
-// operators alike, such a call is repeated with operands converted to the dtype of PyTorch's
+// Type promotion of operators. Kernels compute in one dtype and decline other calls. For every
+// operator, a declined call is repeated with operands converted to the dtype of PyTorch's
 // promotion. dl_kernels.promotion derives the participating arguments from the schema.
 #ifndef DL_KERNELS_PROMOTION_H_
 #define DL_KERNELS_PROMOTION_H_
@@ -17,9 +17,9 @@ DL_KERNELS_BEGIN
 
 // Conversion of the result.
 enum class PromotedResult {
-  kCommon,     // from the common dtype to its own, if that is allowed
-  kConverted,  // as kCommon; true quotients of integers are floating-point
-  kBoolean,    // 0 or 1 in its own dtype; in place, by way of the common dtype
+  kCommon,     // convert from the common dtype to the result's own, if allowed
+  kConverted,  // as kCommon, but true quotients of integers are floating-point
+  kBoolean,    // 0 or 1 in the result's dtype; in place, through the common dtype
 };
 
 struct Promotion {
@@ -45,8 +45,8 @@ inline bool is_unsigned(diopiDtype_t dtype) {
   return dtype == diopi_dtype_uint8 || (dtype_bit(dtype) & kWideUnsigned) != 0;
 }
 
-// Return the smallest dtype that holds the values of both, like PyTorch's promote_types; tfloat32,
-// which no tensor has, if there is none.
+// Return the smallest dtype that holds the values of both, like PyTorch's promote_types. If there
+// is none, return tfloat32, which no tensor has.
 inline diopiDtype_t common_of(diopiDtype_t a, diopiDtype_t b) {
   if (a == b) return a;
   if (category_of(a) < category_of(b)) return common_of(b, a);
@@ -74,9 +74,9 @@ inline diopiDtype_t complex_of(diopiDtype_t real) {
   return real == diopi_dtype_float64 ? diopi_dtype_complex128 : diopi_dtype_complex64;
 }
 
-// Operands by rank: tensors with dimensions, then 0-dimensional ones, then scalars. A lower rank
-// matters only if its category is higher, and floats keep their width in operations with complex
-// numbers.
+// Operands by rank: tensors with dimensions, then 0-dimensional tensors, then scalars. An operand
+// of lower rank matters only if its category is higher. With complex numbers, floats keep their
+// width.
 class Common {
  public:
   void add(int rank, diopiDtype_t dtype) {

@@ -20,7 +20,7 @@ namespace emulation {
 namespace {
 
 constexpr size_t kPage = 4096, kAlignment = 64;
-// Address space, which costs nothing: addresses are not reused.
+// The address range, which costs nothing: addresses are not reused.
 constexpr size_t kAddresses = size_t(1) << 40;
 constexpr int kAround = 0xa5;
 

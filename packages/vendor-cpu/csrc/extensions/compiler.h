@@ -37,7 +37,7 @@ struct Compiled {
   std::string stack_usage;                // lines of a function's name and its stack bytes
 };
 
-// Return everything that distinguishes one compilation from another, apart from the source.
+// Return the settings that distinguish one compilation from another, apart from the source.
 std::string compilation_identity(const Compiler& compiler);
 
 // Compile in a temporary folder, in the first of the work folders with enough space. Throws Error

@@ -68,7 +68,7 @@ const std::string& own_library();
 // Return true if no other user could have placed the file at an absolute path (dl/trust.hpp).
 bool trusted(const std::string& path);
 
-// Return nothing if the file does not exist or cannot be read.
+// Read a file; std::nullopt if it does not exist or cannot be read.
 std::optional<std::string> read_file(int descriptor);
 std::optional<std::string> read_file(const std::string& path);
 // Create a file that only this user can read. Throws FolderError.

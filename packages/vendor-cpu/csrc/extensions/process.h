@@ -13,8 +13,8 @@ struct Finished {
   std::string output;  // both outputs, truncated
 };
 
-// Run `words`, the first of which is the path of the program, with exactly this `environment` and a
-// timeout of `seconds`. Throws Error if it cannot be started.
+// Run `words` (the first one is the program's path) with exactly this `environment` and a timeout
+// of `seconds`. Throws Error if the program cannot be started.
 Finished run_program(const std::vector<std::string>& words,
                      const std::vector<std::string>& environment, double seconds);
 

@@ -41,7 +41,7 @@ Registry& registry() {
   return *one;
 }
 
-// Find the last range that begins at or before the memory: ranges are those of tensors, and overlap
+// Find the last range that begins at or before the memory. Ranges belong to tensors, and overlap
 // only if they begin at the same address.
 bool is_in(const Registry& all, const void* memory) {
   const auto at = reinterpret_cast<uintptr_t>(memory);

@@ -58,15 +58,15 @@ using compute_t = std::conditional_t<kIsHalf<T>, float, std::conditional_t<kIsBo
 template <class T>
 using acc_t = std::conditional_t<kIsFloat<T>, compute_t<T>, int64_t>;
 
-// Convert as PyTorch's `to` does. This is C's conversion, except that floats are converted to
-// narrow integers by way of int64, where C leaves the result undefined, so that values wrap alike
-// on every machine.
+// Convert as PyTorch's `to` does. This is C's conversion, except for floats and narrow integers: C
+// leaves that conversion undefined, so it goes through int64, and values wrap the same way on every
+// machine.
 template <class To, class From>
 DL_FN To cast(From value) {
   if constexpr (std::is_same_v<To, From>) {
     return value;
   } else if constexpr (std::is_same_v<From, bool> && std::is_floating_point_v<To>) {
-    // A select is cheaper than a conversion by way of int.
+    // A select is cheaper than a conversion through int.
     return value ? To(1) : To(0);
   } else if constexpr (kIsBool<From>) {
     return cast<To>(static_cast<bool>(value));

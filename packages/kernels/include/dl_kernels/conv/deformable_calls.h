@@ -39,7 +39,7 @@ void multiply(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Ma
 template <class C, class F>
 void each_part(const Launch& launch, const DeformableShape& shape, Workspace<C>& columns,
                const F& f) {
-  // Enough for efficient products; on a CPU it is what caches hold.
+  // Enough for efficient products; on a CPU, these columns fit into the caches.
   constexpr int64_t kElements = std::max(kScratchElements, int64_t(1) << 21);
   const int64_t lines = std::max<int64_t>(shape.lines(), 1), positions = shape.positions();
   const int64_t step = std::min(std::max<int64_t>(kElements / lines, 1), positions);

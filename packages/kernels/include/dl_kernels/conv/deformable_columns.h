@@ -13,8 +13,8 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// Positions and channels of a block; the sampling locations are computed once per that many
-// channels.
+// Positions and channels of a block; each sampling location is computed once for all channels of
+// the block.
 inline constexpr int64_t kSampledPositions = 256, kSampledChannels = 64;
 
 // Row r of the work: a range of positions, a range of channels, a tap and a deformable group.

@@ -35,7 +35,7 @@ struct DeformableSamples {
   }
 };
 
-// A sample in the form in which the channels that share it read and write it.
+// A sample as the channels that share it read and write it: its cells and their weights.
 template <class C>
 struct DeformableSample {
   int64_t at[4];  // -1: outside

@@ -31,7 +31,7 @@ struct HasFast<F, std::void_t<decltype(&F::in_fast_range)>> : std::true_type {};
 template <class T>
 using loop_t = std::conditional_t<kIsHalf<T>, float, T>;
 
-// out[i] = f(...) for n elements; `with(i, g)` is g of the arguments of element i.
+// out[i] = f(...) for n elements; `with(i, g)` calls g with the arguments of element i.
 template <class O, class F, class With>
 DL_FN void each_element(const F& f, O* out, int64_t n, const With& with) {
   using C = compute_t<O>;
@@ -82,7 +82,7 @@ __attribute__((noinline)) void dense_row_with_scalar(const F& functor, int64_t n
 // Elements of bfloat16 that are converted together in registers.
 inline constexpr int64_t kGroup = 64;
 
-// Words of two bfloat16, whose address is that of a bfloat16.
+// Words of two bfloat16 elements, aligned like one element.
 typedef uint32_t BFloat16Pair __attribute__((aligned(2), may_alias));
 
 // Deinterleave: the first of each pair, then the second. The order does not matter to an
@@ -95,8 +95,8 @@ DL_FN void split_pairs(float* to, const BFloat16Pair* from) {
   }
 }
 
-// Round results to bfloat16, to nearest even. The low 16 bits of such a NaN are 0, so it stays a
-// NaN.
+// Round results to bfloat16, to nearest even. A NaN computed from bfloat16 has 0 in its low 16
+// bits, so it stays a NaN.
 DL_FN void join_pairs(BFloat16Pair* to, const float* from) {
   const auto rounded = [](float value) {
     const uint32_t bits = bit_cast<uint32_t>(value);

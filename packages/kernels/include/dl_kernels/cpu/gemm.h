@@ -91,12 +91,12 @@ void add_products(int64_t m, int64_t count, int64_t k, Matrix<const A> a, const 
   }
 }
 
-// Elements of lines that gemm_rows transposes: for so few, the overhead of a dot product dominates.
+// gemm_rows transposes lines up to this length, for which dot products have too much overhead.
 template <class C>
 inline constexpr int64_t kShortLine = GemmTile<C>::kLanes;
 
 // Compute up to kMostVectors rows of C if the rows of B are dense, or its columns are dense and
-// short. C accumulates multiples of B's rows, a few at a time, kDepth of them in C's own precision.
+// short. Multiples of B's rows are accumulated in the compute type, a few at a time, up to kDepth.
 template <class T, class O, class C>
 void gemm_rows(const Launch& launch, int64_t m, int64_t n, int64_t k, C alpha, Matrix<const T> a,
                Matrix<const T> b, C beta, Matrix<O> c) {

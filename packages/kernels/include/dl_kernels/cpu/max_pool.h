@@ -22,7 +22,7 @@ struct RunningMaxima {
   alignas(64) int32_t cell[kWidth];
 };
 
-// Restrict [*begin, *end) to the outputs whose window contains its position `shift` on the axis.
+// Restrict [*begin, *end) to the outputs whose window element at `shift` is inside the axis.
 DL_FN void clip_outputs(const Axis& axis, int64_t shift, int64_t* begin, int64_t* end) {
   const int64_t first = shift < 0 ? (axis.stride - 1 - shift) / axis.stride : 0;
   const int64_t last = axis.input - 1 - shift;
@@ -31,8 +31,8 @@ DL_FN void clip_outputs(const Axis& axis, int64_t shift, int64_t* begin, int64_t
   *end = *end < end_of_range ? *end : end_of_range;
 }
 
-// The window positions [*begin, *end) that some of the outputs [first, first + count) have on the
-// axis.
+// Compute the range [*begin, *end) of window positions that are inside the axis for at least one of
+// the outputs [first, first + count).
 inline void clip_taps(const Axis& axis, int64_t first, int64_t count, int64_t* begin,
                       int64_t* end) {
   const int64_t before = -axis.start(first + count - 1), last = axis.input - 1 - axis.start(first);

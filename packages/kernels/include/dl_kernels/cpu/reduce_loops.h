@@ -58,8 +58,8 @@ struct HasRowPieces : std::false_type {};
 template <class R, class C>
 struct HasRowPieces<R, C, std::void_t<decltype(&R::template row_piece<C>)>> : std::true_type {};
 
-// Trait of floating-point reducers whose long results are in double, which does not overflow where
-// a piece could.
+// Trait of floating-point reducers that combine long results in double, which does not overflow
+// even if the sum of a piece would.
 template <class R>
 inline constexpr bool kWidens =
     std::is_same_v<typename R::Acc, float> && std::is_same_v<typename R::Wide, double>;

@@ -78,8 +78,8 @@ void walk_rows(const RowTask<N>& task, const Plan<N>& plan, void* const* data, i
 inline constexpr int64_t kTile = 32;
 inline constexpr int64_t kTileBytes = 16384;
 
-// Find the dimension along which some operand is dense although walking rows would touch a new
-// cache line per element of it; -1 if row order is right.
+// Find a dimension along which an operand is dense, if walking rows would touch a new cache line
+// for each of its elements; -1 if row order is right.
 template <int N>
 int dense_column_dim(const Plan<N>& plan) {
   const int inner = plan.ndim - 1;

@@ -145,8 +145,8 @@ struct Columns {
   }
 };
 
-// An operand whose lines are taps and whose elements are positions from `start` on: what a weight
-// gradient sums over.
+// An operand whose lines are taps and whose elements are positions from `start` on, the terms of a
+// weight gradient's sums.
 template <class T>
 struct Taps {
   const TapWindow& window;

@@ -1,4 +1,4 @@
-// Neighborhoods of points, and sets of points far from each other: the work of one item.
+// Neighbor search and farthest point sampling in point clouds: the work of one item.
 #ifndef DL_KERNELS_GEOMETRY_NEIGHBORS_H_
 #define DL_KERNELS_GEOMETRY_NEIGHBORS_H_
 

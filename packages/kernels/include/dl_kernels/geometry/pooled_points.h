@@ -119,7 +119,7 @@ struct BadList {
   }
 };
 
-// Check that the index of a maximum is that of a point.
+// Check that the index of each maximum names an existing point.
 struct BadArgmax {
   const int32_t* argmax;
   int64_t points;

@@ -35,7 +35,7 @@ DL_DEVICE void atomic_update(T* to, T value, const Combine& combine) {
   using C = compute_t<T>;
   const auto combined = [&](T old) { return cast<T>(combine(cast<C>(old), cast<C>(value))); };
   if constexpr (sizeof(T) >= 4) {
-    static_assert(sizeof(T) <= 8, "the element is wider than what a GPU compares at once");
+    static_assert(sizeof(T) <= 8, "the element is too wide for compare-and-swap on a GPU");
     using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
     change_word(reinterpret_cast<Word*>(to),
                 [&](Word bits) { return bit_cast<Word>(combined(bit_cast<T>(bits))); });

@@ -218,7 +218,7 @@ class AttentionRows {
   DL_DEVICE static uint32_t chunk_offset(int row, int chunk) {
     return static_cast<uint32_t>(number(row, chunk)) * 16;
   }
-  // Given the address of chunk 0 or 1, return that of the chunk an even number of chunks further.
+  // Given the address of chunk 0 or 1, return the address an even number of chunks after it.
   DL_DEVICE static uint32_t advanced(uint32_t address, int chunks) {
     return (address ^ static_cast<uint32_t>(chunks % 8 * 16)) +
            static_cast<uint32_t>(chunks / 8 * 128);
@@ -227,9 +227,9 @@ class AttentionRows {
   uint32_t across_, transposed_;
 };
 
-// Visibility for the two rows of a lane, 8 apart: of keys if the rows are queries, and vice versa.
-// It is recomputed where needed: few tiles are at the border of the visible range, and registers
-// are scarce.
+// The visible keys of a lane's two rows, 8 apart, or the visible queries if the rows are keys.
+// Recomputed where needed: few tiles are at the border of the visible range, and registers are
+// scarce.
 template <bool kOfKeys>
 struct AttentionWindow {
   int row, shift, low[2], high[2];

@@ -52,7 +52,7 @@ DL_DEVICE void attend(AttentionProblem<T, float>& problem, const AttentionAlignm
   };
   const int count = static_cast<int>(shape.keys);
   const float scale = static_cast<float>(shape.scale) * kLogOfE;
-  // With a negative scale, the maximum of the scores is not that of the products: change signs
+  // With a negative scale, the largest score belongs to the smallest product: change signs
   // first.
   const bool changed =
       problem.mask.kind != MaskKind::none || problem.mask.slopes != nullptr || !(scale > 0);

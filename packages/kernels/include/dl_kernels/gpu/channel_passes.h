@@ -90,8 +90,8 @@ struct VectorPass {
   }
 };
 
-// For channels-last layouts. Item k · channels + c processes every pieces-th sample, beginning with
-// the k-th, of the channels of vector c: adjacent threads read adjacent elements, even with few
+// For channels-last layouts. Item k · channels + c processes the channels of vector c in every
+// pieces-th sample from sample k on, so adjacent threads read adjacent elements even with few
 // channels.
 template <int kW, class C, class F>
 struct ChannelPieceItem {

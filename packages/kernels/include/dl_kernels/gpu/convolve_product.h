@@ -107,8 +107,8 @@ class ConvolveProduct {
            reinterpret_cast<uintptr_t>(images.data) % sizeof(Chunk<T>) == 0;
   }
 
-  // Taps are ordered by position within the window first, or by channel first (by filter, for the
-  // input gradient).
+  // Taps are ordered by position within the window first, or by channel first (for the input
+  // gradient, by filter).
   TwoSteps taps_of_weight(int64_t step, int64_t channels, bool channels_last) const {
     return channels_last ? TwoSteps(weight_.cell, step, channels, window_)
                          : TwoSteps(step, weight_.cell, window_, channels);

@@ -1,7 +1,7 @@
 // Convolutions as products of matrices that are not stored (implicit GEMM): the address of an
 // element of an operand or result is computed from its row and column. One operand is a tensor as
-// it is stored; the other one, windows over images, has positions on one side and taps (channels
-// and positions within a window) on the other.
+// stored; the other one consists of windows over images, with positions on one side and taps
+// (channels and positions within a window) on the other.
 #ifndef DL_KERNELS_GPU_CONVOLVE_SOURCE_H_
 #define DL_KERNELS_GPU_CONVOLVE_SOURCE_H_
 
@@ -56,8 +56,8 @@ class TwoWalk {
   int64_t offset_;
 };
 
-// A tensor with one dimension on the side and two in the depth; groups have the stride
-// `group_step`.
+// A tensor with one dimension along the side and two along the depth; `group_step` is the stride
+// between groups.
 template <class T>
 struct TensorSource {
   const T* data;
@@ -178,8 +178,8 @@ class WindowWalk {
   int32_t inner_, x_, y_, z_, outer_;
 };
 
-// Elements of images that windows cover; zero outside the image and, if only every `strides`-th
-// coordinate holds an element, between them.
+// Elements of images that windows cover. They are 0 outside the image; if only every `strides`-th
+// coordinate holds an element, they are 0 at the other coordinates too.
 template <class T>
 struct WindowSource {
   static constexpr int kBlocks = 1;  // blocks per multiprocessor, limited by registers

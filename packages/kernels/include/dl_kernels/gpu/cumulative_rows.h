@@ -19,7 +19,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// A sum of many terms, a few of which at a time are added in their own type.
+// Type of a sum of many terms, which adds a few terms at a time in their own type.
 template <class A>
 using carried_t = std::conditional_t<std::is_same_v<A, float>, double, A>;
 

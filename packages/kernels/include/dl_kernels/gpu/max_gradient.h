@@ -1,5 +1,5 @@
-// GPU: one thread per cell searches the windows that cover it, so that sums have a fixed order;
-// maxima from outside their windows are added to their cells in a second pass.
+// GPU: one thread per cell searches the windows that cover it, so sums have a fixed order. A second
+// pass adds the gradients of maxima that are outside their windows.
 #ifndef DL_KERNELS_GPU_MAX_GRADIENT_H_
 #define DL_KERNELS_GPU_MAX_GRADIENT_H_
 
@@ -58,8 +58,8 @@ struct MaximaItem {
   }
 };
 
-// For each output whose maximum is not in its window, which MaximaItem skips: in fractional
-// pooling, windows are placed at random.
+// For each output whose maximum is outside its window, which MaximaItem skips. Fractional pooling
+// has such outputs, because it places windows at random.
 template <class T>
 struct OutsideMaximaItem {
   MaximaItem<T> within;
@@ -100,7 +100,7 @@ inline diopiError_t check_positions(const Launch& launch, const char* op, const 
 template <class T>
 void add_maxima(const Launch& launch, const Planes& planes, bool adaptive, compute_t<T>* to,
                 const T* grads, const int64_t* positions) {
-  // Windows with gaps between cells cover these here; only recorded positions count.
+  // Treat windows with gaps as covering the gaps too; only recorded positions count.
   Planes whole = planes;
   for (Axis* axis : {&whole.z, &whole.y, &whole.x}) {
     axis->kernel = (axis->kernel - 1) * axis->dilation + 1;

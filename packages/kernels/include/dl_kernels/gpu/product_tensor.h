@@ -30,9 +30,9 @@ struct TensorSlice {
     return along_depth ? s * kLine + (d / kOfChunk ^ (s / 2 & 3))
                        : d * (kSides / kOfChunk) + (s / kOfChunk ^ turn);
   }
-  // The same for the element at 16 · sides and two chunks · depths further, where `from` is the
-  // index for an element of the first two chunks, and sides are counted from a multiple of 16 ·
-  // (the largest `sides`). For floats only along the depth.
+  // The index of the element that is 16 · sides and two chunks · depths further, where `from` is
+  // the index of an element of the first two chunks. Sides are counted from a multiple of 16 · (the
+  // largest `sides`). Floats support only the direction along the depth.
   DL_DEVICE static int further(bool along_depth, int from, int sides, int depths) {
     return (from ^ 2 * (along_depth ? depths : sides)) +
            (along_depth ? 16 * kLine * sides : 2 * kSides * depths);
@@ -152,7 +152,7 @@ class TensorReader {
   DL_DEVICE int word(int matrix, int sides, int step) const {
     const int further_sides = kRight ? matrix / 2 : matrix % 2;
     const int further_depths = kRight ? matrix % 2 : matrix / 2;
-    // Split into the part that the permutation changes, and the rest.
+    // Split the offset into the part that the permutation changes and the rest.
     const int near = 2 * further_sides + 4 * (sides % 2), far = 8 * (sides / 2);
     const int depth = 2 * kHalfStep * step + kHalfStep * further_depths;
     return (at_ ^ 4 * near) + 4 * (far + depth * (kSides / Slice::kOfChunk));
@@ -199,7 +199,7 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
   float sums[kRows][kColumns][4] = {};
   const int slices = static_cast<int>((task.end - task.begin + kDepth - 1) / kDepth);
   int free = 0;
-  // The first iterations only start loads: the code for it is large and appears once.
+  // The first iterations only start loads: that way, the large code for loads appears only once.
   for (int s = 1 - kStages; s < slices; ++s) {
     if (s >= 0) {
       wait_for_copies<kStages - 2>();
@@ -216,7 +216,7 @@ void tensor_product_kernel(ProductShape shape, A a, B b, Output output) {
     }
     commit_copies();
     if (s >= 0) {
-      // Lanes that gathered single elements diverged; where lanes load single floats, no other
+      // Lanes that gathered single elements have diverged. Where lanes load single floats, no other
       // instruction makes them converge.
       if constexpr (!kIsHalf<T>) warp_barrier();
       DL_UNROLL

@@ -1,7 +1,7 @@
 // GPU loops of a reduction along rows; reduce_loops.h chooses between them.
 //
-// A thread combines its elements in the type to which a reducer maps them, threads combine theirs
-// as a tree, and only the pieces of a long reduction are combined in the reducer's wide type.
+// A thread combines its elements in the type to which a reducer maps them, and the results of
+// threads are combined as a tree. Only the pieces of a long reduction use the reducer's wide type.
 #ifndef DL_KERNELS_GPU_REDUCE_ROWS_H_
 #define DL_KERNELS_GPU_REDUCE_ROWS_H_
 
@@ -48,8 +48,8 @@ DL_DEVICE near_t<I, R> fold(const R& r, const compute_t<I> (&x)[N]) {
   }
 }
 
-// A reduction to some outputs, each of which is shared by `ranges` pieces of work. Partial result k
-// belongs to output k % outputs.
+// A reduction whose outputs are each shared by `ranges` pieces of work. Partial result k belongs to
+// output k % outputs.
 template <class I, class R>
 struct Reduction {
   R r;

@@ -16,9 +16,9 @@ DL_KERNELS_BEGIN
 namespace gpu {
 
 // Number of groups of kWide adjacent elements that a thread keeps in registers: few for single
-// elements, and for double, whose rows are rare and whose functions are long. More for short rows,
-// each of which belongs to one segment of threads, since communication within a warp is much faster
-// than within a block.
+// elements and for double, whose rows are rare and whose functions are long. Short rows, which
+// belong to one segment of threads each, get more groups, because communication within a warp is
+// much faster than within a block.
 template <class C, int kWide, bool kShort>
 constexpr int register_groups() {
   constexpr int kElements = sizeof(C) > sizeof(float) ? 4 : kWide == 1 ? 8 : kShort ? 32 : 16;
@@ -29,7 +29,7 @@ struct RowPartition {
   int64_t count, n;
   int64_t share;      // elements per segment of threads that share a row
   int lanes;          // threads per row: up to a segment if it is short, otherwise a block
-  bool vectors;       // every row begins aligned to vectors and consists of whole ones
+  bool vectors;       // every row begins at a vector boundary and consists of whole vectors
   bool in_registers;  // rows fit into registers
 };
 

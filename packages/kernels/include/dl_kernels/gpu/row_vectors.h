@@ -107,7 +107,7 @@ inline int power_of_two(int64_t count, int most) {
   return power;
 }
 
-// Rarely needed, and long.
+// Rarely needed, and too long to be inlined.
 template <class U>
 DL_COLD_FN U wide_quotient(U a, U b) {
   return a / b;

@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace gpu {
 
-// One instruction, which ignores NaN: NaN reaches the sum through its exponential.
+// A single instruction, which ignores NaN; NaN still reaches the sum through its exponential.
 DL_DEVICE float max_ignoring_nan(float a, float b) { return ::fmaxf(a, b); }
 DL_DEVICE double max_ignoring_nan(double a, double b) { return ::fmax(a, b); }
 

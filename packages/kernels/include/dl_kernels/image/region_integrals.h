@@ -111,8 +111,8 @@ struct RegionIntegralGradientItem {
   }
 };
 
-// Gradient of the corners of a region. Moving an edge of a bin changes its integral by the integral
-// along that edge, and its area, which divides the mean.
+// Gradient of the corners of a region. Moving an edge of a bin changes the integral by the integral
+// along that edge, and changes the area, by which the mean is divided.
 template <class C>
 struct RegionCornerRow {
   C* out;

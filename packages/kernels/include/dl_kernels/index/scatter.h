@@ -63,8 +63,8 @@ class RepeatedScalar {
   diopiError_t status_;
 };
 
-// The gradient of a gather: `target` = zeros, to which `source` is added, or into which it is
-// written (`reduce` ""), at the positions `index`. All have the same number of dimensions, at least
+// The gradient of a gather: fill `target` with zeros, then add `source` at the positions
+// `index`, or write it there if `reduce` is "". All have the same number of dimensions, at least
 // one.
 inline diopiError_t scatter_gradient(diopiContextHandle_t ctx, const char* op, View& target,
                                      int64_t dim, View& source, View& index, const char* reduce) {

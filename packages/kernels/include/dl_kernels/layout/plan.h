@@ -22,8 +22,8 @@ struct Plan {
 
 namespace detail {
 
-// Return true if dimension `a` should be outside `b`: the first operand with a clear preference
-// decides.
+// Return true if dimension `a` should be outside `b`. The first operand with different nonzero
+// strides decides.
 template <int N>
 bool belongs_outside(const Plan<N>& plan, int a, int b) {
   for (int k = 0; k < N; ++k) {

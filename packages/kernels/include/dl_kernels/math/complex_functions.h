@@ -160,7 +160,7 @@ DL_FN Wide sqrt(Wide z) {
   }
   if (std::isnan(y)) return {y, y};
   const double size = larger_part(z);
-  // Scale by an even power of two, half of which is undone.
+  // Scale by an even power of two; half of the exponent is undone after the root.
   const int half = has_middle_exponent(size) ? 0 : std::ilogb(size) / 2;
   const double a = half == 0 ? std::fabs(x) : std::ldexp(std::fabs(x), -2 * half),
                b = half == 0 ? y : std::ldexp(y, -2 * half);

@@ -32,8 +32,8 @@ inline diopiError_t check_product(const char* op, const TensorRef& out, const Te
   return diopiSuccess;
 }
 
-// The strides of `batch` dimensions broadcast to those of `out`, and the matrix itself. A vector is
-// a matrix with one row (`left`) or one column.
+// The batch strides of an operand broadcast to the output's, and the matrix itself. A vector is a
+// matrix with one row (`left`) or one column.
 struct BatchedOperand {
   int64_t strides[kMaxDims];
   int64_t rows, columns, row, column;

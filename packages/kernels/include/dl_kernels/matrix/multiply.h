@@ -44,8 +44,8 @@ Matrix<R> parts(const Matrix<T>& matrix, int part) {
   return {reinterpret_cast<R*>(matrix.data) + part, 2 * matrix.row, 2 * matrix.column};
 }
 
-// Row l of B as rows 2l and 2l + 1 of a real matrix B': A · B is A' · B', where A' and the result
-// store the parts of each number next to each other.
+// Store row l of B as rows 2l and 2l + 1 of a real matrix B', so that A · B is A' · B'. A' and the
+// result store the real and imaginary part of each number next to each other.
 template <class R>
 struct PartsRow {
   R* to;

@@ -22,7 +22,7 @@ struct BatchShape {
   int64_t rows, columns, inner;
 };
 
-// Derived from the shapes of a product and its factors, each of which may be a vector.
+// Derive the shape from a product and its factors, each of which may be a vector.
 inline diopiError_t product_batch(const char* op, const TensorRef& product, const TensorRef& left,
                                   const TensorRef& right, BatchShape* shape) {
   const int64_t l = left.ndim > 1 ? left.ndim - 2 : 0, r = right.ndim > 1 ? right.ndim - 2 : 0;

@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 // Rows per block of substitution.
 inline constexpr int64_t kSolvedRows = 32;
-// Right-hand sides per item: a core has vectors, a GPU has threads.
+// Right-hand sides per item: vector lanes of a core, or one per GPU thread.
 inline constexpr int kSolvedColumns = DL_KERNELS_GPU ? 1 : 16;
 
 // Number of matrices that keep a GPU busy with one thread each.
