@@ -42,11 +42,13 @@ from .outcomes import (
     is_closer_than_the_cpu,
     lies_at_a_pole,
     name_equal_elements_of_planes,
+    overflows_in_another_order,
     within,
     within_narrowest,
     within_or_not_finite,
     writes_to_shared_memory,
 )
+from .solutions import is_another_factorization, is_another_solution
 
 _SPECIAL_NAN = r"special\.zeta|polygamma.*|special\.polygamma.*|nn\.functional\.gelu"
 
@@ -142,6 +144,24 @@ VALUES: tuple[Cause, ...] = (
         r"lu.*|qr|geqrf|svd|pinverse|cholesky.*|linalg\..*|ormqr|triangular_solve|logdet|svd_.*"
         "|pca_lowrank",
         is_deficient,
+    ),
+    Cause(
+        "which of several elements that are largest but for rounding is the pivot is left open",
+        "values",
+        r"lu|(linalg\.)?lu_factor(_ex)?",
+        is_another_factorization,
+    ),
+    Cause(
+        "the matrix is singular to its precision, and dl's result solves the equations",
+        "values",
+        r"linalg\.tensorsolve",
+        is_another_solution,
+    ),
+    Cause(
+        "weighted sums of nearly the largest number overflow in another order of their terms",
+        "values",
+        r"nn\.functional\.(grid_sample|interpolate|upsample.*)|_?upsample.*|grid_sampler.*",
+        overflows_in_another_order,
     ),
     Cause(
         "what follows a minor that is not positive definite is left open",

@@ -32,6 +32,20 @@ def infinite_or_nan(difference: Difference) -> bool:
     return all(map(is_infinite_or_nan, differing(difference)))
 
 
+def overflows_in_another_order(difference: Difference) -> bool:
+    """Return True if torch's CPU overflows, or has nearly the largest number where dl overflows."""
+    return all(
+        pair.all(
+            ~pair.cpu.isfinite() | (pair.got.isinf() & (pair.cpu.abs() > _nearly_largest(pair)))
+        )
+        for pair in differing(difference)
+    )
+
+
+def _nearly_largest(pair: Pair) -> float:
+    return torch.finfo(pair.cpu.dtype).max / 16
+
+
 def from_infinities(difference: Difference) -> bool:
     """Return True if the elements that differ are infinite or nan, and so is an argument."""
     return has_infinite_or_nan_input(difference) and infinite_or_nan(difference)

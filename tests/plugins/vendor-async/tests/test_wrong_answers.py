@@ -109,7 +109,10 @@ def ask_rank(vendor: Vendor) -> object:
 FOUND_BY_THE_HOST: dict[str, tuple[Use, str]] = {
     "activity_ends_before_its_start": (work_and_collect, "its record 0 ends before it starts"),
     "activity_is_of_another_device": (work_and_collect, "its record 0 is of device 1, not 0"),
-    "activities_are_out_of_order": (work_and_collect, "its record 1 starts before the previous one"),
+    "activities_are_out_of_order": (
+        work_and_collect,
+        "its record 1 starts before the previous one",
+    ),
     "clock_is_uncertain_below_zero": (lambda v: v.profiler.clock(), "clock is uncertain by -1 n"),
     "rank_is_none": (ask_rank, "its communicator is rank -1 of 1"),
 }

@@ -97,6 +97,7 @@ struct BatchNormRow {
         };
         scaled_statistics(block, all.count(), value, true, parameters.eps, mean + c, invstd + c);
       }
+      invstd[c] = finite_invstd(invstd[c], parameters.eps);
     }
     const C r = training ? invstd[c] : parameters.invstd(variance[c]);
     const Affine<C> to = parameters.affine(c, mean[c], r);

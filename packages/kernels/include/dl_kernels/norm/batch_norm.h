@@ -86,7 +86,7 @@ struct BatchSpreadRow {
     block.map(1, [=](int64_t) {
       to.mean[c] = mu;
       to.variance[c] = found;
-      to.invstd[c] = r;
+      to.invstd[c] = finite_invstd(r, to.eps);
     });
   }
 };

@@ -17,6 +17,12 @@ struct Affine {
   DL_FN C operator()(C x) const { return (x - mean) * scale + bias; }
 };
 
+// As in torch, a batch of equal elements is scaled by 0 instead of infinity if eps is 0.
+template <class C>
+DL_FN C finite_invstd(C invstd, C eps) {
+  return eps == C(0) && invstd == C(HUGE_VAL) ? C(0) : invstd;
+}
+
 template <class C>
 struct BatchParameters {
   const C* weight;  // may be null

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "dl_kernels/base/wide.h"
+#include "dl_kernels/norm/batch_norm_terms.h"
 #include "dl_kernels/norm/channel_steps.h"
 
 DL_KERNELS_BEGIN
@@ -42,7 +43,9 @@ inline diopiError_t open_batch(const char* op, const TensorRef& input,
 struct InverseItem {
   double* var;
   double eps;
-  DL_FN void operator()(int64_t c) const { var[c] = 1 / std::sqrt(var[c] + eps); }
+  DL_FN void operator()(int64_t c) const {
+    var[c] = finite_invstd(1 / std::sqrt(var[c] + eps), eps);
+  }
 };
 
 struct JoinStatisticsItem {

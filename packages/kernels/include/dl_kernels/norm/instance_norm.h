@@ -10,6 +10,7 @@
 #include "dl_kernels/base/error.h"
 #include "dl_kernels/base/tensor_ref.h"
 #include "dl_kernels/layout/dims.h"
+#include "dl_kernels/norm/batch_norm_terms.h"
 #include "dl_kernels/parallel/block.h"
 
 DL_KERNELS_BEGIN
@@ -33,7 +34,7 @@ struct InstanceNormRow {
     const double count = static_cast<double>(n);
     const double mean = block.sum(n, [=](int64_t i) { return to[i]; }) / count;
     const double squares = block.sum(n, [=](int64_t i) { return (to[i] - mean) * (to[i] - mean); });
-    const double r = 1.0 / std::sqrt(squares / count + eps);
+    const double r = finite_invstd(1.0 / std::sqrt(squares / count + eps), eps);
     if (grad == nullptr) {
       block.map(n, [=](int64_t i) { to[i] = (to[i] - mean) * r * w + shift; });
       return;

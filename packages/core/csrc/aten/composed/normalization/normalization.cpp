@@ -11,6 +11,7 @@
 #include <ATen/ops/sum.h>
 #include <ATen/ops/where.h>
 
+#include <limits>
 #include <tuple>
 
 #include "aten/composed/normalization/rms_norm.h"
@@ -120,7 +121,10 @@ bool renorm_fits(const Tensor& self, const at::Scalar& p, int64_t dim, const at:
 Tensor renormalize(const Tensor& self, const at::Scalar& p, int64_t dim,
                    const at::Scalar& maxnorm) {
   const Tensor norms = norms_of(widen(self), p.toDouble(), other_dims(self, dim));
-  const double limit = maxnorm.toDouble();
+  // A limit beyond the dtype's range is no limit.
+  const bool limited =
+      norms.scalar_type() == at::kDouble || maxnorm.toDouble() <= std::numeric_limits<float>::max();
+  const double limit = limited ? maxnorm.toDouble() : std::numeric_limits<double>::infinity();
   // torch's epsilon keeps the norm of the result below maxnorm.
   const Tensor factor = at::where(norms > limit, limit / (norms + 1e-7), 1.0);
   return at::mul(self, factor.to(self.scalar_type()));
