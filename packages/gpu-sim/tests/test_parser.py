@@ -48,7 +48,7 @@ UNSUPPORTED = {
     "ld.global.v3.u32 {%r1,%r2,%r3}, [%rd1];": "'.v3'",
     "ld.global.u32 %r1, %rd1;": "an address",
     "cvt.s32.f32 %r1, %f1;": "it needs one of",
-    "call missing;": "not a function",
+    "call missing;": "there is no function 'missing'",
     "mov.u32 %r1, %nonsense;": "not a register",
     "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [t, {%f1,%f2}];": "no such opcode",
 }
