@@ -41,3 +41,18 @@ class VendorDescriptor:
     how to install it. Does not open the libraries; for ``dl doctor``. None: there are no optional
     libraries.
     """
+
+
+def require_library(library: Path, tools: str) -> Path:
+    """Return the path of a wheel's library, which its build compiles with ``tools``.
+
+    :param library: such as ``dl_vendor_cuda/lib/libdl_vendor_cuda.so`` in the wheel.
+    :raises FileNotFoundError: the wheel has no library.
+    """
+    if library.is_file():
+        return library
+    package = library.parents[1].name.replace("_", "-")
+    raise FileNotFoundError(
+        f"{package} has no library {library}; build it: `pip install --no-build-isolation .` in "
+        f"its folder, with {tools} in PATH"
+    )

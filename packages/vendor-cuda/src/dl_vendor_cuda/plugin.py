@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pluggy
 
-from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.descriptor import VendorDescriptor, require_library
 
 from ._version import __version__
 from .libraries import libraries
@@ -23,14 +23,9 @@ def dl_vendor() -> VendorDescriptor:
 
     :raises FileNotFoundError: the wheel has no library.
     """
-    if not _LIBRARY.is_file():
-        raise FileNotFoundError(
-            f"dl-vendor-cuda has no library {_LIBRARY}; build it: `pip install "
-            "--no-build-isolation .` in its folder, with nvcc in PATH"
-        )
     return VendorDescriptor(
         name="cuda",
-        library=_LIBRARY,
+        library=require_library(_LIBRARY, "nvcc"),
         version=__version__,
         priority=100,
         present=present,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pluggy
 
-from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.descriptor import VendorDescriptor, require_library
 
 from ._version import __version__
 from .presence import present
@@ -22,14 +22,9 @@ def dl_vendor() -> VendorDescriptor:
 
     :raises FileNotFoundError: the wheel has no library.
     """
-    if not _LIBRARY.is_file():
-        raise FileNotFoundError(
-            f"dl-vendor-opencl has no library {_LIBRARY}; build it: `pip install "
-            "--no-build-isolation .` in its folder, with clang-15 and llvm-spirv-15 in PATH"
-        )
     return VendorDescriptor(
         name="opencl",
-        library=_LIBRARY,
+        library=require_library(_LIBRARY, "clang-15 and llvm-spirv-15"),
         version=__version__,
         # Drivers of one maker's devices, such as CUDA's, come first.
         priority=50,

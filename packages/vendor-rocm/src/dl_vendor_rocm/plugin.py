@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pluggy
 
-from diopi_proto.descriptor import VendorDescriptor
+from diopi_proto.descriptor import VendorDescriptor, require_library
 
 from ._version import __version__
 from .libraries import libraries
@@ -21,14 +21,9 @@ def dl_vendor() -> VendorDescriptor:
 
     :raises FileNotFoundError: the wheel has no library.
     """
-    if not _LIBRARY.is_file():
-        raise FileNotFoundError(
-            f"dl-vendor-rocm has no library {_LIBRARY}; build it: `pip install "
-            "--no-build-isolation .` in its folder, with hipcc in PATH"
-        )
     return VendorDescriptor(
         name="rocm",
-        library=_LIBRARY,
+        library=require_library(_LIBRARY, "hipcc"),
         version=__version__,
         priority=100,
         present=present,
