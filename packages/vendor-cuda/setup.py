@@ -7,6 +7,7 @@ release.
 """
 
 import os
+import runpy
 from pathlib import Path
 
 from setuptools import setup
@@ -15,18 +16,12 @@ from dl_kernels.build import KernelLibrary, build_kernel_library
 from dl_kernels.nvcc import NvccError, architectures, find_nvcc, nvcc
 from dl_vendor_kit import include_dir
 
+VERSION = runpy.run_path("src/dl_vendor_cuda/_version.py")["__version__"]
 # The cheapest option that runs on every GPU: no machine code is made. README has the costs.
 DEFAULT = "ptx75"
 # In addition, for products and attention: tensor cores support more types there, and copies to
 # shared memory bypass registers.
 DEFAULT_SHARED = "ptx80"
-
-
-def version() -> str:
-    """Return the package's version without importing it."""
-    namespace: dict[str, str] = {}
-    exec(Path("src/dl_vendor_cuda/_version.py").read_text(encoding="utf-8"), namespace)
-    return namespace["__version__"]
 
 
 def library() -> KernelLibrary:
@@ -54,7 +49,7 @@ def library() -> KernelLibrary:
         families=families.split(",") if families else None,
         include_dirs=["csrc", str(include_dir())],
         define_macros=[
-            ("DL_CUDA_VERSION", f'"{version()}"'),
+            ("DL_CUDA_VERSION", f'"{VERSION}"'),
             ("DL_CUDA_CODE", f'"{names}"'),
             ("DL_CUDA_COMPILER", str(toolkit.version)),
             ("DL_KERNELS_OPERATOR_HEADER", '"runtime/operators.h"'),

@@ -7,6 +7,7 @@ everything else.
 """
 
 import os
+import runpy
 import shlex
 import shutil
 from pathlib import Path
@@ -19,6 +20,7 @@ from dl_kernels.build import KernelLibrary, build_kernel_library
 from dl_kernels.hipcc import HipccError, find_hipcc, hipcc, processors
 from dl_vendor_kit import include_dir
 
+VERSION = runpy.run_path("src/dl_vendor_rocm/_version.py")["__version__"]
 # One architecture: each additional one takes another third of the time. README has the costs.
 DEFAULT = "gfx90a"
 EMULATED = "emulated"
@@ -27,13 +29,6 @@ PACKAGES = Path(__file__).absolute().parents[1]
 FAKE = PACKAGES / "vendor-kit" / "tests" / "fakes" / "hip"
 EMULATION = PACKAGES / "kernels" / "tests" / "emulation"
 PLACE = "dl_vendor_rocm.lib"
-
-
-def version() -> str:
-    """Return the package's version without importing it."""
-    namespace: dict[str, str] = {}
-    exec(Path("src/dl_vendor_rocm/_version.py").read_text(encoding="utf-8"), namespace)
-    return namespace["__version__"]
 
 
 def headers(*folders: Path) -> list[str]:
@@ -49,7 +44,7 @@ def library(**options: Any) -> KernelLibrary:
         ),
         "include_dirs": ["csrc", str(include_dir())],
         "define_macros": [
-            ("DL_ROCM_VERSION", f'"{version()}"'),
+            ("DL_ROCM_VERSION", f'"{VERSION}"'),
             ("DL_KERNELS_OPERATOR_HEADER", '"runtime/operators.h"'),
         ],
         "extra_compile_args": ["-Wall", "-Wextra"],
