@@ -9,30 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from dl_vendor_cuda.plugin import dl_vendor
-from processes import KIT, compile_fake, run, run_on_vendor
-
-sys.path.insert(0, str(KIT))
+sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 
 from extension_tests.simulated_vendor import SimulatedVendor
+
+from processes import PROCESSES, Processes, compile_fake, nvidia_file
+
+
+@pytest.fixture
+def processes() -> Processes:
+    return PROCESSES
 
 
 @pytest.fixture(scope="session")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Build the fake driver and return its path for DL_CUDA_DRIVER."""
-    return str(compile_fake(tmp_path_factory.mktemp("fake")))
+    return compile_fake(tmp_path_factory.mktemp("fake"))
 
 
 @pytest.fixture(scope="session")
 def old_fake(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Build a fake driver from before CUDA 12 that reports a later version."""
-    return str(compile_fake(tmp_path_factory.mktemp("old"), "-DOLD"))
-
-
-@pytest.fixture
-def no_driver(tmp_path: Path) -> str:
-    """Return a path that does not exist."""
-    return str(tmp_path / "libcuda.so.1")
+    return compile_fake(tmp_path_factory.mktemp("old"), "-DOLD")
 
 
 @pytest.fixture(scope="session")
@@ -48,24 +46,14 @@ def simulator() -> str:
 @pytest.fixture(scope="session")
 def nvrtc() -> str:
     """Return the path of NVRTC."""
-    named = os.environ.get("DL_CUDA_NVRTC")
-    if named:
-        return named
-    spec = importlib.util.find_spec("nvidia")
-    for folder in spec.submodule_search_locations or () if spec is not None else ():
-        for path in Path(folder).glob("cu*/lib/libnvrtc.so.*"):
-            return str(path)
-    pytest.skip("nvidia-cuda-nvrtc is not installed")
+    return os.environ.get("DL_CUDA_NVRTC") or str(nvidia_file("lib/libnvrtc.so.*"))
 
 
 @pytest.fixture
 def fake_vendor(fake: str) -> SimulatedVendor:
     """Return this vendor on the fake driver, for the shared tests of errors."""
     return SimulatedVendor(
-        vendor="cuda",
-        library=str(dl_vendor().library),
-        python_runner=run,
-        vendor_runner=run_on_vendor,
+        PROCESSES,
         devices=lambda count: {"FAKE_CUDA_DEVICES": str(count)},
         fails={"wait": {"FAKE_CUDA_FAIL": "cuStreamSynchronize:719,cuCtxSynchronize:719"}},
         variables={"DL_CUDA_DRIVER": fake},
@@ -74,12 +62,9 @@ def fake_vendor(fake: str) -> SimulatedVendor:
 
 @pytest.fixture
 def simulated_vendor(simulator: str) -> SimulatedVendor:
-    """Return this vendor for the shared tests of extensions."""
+    """Return this vendor on the simulator, for the shared tests of extensions and libraries."""
     return SimulatedVendor(
-        vendor="cuda",
-        library=str(dl_vendor().library),
-        python_runner=run,
-        vendor_runner=run_on_vendor,
+        PROCESSES,
         devices=lambda count: {"DL_GPU_SIM_DEVICES": str(count)},
         fails={"graph_instantiate": {"DL_GPU_SIM_FAIL": "cuGraphInstantiate:1"}},
         variables={"DL_CUDA_DRIVER": simulator},

@@ -4,40 +4,33 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import sys
 from pathlib import Path
 
 import pytest
+from driver_tests.processes import Processes, compile_driver
 
-KIT = Path(__file__).parents[2] / "vendor-kit"
-SOURCES = Path(__file__).parents[1]
-sys.path.insert(0, str(KIT))
-
-from driver_tests import processes  # noqa: E402 - found through sys.path
-
-SETTINGS = ("DL_CUDA_", "DL_GPU_SIM_", "DL_VENDORS", "CUDA_VISIBLE_DEVICES")
-_PROCESSES = processes.Processes("cuda", SETTINGS)
-run, run_on_vendor, doctor = _PROCESSES.run, _PROCESSES.run_on_vendor, _PROCESSES.doctor
+PROCESSES = Processes(
+    "cuda", ("DL_CUDA_", "DL_GPU_SIM_", "DL_VENDORS", "CUDA_VISIBLE_DEVICES"), "libcuda.so.1"
+)
+run, run_on_vendor, doctor = PROCESSES.run, PROCESSES.run_on_vendor, PROCESSES.doctor
+compile_library = PROCESSES.compile_library
 
 
-def compile_fake(folder: Path, *flags: str) -> Path:
-    """Build the fake driver as a library for DL_CUDA_DRIVER."""
-    return processes.compile_driver("cuda", folder / "libcuda.so.1", *flags)
+def compile_fake(folder: Path, *flags: str) -> str:
+    """Build the fake driver and return its path for DL_CUDA_DRIVER."""
+    return str(compile_driver("cuda", folder / PROCESSES.driver, *flags))
 
 
-def compile_library(name: str, folder: Path) -> Path:
-    """Build a fake library of ``fakes/``, such as ``"nccl"``."""
-    source = Path(__file__).parent / "fakes" / f"{name}.cpp"
-    return processes.compile_library(source, SOURCES / "csrc", folder)
+def nvidia_file(name: str) -> Path:
+    """Return a file of NVIDIA's wheels, which are installed or unpacked in DL_TEST_NVIDIA.
 
-
-def nvidia_library(name: str) -> str:
-    """Return the path of a library in a wheel, installed or unpacked in DL_TEST_NVIDIA."""
+    :param name: such as ``"lib/libcudnn.so.9"``; may be a pattern.
+    """
     folders = os.environ.get("DL_TEST_NVIDIA", "").split(os.pathsep)
     spec = importlib.util.find_spec("nvidia")
     if spec is not None:
         folders += spec.submodule_search_locations or []
     for folder in filter(None, folders):
-        for path in Path(folder).glob(f"*/lib/{name}"):
-            return str(path)
+        for path in Path(folder).glob(f"*/{name}"):
+            return path
     pytest.skip(f"no wheel here has {name}")

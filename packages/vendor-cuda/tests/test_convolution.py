@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from library_tests.convolving import EACH_WAY, KINDS, PRELUDE, RUNS, SHAPES
-from library_tests.products import Calls
+from extension_tests.simulated_vendor import SimulatedVendor
+from library_tests.convolving import *  # noqa: F403 - pytest collects them here
+from library_tests.convolving import (
+    HALVES,
+    KINDS,
+    PRELUDE,
+    RUNS,
+    TWICE,
+    compare_with_own_kernels,
+    convolve_each_way,
+    fail_convolution,
+)
+from library_tests.vendor import LibraryVendor
 
-from processes import compile_library, nvidia_library, run, run_on_vendor
-
-HALVES = 3 * sum(dtype.endswith("float16") for dtype, _ in KINDS)
-"""Number of runs in half precision."""
+from processes import compile_library, nvidia_file
 
 
 @pytest.fixture(scope="module")
@@ -26,33 +33,16 @@ def fakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture
-def settings(simulator: str, fakes: dict[str, str], tmp_path: Path) -> Calls:
-    return Calls(
-        "FAKE_CUDNN_CALLS",
-        "cudnnBackendExecute",
-        **fakes,
-        DL_CUDA_DRIVER=simulator,
-        FAKE_CUDNN_CALLS=str(tmp_path / "calls"),
+def convolving(
+    simulated_vendor: SimulatedVendor, fakes: dict[str, str], tmp_path: Path
+) -> LibraryVendor:
+    return LibraryVendor.of(
+        simulated_vendor, "cudnn", "cudnnBackendExecute", tmp_path / "calls", **fakes
     )
 
 
-def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -> None:
-    code = EACH_WAY.replace("SHAPES", repr(SHAPES)).replace("KINDS", repr(KINDS))
-    found = []
-    for by, variables in ("library", {}), ("kernels", {"DL_CUDA_LIBRARIES": "off"}):
-        path = tmp_path / f"{by}.npz"
-        run_on_vendor(PRELUDE + code.replace("PATH", repr(str(path))), **settings, **variables)
-        found.append(np.load(path))
-    assert found[0].files == found[1].files
-    for name in found[0].files:
-        np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
-
-    # The library ran five convolutions for each shape and kind, on an engine that is precise,
-    # except half precision with a bias, which it rounds before adding.
-    assert len(settings.done) == 5 * RUNS - HALVES
-    assert sum(line.startswith("forward") for line in settings.done) == 2 * RUNS - HALVES
-    assert sum(line.startswith("input gradient") for line in settings.done) == 2 * RUNS
-    for line in settings.done:
+def test_results_are_those_of_our_own_kernels(convolving: LibraryVendor, tmp_path: Path) -> None:
+    for line in compare_with_own_kernels(convolving, tmp_path):
         # Tensor cores compute float32 as TF32 and everything else exactly; one engine rounds half
         # precision.
         half = " 16f " in line or " 16b" in line
@@ -60,27 +50,22 @@ def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -
         assert line.endswith(f"engine {engine}"), line
 
 
-def test_a_real_cudnn_plans_every_convolution(settings: Calls, tmp_path: Path) -> None:
+def test_a_real_cudnn_plans_every_convolution(convolving: LibraryVendor, tmp_path: Path) -> None:
     """Needs cuDNN's wheel, but no GPU: the plans are not run."""
-    libraries = {
-        variable: nvidia_library(name)
-        for variable, name in (
-            ("REAL_CUDNN", "libcudnn.so.9"),
-            ("DL_CUDA_CUBLASLT", "libcublasLt.so.13"),
-        )
-    }
-    settings |= libraries
     between = str(compile_library("real_cudnn", tmp_path))
-    settings |= {"DL_CUDA_CUDNN": between, "LD_PRELOAD": between}
+    real = convolving.with_variables(
+        REAL_CUDNN=str(nvidia_file("lib/libcudnn.so.9")),
+        DL_CUDA_CUBLASLT=str(nvidia_file("lib/libcublasLt.so.13")),
+        DL_CUDA_CUDNN=between,
+        LD_PRELOAD=between,
+    )
     # It declines strided elements.
-    kinds = [kind for kind in KINDS if kind[1] != "apart"]
-    code = EACH_WAY.replace("SHAPES", repr(SHAPES)).replace("KINDS", repr(kinds))
-    run_on_vendor(PRELUDE + code.replace("PATH", repr(str(tmp_path / "results"))), **settings)
+    convolve_each_way(real, tmp_path / "results", [kind for kind in KINDS if kind[1] != "apart"])
     # The plan of a transposed convolution is that of the input gradient.
-    assert len(settings.calls) == 4 * (RUNS - 3) - HALVES
+    assert len(convolving.calls) == 4 * (RUNS - 3) - HALVES
 
 
-def test_layouts_are_inferred_from_all_tensors(settings: Calls) -> None:
+def test_layouts_are_inferred_from_all_tensors(convolving: LibraryVendor) -> None:
     """The stride of a dimension of size 1 does not determine the layout; the other tensors do."""
     code = """
     for layout in "dense", "channels last":
@@ -90,12 +75,12 @@ def test_layouts_are_inferred_from_all_tensors(settings: Calls) -> None:
         wanted = np.einsum("ncyx,fcyx->nf", x, w)[..., None, None]
         np.testing.assert_array_equal(out.numpy(), wanted)
     """
-    run_on_vendor(PRELUDE + code, **settings)
-    strides = [line.split(" strides ")[1].split()[0] for line in settings.done]
+    convolving.run_on_vendor(PRELUDE + code)
+    strides = [line.split(" strides ")[1].split()[0] for line in convolving.done]
     assert strides == ["2x1x1x1", "2x1x2x2"]
 
 
-def test_dimensions_in_another_order_use_our_own_kernels(settings: Calls) -> None:
+def test_dimensions_in_another_order_use_our_own_kernels(convolving: LibraryVendor) -> None:
     """cuDNN accepts such tensors but reads them incorrectly in gradients."""
     code = """
     x, w, y = numbers(2, 3, 5, 4), numbers(4, 3, 2, 2), numbers(2, 4, 4, 3)
@@ -112,11 +97,11 @@ def test_dimensions_in_another_order_use_our_own_kernels(settings: Calls) -> Non
                 grad[:, :, i : i + 4, j : j + 3] += part
         np.testing.assert_array_equal(found[0].numpy(), grad)
     """
-    run_on_vendor(PRELUDE + code, **settings)
-    assert len(settings.done) == 2
+    convolving.run_on_vendor(PRELUDE + code)
+    assert len(convolving.done) == 2
 
 
-def test_plans_are_made_once(settings: Calls) -> None:
+def test_plans_are_made_once(convolving: LibraryVendor) -> None:
     code = """
     import os, threading
     x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
@@ -133,14 +118,14 @@ def test_plans_are_made_once(settings: Calls) -> None:
         while len(os.listdir("/proc/self/task")) > before:
             pass
     """
-    run_on_vendor(PRELUDE + code, **settings)
+    convolving.run_on_vendor(PRELUDE + code)
     # The second thread reuses the entry that the first one left.
-    assert settings.calls.count("cudnnCreate") == 2
-    assert settings.calls.count("heuristics") == settings.calls.count("plan 5") == 4
-    assert len(settings.done) == 7
+    assert convolving.calls.count("cudnnCreate") == 2
+    assert convolving.calls.count("heuristics") == convolving.calls.count("plan 5") == 4
+    assert len(convolving.done) == 7
 
 
-def test_each_device_has_a_handle(settings: Calls) -> None:
+def test_each_device_has_a_handle(convolving: LibraryVendor) -> None:
     code = """
     x, w = numbers(1, 2, 4, 4), numbers(2, 2, 3, 3)
     def on(device):
@@ -151,18 +136,9 @@ def test_each_device_has_a_handle(settings: Calls) -> None:
     np.testing.assert_array_equal(on(0), on(1))
     on(0)
     """
-    run_on_vendor(PRELUDE + code, **settings, DL_GPU_SIM_DEVICES="2")
-    assert settings.calls.count("cudnnCreate") == 2
-    assert len(settings.done) == 3
-
-
-TWICE = """
-    x, w = numbers(2, 3, 5, 5), numbers(4, 3, 3, 3)
-    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
-    for _ in range(2):
-        out = convolve(there(x), there(w)).numpy()
-        np.testing.assert_array_equal(out, np.einsum("ncyxab,fcab->nfyx", windows, w))
-"""
+    convolving.with_devices(2).run_on_vendor(PRELUDE + code)
+    assert convolving.calls.count("cudnnCreate") == 2
+    assert len(convolving.done) == 3
 
 
 @pytest.mark.parametrize(
@@ -194,33 +170,24 @@ TWICE = """
     ],
 )
 def test_our_own_kernels_run_declined_convolutions(
-    settings: Calls, variables: dict[str, str], asked: list[str]
+    convolving: LibraryVendor, variables: dict[str, str], asked: list[str]
 ) -> None:
     """The library is queried once, although the convolution runs twice."""
-    run_on_vendor(PRELUDE + TWICE, **{**settings, **variables})
-    assert settings.calls == asked
+    convolving.with_variables(**variables).run_on_vendor(PRELUDE + TWICE)
+    assert convolving.calls == asked
 
 
-def test_fallback_engines_are_queried(settings: Calls) -> None:
-    run_on_vendor(PRELUDE + TWICE, **settings, FAKE_CUDNN_FAIL="cudnnBackendFinalize(plan 5):3000")
-    assert [line[-8:] for line in settings.done] == ["engine 6"] * 2
+def test_fallback_engines_are_queried(convolving: LibraryVendor) -> None:
+    convolving.failing("cudnnBackendFinalize(plan 5):3000").run_on_vendor(PRELUDE + TWICE)
+    assert [line[-8:] for line in convolving.done] == ["engine 6"] * 2
 
 
-def test_a_failure_names_its_cause(settings: Calls) -> None:
-    code = """
-    x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
-    try:
-        convolve(x, w)
-    except OperatorError as error:
-        print(error)
-    """
-    output = run_on_vendor(PRELUDE + code, **settings, FAKE_CUDNN_FAIL="cudnnBackendExecute:5001")
-    assert "[diopiConvolution2d]" in output
+def test_a_failure_names_its_cause(convolving: LibraryVendor) -> None:
+    output = fail_convolution(convolving.failing("cudnnBackendExecute:5001"))
     assert "CUDNN_STATUS_EXECUTION_FAILED (5001)" in output
-    assert "DL_CUDA_LIBRARIES=off" in output
 
 
-def test_convolutions_do_not_wait(settings: Calls) -> None:
+def test_convolutions_do_not_wait(convolving: LibraryVendor) -> None:
     code = """
     import gc
     from dl_gpu_sim import waits
@@ -240,11 +207,11 @@ def test_convolutions_do_not_wait(settings: Calls) -> None:
     vendor.synchronize()
     assert waits() != before
     """
-    run_on_vendor(PRELUDE + code, **settings)
-    assert len(settings.done) == 3
+    convolving.run_on_vendor(PRELUDE + code)
+    assert len(convolving.done) == 3
 
 
-def test_a_graph_captures_convolutions(settings: Calls) -> None:
+def test_a_graph_captures_convolutions(convolving: LibraryVendor) -> None:
     code = """
     a, b, w = numbers(1, 2, 4, 4), numbers(1, 2, 4, 4), numbers(2, 2, 3, 3)
     bias = numbers(2)
@@ -261,54 +228,5 @@ def test_a_graph_captures_convolutions(settings: Calls) -> None:
         stream.synchronize()
         np.testing.assert_array_equal(out.numpy(), result)
     """
-    run_on_vendor(PRELUDE + code, **settings)
-    assert len(settings.done) == 3
-
-
-TRAINING = """
-    import torch
-    torch.manual_seed(0)
-    def network():
-        return torch.nn.Sequential(
-            torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.ReLU(),
-            torch.nn.Conv2d(4, 4, 3, stride=2, groups=2, bias=False), torch.nn.ReLU(),
-            torch.nn.ConvTranspose2d(4, 3, 2, stride=2), torch.nn.Flatten(),
-            torch.nn.Linear(192, 3),
-        )
-    here = network()
-    there = network()
-    there.load_state_dict(here.state_dict())
-    there = there.to("dl", memory_format=torch.channels_last)
-    x = torch.randn(2, 2, 9, 9)
-    given = x.to("dl").contiguous(memory_format=torch.channels_last)
-    for model, batch in (here, x), (there, given):
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        for _ in range(2):
-            optimizer.zero_grad()
-            model(batch).square().mean().backward()
-            optimizer.step()
-    for mine, other in zip(here.parameters(), there.parameters()):
-        torch.testing.assert_close(other.cpu(), mine)
-    before = torch.accelerator.memory_allocated()
-    torch.accelerator.reset_peak_memory_stats()
-    result = there[2](there[:2](given))
-    # The library's scratch memory comes from torch's allocator.
-    last = result.numel() * result.element_size()
-    kept = torch.accelerator.memory_allocated() - before
-    assert torch.accelerator.max_memory_allocated() - before - kept >= 4096
-    print("right", flush=True)
-    import os
-    os._exit(0)
-"""
-
-
-def test_torch_trains_with_the_library(settings: Calls) -> None:
-    output = run(TRAINING, **settings, DL_VENDORS="cuda")
-    assert output.endswith("right\n"), output
-    # Two steps: three layers forward and three weight gradients; the first layer does not need an
-    # input gradient. The forward pass of a transposed convolution is an input gradient.
-    of = [line.split(" 32f ")[0] for line in settings.done]
-    steps = of[:16]
-    assert steps.count("weight gradient") == 6
-    assert steps.count("forward") == 6
-    assert steps.count("input gradient") == 4
+    convolving.run_on_vendor(PRELUDE + code)
+    assert len(convolving.done) == 3

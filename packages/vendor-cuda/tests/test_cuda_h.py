@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from driver_tests.processes import undefined_symbols
 from driver_tests.signatures import ALIKE
 from extension_tests.shapes import NCCL as SHAPES_OF_NCCL
+from extension_tests.shapes import blaslt
 
-from diopi_proto import include_dir as contract_dir
 from dl_kernels.nvcc import NvccError, find_nvcc
-from processes import KIT, SOURCES
+from processes import PROCESSES, nvidia_file
 
 SHAPES = (
     "#include <cstddef>\n#include <cuda.h>\n#include <driver_types.h>\n"
@@ -93,39 +92,10 @@ DL_KIT_NVRTC_FUNCTIONS(CHECK)
 NCCL = "#include <nccl.h>\n" + ALIKE + SHAPES_OF_NCCL
 
 CUBLASLT = (
-    "#include <cublasLt.h>\n"
+    '#include <cublasLt.h>\n#include "library/blaslt_api.h"\n'
     + ALIKE
+    + blaslt("cublas", "dl::cuda")
     + """
-#include "library/blaslt_api.h"
-using ours = dl::cuda::blaslt::Constants;
-DL_KIT_BLASLT_FUNCTIONS(CHECK, cublasLt, ours::kAlgorithmBytes)
-using Algorithm = dl::kit::blaslt::Algorithm<ours::kAlgorithmBytes>;
-using Heuristic = dl::kit::blaslt::Heuristic<ours::kAlgorithmBytes>;
-static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
-static_assert(sizeof(Heuristic) == sizeof(cublasLtMatmulHeuristicResult_t));
-static_assert(offsetof(Heuristic, workspace) ==
-              offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
-static_assert(offsetof(Heuristic, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
-#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
-SAME(kSuccess, CUBLAS_STATUS_SUCCESS);
-SAME(kFloat32, CUDA_R_32F);
-SAME(kFloat64, CUDA_R_64F);
-SAME(kFloat16, CUDA_R_16F);
-SAME(kBfloat16, CUDA_R_16BF);
-SAME(kComputeFloat32, CUBLAS_COMPUTE_32F);
-SAME(kComputeFloat64, CUBLAS_COMPUTE_64F);
-SAME(kComputeTf32, CUBLAS_COMPUTE_32F_FAST_TF32);
-SAME(kNotTransposed, CUBLAS_OP_N);
-SAME(kTransposed, CUBLAS_OP_T);
-SAME(kEpilogueBias, CUBLASLT_EPILOGUE_BIAS);
-SAME(kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA);
-SAME(kTransposeB, CUBLASLT_MATMUL_DESC_TRANSB);
-SAME(kEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE);
-SAME(kBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER);
-SAME(kBiasType, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
-SAME(kBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
-SAME(kBatchOffset, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
-SAME(kMaxWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
 SAME(kReductionSchemes, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK);
 SAME(kReducesInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 SAME(kAlignmentA, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
@@ -214,39 +184,23 @@ def toolkit() -> tuple[list[str], Path]:
     return list(found.command), Path(top) / "include"
 
 
-def compiled(text: str, folder: Path, *headers: Path) -> subprocess.CompletedProcess[str]:
-    source = folder / "shapes.cpp"
-    source.write_text(text, encoding="utf-8")
-    ours = (contract_dir(), KIT / "include", SOURCES / "csrc", SOURCES / "tests" / "shapes")
-    folders = [f"-I{path}" for path in (*ours, *headers)]
-    command = ["g++", "-std=c++17", "-fsyntax-only", *folders, str(source)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def find_errors(text: str, folder: Path, *headers: Path) -> str:
+    """Return the errors of C++ that includes headers of these folders."""
+    folders = (PROCESSES.folder / "tests" / "shapes", *headers)
+    return PROCESSES.compile_text(text, folder, "-fsyntax-only", *(f"-I{path}" for path in folders))
 
 
 def test_functions_have_the_signatures_of_cuda_h(
     toolkit: tuple[list[str], Path], tmp_path: Path
 ) -> None:
-    done = compiled(SHAPES, tmp_path, toolkit[1])
-    assert done.returncode == 0, done.stderr
+    assert not find_errors(SHAPES, tmp_path, toolkit[1])
 
 
 def test_a_function_with_another_signature_is_detected(
     toolkit: tuple[list[str], Path], tmp_path: Path
 ) -> None:
     wrong = "static_assert(Alike<decltype(&::cuInit), dl::kit::cuda::Code (*)(size_t)>::value);"
-    assert "static assertion failed" in compiled(SHAPES + wrong, tmp_path, toolkit[1]).stderr
-
-
-def wheel_headers(name: str) -> Path:
-    """Return the folder of a header in one of NVIDIA's wheels."""
-    folders = os.environ.get("DL_TEST_NVIDIA", "").split(os.pathsep)
-    spec = importlib.util.find_spec("nvidia")
-    if spec is not None:
-        folders += spec.submodule_search_locations or []
-    for folder in filter(None, folders):
-        for path in Path(folder).glob(f"*/include/{name}"):
-            return path.parent
-    pytest.skip(f"no wheel here has {name}")
+    assert "static assertion failed" in find_errors(SHAPES + wrong, tmp_path, toolkit[1])
 
 
 @pytest.mark.parametrize(
@@ -262,8 +216,8 @@ def wheel_headers(name: str) -> Path:
 def test_libraries_have_the_signatures_of_their_headers(
     toolkit: tuple[list[str], Path], tmp_path: Path, header: str, text: str
 ) -> None:
-    folder = wheel_headers(header)
-    declared = (folder / header).read_text(encoding="utf-8")
+    file = nvidia_file(f"include/{header}")
+    declared = file.read_text(encoding="utf-8")
 
     def latest(record: re.Match[str]) -> str:
         """Return CUPTI's newest version of a record, whose number releases may increment."""
@@ -271,8 +225,7 @@ def test_libraries_have_the_signatures_of_their_headers(
         return record[1] + max(numbers, key=int)
 
     text = re.sub(r"(CUpti_\w+)\$", latest, text)
-    done = compiled(text, tmp_path, folder, toolkit[1])
-    assert done.returncode == 0, done.stderr
+    assert not find_errors(text, tmp_path, file.parent, toolkit[1])
 
 
 def test_stubs_call_functions_of_the_loader(
@@ -284,9 +237,6 @@ def test_stubs_call_functions_of_the_loader(
     target = tmp_path / "unit.o"
     command = [*toolkit[0], "-arch=compute_75", "-c", str(source), "-o", str(target)]
     subprocess.run(command, check=True)
-    listed = subprocess.run(
-        ["nm", "--undefined-only", str(target)], capture_output=True, text=True, check=True
-    ).stdout
-    called = {word for word in listed.split() if "cuda" in word.lower()}
+    called = {name for name in undefined_symbols(target) if "cuda" in name.lower()}
     assert called
     assert called <= LOADED

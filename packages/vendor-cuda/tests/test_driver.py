@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from driver_tests.errors import *  # noqa: F403 - pytest collects them here
+from driver_tests.errors import fail_launch
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from processes import doctor, run, run_on_vendor
 
@@ -52,10 +54,6 @@ def test_an_unusable_driver_is_one_warning_under_torch(fake: str) -> None:
     assert output.count("CUDA 12.4") == 1
 
 
-def test_a_missing_device_is_not_a_warning_under_torch(fake: str) -> None:
-    assert run("import torch", DL_CUDA_DRIVER=fake, FAKE_CUDA_DEVICES="0") == ""
-
-
 def test_launches_run_on_the_device_of_the_tensors(fake: str, tmp_path: Path) -> None:
     code = """
     x = vendor.tensor(np.ones(4, "float32"), device=1)
@@ -77,14 +75,8 @@ def test_launches_run_on_the_device_of_the_tensors(fake: str, tmp_path: Path) ->
         ("cuLibraryGetKernel:500", ["(500)", "cuLibraryGetKernel of "]),
     ],
 )
-def test_a_failed_launch_names_the_operator(fake: str, failing: str, output: list[str]) -> None:
-    code = """
-    x = vendor.tensor(np.ones(4, "float32"))
-    try:
-        vendor.op.Relu(vendor.empty((4,), "float32"), x)
-    except OperatorError as error:
-        print(error)
-    """
-    message = run_on_vendor(code, DL_CUDA_DRIVER=fake, FAKE_CUDA_FAIL=failing)
-    assert "diopiRelu" in message
+def test_a_failed_launch_names_the_operator(
+    fake_vendor: SimulatedVendor, failing: str, output: list[str]
+) -> None:
+    message = fail_launch(fake_vendor, FAKE_CUDA_FAIL=failing)
     assert [part for part in output if part not in message] == []

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from driver_tests.processes import KIT
 
-from dl_vendor_cuda.libraries import COMPANIONS, FINDER, libraries
-from processes import KIT, SOURCES, doctor
+from dl_vendor_cuda.libraries import COMPANIONS, libraries
+from processes import PROCESSES, doctor
 
 
 def test_the_doctor_reports_locations_or_packages(fake: str, tmp_path: Path) -> None:
@@ -30,18 +29,8 @@ def test_libraries_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
     assert libraries({"DL_CUDA_NCCL": "libnccl.so"})["NCCL"] == "no libnccl.so"
 
 
-def test_the_report_names_the_packages_of_missing_libraries(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("diopi_proto.companions._FOLDERS", ())
-    monkeypatch.setattr("diopi_proto.companions._CACHE", tmp_path / "cache")
-    nowhere = replace(FINDER, packages=tmp_path, folders=())
-    found = nowhere.states(COMPANIONS, {})
-    assert all(f"not installed; {one.install}" in found[one.name] for one in COMPANIONS)
-
-
 def test_the_library_searches_the_same_paths() -> None:
-    text = (SOURCES / "csrc" / "extensions" / "companions.cpp").read_text(encoding="utf-8")
+    text = (PROCESSES.folder / "csrc" / "extensions" / "companions.cpp").read_text(encoding="utf-8")
     text += (KIT / "include" / "dl" / "kit" / "nvrtc.h").read_text(encoding="utf-8")
     for one in COMPANIONS:
         ((variable, beside),) = re.findall(rf'{{\s*"({one.variable})",\s*{{([^}}]*)}}', text)

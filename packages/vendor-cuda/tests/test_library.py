@@ -1,33 +1,5 @@
-"""Tests of the built library: its dependencies, symbols and operators."""
+"""Shared tests of the built library."""
 
 from __future__ import annotations
 
-import re
-
-from diopi_proto.build import check_library
-from diopi_proto.elf import read_elf
-from dl_kernels import families
-from dl_vendor_cuda.plugin import dl_vendor
-from processes import run_on_vendor
-
-
-def test_library_follows_the_build_rules() -> None:
-    library = dl_vendor().library
-    check_library(library)
-    found = read_elf(library)
-    allowed = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|ld-linux-.*)\.so\.\d+$")
-    assert [name for name in found.needed if not allowed.match(name)] == []
-    assert found.exported == {"dl_vendor_v1"}
-    assert not found.unique
-    assert [name for name in found.undefined if name.startswith(("cu", "__cuda"))] == []
-
-
-def test_every_operator_binds(fake: str) -> None:
-    code = """
-    assert not vendor.mismatched and not vendor.unknown_operators
-    print(*sorted(name for name, bound in vendor.operators.items() if bound))
-    """
-    bound = set(run_on_vendor(code, DL_CUDA_DRIVER=fake).split())
-    # A build for tests may have only some families, but each with all of its operators.
-    defined = {name for operators in families().values() for name in operators}
-    assert bound and bound <= defined
+from driver_tests.library import *  # noqa: F403 - pytest collects them here

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from extension_tests.profiler import *  # noqa: F403 - pytest collects them here
+from extension_tests.simulated_vendor import SimulatedVendor
 
-from processes import compile_library, doctor, run, run_on_vendor
+from processes import compile_library
 
 
 @pytest.fixture(scope="module")
@@ -12,7 +14,12 @@ def fake_cupti(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(compile_library("cupti", tmp_path_factory.mktemp("cupti")))
 
 
-def test_records_of_cupti_become_activities(fake: str, fake_cupti: str) -> None:
+@pytest.fixture
+def tracing(simulated_vendor: SimulatedVendor, fake_cupti: str) -> SimulatedVendor:
+    return simulated_vendor.with_variables(DL_CUDA_CUPTI=fake_cupti)
+
+
+def test_records_of_cupti_become_activities(tracing: SimulatedVendor) -> None:
     code = """
     profiler = vendor.profiler
     stream = vendor.stream()
@@ -35,10 +42,10 @@ def test_records_of_cupti_become_activities(fake: str, fake_cupti: str) -> None:
     assert {a.device for a in activities} == {0}
     assert profiler.collect() == ([], 0)
     """
-    run_on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
+    tracing.run_on_vendor(code)
 
 
-def test_streams_are_identified(fake: str, fake_cupti: str) -> None:
+def test_streams_are_identified(tracing: SimulatedVendor) -> None:
     code = """
     profiler, stream = vendor.profiler, vendor.stream()
     number = int(__import__("cffi").FFI().cast("intptr_t", stream.pointer_for(vendor._instance, 0)))
@@ -50,50 +57,12 @@ def test_streams_are_identified(fake: str, fake_cupti: str) -> None:
     found = {a.name: a.stream for a in profiler.collect()[0]}
     assert found == {"work(float*)": 0, "Memcpy HtoD": number, "Memset": 0}, found
     """
-    run_on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
+    tracing.run_on_vendor(code)
 
 
-def test_invalid_calls_are_reported(fake: str, fake_cupti: str) -> None:
+def test_a_failure_names_its_remedy(tracing: SimulatedVendor) -> None:
     code = """
-    def refused(call, words):
-        try:
-            call()
-        except VendorError as error:
-            assert words in str(error), str(error)
-        else:
-            raise AssertionError(words)
-    profiler = vendor.profiler
-    refused(profiler.stop, "is not being recorded; start that first")
-    refused(lambda: profiler._slots.call("start", 0, 3), "the flags of a profiler must be 0, not 3")
-    import os
-    os.environ["FAKE_CUPTI_FAIL"] = "cuptiActivityEnable:35"
-    refused(profiler.start, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35) from CUPTI; an administrator")
-    os.environ["FAKE_CUPTI_FAIL"] = ""
-    profiler.start()
-    refused(profiler.start, "is already being recorded; stop that first")
-    profiler.stop()
+    words = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35) from CUPTI; an administrator"
+    expect_error(vendor.profiler.start, words)
     """
-    run_on_vendor(code, DL_CUDA_DRIVER=fake, DL_CUDA_CUPTI=fake_cupti)
-
-
-def test_torchs_profiler_shows_it(simulator: str, fake_cupti: str) -> None:
-    code = """
-    import torch
-    x = torch.ones(4, device="dl")
-    x + x
-    torch.dl.synchronize()
-    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.PrivateUse1]
-    with torch.profiler.profile(activities=activities) as profile:
-        x + x
-        torch.dl.synchronize()
-    print(*{event.name for event in profile.events()}, sep="|", flush=True)
-    import os
-    os._exit(0)
-    """
-    output = run(code, DL_CUDA_DRIVER=simulator, DL_CUDA_CUPTI=fake_cupti, DL_VENDORS="cuda")
-    assert "work(float*)" in output and "Memcpy HtoD" in output
-
-
-def test_without_cupti_hosts_measure_by_themselves(fake: str) -> None:
-    """CUPTI is not used with a driver that the user named."""
-    assert "profiler" not in doctor(DL_CUDA_DRIVER=fake)["extensions"]
+    tracing.with_variables(FAKE_CUPTI_FAIL="cuptiActivityEnable:35").run_on_vendor(code)

@@ -5,34 +5,21 @@ They cover the path from a call to a kernel and back, and a sample of the confor
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
-from dl_conformance.commit_seed import commit_seed
-from processes import run, run_on_vendor
-
-SEED = commit_seed(Path(__file__).parent)
-
-
-def test_results_are_right(simulator: str) -> None:
-    code = """
-    x = np.random.default_rng(0).standard_normal((5, 33)).astype("float32")
-    given, out, total = vendor.tensor(x), vendor.empty((5, 33)), vendor.empty((5,))
-    vendor.op.Softmax(out, given, 1)
-    wanted = np.exp(x - x.max(1, keepdims=True))
-    np.testing.assert_allclose(out.numpy(), wanted / wanted.sum(1, keepdims=True), rtol=1e-5)
-    vendor.op.Sum(total, out, (1,))
-    np.testing.assert_allclose(total.numpy(), np.ones(5), rtol=1e-6)
-    vendor.op.Add(out, given, vendor.tensor(np.ascontiguousarray(x.T).T), 2.0)
-    np.testing.assert_allclose(out.numpy(), 3 * x, rtol=1e-6)
-    print("right")
-    """
-    assert run_on_vendor(code, DL_CUDA_DRIVER=simulator).endswith("right\n")
+import pytest
+from driver_tests.models import *  # noqa: F403 - pytest collects them here
+from driver_tests.models import run_conformance_sample
+from extension_tests.simulated_vendor import SimulatedVendor
 
 
-def test_products_on_tensor_cores_are_right(simulator: str) -> None:
+@pytest.fixture
+def strict(simulated_vendor: SimulatedVendor) -> SimulatedVendor:
+    """Return the vendor on a simulator that also fails for races."""
+    return simulated_vendor.with_variables(DL_GPU_SIM_STRICT="1")
+
+
+def test_products_on_tensor_cores_are_right(strict: SimulatedVendor) -> None:
     """Sizes with partial tiles, both layouts of either operand, and unaligned rows."""
     code = """
     random = np.random.default_rng(0)
@@ -52,8 +39,7 @@ def test_products_on_tensor_cores_are_right(simulator: str) -> None:
                 np.testing.assert_allclose(out.numpy(), wanted, rtol=1e-3, atol=1e-5 * largest)
     print("right")
     """
-    output = run_on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
-    assert output.endswith("right\n")
+    assert strict.run_on_vendor(code).endswith("right\n")
 
 
 ATTENTION = """
@@ -97,7 +83,7 @@ print("right")
 """
 
 
-def test_attention_on_tensor_cores_is_right(simulator: str) -> None:
+def test_attention_on_tensor_cores_is_right(strict: SimulatedVendor) -> None:
     """More than one tile of queries and of keys, and partial tiles."""
     cases = [
         ("float32", 130, 70, 64, False),
@@ -106,11 +92,10 @@ def test_attention_on_tensor_cores_is_right(simulator: str) -> None:
         ("float16", 35, 100, 100, False),
     ]
     code = ATTENTION.replace("CASES", repr(cases))
-    output = run_on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
-    assert output.endswith("right\n")
+    assert strict.run_on_vendor(code).endswith("right\n")
 
 
-def test_rows_of_many_widths_are_right_and_without_races(simulator: str) -> None:
+def test_rows_of_many_widths_are_right_and_without_races(strict: SimulatedVendor) -> None:
     """A row's width determines how many threads share it and whether it stays in registers."""
     code = """
     random = np.random.default_rng(0)
@@ -140,11 +125,10 @@ def test_rows_of_many_widths_are_right_and_without_races(simulator: str) -> None
             np.testing.assert_allclose(total.numpy(), exact.sum(1), rtol=2e-5, atol=1e-3)
     print("right")
     """
-    output = run_on_vendor(code, DL_CUDA_DRIVER=simulator, DL_GPU_SIM_STRICT="1")
-    assert output.endswith("right\n")
+    assert strict.run_on_vendor(code).endswith("right\n")
 
 
-def test_operands_may_have_any_offset_and_layout(simulator: str) -> None:
+def test_operands_may_have_any_offset_and_layout(simulated_vendor: SimulatedVendor) -> None:
     code = """
     import torch
     torch.manual_seed(0)
@@ -172,66 +156,11 @@ def test_operands_may_have_any_offset_and_layout(simulator: str) -> None:
     assert (torch.empty(0, 3, device="dl") + 1).shape == (0, 3)
     print("right")
     """
-    assert run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda").endswith("right\n")
+    assert simulated_vendor.run(code).endswith("right\n")
 
 
-def test_an_invalid_index_is_raised_when_the_host_waits(simulator: str) -> None:
-    code = """
-    import torch
-    numbers = torch.arange(3.0, device="dl")
-    taken = numbers[torch.tensor([0, 7], device="dl")]
-    try:
-        torch.dl.synchronize()
-    except IndexError as error:
-        print(error)
-    print(numbers.sum().item())
-    """
-    output = run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda")
-    assert "index 7 is out of bounds for dimension 0 with size 3" in output
-    assert output.endswith("3.0\n")
-
-
-def test_a_model_learns_as_on_the_cpu(simulator: str) -> None:
-    code = """
-    import torch
-    def trained(device):
-        torch.manual_seed(0)
-        layers = torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 2)
-        model = torch.nn.Sequential(*layers)
-        x, classes = torch.randn(5, 4), torch.tensor([0, 1, 1, 0, 1])
-        model.to(device)
-        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
-        for _ in range(2):
-            logits = model(x.to(device))
-            loss = torch.nn.functional.cross_entropy(logits, classes.to(device))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        return [parameter.detach().cpu() for parameter in model.parameters()]
-    for here, there in zip(trained("cpu"), trained("dl")):
-        torch.testing.assert_close(there, here)
-    print(torch.dl.fallback_stats().totals["fallback"], flush=True)
-    # torch's autograd threads hold Python objects when the interpreter exits.
-    import os
-    os._exit(0)
-    """
-    assert run(code, DL_CUDA_DRIVER=simulator, DL_VENDORS="cuda") == "0\n"
-
-
-def test_a_sample_of_the_conformance_cases_passes(simulator: str, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    chosen = (
-        "--sample",
-        f"400/{SEED}",
-        "-k",
-        "not runtime",
-        "--seconds",
-        "300",
-    )
-    options = ("--vendor", "cuda", "--simulate", *chosen, "--json", str(report))
-    command = [sys.executable, "-m", "dl_conformance", *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0, " ".join(command) + done.stdout + done.stderr
-    found = json.loads(report.read_text())
-    assert found["vendor"]["simulated"]["DL_CUDA_DRIVER"] == simulator
-    assert found["counts"]["passed"] > 40
+def test_a_sample_of_the_conformance_cases_passes(
+    simulated_vendor: SimulatedVendor, tmp_path: Path
+) -> None:
+    report = run_conformance_sample(simulated_vendor, 400, tmp_path)
+    assert report["counts"]["passed"] > 40

@@ -73,8 +73,8 @@ def test_two_vendors_are_visible_at_once(fake_vendor: SimulatedVendor) -> None:
     assert torch.equal(there.cpu(), x) and torch.equal(there.to("dl:0").cpu(), x)
     print(names[0], len(names), (there + 1).cpu().sum().item())
     """
-    variables = {**fake_vendor.variables, "DL_VENDORS": f"{fake_vendor.vendor},cpu"}
-    assert fake_vendor.python_runner(code, **variables) == "Fake 0 2 21.0\n"
+    both = fake_vendor.with_variables(DL_VENDORS=f"{fake_vendor.processes.vendor},cpu")
+    assert both.run(code) == "Fake 0 2 21.0\n"
 
 
 def test_a_forked_child_may_not_use_the_device(fake_vendor: SimulatedVendor) -> None:
@@ -91,3 +91,24 @@ def test_a_forked_child_may_not_use_the_device(fake_vendor: SimulatedVendor) -> 
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
     assert fake_vendor.run_on_vendor(code) == "7\n"
+
+
+def test_a_missing_device_is_one_warning_under_torch(fake_vendor: SimulatedVendor) -> None:
+    without = fake_vendor.with_devices(0)
+    output = without.processes.run("import torch", **without.variables)
+    assert output.count("RuntimeWarning") == 1
+    assert output.count(f"{without.processes.vendor} has no device") == 1
+
+
+def fail_launch(fake_vendor: SimulatedVendor, **variables: str) -> str:
+    """Return the message of an operator whose kernel cannot be launched."""
+    code = """
+    x = vendor.tensor(np.ones(4, "float32"))
+    try:
+        vendor.op.Relu(vendor.empty((4,), "float32"), x)
+    except OperatorError as error:
+        print(error)
+    """
+    message = fake_vendor.with_variables(**variables).run_on_vendor(code)
+    assert "diopiRelu" in message
+    return message

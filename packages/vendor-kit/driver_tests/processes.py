@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -9,11 +10,27 @@ import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 KIT = Path(__file__).parents[1]
 FAKES = KIT / "tests" / "fakes"
 """Sources of fake drivers and libraries."""
+COMPILER = ("g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread")
+PRELUDE = """
+import numpy as np
+from diopi_proto import OperatorError, OutOfMemoryError, VendorError, load_vendor
+from {package}.plugin import dl_vendor
+vendor = load_vendor(str(dl_vendor().library))
+def expect_error(call, *words, kind=VendorError, details=""):
+    try:
+        call()
+    except kind as error:
+        assert all(word in str(error) for word in words), str(error)
+        assert details in (error.details or ""), error.details
+    else:
+        raise AssertionError(f"no error with {{words}}")
+"""
 
 
 @dataclass(frozen=True)
@@ -24,6 +41,33 @@ class Processes:
     """The vendor's name in DL_VENDORS; its package is ``dl_vendor_<name>``."""
     settings: tuple[str, ...]
     """Prefixes of the variables of the vendor and its driver, which children do not inherit."""
+    driver: str = ""
+    """File name of its driver."""
+
+    @property
+    def driver_variable(self) -> str:
+        """The variable that names another driver."""
+        return f"DL_{self.vendor.upper()}_DRIVER"
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the package's sources."""
+        return KIT.parent / f"vendor-{self.vendor}"
+
+    @property
+    def plugin(self) -> ModuleType:
+        return importlib.import_module(f"dl_vendor_{self.vendor}.plugin")
+
+    @property
+    def presence(self) -> ModuleType:
+        return importlib.import_module(f"dl_vendor_{self.vendor}.presence")
+
+    @property
+    def library(self) -> Path:
+        """The path of the library under test."""
+        path = self.plugin.dl_vendor().library
+        assert isinstance(path, Path)
+        return path
 
     def run(self, code: str, **variables: str) -> str:
         """Run Python code with these variables and return its output.
@@ -47,15 +91,11 @@ class Processes:
     def run_on_vendor(self, code: str, **variables: str) -> str:
         """Like :meth:`run`, for code that uses ``vendor``, this vendor in dl-diopi-proto's host.
 
-        The library is the installed one, or that of the first folder in PYTHONPATH.
+        The library is the installed one, or that of the first folder in PYTHONPATH. The code may
+        also call ``expect_error``.
         """
-        start = f"""
-        import numpy as np
-        from diopi_proto import OperatorError, OutOfMemoryError, VendorError, load_vendor
-        from dl_vendor_{self.vendor}.plugin import dl_vendor
-        vendor = load_vendor(str(dl_vendor().library))
-        """
-        return self.run(textwrap.dedent(start) + textwrap.dedent(code), **variables)
+        prelude = PRELUDE.format(package=f"dl_vendor_{self.vendor}")
+        return self.run(prelude + textwrap.dedent(code), **variables)
 
     def doctor(self, **variables: str) -> dict[str, Any]:
         """Return the entry of this vendor in ``dl doctor --json``."""
@@ -67,24 +107,56 @@ class Processes:
         assert isinstance(found, dict)
         return found
 
+    def compile_library(self, name: str, folder: Path, *flags: str) -> Path:
+        """Build a fake library of the tests' folder ``fakes``, such as ``"nccl"``.
+
+        It may include headers of the kit's fakes and of the vendor.
+        """
+        from diopi_proto import include_dir
+
+        source, target = self.folder / "tests" / "fakes" / f"{name}.cpp", folder / f"lib{name}.so"
+        own = self.folder / "csrc"
+        folders = [f"-I{path}" for path in (include_dir(), KIT / "include", FAKES, own)]
+        options = ["-fvisibility=hidden", *folders, *flags, "-o", str(target)]
+        subprocess.run([*COMPILER, *options, str(source), "-ldl"], check=True)
+        return target
+
+    def compile_text(self, text: str, folder: Path, *flags: str) -> str:
+        """Compile C++ that may include the kit's and the vendor's headers.
+
+        :param flags: folders of more headers, and ``-fsyntax-only`` or an output file.
+        :returns: the errors, if it does not compile.
+        """
+        from diopi_proto import include_dir
+
+        source = folder / "checks.cpp"
+        source.write_text(text, encoding="utf-8")
+        own = (KIT / "include", KIT / "tests" / "checks", self.folder / "csrc")
+        folders = [f"-I{path}" for path in (include_dir(), *own)]
+        command = ["g++", "-std=c++17", *folders, *flags, str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.stderr if done.returncode else ""
+
+    def run_checks(self, text: str, folder: Path) -> None:
+        """Compile and run a program of the kit's ``check.h``."""
+        program = folder / "checks"
+        errors = self.compile_text(text, folder, "-Wall", "-Wextra", "-Werror", "-o", str(program))
+        assert not errors, errors
+        done = subprocess.run([program], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
 
 def compile_driver(fake: str, target: Path, *flags: str) -> Path:
     """Build a fake driver, ``"cuda"`` or ``"hip"``, as a shared library."""
     from diopi_proto import include_dir
 
-    command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", *flags]
     folders = [f"-I{include_dir()}", f"-I{KIT / 'include'}"]
     sources = sorted(map(str, (FAKES / fake).glob("*.cpp")))
-    subprocess.run([*command, *sources, *folders, "-o", str(target)], check=True)
+    subprocess.run([*COMPILER, *flags, *sources, *folders, "-o", str(target)], check=True)
     return target
 
 
-def compile_library(source: Path, csrc: Path, folder: Path, *flags: str) -> Path:
-    """Build a fake library that includes headers of the kit's fakes and of the vendor."""
-    from diopi_proto import include_dir
-
-    target = folder / f"lib{source.stem}.so"
-    folders = [f"-I{path}" for path in (include_dir(), KIT / "include", FAKES, csrc)]
-    command = ["g++", "-std=c++17", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", "-pthread"]
-    subprocess.run([*command, *folders, *flags, str(source), "-o", str(target), "-ldl"], check=True)
-    return target
+def undefined_symbols(file: Path) -> set[str]:
+    """Return the names that an object file refers to and does not define."""
+    command = ["nm", "--undefined-only", str(file)]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())

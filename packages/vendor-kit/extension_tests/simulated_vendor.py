@@ -9,39 +9,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from driver_tests.processes import Processes
+
+V = TypeVar("V", bound="SimulatedVendor")
 
 
 @dataclass(frozen=True)
 class SimulatedVendor:
     """How to run code on the vendor, and the variables that configure its fake driver."""
 
-    vendor: str
-    """The vendor's name in DL_VENDORS."""
-    library: str
-    """Path of the vendor's library."""
-    python_runner: Callable[..., str]
-    """Run Python code and return its output; ``run`` in the tests' processes.py."""
-    vendor_runner: Callable[..., str]
-    """The same for code that uses the variable ``vendor``."""
+    processes: Processes
     devices: Callable[[int], dict[str, str]]
-    """Variables for a number of devices."""
+    """Return the variables for a number of devices."""
     fails: Mapping[str, Mapping[str, str]]
     """Variables that inject a failure into a driver call, by its name in the kit's Api."""
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def run_on_vendor(self, code: str) -> str:
-        return self.vendor_runner(code, **self.variables)
+        """Run code that uses ``vendor``, this vendor in dl-diopi-proto's host."""
+        return self.processes.run_on_vendor(code, **self.variables)
 
     def run(self, code: str) -> str:
         """Run code in which ``dl`` is this vendor."""
-        return self.python_runner(code, **self.variables, DL_VENDORS=self.vendor)
+        return self.processes.run(code, **{"DL_VENDORS": self.processes.vendor, **self.variables})
 
-    def with_variables(self, **variables: str) -> SimulatedVendor:
+    def doctor(self) -> dict[str, Any]:
+        return self.processes.doctor(**self.variables)
+
+    def with_variables(self: V, **variables: str) -> V:
         """Return a copy with more variables."""
         return replace(self, variables={**self.variables, **variables})
 
-    def with_devices(self, count: int) -> SimulatedVendor:
+    def with_devices(self: V, count: int) -> V:
         return self.with_variables(**self.devices(count))
 
-    def with_failure(self, call: str) -> SimulatedVendor:
+    def with_failure(self: V, call: str) -> V:
         return self.with_variables(**self.fails[call])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,15 +14,15 @@ import pytest
 from diopi_proto import include_dir as contract_dir
 from dl_vendor_kit import include_dir
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from driver_tests.processes import compile_driver
+
 HERE = Path(__file__).parent
 CHECKS = sorted(path.stem for path in (HERE / "checks").glob("*.cpp"))
-FAKES = HERE / "fakes"
-RUNTIME = FAKES / "runtime"
-DRIVERS = {
-    "FAKE_CUDA": ("libcuda.so.1", FAKES / "cuda"),
-    "FAKE_HIP": ("libamdhip64.so", FAKES / "hip"),
-}
-"""Fake drivers, by the variable that tells checks their path: library name and sources."""
+RUNTIME = HERE / "fakes" / "runtime"
+DRIVERS = {"cuda": "libcuda.so.1", "hip": "libamdhip64.so"}
+"""Library names of the fake drivers; the variable FAKE_CUDA tells checks the path of the first."""
 COMPILER = shlex.split(os.environ.get("CXX", "g++"))
 FLAGS = ("-std=c++17", "-O1", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-pthread")
 
@@ -73,27 +74,11 @@ def run(program: Path, folder: Path, **variables: str) -> None:
 def fakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Build the fake drivers as the shared libraries that vendors open."""
     folder = tmp_path_factory.mktemp("fakes")
-    found = {}
-    for variable, (name, sources) in DRIVERS.items():
-        folders = [f"-I{path}" for path in (include_dir(), contract_dir())]
-        command = [
-            *COMPILER,
-            "-std=c++17",
-            "-O1",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-shared",
-            "-fPIC",
-        ]
-        files = sorted(map(str, sources.glob("*.cpp")))
-        target = folder / name
-        subprocess.run(
-            [*command, "-pthread", *folders, *files, "-o", str(target)],
-            check=True,
-        )
-        found[variable] = str(target)
-    return found
+    flags = ("-Wall", "-Wextra", "-Werror")
+    return {
+        f"FAKE_{fake.upper()}": str(compile_driver(fake, folder / name, *flags))
+        for fake, name in DRIVERS.items()
+    }
 
 
 @pytest.mark.parametrize("name", CHECKS)

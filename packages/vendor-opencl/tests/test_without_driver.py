@@ -5,8 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from driver_tests.absence import (  # noqa: F401 - pytest collects them here
+    test_a_driver_in_a_folder_of_other_users_is_not_loaded,
+    test_a_file_that_is_not_a_library_is_named,
+    test_an_invalid_driver_path_is_reported,
+)
+from driver_tests.processes import Processes
 
-from processes import doctor, run, run_on_vendor
+from processes import SETTINGS, doctor, run, run_on_vendor
 
 NOTHING = {"DL_VENDORS": "opencl", "OCL_ICD_VENDORS": "/nowhere"}
 
@@ -38,35 +44,6 @@ def test_the_reason_names_the_folder_without_drivers() -> None:
     assert "pip install intel-opencl-rt" in found["no_device"]
 
 
-@pytest.mark.parametrize(
-    ("named", "reason"),
-    [
-        ("libOpenCL.so.1", "is not an absolute path; set one or unset it"),
-        ("build/libOpenCL.so.1", "is not an absolute path; set one or unset it"),
-        ("/nowhere/libOpenCL.so.1", "does not exist; set another driver or unset it"),
-    ],
-)
-def test_an_invalid_driver_path_is_reported(named: str, reason: str) -> None:
-    found = doctor(DL_OPENCL_DRIVER=named)
-    assert found["device_count"] == 0
-    output = f"DL_OPENCL_DRIVER names '{named}', which {reason}"
-    assert output in found["no_device"]
-
-
-def test_a_driver_in_a_folder_of_other_users_is_not_loaded(tmp_path: Path) -> None:
-    folder = tmp_path / "open"
-    folder.mkdir()
-    folder.chmod(0o777)
-    driver = folder / "libOpenCL.so"
-    driver.write_bytes(b"")
-    found = doctor(DL_OPENCL_DRIVER=str(driver))
-    assert "other users could have put it there" in found["no_device"]
-
-
-def test_a_file_that_is_not_a_library_is_named(tmp_path: Path) -> None:
-    driver = tmp_path / "libOpenCL.so"
-    driver.write_text("not a library", encoding="utf-8")
-    found = doctor(DL_OPENCL_DRIVER=str(driver))
-    assert found["device_count"] == 0
-    assert "no OpenCL driver can be opened" in found["no_device"]
-    assert str(driver) in found["no_device"]
+@pytest.fixture
+def processes() -> Processes:
+    return Processes("opencl", SETTINGS, "libOpenCL.so.1")

@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "vendor-kit"))
 from extension_tests.simulated_vendor import SimulatedVendor
 from simulated import GIVEN, build
 
+from processes import PROCESSES, Processes, compile_fake, compile_library
+
 FAMILIES = (
     *("activation_piecewise", "arithmetic", "complex", "convolution", "copy", "fill", "matmul"),
     *("reduction", "softmax"),
@@ -54,28 +56,27 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["PYTHONPATH"] = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
 
 
+@pytest.fixture
+def processes() -> Processes:
+    return PROCESSES
+
+
 @pytest.fixture(scope="session")
 def fake(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Build the fake driver and return its path for DL_ROCM_DRIVER."""
-    from processes import compile_fake
-
-    return str(compile_fake(tmp_path_factory.mktemp("fake")))
+    return compile_fake(tmp_path_factory.mktemp("fake"))
 
 
 @pytest.fixture(scope="session")
 def old_fake(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Build a fake driver that lacks a function."""
-    from processes import compile_fake
-
-    return str(compile_fake(tmp_path_factory.mktemp("old"), "-DOLD"))
+    return compile_fake(tmp_path_factory.mktemp("old"), "-DOLD")
 
 
 @pytest.fixture(scope="session")
 def fake_of_rocm5(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Build a fake driver with the layout of device properties of ROCm 5."""
-    from processes import compile_fake
-
-    return str(compile_fake(tmp_path_factory.mktemp("rocm5"), "-DROCM5"))
+    return compile_fake(tmp_path_factory.mktemp("rocm5"), "-DROCM5")
 
 
 @pytest.fixture(scope="session")
@@ -91,45 +92,29 @@ def simulated(
     return {"PYTHONPATH": path, "DL_ROCM_DRIVER": str(driver)}
 
 
+def fake_devices(count: int) -> dict[str, str]:
+    """Return the variable that sets the number of devices; waves have 64 and 32 threads."""
+    return {"FAKE_HIP_DEVICES": ",".join((["gfx90a", "gfx1030"] * count)[:count])}
+
+
 @pytest.fixture
 def fake_vendor(fake: str) -> SimulatedVendor:
     """Return this vendor on the fake driver, for the shared tests of errors."""
-    from processes import library, run, run_on_vendor
-
     waits = "hipStreamSynchronize:719,hipDeviceSynchronize:719"
-    return SimulatedVendor(
-        vendor="rocm",
-        library=str(library()),
-        python_runner=run,
-        vendor_runner=run_on_vendor,
-        devices=lambda count: {"FAKE_HIP_DEVICES": ",".join(["gfx90a"] * count)},
-        fails={"wait": {"FAKE_HIP_FAIL": waits}},
-        variables={"DL_ROCM_DRIVER": fake},
-    )
+    fails = {"wait": {"FAKE_HIP_FAIL": waits}}
+    return SimulatedVendor(PROCESSES, fake_devices, fails, {"DL_ROCM_DRIVER": fake})
 
 
 @pytest.fixture
 def simulated_vendor(simulated: dict[str, str]) -> SimulatedVendor:
-    """Return this vendor for the shared tests of extensions."""
-    from processes import run, run_on_vendor
-
-    driver = Path(simulated["DL_ROCM_DRIVER"])
-    return SimulatedVendor(
-        vendor="rocm",
-        library=str(driver.with_name("libdl_vendor_rocm.so")),
-        python_runner=run,
-        vendor_runner=run_on_vendor,
-        devices=lambda count: {"FAKE_HIP_DEVICES": ",".join(["gfx90a"] * count)},
-        fails={"graph_instantiate": {"FAKE_HIP_FAIL": "hipGraphInstantiateWithFlags:1"}},
-        variables=simulated,
-    )
+    """Return this vendor on simulated devices, for the shared tests of extensions and libraries."""
+    fails = {"graph_instantiate": {"FAKE_HIP_FAIL": "hipGraphInstantiateWithFlags:1"}}
+    return SimulatedVendor(PROCESSES, fake_devices, fails, simulated)
 
 
 @pytest.fixture(scope="session")
 def hiprtc(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Build the fake hipRTC and return its path."""
-    from processes import compile_library
-
     return str(compile_library("hiprtc", tmp_path_factory.mktemp("hiprtc")))
 
 

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from dl_kernels.hipcc import Hipcc, HipccError, find_hipcc, processors
+from processes import Processes
 
 CHECKS = """
 #include "runtime/code.h"
 
-#include <cstdio>
+#include "check.h"
 
 using dl::rocm::DeviceCode;
 
-int failures = 0;
-#define CHECK(condition)                                   \\
-  do {                                                     \\
-    if (!(condition)) {                                    \\
-      ++failures;                                          \\
-      std::fprintf(stderr, "%d: %s\\n", __LINE__, #condition); \\
-    }                                                      \\
-  } while (false)
-
-int main() {
+MAIN {
   const DeviceCode two("gfx90a gfx1030"), emulated("emulated");
   CHECK(two.runs_on("gfx90a") && two.runs_on("gfx1030"));
   CHECK(!two.runs_on("gfx90") && !two.runs_on("gfx103") && !two.runs_on(""));
@@ -34,19 +25,12 @@ int main() {
   CHECK(dl::rocm::processor_of("gfx1030") == "gfx1030");
   CHECK(dl::rocm::major_of(50221153) == 5 && dl::rocm::version_text(50221153) == "5.2");
   CHECK(dl::rocm::version_text(71025424) == "7.10");
-  return failures;
 }
 """
 
 
-def test_code_and_devices(tmp_path: Path) -> None:
-    source, program = tmp_path / "checks.cpp", tmp_path / "checks"
-    source.write_text(CHECKS, encoding="utf-8")
-    sources = Path(__file__).parents[1] / "csrc"
-    command = ["g++", "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{sources}"]
-    subprocess.run([*command, str(source), "-o", str(program)], check=True)
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_code_and_devices(processes: Processes, tmp_path: Path) -> None:
+    processes.run_checks(CHECKS, tmp_path)
 
 
 @pytest.fixture

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
-from library_tests.convolving import EACH_WAY, KINDS, PRELUDE, RUNS, SHAPES
-from library_tests.products import Calls
+from extension_tests.simulated_vendor import SimulatedVendor
+from library_tests import convolving as shared
+from library_tests.convolving import PRELUDE, TWICE, compare_with_own_kernels, fail_convolution
+from library_tests.vendor import LibraryVendor
 
 from conftest import long
-from processes import compile_library, run, run_on_vendor
+from processes import compile_library
+
+test_torch_trains_with_the_library = long(shared.test_torch_trains_with_the_library)
 
 
 @pytest.fixture(scope="module")
@@ -19,38 +22,22 @@ def fake_miopen(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture
-def settings(simulated: dict[str, str], fake_miopen: str, tmp_path: Path) -> Calls:
-    return Calls(
-        "FAKE_MIOPEN_CALLS",
-        "run",
-        **simulated,
-        DL_ROCM_MIOPEN=fake_miopen,
-        FAKE_MIOPEN_CALLS=str(tmp_path / "calls"),
+def convolving(
+    simulated_vendor: SimulatedVendor, fake_miopen: str, tmp_path: Path
+) -> LibraryVendor:
+    return LibraryVendor.of(
+        simulated_vendor, "miopen", "run", tmp_path / "calls", DL_ROCM_MIOPEN=fake_miopen
     )
 
 
 @long
-def test_results_are_those_of_our_own_kernels(settings: Calls, tmp_path: Path) -> None:
-    code = EACH_WAY.replace("SHAPES", repr(SHAPES)).replace("KINDS", repr(KINDS))
-    found = []
-    for by, variables in ("library", {}), ("kernels", {"DL_ROCM_LIBRARIES": "off"}):
-        path = tmp_path / f"{by}.npz"
-        run_on_vendor(PRELUDE + code.replace("PATH", repr(str(path))), **settings, **variables)
-        found.append(np.load(path))
-    assert found[0].files == found[1].files
-    for name in found[0].files:
-        np.testing.assert_array_equal(found[0][name], found[1][name], err_msg=name)
-
-    # The library ran every convolution on a precise solution, five for each shape and kind, except
-    # half precision results with a bias.
-    halves = sum(dtype.endswith("float16") for dtype, _ in KINDS) * 3
-    forward = sum(line.startswith("forward") for line in settings.done)
-    assert (forward, len(settings.done)) == (2 * RUNS - halves, 5 * RUNS - halves)
-    assert sum(line.startswith("input gradient") for line in settings.done) == 2 * RUNS
-    assert all(line.endswith("solution 40") for line in settings.done)
+def test_results_are_those_of_our_own_kernels(convolving: LibraryVendor, tmp_path: Path) -> None:
+    done = compare_with_own_kernels(convolving, tmp_path)
+    # This solution is precise.
+    assert all(line.endswith("solution 40") for line in done)
 
 
-def test_layouts_are_inferred_from_all_tensors(settings: Calls) -> None:
+def test_layouts_are_inferred_from_all_tensors(convolving: LibraryVendor) -> None:
     """The stride of a dimension of size 1 does not determine the layout; the other tensors do.
 
     Tensors with another layout than the result are copied.
@@ -63,12 +50,12 @@ def test_layouts_are_inferred_from_all_tensors(settings: Calls) -> None:
         wanted = np.einsum("ncyx,fcyx->nf", x, w)[..., None, None]
         np.testing.assert_array_equal(out.numpy(), wanted)
     """
-    run_on_vendor(PRELUDE + code, **settings)
-    strides = [line.split(" strides ")[1].split()[0] for line in settings.done]
+    convolving.run_on_vendor(PRELUDE + code)
+    strides = [line.split(" strides ")[1].split()[0] for line in convolving.done]
     assert strides == ["2x1x1x1", "2x1x2x2", "2x1x2x2"]
 
 
-def test_windows_without_a_matching_padding_use_our_own_kernels(settings: Calls) -> None:
+def test_windows_without_a_matching_padding_use_our_own_kernels(convolving: LibraryVendor) -> None:
     """A transposed convolution may have fewer windows than fit."""
     code = """
     y, w = numbers(1, 2, 3, 3), numbers(2, 1, 2, 2)
@@ -83,12 +70,12 @@ def test_windows_without_a_matching_padding_use_our_own_kernels(settings: Calls)
             wanted[0, 0][at] += y[0, :, i, j] @ w[:, 0, a, b]
         np.testing.assert_array_equal(out.numpy(), wanted)
     """
-    run_on_vendor(PRELUDE + code, **settings)
-    assert [line.split(" 32f ")[0] for line in settings.done] == ["input gradient"] * 2
+    convolving.run_on_vendor(PRELUDE + code)
+    assert [line.split(" 32f ")[0] for line in convolving.done] == ["input gradient"] * 2
 
 
 @long
-def test_solutions_are_queried_once_per_device_and_thread(settings: Calls) -> None:
+def test_solutions_are_queried_once_per_device_and_thread(convolving: LibraryVendor) -> None:
     code = """
     import os, threading
     x, w = numbers(1, 2, 4, 4), numbers(2, 2, 3, 3)
@@ -114,20 +101,13 @@ def test_solutions_are_queried_once_per_device_and_thread(settings: Calls) -> No
         while len(os.listdir("/proc/self/task")) > before:
             pass
     """
-    run_on_vendor(PRELUDE + code, **settings, FAKE_HIP_DEVICES="gfx90a,gfx1030")
+    convolving.with_devices(2).run_on_vendor(PRELUDE + code)
     # The second thread reuses the entry that the first one left.
-    assert settings.calls.count("miopenCreate") == 3
-    assert settings.calls.count("count forward") == settings.calls.count("compile 40") == 4
-    assert len(settings.done) == 8
+    assert convolving.calls.count("miopenCreate") == 3
+    assert convolving.calls.count("count forward") == convolving.calls.count("compile 40") == 4
+    assert len(convolving.done) == 8
 
 
-TWICE = """
-    x, w = numbers(2, 3, 5, 5), numbers(4, 3, 3, 3)
-    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
-    for _ in range(2):
-        out = convolve(there(x), there(w)).numpy()
-        np.testing.assert_array_equal(out, np.einsum("ncyxab,fcab->nfyx", windows, w))
-"""
 ASKED = ["miopenCreate", "count forward"]
 
 
@@ -160,29 +140,31 @@ ASKED = ["miopenCreate", "count forward"]
     ],
 )
 def test_our_own_kernels_run_declined_convolutions(
-    settings: Calls, variables: dict[str, str], asked: list[str]
+    convolving: LibraryVendor, variables: dict[str, str], asked: list[str]
 ) -> None:
     """The library is queried once, although the convolution runs twice."""
-    run_on_vendor(PRELUDE + TWICE, **{**settings, **variables})
-    assert settings.calls == asked
+    convolving.with_variables(**variables).run_on_vendor(PRELUDE + TWICE)
+    assert convolving.calls == asked
 
 
 @long
 @pytest.mark.parametrize("failing", ["compile 40:5", "attribute 3:3,compile 40:5"])
-def test_a_solution_that_does_not_compile_is_skipped(settings: Calls, failing: str) -> None:
+def test_a_solution_that_does_not_compile_is_skipped(
+    convolving: LibraryVendor, failing: str
+) -> None:
     """A release without math modes computes as precisely."""
-    run_on_vendor(PRELUDE + TWICE, **settings, FAKE_MIOPEN_FAIL=failing)
-    assert [line[-11:] for line in settings.done] == ["solution 50"] * 2
+    convolving.failing(failing).run_on_vendor(PRELUDE + TWICE)
+    assert [line[-11:] for line in convolving.done] == ["solution 50"] * 2
 
 
 @long
-def test_convolutions_do_not_wait(settings: Calls) -> None:
+def test_convolutions_do_not_wait(convolving: LibraryVendor) -> None:
     """Only the fake waits: it reads three tensors and writes one."""
     code = f"""
     import cffi, gc
     ffi = cffi.FFI()
     ffi.cdef("unsigned long long fake_hip_waits();")
-    fake = ffi.dlopen({settings["DL_ROCM_DRIVER"]!r})
+    fake = ffi.dlopen({convolving.variables["DL_ROCM_DRIVER"]!r})
     gc.disable()
     x, w, bias = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3)), there(numbers(2))
     outs = [vendor.empty((1, 2, 2, 2)), vendor.empty((1, 2, 4, 4)), vendor.empty((2, 2, 3, 3))]
@@ -197,60 +179,18 @@ def test_convolutions_do_not_wait(settings: Calls) -> None:
     ]
     print(fake.fake_hip_waits() - before)
     """
-    assert run_on_vendor(PRELUDE + code, **settings) == "12\n"
-    assert len(settings.done) == 3
+    assert convolving.run_on_vendor(PRELUDE + code) == "12\n"
+    assert len(convolving.done) == 3
 
 
 @long
-def test_a_failure_names_its_cause(settings: Calls) -> None:
-    code = """
-    x, w = there(numbers(1, 2, 4, 4)), there(numbers(2, 2, 3, 3))
-    try:
-        convolve(x, w)
-    except OperatorError as error:
-        print(error)
-    """
-    output = run_on_vendor(PRELUDE + code, **settings, FAKE_MIOPEN_FAIL="run 40:7")
-    assert "[diopiConvolution2d]" in output
+def test_a_failure_names_its_cause(convolving: LibraryVendor) -> None:
+    output = fail_convolution(convolving.failing("run 40:7"))
     assert "miopenStatusOfTheFake (7)" in output
-    assert "DL_ROCM_LIBRARIES=off" in output
 
 
 @long
-def test_torch_trains_with_the_library(settings: Calls) -> None:
-    code = """
-    import torch
-    torch.manual_seed(0)
-    def network():
-        return torch.nn.Sequential(
-            torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.Conv2d(4, 4, 3, stride=2, groups=2),
-            torch.nn.ConvTranspose2d(4, 3, 2, stride=2),
-        )
-    here = network()
-    there = network()
-    there.load_state_dict(here.state_dict())
-    there = there.to("dl", memory_format=torch.channels_last)
-    x = torch.randn(2, 2, 9, 9)
-    given = x.to("dl").contiguous(memory_format=torch.channels_last)
-    here(x).square().mean().backward()
-    there(given).square().mean().backward()
-    for mine, other in zip(here.parameters(), there.parameters()):
-        torch.testing.assert_close(other.grad.cpu(), mine.grad)
-    print("right", flush=True)
-    import os
-    os._exit(0)
-    """
-    output = run(code, **settings, DL_VENDORS="rocm")
-    assert output.endswith("right\n"), output
-    # Three layers forward and three weight gradients; the first layer does not need an input
-    # gradient. The forward pass of a transposed convolution is an input gradient.
-    of = [line.split(" 32f ")[0] for line in settings.done]
-    counts = [of.count(name) for name in ("forward", "weight gradient", "input gradient")]
-    assert counts == [3, 3, 2]
-
-
-@long
-def test_the_fake_detects_wrong_arguments(settings: Calls, tmp_path: Path) -> None:
+def test_the_fake_detects_wrong_arguments(convolving: LibraryVendor, tmp_path: Path) -> None:
     code = """
     import os, cffi
     ffi = cffi.FFI()
@@ -288,7 +228,7 @@ def test_the_fake_detects_wrong_arguments(settings: Calls, tmp_path: Path) -> No
     print(status, count[0])
     """
     # One solution more than the deterministic ones, and two because the count is an upper bound.
-    assert run_on_vendor(code, **settings, WRONG="") == "0 8\n"
+    assert convolving.with_variables(WRONG="").run_on_vendor(code) == "0 8\n"
     for wrong, words in {
         "order": "tensors with different layouts",
         "windows": "a wrong number of windows",
@@ -296,4 +236,4 @@ def test_the_fake_detects_wrong_arguments(settings: Calls, tmp_path: Path) -> No
         "swapped": "sizes that do not match",
     }.items():
         with pytest.raises(AssertionError, match=words):
-            run_on_vendor(code, **settings, WRONG=wrong)
+            convolving.with_variables(WRONG=wrong).run_on_vendor(code)

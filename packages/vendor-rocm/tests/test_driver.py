@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from driver_tests.errors import *  # noqa: F403 - pytest collects them here
+from driver_tests.errors import fail_launch
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from dl_vendor_rocm.presence import SIMULATOR
 from processes import doctor, run, run_on_vendor
@@ -90,10 +92,6 @@ def test_an_unusable_driver_is_one_warning_under_torch(old_fake: str) -> None:
     assert output.count("has no function hipModuleLaunchKernel") == 1
 
 
-def test_a_missing_device_is_not_a_warning_under_torch(fake: str) -> None:
-    assert run("import torch", DL_ROCM_DRIVER=fake, FAKE_HIP_DEVICES="") == ""
-
-
 def test_launches_run_on_the_device_of_the_tensors(fake: str, tmp_path: Path) -> None:
     """A module belongs to a device and is loaded once for each device that runs its kernels."""
     code = """
@@ -121,14 +119,8 @@ def test_launches_run_on_the_device_of_the_tensors(fake: str, tmp_path: Path) ->
         ("hipModuleGetFunction:500", ["(500)", "hipModuleGetFunction of "]),
     ],
 )
-def test_a_failed_launch_names_the_operator(fake: str, failing: str, output: list[str]) -> None:
-    code = """
-    x = vendor.tensor(np.ones(4, "float32"))
-    try:
-        vendor.op.Relu(vendor.empty((4,), "float32"), x)
-    except OperatorError as error:
-        print(error)
-    """
-    message = run_on_vendor(code, DL_ROCM_DRIVER=fake, FAKE_HIP_FAIL=failing)
-    assert "diopiRelu" in message
+def test_a_failed_launch_names_the_operator(
+    fake_vendor: SimulatedVendor, failing: str, output: list[str]
+) -> None:
+    message = fail_launch(fake_vendor, FAKE_HIP_FAIL=failing)
     assert [part for part in output if part not in message] == []

@@ -7,12 +7,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from driver_tests.processes import undefined_symbols
 from driver_tests.signatures import ALIKE
 from extension_tests.shapes import NCCL as SHAPES_OF_NCCL
+from extension_tests.shapes import blaslt
 
-from diopi_proto import include_dir as contract_dir
 from dl_kernels.hipcc import HipccError, find_hipcc
-from processes import KIT, SOURCES
+from processes import PROCESSES
 
 HIP = """
 #define __HIP_PLATFORM_AMD__ 1
@@ -101,40 +102,9 @@ static_assert(offsetof(hipDeviceProp_t, gcnArchName) == kLayout.architecture, ""
 
 HIPBLASLT = (
     HIP
+    + '#include <hipblaslt/hipblaslt.h>\n#include "library/hipblaslt_api.h"\n'
     + ALIKE
-    + """
-#include <hipblaslt/hipblaslt.h>
-#include "library/hipblaslt_api.h"
-using ours = dl::rocm::blaslt::Constants;
-DL_KIT_BLASLT_FUNCTIONS(CHECK, hipblasLt, ours::kAlgorithmBytes)
-using Algorithm = dl::kit::blaslt::Algorithm<ours::kAlgorithmBytes>;
-using Heuristic = dl::kit::blaslt::Heuristic<ours::kAlgorithmBytes>;
-static_assert(sizeof(Algorithm) == sizeof(hipblasLtMatmulAlgo_t));
-static_assert(sizeof(Heuristic) == sizeof(hipblasLtMatmulHeuristicResult_t));
-static_assert(offsetof(Heuristic, workspace) ==
-              offsetof(hipblasLtMatmulHeuristicResult_t, workspaceSize));
-static_assert(offsetof(Heuristic, state) == offsetof(hipblasLtMatmulHeuristicResult_t, state));
-#define SAME(a, b) static_assert(int(ours::a) == int(b), #b)
-SAME(kSuccess, HIPBLAS_STATUS_SUCCESS);
-SAME(kFloat32, HIP_R_32F);
-SAME(kFloat64, HIP_R_64F);
-SAME(kFloat16, HIP_R_16F);
-SAME(kBfloat16, HIP_R_16BF);
-SAME(kComputeFloat32, HIPBLAS_COMPUTE_32F);
-SAME(kComputeFloat64, HIPBLAS_COMPUTE_64F);
-SAME(kComputeTf32, HIPBLAS_COMPUTE_32F_FAST_TF32);
-SAME(kNotTransposed, HIPBLAS_OP_N);
-SAME(kTransposed, HIPBLAS_OP_T);
-SAME(kEpilogueBias, HIPBLASLT_EPILOGUE_BIAS);
-SAME(kTransposeA, HIPBLASLT_MATMUL_DESC_TRANSA);
-SAME(kTransposeB, HIPBLASLT_MATMUL_DESC_TRANSB);
-SAME(kEpilogue, HIPBLASLT_MATMUL_DESC_EPILOGUE);
-SAME(kBiasPointer, HIPBLASLT_MATMUL_DESC_BIAS_POINTER);
-SAME(kBiasType, HIPBLASLT_MATMUL_DESC_BIAS_DATA_TYPE);
-SAME(kBatchCount, HIPBLASLT_MATRIX_LAYOUT_BATCH_COUNT);
-SAME(kBatchOffset, HIPBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET);
-SAME(kMaxWorkspace, HIPBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES);
-"""
+    + blaslt("hipblas", "dl::rocm")
 )
 
 MIOPEN = (
@@ -243,22 +213,18 @@ def headers() -> Path:
     return folder_of("hip/hip_runtime_api.h")
 
 
-def compiled(text: str, folder: Path, headers: Path) -> subprocess.CompletedProcess[str]:
-    source = folder / "shapes.cpp"
-    source.write_text(text, encoding="utf-8")
-    folders = [f"-I{path}" for path in (contract_dir(), KIT / "include", SOURCES / "csrc", headers)]
-    command = ["g++", "-std=c++17", "-fsyntax-only", "-w", *folders, str(source)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def find_errors(text: str, folder: Path, headers: Path) -> str:
+    """Return the errors of C++ that includes headers of a folder."""
+    return PROCESSES.compile_text(text, folder, "-fsyntax-only", f"-I{headers}")
 
 
 def test_functions_have_the_signatures_of_hip_runtime_api_h(headers: Path, tmp_path: Path) -> None:
-    done = compiled(SHAPES, tmp_path, headers)
-    assert done.returncode == 0, done.stderr
+    assert not find_errors(SHAPES, tmp_path, headers)
 
 
 def test_a_function_with_another_signature_is_detected(headers: Path, tmp_path: Path) -> None:
     wrong = "static_assert(Alike<decltype(&::hipInit), int (*)(size_t)>::value);"
-    assert "static assertion failed" in compiled(SHAPES + wrong, tmp_path, headers).stderr
+    assert "static assertion failed" in find_errors(SHAPES + wrong, tmp_path, headers)
 
 
 @pytest.mark.parametrize(
@@ -273,8 +239,7 @@ def test_a_function_with_another_signature_is_detected(headers: Path, tmp_path: 
 def test_libraries_have_the_signatures_of_their_headers(
     tmp_path: Path, header: str, text: str
 ) -> None:
-    done = compiled(text, tmp_path, folder_of(header))
-    assert done.returncode == 0, done.stderr
+    assert not find_errors(text, tmp_path, folder_of(header))
 
 
 def test_stubs_call_functions_of_the_loader(tmp_path: Path) -> None:
@@ -287,9 +252,6 @@ def test_stubs_call_functions_of_the_loader(tmp_path: Path) -> None:
     source.write_text(LAUNCH, encoding="utf-8")
     flags = ("--offload-arch=gfx90a", "-c", str(source), "-o", str(target))
     subprocess.run([*hipcc.command, *flags], check=True)
-    listed = subprocess.run(
-        ["nm", "--undefined-only", str(target)], capture_output=True, text=True, check=True
-    ).stdout
-    called = {word for word in listed.split() if "hip" in word.lower()}
+    called = {name for name in undefined_symbols(target) if "hip" in name.lower()}
     assert called
     assert called <= LOADED

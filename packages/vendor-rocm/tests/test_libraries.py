@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from driver_tests.processes import KIT
 
 from dl_vendor_rocm.libraries import COMPANIONS, FINDER, libraries
-from processes import KIT, SOURCES, doctor
+from processes import PROCESSES, doctor
 
 
 def test_the_doctor_reports_locations_or_packages(fake: str, tmp_path: Path) -> None:
@@ -32,17 +31,8 @@ def test_libraries_are_found_as_the_loader_finds_them(tmp_path: Path) -> None:
     assert libraries({"DL_ROCM_MIOPEN": "off"})["MIOpen"] == "off (DL_ROCM_MIOPEN)"
 
 
-def test_the_report_names_the_packages_of_missing_libraries(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("diopi_proto.companions._FOLDERS", ())
-    monkeypatch.setattr("diopi_proto.companions._CACHE", tmp_path / "cache")
-    found = replace(FINDER, packages=tmp_path, folders=()).states(COMPANIONS, {})
-    assert all(f"not installed; {one.install}" in found[one.name] for one in COMPANIONS)
-
-
 def test_the_library_searches_the_same_paths() -> None:
-    text = (SOURCES / "csrc" / "library" / "companions.cpp").read_text(encoding="utf-8")
+    text = (PROCESSES.folder / "csrc" / "library" / "companions.cpp").read_text(encoding="utf-8")
     text += (KIT / "include" / "dl" / "kit" / "hiprtc.h").read_text(encoding="utf-8")
     for one in COMPANIONS:
         (others,) = re.findall(rf'"{one.variable}",\s*{{}},\s*{{([^}}]*)}}', text)

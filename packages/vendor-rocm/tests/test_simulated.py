@@ -6,38 +6,21 @@ the conformance suite. tools/simulated.py runs more of it, on all families.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from driver_tests import models
+from driver_tests.models import *  # noqa: F403 - pytest collects them here
+from driver_tests.models import run_conformance_sample
+from extension_tests.simulated_vendor import SimulatedVendor
 
 from conftest import all_families
-from dl_conformance.commit_seed import commit_seed
 from processes import run, run_on_vendor
 
-SEED = commit_seed(Path(__file__).parent)
-both_waves = pytest.mark.parametrize(("processor", "wave"), [("gfx1030", 32), ("gfx90a", 64)])
-
-
-@both_waves
-def test_results_are_right(simulated: dict[str, str], processor: str, wave: int) -> None:
-    code = """
-    x = np.random.default_rng(0).standard_normal((5, 333)).astype("float32")
-    given, out, total = vendor.tensor(x), vendor.empty((5, 333)), vendor.empty((5,))
-    vendor.op.Softmax(out, given, 1)
-    wanted = np.exp(x - x.max(1, keepdims=True))
-    np.testing.assert_allclose(out.numpy(), wanted / wanted.sum(1, keepdims=True), rtol=1e-5)
-    vendor.op.Sum(total, out, (1,))
-    np.testing.assert_allclose(total.numpy(), np.ones(5), rtol=1e-6)
-    vendor.op.Add(out, given, vendor.tensor(np.ascontiguousarray(x.T).T), 2.0)
-    np.testing.assert_allclose(out.numpy(), 3 * x, rtol=1e-6)
-    print(vendor.properties(0).warp_size)
-    """
-    output = run_on_vendor(code, FAKE_HIP_DEVICES=processor, **simulated)
-    assert output == f"{wave}\n"
+test_an_invalid_index_is_raised_when_the_host_waits = all_families(
+    models.test_an_invalid_index_is_raised_when_the_host_waits
+)
+test_a_model_learns_as_on_the_cpu = all_families(models.test_a_model_learns_as_on_the_cpu)
 
 
 def test_devices_with_different_waves_work_side_by_side(simulated: dict[str, str]) -> None:
@@ -96,50 +79,18 @@ def test_an_emulated_library_takes_no_other_driver() -> None:
     assert run_on_vendor("print(vendor.device_count)") == "0\n"
 
 
-@all_families
-def test_an_invalid_index_is_raised_when_the_host_waits(simulated: dict[str, str]) -> None:
-    code = """
-    import torch
-    numbers = torch.arange(3.0, device="dl")
-    taken = numbers[torch.tensor([0, 7], device="dl")]
-    try:
-        torch.dl.synchronize()
-    except IndexError as error:
-        print(error)
-    print(numbers.sum().item())
-    """
-    output = run(code, DL_VENDORS="rocm", **simulated)
-    assert "index 7 is out of bounds for dimension 0 with size 3" in output
-    assert output.endswith("3.0\n")
+def test_results_are_right_on_devices_with_the_other_waves(
+    simulated_vendor: SimulatedVendor,
+) -> None:
+    models.test_results_are_right(simulated_vendor.with_variables(FAKE_HIP_DEVICES="gfx1030"))
 
 
 @all_families
-@pytest.mark.parametrize("processor", ["gfx1030", "gfx90a"])
-def test_a_model_learns_as_on_the_cpu(simulated: dict[str, str], processor: str) -> None:
-    code = """
-    import torch
-    def trained(device):
-        torch.manual_seed(0)
-        layers = torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.Linear(8, 2)
-        model = torch.nn.Sequential(*layers)
-        x, classes = torch.randn(5, 4), torch.tensor([0, 1, 1, 0, 1])
-        model.to(device)
-        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
-        for _ in range(2):
-            logits = model(x.to(device))
-            loss = torch.nn.functional.cross_entropy(logits, classes.to(device))
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        return [parameter.detach().cpu() for parameter in model.parameters()]
-    for here, there in zip(trained("cpu"), trained("dl")):
-        torch.testing.assert_close(there, here)
-    print(torch.dl.fallback_stats().totals["fallback"], flush=True)
-    # torch's autograd threads hold Python objects when the interpreter exits.
-    import os
-    os._exit(0)
-    """
-    assert run(code, DL_VENDORS="rocm", FAKE_HIP_DEVICES=processor, **simulated) == "0\n"
+def test_a_model_learns_on_devices_with_the_other_waves(
+    simulated_vendor: SimulatedVendor,
+) -> None:
+    other = simulated_vendor.with_variables(FAKE_HIP_DEVICES="gfx1030")
+    models.test_a_model_learns_as_on_the_cpu(other)
 
 
 @all_families
@@ -155,25 +106,7 @@ def test_two_vendors_compute_in_one_process(simulated: dict[str, str]) -> None:
 
 
 def test_a_sample_of_the_conformance_cases_passes(
-    simulated: dict[str, str], tmp_path: Path
+    simulated_vendor: SimulatedVendor, tmp_path: Path
 ) -> None:
-    report = tmp_path / "report.json"
-    chosen = (
-        "--sample",
-        f"100/{SEED}",
-        "-k",
-        "not runtime",
-        "--seconds",
-        "300",
-    )
-    options = ("--vendor", "rocm", "--simulate", *chosen, "--json", str(report))
-    command = [sys.executable, "-m", "dl_conformance", *options]
-    env = {name: value for name, value in os.environ.items() if name != "DL_ROCM_DRIVER"}
-    env["PYTHONPATH"] = simulated["PYTHONPATH"]
-    done = subprocess.run(
-        command, env=env, capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert done.returncode == 0, " ".join(command) + done.stdout + done.stderr
-    found = json.loads(report.read_text())
-    assert found["vendor"]["simulated"]["DL_ROCM_DRIVER"] == simulated["DL_ROCM_DRIVER"]
-    assert found["counts"]["passed"] > 10
+    report = run_conformance_sample(simulated_vendor, 100, tmp_path)
+    assert report["counts"]["passed"] > 10
