@@ -194,7 +194,7 @@ def test_bad_words_are_told(vendor: Vendor) -> None:
         ban([[[1, 2], [1, 3]]])
     with pytest.raises(OperatorError, match="id_offset is 2 for 1 sequences"):
         ban([[[1, 2], [1, 2]]], offset=2)
-    with pytest.raises(OperatorError, match="4 steps are looked at; output_ids has 3"):
+    with pytest.raises(OperatorError, match="4 steps are needed; output_ids has 3"):
         ban([[[1, 2], [1, 2]]], step=4)
     with pytest.raises(OperatorError, match="the list of words has the shape"):
         ban([[1, 2], [1, 2]])

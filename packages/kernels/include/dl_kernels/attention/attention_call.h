@@ -210,7 +210,7 @@ inline diopiError_t run_attention_backward(diopiContextHandle_t ctx, const Atten
   DL_TRY(call.check_statistics(results.lse));
   DL_TRY(call.check_dropout());
   if (ref(results.grad_out).numel == 0) {
-    // The gradients are zero for any number of heads without rows.
+    // Without rows, the gradients are zero, whatever the number of heads.
     DL_TRY(fill_elements(ctx, op, ref(results.grad_q), integer_scalar(0)));
     DL_TRY(fill_elements(ctx, op, ref(results.grad_k), integer_scalar(0)));
     return fill_elements(ctx, op, ref(results.grad_v), integer_scalar(0));

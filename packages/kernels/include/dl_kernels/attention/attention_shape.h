@@ -9,8 +9,8 @@
 
 DL_KERNELS_BEGIN
 
-// A tensor of four dimensions with strides in elements. `batch` is 0 for packed samples, whose rows
-// follow each other.
+// A tensor of four dimensions with strides in elements. The stride `batch` is 0 for packed samples,
+// whose rows follow each other.
 template <class T>
 struct Strided4 {
   T* data;

@@ -74,7 +74,7 @@ class PackedSequences {
   diopiError_t open(diopiContextHandle_t ctx, AttentionCall* call, diopiSize_t ends_q,
                     diopiSize_t ends_k, int64_t longest_q, int64_t longest_k) {
     if (ends_q.len < 0 || ends_q.len != ends_k.len)
-      return fail(call->op, "there are %lld lengths of queries and %lld of keys",
+      return fail(call->op, "there are %lld lengths of queries and %lld of keys; they must agree",
                   (long long)ends_q.len, (long long)ends_k.len);
     const Launch launch(ctx);
     const Workspace<int64_t> both(launch, 2 * (ends_q.len + 1));
@@ -96,7 +96,7 @@ class PackedSequences {
     if (longest < 0 || longest > INT32_MAX)
       return fail(op, "max_input_len is %lld; it must be from 0 to 2^31 - 1", (long long)longest);
     if (call->inputs.k.rows != rows)
-      return fail(op, "query has %lld rows and key %lld", (long long)rows,
+      return fail(op, "query has %lld rows and key %lld; they must agree", (long long)rows,
                   (long long)call->inputs.k.rows);
     int64_t total = 0;
     for (int64_t n = 0; n < count; ++n) {
@@ -142,7 +142,7 @@ class PackedSequences {
                     const int64_t* ends_q, const int64_t* ends_k, int64_t longest_q,
                     int64_t longest_k) {
     if (longest_q < 0 || longest_k < 0)
-      return fail(call->op, "the longest sequences have %lld queries and %lld keys",
+      return fail(call->op, "the longest sequences have %lld queries and %lld keys; give 0 or more",
                   (long long)longest_q, (long long)longest_k);
     const Launch launch(ctx);
     const InvalidEnd sides[] = {{ends_q, count, call->inputs.q.rows, longest_q},

@@ -30,7 +30,7 @@ inline diopiError_t check_paged_shape(const char* op, const PagedShape& shape) {
   return diopiSuccess;
 }
 
-// Accept a tensor of the rows of all blocks, or of blocks of rows.
+// Accept a tensor of all rows, or of blocks of rows.
 inline diopiError_t check_pages(const char* op, const char* name, const TensorRef& pages,
                                 const PagedShape& shape) {
   const int64_t row = shape.key_heads * shape.width;

@@ -9,8 +9,8 @@
 
 DL_KERNELS_BEGIN
 
-// Finds the tokens of each sequence: the pool rows named by the last `length` of the first
-// `longest` entries of its row of `table`, and the columns of their scores, which begin at `start`.
+// Finds the tokens of each sequence. Of the first `longest` entries of the sequence's row of
+// `table`, the last `length` are its pool rows; the columns of its scores begin at `start`.
 struct PoolItem {
   int64_t *rows_of_tokens, *ends;
   const int64_t *table, *starts, *lengths;

@@ -1,4 +1,4 @@
-// Errors in the data of a call, as checks report them in the form that hosts read.
+// Errors in the data of a call, in the form in which checks report them to the host.
 #ifndef DL_KERNELS_BASE_DATA_ERROR_H_
 #define DL_KERNELS_BASE_DATA_ERROR_H_
 

@@ -1,4 +1,4 @@
-// Access to the host's handles, for this file only: by their layout or, in a library compiled with
+// The only code that accesses the host's handles: by their layout or, in a library compiled with
 // DIOPIRT_EXTERN, through DIOPI's functions, which any host provides.
 #ifndef DL_KERNELS_BASE_HANDLES_H_
 #define DL_KERNELS_BASE_HANDLES_H_

@@ -12,7 +12,7 @@ enum class MatmulPrecision {
   kTf32,  // factors may be rounded to TF32, with 11 significant bits
 };
 
-// Return the current setting. The host may be null, or older than the setting.
+// Return the current setting. The host may be null, or too old to have the setting.
 inline MatmulPrecision matmul_precision(const dl_host_t* host) {
   if (!DL_HAS_FIELD(host, dl_host_t, float32_matmul_precision) ||
       host->float32_matmul_precision == nullptr)

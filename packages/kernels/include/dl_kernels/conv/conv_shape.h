@@ -62,9 +62,8 @@ inline diopiError_t conv_shape(const char* op, int dims, const TensorRef& output
                 (long long)groups);
   }
   if (output.sizes[c] != shape->filters || (c == 1 && output.sizes[0] != shape->samples)) {
-    return fail(
-        op, "the output does not have the samples of the input and the %lld channels of the weight",
-        (long long)shape->filters);
+    return fail(op, "the output must have the input's samples and the weight's %lld channels",
+                (long long)shape->filters);
   }
   shape->axes[0] = {1, 1, 1, 1, 0, 1};
   for (int i = 0; i < dims; ++i) {

@@ -142,7 +142,7 @@ void rows(const Launch& launch, int64_t count, int64_t width, const Kernel& kern
   });
 }
 
-// The same for kernels that only map elements, without idle lanes of a core.
+// The same for kernels that only map elements; a core has no idle lanes.
 template <class Kernel>
 DL_FN void mapped_rows(const Launch& launch, int64_t count, int64_t, int64_t width,
                        const Kernel& kernel) {

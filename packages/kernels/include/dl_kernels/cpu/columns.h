@@ -14,7 +14,7 @@ DL_KERNELS_BEGIN
 
 namespace detail {
 
-// The outputs [*first, *last) of a line whose tap `k` is inside the image.
+// Compute the outputs [*first, *last) of a line for which tap `k` is inside the image.
 inline void valid_range(const Axis& x, int64_t k, int64_t* first, int64_t* last) {
   const int64_t shift = k * x.dilation - x.padding;
   *first = shift >= 0 ? 0 : (-shift + x.stride - 1) / x.stride;

@@ -98,7 +98,7 @@ struct Gemv {
     return lanes;
   }
 
-  // Load through types of any alignment: compilers otherwise copy a register's bytes by way of the
+  // Load through types of any alignment: compilers otherwise copy a register's bytes through the
   // stack.
   template <class U>
   static Vector load(const U* from) {

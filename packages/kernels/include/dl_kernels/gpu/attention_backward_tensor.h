@@ -84,7 +84,7 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
                           v = shape.key_rows(n, problem.v),
                           g = shape.query_rows(n, problem.grad_out);
 
-  // Products of own rows with `others` are scores; those with `other_grads` are gradients of
+  // Own rows times `others` are scores; own rows times `other_grads` are gradients of
   // weights.
   const Strided4<const T>&own = kOfKeys ? k : q, &own_grads = kOfKeys ? v : g;
   const Strided4<const T>&others = kOfKeys ? q : k, &other_grads = kOfKeys ? g : v;
@@ -113,7 +113,7 @@ DL_DEVICE void make_gradient(const AttentionGradients<T, float>& problem, int he
   constexpr float kRaised = kOfValues ? 12 : 0;
 
   // Double buffering with two tensors: while a tile of one is multiplied, the next tile of the
-  // other is loaded. The operand of the weights' sums comes second.
+  // other is loaded. The operand that the weights are multiplied with comes second.
   Chunk<T>* const buffers[2] = {shared, shared + kTile * Rows::kPitch};
   const uint32_t tile_rows = shared_address(buffers[kOfValues ? 0 : 1]),
                  tile_grads = shared_address(buffers[kOfValues ? 1 : 0]);

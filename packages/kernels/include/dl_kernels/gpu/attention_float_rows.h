@@ -21,7 +21,7 @@ class AttentionRows<float, kWidth> {
  public:
   static constexpr bool kAvailable = kAsyncCopies;
   static constexpr int kPitch =
-      kLine + 1;  // padding, so that the same chunk of different rows is in different banks
+      kLine + 1;  // padding that avoids bank conflicts between the same chunk of different rows
   static constexpr int kSteps = kWidth / 8;
   static constexpr int kKeys = kWidth <= 64 ? 64 : 32;
   static constexpr bool kKeepsPairs = kWidth <= 64;
@@ -107,8 +107,8 @@ class AttentionRows<float, kWidth> {
                                      int width) const {
     DL_UNROLL
     for (int step = 0; step < kTiles; ++step) {
-      // A lane holds columns 2 · (lane % 4) and the next of the weights, and the rows of the same
-      // indices of the other operand.
+      // A lane holds columns 2 · (lane % 4) and the next one of the weights, and the rows with the
+      // same two indices of the other operand.
       const float (&tile)[4] = weights[step];
       const uint32_t bits[4] = {bit_cast<uint32_t>(tile[0]), bit_cast<uint32_t>(tile[2]),
                                 bit_cast<uint32_t>(tile[1]), bit_cast<uint32_t>(tile[3])};
@@ -116,7 +116,7 @@ class AttentionRows<float, kWidth> {
       DL_UNROLL
       for (int c = 0; c < kWidth / 32; ++c) {
         if (32 * c >= width) break;
-        // A lane holds, of 32 columns, four adjacent ones, one in each of four tiles.
+        // A lane holds four adjacent columns of 32, one for each of four tiles.
         const uint32_t at = rows + transposed_ + (8 * step * kPitch + 8 * c) * 16;
         uint32_t even[4], odd[4];
         load_shared(even, at);

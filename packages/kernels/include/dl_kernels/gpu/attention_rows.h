@@ -67,8 +67,8 @@ DL_DEVICE void split_pair(uint32_t (&to)[kParts][4], int at, float first, float 
 }
 
 // Rows of up to kWidth elements in shared memory, zero-padded, and the warp operations on them. The
-// chunks of a row are permuted so that the same chunk of eight rows is in different banks
-// (swizzling). The memory is aligned to kRowAlignment. This template is for half precision;
+// chunks of a row are permuted (swizzled), so that accesses to the same chunk of eight rows cause
+// no bank conflicts. The memory is aligned to kRowAlignment. This template is for half precision;
 // gpu/attention_float_rows.h has float32.
 inline constexpr int kRowAlignment = 128;
 

@@ -52,14 +52,14 @@ DL_FN int64_t tile_extent(int64_t first, int64_t end) {
   return end - first < kSide ? end - first : kSide;
 }
 
-// An operand: rows first … first + count - 1 of a head, summed along their elements.
+// Return rows first … first + count - 1 of a head as an operand, summed along the columns.
 template <class T>
 DL_FN TileOperand<T> tile_rows(const Strided4<const T>& tensor, int64_t n, int64_t h, int64_t first,
                                int64_t count, int64_t width) {
   return {{tensor.at(n, h, first), tensor.row, tensor.column}, count, width};
 }
 
-// An operand: columns `column` and following of the same rows, summed along the rows.
+// Return the columns from `column` on of these rows as an operand, summed along the rows.
 template <class T>
 DL_FN TileOperand<T> tile_columns(const Strided4<const T>& tensor, int64_t n, int64_t h,
                                   int64_t first, int64_t count, int64_t width, int64_t column) {

@@ -85,8 +85,8 @@ DL_KERNEL void columns_kernel(int64_t count, int lanes, F f) {
   }
 }
 
-// Call f(team, row, whether the row exists) for `count` rows of n elements. `f` is a functor
-// without references.
+// Call f(team, row, exists) for `count` rows of n elements; `exists` is false without a row. `f` is
+// a functor without references.
 template <class F>
 void run_columns(const Launch& launch, int64_t count, int64_t n, const F& f) {
   if (count <= 0) return;

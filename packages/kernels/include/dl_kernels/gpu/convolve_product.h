@@ -1,5 +1,5 @@
-// A convolution and its gradients as products of gpu/product_launch.h: the side and the depth of
-// their operands.
+// Convolutions and their gradients as products of gpu/product_launch.h: the side and the depth of
+// each operand.
 #ifndef DL_KERNELS_GPU_CONVOLVE_PRODUCT_H_
 #define DL_KERNELS_GPU_CONVOLVE_PRODUCT_H_
 

@@ -101,8 +101,8 @@ struct DrawPart {
   uint32_t steps, whole;  // the first `whole` steps are complete and use vectors
 };
 
-// Elements missing in the last step are computed too, as copies of its last one, unless the functor
-// itself writes.
+// Elements that the last step lacks are computed too, as copies of its last element, unless the
+// functor itself writes.
 template <class Step, class F, class... Arrays>
 DL_DEVICE void draw_step(const DrawPart& part, uint32_t at, const F& f,
                          PassingElements<Arrays, Step::kLanes>... elements, Arrays... arrays) {

@@ -175,7 +175,7 @@ struct ElementwiseItem {
           all[k].apply(f, results);
           Pack<O, kWidth> out;
           out.set(results);
-          // Saves one instruction for two registers, which elements of eight bytes leave free.
+          // Saves one instruction at the cost of two registers, which 8-byte elements leave free.
           if constexpr (sizeof(O) == 8) {
             out.store(outputs[k], at);
           } else {

@@ -105,8 +105,8 @@ struct EmbeddingJoinItem {
   }
 };
 
-// Reciprocal of the number of occurrences of each row. Item i searches the end of the row that
-// begins there.
+// Reciprocal of the number of occurrences of each row. Item i searches for the end of the row that
+// begins at index i.
 template <class C>
 struct NamedFrequencyItem {
   C* scale;

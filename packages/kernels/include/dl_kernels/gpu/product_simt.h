@@ -32,7 +32,7 @@ struct SimtTile {
   static_assert(kChunks * kChunk<T> * kThreads == kSides * kSlice, "threads share a slice evenly");
   static constexpr int kGroups = kOwnSide / 4;
 
-  // Padded so that groups stay aligned and columns are in different banks.
+  // Padded so that groups stay aligned and columns cause no bank conflicts.
   struct Side {
     Four<S> group[kSides / 4 + 1];
   };

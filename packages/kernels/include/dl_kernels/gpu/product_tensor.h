@@ -1,8 +1,8 @@
 // Matrix products on tensor cores, of half precision or of floats rounded to TF32. Slices of the
 // operands are stored in shared memory as chunks of 16 bytes, in the direction in which they are
 // contiguous in memory, and are transposed while they are loaded into registers. The chunks of a
-// line are permuted (swizzled), so that eight lanes that load a small matrix, 32 lanes that load
-// single floats, and lanes that store adjacent chunks access different banks.
+// line are permuted (swizzled) to avoid bank conflicts among eight lanes that load a small matrix,
+// 32 lanes that load single floats, and lanes that store adjacent chunks.
 #ifndef DL_KERNELS_GPU_PRODUCT_TENSOR_H_
 #define DL_KERNELS_GPU_PRODUCT_TENSOR_H_
 
@@ -176,7 +176,7 @@ struct TensorTile {
   // Buffer for storing the sums of a warp, 16 lines at a time.
   static constexpr int kSums = kColumns * 8;
   struct Line {
-    float at[kSums + 8];  // padded so that the lines of half a warp are in different banks
+    float at[kSums + 8];  // padded to avoid bank conflicts within half a warp
   };
   struct Outgoing {
     Line lines[kWarps][16];

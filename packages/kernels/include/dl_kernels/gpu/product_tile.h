@@ -22,8 +22,8 @@ struct ProductTuning {
   static constexpr int kLargeRows = 4, kLargeColumns = 4, kSmallRows = 2, kSmallColumns = 2;
   // On tensor cores: depth of a slice, and number of slices in shared memory.
   static constexpr int kDepth = 32, kStages = 3;
-  // Number of tiles from which large ones pay off; number of blocks for which sums are split;
-  // length of the shortest piece.
+  // Number of tiles from which large ones pay off; number of blocks that splitting the sums aims
+  // for; length of the shortest piece.
   static constexpr int64_t kManyTiles = 128, kBusyBlocks = 256, kShortestPiece = 256;
   // Rows of tiles processed together, so that their operands stay in the cache.
   static constexpr int64_t kTogether = 8;
@@ -69,7 +69,7 @@ struct ProductOutput {
   // Return true if adjacent elements of a column are contiguous, rather than those of a row.
   DL_DEVICE bool is_transposed() const { return parts == nullptr && sink.is_transposed(); }
 
-  // Store the existing ones of adjacent elements of a row or, if transposed, of a column.
+  // Store the adjacent elements of a row (if transposed, of a column) that exist.
   template <int kCount>
   DL_DEVICE void put(const ProductShape& shape, const ProductTask& task, int64_t row,
                      int64_t column, const C (&values)[kCount]) const {

@@ -59,8 +59,8 @@ DL_KERNEL void sort_tiles_kernel(Item* items, int64_t rows, int64_t n) {
       for (int k = 0; k < kItemsOfThread; ++k) {
         const int i = thread_index() + k * kThreads;
         if (i >= filled) continue;
-        // The new position is that in its own run plus the number of smaller items in the adjacent
-        // run.
+        // The new position is the position in the item's own run plus the number of smaller items
+        // in the adjacent run.
         const int in_row = i % length, own = in_row / run * run, pair = own / (2 * run) * (2 * run);
         const int other = own == pair ? own + run : pair;
         const int end = other + run < length ? other + run : length;

@@ -27,7 +27,7 @@ struct alignas(16) Four {
   C at[4];
 };
 
-// Padded by 16 bytes, so that lines begin in different banks.
+// Padded by 16 bytes to avoid bank conflicts between lines.
 template <class C>
 struct alignas(16) TileLine {
   C at[kSide + 16 / sizeof(C)];

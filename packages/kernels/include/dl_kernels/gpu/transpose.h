@@ -30,7 +30,7 @@ struct TransposeWalk {
 
 template <class U>
 DL_KERNEL void transpose_kernel(TransposeWalk walk, U* to, const U* from) {
-  // Padded by a column, so that the elements of a column are in different banks.
+  // Padded by a column to avoid bank conflicts within a column.
   DL_SHARED struct {
     U at[kTransposeSide][kTransposeSide + 1];
   } tile;

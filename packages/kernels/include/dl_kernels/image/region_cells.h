@@ -43,7 +43,7 @@ struct LargestCellItem {
     const int64_t bin = item % all.bins(), channel = item / all.bins() % all.channels;
     const int64_t k = item / (all.bins() * all.channels), image = all.image_of(k);
     const double* roi = all.rois + 5 * k;
-    // Both corners are cells of the region.
+    // Both corners are included in the region.
     const BinCells rows = BinCells::of(roi[2] * all.scale, (roi[4] + 1) * all.scale,
                                        bin / all.pooled_width, all.pooled_height, all.height);
     const BinCells columns = BinCells::of(roi[1] * all.scale, (roi[3] + 1) * all.scale,

@@ -196,7 +196,7 @@ inline diopiError_t check_rois(const Launch& launch, const char* op, const doubl
 
 inline diopiError_t check_samples(const char* op, int64_t sampling_ratio) {
   if (sampling_ratio <= kMostSamples) return diopiSuccess;
-  return fail(op, "%lld samples are to be taken along each side of a bin; at most %lld can be",
+  return fail(op, "sampling_ratio is %lld; at most %lld samples per side of a bin are supported",
               (long long)sampling_ratio, (long long)kMostSamples);
 }
 

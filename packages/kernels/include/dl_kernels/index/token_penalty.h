@@ -39,7 +39,7 @@ struct PenaltyRow {
   DL_FN void operator()(const B& block, int64_t row) const {
     using C = compute_t<T>;
     const int64_t first = starts[row], size = starts[row + 1] - first;
-    // Otherwise the check has reported an error.
+    // Skip invalid ranges, which the check has reported.
     if (first < 0 || size < 0 || size > entries - first) return;
     T* const to = logits + row * vocabulary;
     const C present = cast<C>(once[row]), frequent = cast<C>(each_time[row]);
@@ -71,7 +71,7 @@ struct PenaltyItem {
   }
 };
 
-// Filter for the tokens of a history that count.
+// Selects the tokens of a history that count for the penalty.
 struct SeenTokens {
   const int64_t* tokens;   // [steps, batch]
   const int64_t* lengths;  // from here to `longest`, a sequence is padding

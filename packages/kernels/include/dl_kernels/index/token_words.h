@@ -122,7 +122,7 @@ class FirstRows {
 // The checked words and sequences of a call.
 class WordSearch {
  public:
-  // `steps` rows of `output_ids` are known.
+  // The first `steps` rows of `output_ids` are known.
   WordSearch(diopiContextHandle_t ctx, const char* op, const TensorRef& words, int64_t length,
              bool shared, const FirstRows& known, int64_t offset)
       : words_(ctx, op, words),
@@ -151,7 +151,7 @@ inline diopiError_t check_words(const char* op, const TensorRef& words, int64_t 
   }
   DL_TRY(check_sizes(op, "output_ids", ids, {kAnySize, kAnySize}));
   if (steps < 0 || steps > ids.sizes[0])
-    return fail(op, "%lld steps are looked at; output_ids has %lld", (long long)steps,
+    return fail(op, "%lld steps are needed; output_ids has %lld", (long long)steps,
                 (long long)ids.sizes[0]);
   if (offset < 0 || batch > ids.sizes[1] || offset > ids.sizes[1] - batch)
     return fail(op, "id_offset is %lld for %lld sequences; output_ids has %lld columns",

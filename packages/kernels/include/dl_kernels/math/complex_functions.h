@@ -206,7 +206,7 @@ DL_FN Wide tanh(Wide z) {
   return {secant * std::sqrt(1 + s * s) * s / below, t / below};
 }
 
-// Return true if 1 is negligible compared with z². Finite numbers otherwise have no NaN.
+// Return true if 1 is negligible compared with z². Nearer finite numbers give no NaN.
 DL_FN bool is_far(Wide z) { return !(std::fabs(z.re) < 0x1p30 && std::fabs(z.im) < 0x1p30); }
 
 DL_FN Wide asinh(Wide z) {

@@ -70,8 +70,8 @@ DL_FN double gamma_p_series(double a, double x) {
   return gamma_density(a, x) * sum;
 }
 
-// Q by its continued fraction (DLMF 8.9.2), for x from about a on. For small a its terms are added
-// from the last to the first, whose number suffices for x >= 1; for others by Lentz' method.
+// Q by its continued fraction (DLMF 8.9.2), for x from about a on. For small a, a fixed number of
+// terms, enough for x >= 1, is added from the last to the first; otherwise Lentz' method is used.
 DL_FN double gamma_q_fraction(double a, double x) {
   if (a < 12) {
     const int count = 16 + static_cast<int>(90 / x);

@@ -60,7 +60,7 @@ DL_FN float gelu(float x) {
   return a >= kGeluReach ? limit : corrected;
 }
 
-// For a result that is rounded to bfloat16; it adds a twentieth of that rounding error.
+// For results that are rounded to bfloat16: the error is a twentieth of that rounding error.
 DL_FN float gelu_of_bfloat16(float x) {
   const float a = magnitude(x), c = gelu_distance(a);
   float q = 0x1.892176p-16f;  // log2(1 - Φ(c))
@@ -95,7 +95,7 @@ DL_FN float gelu_derivative(float x) {
 }
 
 DL_FN double normal_cdf(double x) { return 0.5 * (1.0 + ::erf(x * 0.70710678118654752440)); }
-// Below -40 the result is the limit, where the product would make NaN of infinity.
+// Below -40 the result is the limit; the product would turn infinity into NaN.
 DL_FN double gelu(double x) { return x < -40.0 ? -0.0 : x * normal_cdf(x); }
 DL_FN double gelu_derivative(double x) {
   const double cdf = normal_cdf(x);

@@ -115,8 +115,8 @@ struct ColumnItem {
   }
 };
 
-// Factor the columns and rows up to `end` with one worker: the adjoint, row by row, since rows are
-// contiguous.
+// Factor the columns and rows up to `end` with one worker. It computes the adjoint of the factor,
+// row by row, since rows are contiguous.
 template <class T>
 struct BlockItem {
   T* matrices;

@@ -194,7 +194,7 @@ struct PermutationItem {
     for (int64_t i = 0; i < rows; ++i) order[i] = i;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t other = pivots[matrix * count + i] - 1;
-      // A check has reported other values, but on a GPU it does not stop this kernel.
+      // The check has reported invalid pivots, but on a GPU it does not stop this kernel.
       if (other < 0 || other >= rows) continue;
       const int64_t kept = order[i];
       order[i] = order[other];

@@ -15,7 +15,7 @@
 
 DL_KERNELS_BEGIN
 
-// The leading dimensions of a product [m, k] · [k, n], and its own.
+// The leading dimensions of a product [m, k] · [k, n], and m, n and k.
 struct BatchShape {
   int64_t sizes[kMaxDims];
   int64_t ndim, numel;
@@ -175,8 +175,8 @@ diopiError_t sum_broadcast(diopiContextHandle_t ctx, const char* op, const Batch
 
 namespace detail {
 
-// By the vendor's library, if it supports these products and their matrices have a constant stride.
-// O is the element type of the products.
+// Multiply with the vendor's library, if it supports these products and their matrices have a
+// constant stride. O is the element type of the products.
 template <class T, class O>
 bool products_by_library(const Launch& launch, int64_t batch, int64_t m, int64_t n, int64_t k,
                          const BatchedFactor<T>& left, const BatchedFactor<T>& right, O* to) {

@@ -56,8 +56,8 @@ struct BatchMeanItem {
   DL_FN void operator()(int64_t c) const { mean[c] = static_cast<C>(sums[c] / count); }
 };
 
-// From the sums of squares or, where these are not accurate, from the elements: the variance may
-// then overflow C although its reciprocal square root does not.
+// Compute the spread from the sums of squares or, where these are inaccurate, from the elements.
+// The variance may overflow C even if its reciprocal square root does not.
 template <class T>
 struct BatchSpreadRow {
   using C = compute_t<T>;

@@ -23,9 +23,9 @@
 
 DL_KERNELS_BEGIN
 
-// Return true if no power in a sum of powers has overflowed, and no significant one was rounded to
-// a subnormal number. In a sum of at most 2^22 squares of floats that is at least 2^-100, these
-// account for less than half a unit in the last place.
+// Return true if no power in a sum of powers has overflowed, and no significant power was rounded
+// to a subnormal number. If a sum of at most 2^22 squares of floats is at least 2^-100, subnormal
+// squares contribute less than half an ULP.
 template <class C>
 DL_FN bool sum_is_exact(C sum) {
   constexpr C kLeast = static_cast<C>(sizeof(C) == 4 ? 0x1p-100 : 0x1p-940);
@@ -55,7 +55,7 @@ DL_FN ScaledSum add_scaled(const ScaledSum& a, const ScaledSum& b, double p) {
   if (a.unit == b.unit) return {a.unit, a.sum + b.sum};
   if (a.sum == 0) return b;
   if (b.sum == 0) return a;
-  // The dominant elements keep their unit: the largest, or the smallest for negative orders.
+  // Keep the unit of the dominant elements: the largest, or the smallest for negative orders.
   const bool first = (a.unit > b.unit) == (p > 0);
   const ScaledSum &kept = first ? a : b, &other = first ? b : a;
   return {kept.unit, kept.sum + other.sum * std::pow(other.unit / kept.unit, p)};

@@ -24,7 +24,7 @@ class Flag {
   Workspace<bool> memory_;
 };
 
-// Several threads may do so at the same time.
+// Several threads may raise it at the same time.
 DL_FN void raise_flag(bool* flag) { store_relaxed(flag, true); }
 
 // Return true if another thread has raised the flag and this is already visible.

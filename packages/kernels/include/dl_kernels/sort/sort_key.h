@@ -48,7 +48,7 @@ sort_key_t<T> flip_of(SortOrder order) {
 
 namespace detail {
 
-// A key of up to 32 bits above the position.
+// The key, of up to 32 bits, in the upper half, and the position in the lower.
 struct NarrowItem {
   uint64_t bits;
   DL_FN uint64_t position() const { return bits & 0xffffffffu; }
