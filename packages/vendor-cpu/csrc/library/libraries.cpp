@@ -21,8 +21,8 @@ using kernels::Launch;
 using kernels::TensorRef;
 using onednn::Operands;
 
-// Return true for a few columns or rows of dot products along dense memory, or of a dense matrix:
-// our kernels read the matrix at memory bandwidth, unlike the libraries' general products.
+// Return true for products with few rows or columns whose other operand is dense: our kernels read
+// that operand at memory bandwidth, unlike the libraries' general products.
 bool is_skinny(const GemmCall& call) {
   using Skinny = kernels::detail::SkinnyGemm<float, float, float>;
   constexpr int64_t kMost = std::min<int64_t>(8, kernels::detail::kMostVectors);

@@ -129,7 +129,7 @@ struct Peers {
 }  // namespace detail
 
 // Events are not shared between processes: drivers share only events created for that purpose, at a
-// cost, and event_create does not know whether to pay it.
+// cost, and event_create cannot know whether its caller needs that.
 template <class V>
 dl_extension_t* peer_extension(dl_extension_t* next) {
   using Slots = detail::Peers<V>;

@@ -1,5 +1,5 @@
-// Scratch memory for one call, from the host: a host that caches memory, and that empties its cache
-// and retries when memory is short, does so for workspaces too.
+// Scratch memory for one call, allocated by the host: the host's caching, and its retry with an
+// emptied cache when memory is short, then apply to workspaces too.
 #ifndef DL_KIT_WORKSPACE_H_
 #define DL_KIT_WORKSPACE_H_
 
