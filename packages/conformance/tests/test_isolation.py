@@ -44,7 +44,7 @@ def test_each_operator_has_its_own_cause(report: dict[str, Any]) -> None:
         "diopiTan": "crash: SIGABRT",
         "diopiFloor": "StrayWriteError",
         "diopiExp": f"crash: signal {signal.SIGRTMIN + 5}",
-        "diopiLog": "the library writes to where its worker answers",
+        "diopiLog": "the library wrote to the pipe of its worker's answers",
     }
 
 
@@ -122,7 +122,7 @@ def test_failures_of_another_library_do_not_run_again(
     shutil.copy(library, other)
     done = suite("--library", str(other), "--json", str(file), "--rerun-failed")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"is a report of {library}, and --rerun-failed updates it" in done.stderr
+    assert f"it is a report of {library}; test that library" in done.stderr
 
 
 def test_known_failure_that_passes_fails_the_run(library: Path) -> None:

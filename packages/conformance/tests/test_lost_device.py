@@ -1,4 +1,4 @@
-"""A device that breaks ends one case, and the next case gets a new process.
+"""A device that breaks ends one case, and the next case runs in a new process.
 
 Without a device, the run ends before its first case.
 """
@@ -47,7 +47,7 @@ def test_the_cases_after_it_run(board: Path, tmp_path: Path) -> None:
     assert failed and all("-5" in name for name in failed)
     for detail in failed.values():
         assert "the device fell off the bus" in detail
-        assert detail.endswith("the next case gets another one")
+        assert detail.endswith("the next case runs in a new one")
     assert sum(x["status"] == "passed" for x in cases.values()) > 5
 
 

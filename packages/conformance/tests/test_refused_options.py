@@ -65,12 +65,12 @@ def report() -> dict[str, Any]:
 
 FORGED: dict[str, Any] = {
     "no cases": {"cases": None},
-    "a case that is none": {"cases": ["diopiAbs"]},
+    "a case that is not an object": {"cases": ["diopiAbs"]},
     "counts in words": {"counts": {"passed": "<script>alert(1)</script>"}},
     "seconds in words": {"seconds": "<script>alert(1)</script>"},
     "an operator in words": {"operators": {"diopiAbs": {"float32": {"passed": "<b>"}}}},
-    "a vendor that is none": {"vendor": ["good"]},
-    "models that are none": {"models": {"llama": {"missing": 1}}},
+    "a vendor that is not an object": {"vendor": ["good"]},
+    "models that are not names": {"models": {"llama": {"missing": 1}}},
     "conversions in words": {"conversions": {"diopiAbs": {"cast": "<b>"}}},
 }
 

@@ -119,7 +119,7 @@ def test_only_the_journal_of_the_same_library_is_used(
     with Journal(file, target, plan, resume=True) as journal:
         assert journal.outcomes[check.name].dtype == ""
     other = of_library(str(compile_c(Path(__file__).with_name("bare.c"))), None)
-    with pytest.raises(ReportError, match="is of another run: its built is"):
+    with pytest.raises(ReportError, match="is of another run: built was"):
         Journal(file, other, plan, resume=True)
     partial = tmp_path / "report.json.partial"
     first = partial.read_text().splitlines()[0]
@@ -218,9 +218,9 @@ def test_finished_run_of_other_cases_cannot_be_resumed(library: Path, tmp_path: 
         return done.stderr
 
     said = resumed("--case", PASSES, "--case", HANGS)
-    assert "is finished: it has 1 cases, and these options choose 2; start a new run" in said
+    assert "finished run: it has 1 cases, but these options select 2; start a new run" in said
     own.touch()
-    assert "is finished: its built is " in resumed("--case", PASSES)
+    assert "finished run: built was " in resumed("--case", PASSES)
     file.unlink()
     assert "start a new run" not in resumed("--case", PASSES)
 

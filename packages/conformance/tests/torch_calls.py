@@ -381,10 +381,10 @@ BY_HAND: dict[str, Call] = {
 }
 
 LEFT_OUT = {
-    r"diopiSgn(Inp)?\[complex\d+-extreme": "a complex infinity by its modulus is NaN in both parts "
-    "by complex division and in one by parts: the contract's text allows either",
-    r"diopiMaskedSelectBackward\[.*-0-(4x0|4x1|scalar)-": "torch leaves it to autograd to "
-    "bring the gradient from the shape that input and mask broadcast to back to that of the input",
+    r"diopiSgn(Inp)?\[complex\d+-extreme": "complex infinity / modulus is NaN in both parts "
+    "by complex division, and in one if each part is divided; the contract allows either",
+    r"diopiMaskedSelectBackward\[.*-0-(4x0|4x1|scalar)-": "autograd, not this "
+    "function of torch, reduces the gradient from the broadcast shape to the shape of the input",
 }
 """Cases that torch and the contract define differently, with the reason: patterns of names."""
 

@@ -1,4 +1,4 @@
-"""``python -m dl_conformance``: the suite where there is no dl-core."""
+"""``python -m dl_conformance``: the suite without dl-core."""
 
 from .command import main
 

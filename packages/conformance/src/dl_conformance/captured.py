@@ -346,7 +346,7 @@ class _Reader:
     ) -> tuple[tuple[int, ...], int]:
         """Validate strides and offset, and add the tensor's extent to the total of the file."""
         if not is_sizes(strides) or len(strides) != len(shape) or not is_sizes([offset]):
-            raise self.fail(f"{name} of shape {list(shape)} has the strides {_short(strides)}")
+            raise self.fail(f"{name} of shape {list(shape)} has invalid strides {_short(strides)}")
         size = carrier(dtype).itemsize
         reach = 0 if 0 in shape else (offset + _span(shape, strides)) * size
         # NumPy and vendors multiply all nonzero sizes, and strides of empty dimensions.

@@ -53,15 +53,15 @@ class Earlier:
         library = str(self.about.get("library", target.library))
         if Path(library).name != Path(target.library).name:
             raise ReportError(
-                f"{self.path} is a report of {library}, and --rerun-failed updates it; test that "
-                f"library, or name a report of {target.library} with --json"
+                f"--rerun-failed cannot update {self.path}: it is a report of {library}; test "
+                f"that library, or name a report of {target.library} with --json"
             )
         then, now = bool(self.about.get("simulated")), bool(target.simulated)
         if then != now:
             device = "a simulated device" if then else "a device"
-            way = "leave --simulate out" if now else "give --simulate too"
+            way = "omit --simulate" if now else "add --simulate"
             raise ReportError(
-                f"{self.path} is a report of {device}, and --rerun-failed updates it: {way}"
+                f"--rerun-failed cannot update {self.path}: it is a report of {device}; {way}"
             )
 
 
@@ -96,10 +96,10 @@ def finished(path: Path, target: Target, names: Sequence[str]) -> Earlier | None
     differing = difference({**earlier.about, "suite": earlier.suite}, run)
     then = {x.name for x in earlier.outcomes}
     if not differing and then != set(names):
-        differing = f"it has {len(then)} cases, and these options choose {len(names)}"
+        differing = f"it has {len(then)} cases, but these options select {len(names)}"
     if differing:
         raise ReportError(
-            f"{said}, and {path} is the report of another run, which is finished: {differing}; "
+            f"{said}; {path} is the report of a different, finished run: {differing}; "
             "start a new run without --resume"
         )
     return earlier

@@ -27,7 +27,7 @@ FORMAT = 2
 
 
 def run_of(target: Target) -> dict[str, Any]:
-    """Return what a resumed run must have in common: the suite, the library and its options."""
+    """Return what a resumed run must share with the interrupted run: suite, library, options."""
     library = Path(target.library)
     # Outcomes of a library are invalid once it has been rebuilt.
     stamp = library.stat().st_mtime_ns if library.is_file() else 0
@@ -58,7 +58,7 @@ def difference(found: Mapping[str, Any], run: Mapping[str, Any]) -> str:
     """Describe the first difference between two runs; "" if there is none."""
     for key in sorted(run):
         if key not in found or found[key] != run[key]:
-            return f"its {key} is {found.get(key)!r}, now it is {run[key]!r}"
+            return f"{key} was {found.get(key)!r}, now it is {run[key]!r}"
     return ""
 
 

@@ -28,7 +28,7 @@ ABORTING = 2.0
 FATAL = "Fatal Python error"
 """First words of faulthandler in the output of a worker."""
 
-AFTERWARDS = "the device works no more in this process: the next case gets another one"
+AFTERWARDS = "the device no longer works in this process: the next case runs in a new one"
 
 
 class WorkerError(Exception):
@@ -49,7 +49,7 @@ def _describe_end(error: LostError, hang: str) -> str:
     if error.status is not None:
         return f"the process ended with status {error.status}"
     if error.failure is Failure.GARBAGE:
-        return "the library writes to where its worker answers"
+        return "the library wrote to the pipe of its worker's answers"
     return hang if error.failure in (Failure.TIMED_OUT, Failure.CLOSED) else str(error)
 
 
@@ -81,8 +81,8 @@ class CaseRunner:
         if not self.worker.running:
             self.about = self._load()
         try:
-            # The calls of a check that makes thousands of them are notes: on a busy machine the
-            # deadline of all is that of the next one.
+            # A check notes each of its thousands of calls, which renews the deadline: a busy
+            # machine does not let it time out.
             answer = self.worker.call(name, self.seconds, renews=True)
         except LostError as error:
             how = _describe_end(error, f"hang: longer than {self.seconds:g} s")
@@ -146,7 +146,8 @@ class Pool:
         """Run the cases.
 
         :raises WorkerError: the library cannot be loaded, or a case has no outcome.
-        :raises KeyboardInterrupt: the user ended it; outcomes until then have been told.
+        :raises KeyboardInterrupt: the user interrupted the run; all outcomes so far have been
+        reported.
         """
         waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
         left: set[str] = set()

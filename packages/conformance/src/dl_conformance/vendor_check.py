@@ -1,7 +1,8 @@
 """``dl vendor check``: tests of a vendor library without torch and without a wheel.
 
-The file is judged by the build rules, then the library is loaded in a child process, and at last
-the runtime checks of the suite run in further ones. Each finding is a sentence with the remedy.
+The file is judged by the build rules, then the library is loaded in a child process, and finally
+the runtime checks of the suite run in further child processes. Each finding is a sentence with the
+remedy.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def check_vendor(
         return Verdict(tuple(findings), incomplete="the library cannot be loaded")
     findings += _of_table(trial)
     if not trial.ok:
-        return Verdict(tuple(findings), incomplete="the library makes no instance")
+        return Verdict(tuple(findings), incomplete="the library creates no instance")
     if target.legacy:
         incomplete = "a library without a vendor table leaves devices, memory and streams to hosts"
         return Verdict(tuple(findings), incomplete=incomplete)

@@ -1,4 +1,4 @@
-"""Extremes and their positions."""
+"""Maxima and minima with their indices."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

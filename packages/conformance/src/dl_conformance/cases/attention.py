@@ -6,7 +6,7 @@ LAYOUTS = ("transposed", "strided", "offset")
 
 
 def mask(shape, kind):
-    """Return a mask that hides some keys from all queries, and all keys from the first query."""
+    """Return a mask of some keys for all queries, and of all keys for the first query."""
     if kind == "bool":
         return T(shape, values=[1, 1, 0, 1, 1, 1, 0], dtype="bool", plain=True)
     return T(shape, low=-2, high=2)

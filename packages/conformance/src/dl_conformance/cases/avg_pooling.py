@@ -1,4 +1,4 @@
-"""Means of windows and their gradients."""
+"""Average pooling and its gradients."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

@@ -41,7 +41,7 @@ GEOMETRIES = [
     call(1, 4, (3, 3), 2, (SAME, PLAIN), groups=2),
     call(1, 4, (3, 3), 2, (PLAIN, SAME), deformable=4),
     call(1, 1, (1, 1), 1, (PLAIN, PLAIN)),
-    call(1, 2, (17, 16), 2, (SAME, SAME)),  # more positions than a vendor takes together
+    call(1, 2, (17, 16), 2, (SAME, SAME)),  # more positions than a vendor processes at once
     call(1, 67, (2, 3), 3, (SAME, PLAIN)),  # and more channels
     call(0, 2, (3, 3), 2, (SAME, SAME)),
     call(1, 0, (3, 3), 2, (SAME, SAME)),

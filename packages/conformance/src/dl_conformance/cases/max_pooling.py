@@ -1,4 +1,4 @@
-"""Maxima of windows, their positions, and their gradients."""
+"""Max pooling, its indices, and its gradients."""
 
 from math import prod
 

@@ -1,4 +1,4 @@
-"""Maxima or means of windows in one operator, and their gradients."""
+"""Max and average pooling in one operator, and their gradients."""
 
 from dl_conformance.vocabulary import T, calls, refused
 from dl_conformance.windows import output_size as windows
@@ -11,7 +11,7 @@ BESIDE = dict(ceil_mode=False, exclusive=True, adaptive=True)
 
 
 def sliding(shape, ksize, stride, padding, dilation, **others):
-    """Return the arguments of windows, and the shape of the gradient of their output."""
+    """Return the arguments of a pooling call; ``grad_output`` has the shape of its output."""
     dims, sizes = len(ksize), tuple(map(int, shape.split("x")))
     given = {**PLAIN, **others}
     steps = [max(step, 1) for step in dilation]
@@ -22,7 +22,7 @@ def sliding(shape, ksize, stride, padding, dilation, **others):
 
 
 def cut(shape, output_size, **others):
-    """Return arguments of adaptive windows; the operator ignores the required lists."""
+    """Return the arguments of adaptive pooling, which ignores its required window arguments."""
     dims, sizes = len(output_size), tuple(map(int, shape.split("x")))
     lists = {x: [2] * dims for x in ("ksize", "stride", "dilation")}
     return dict(
@@ -39,7 +39,7 @@ def forward(each, mode):
 
 
 def backward(each, mode):
-    """Return gradient calls; inputs of max pooling have distinct elements."""
+    """Return the gradient calls; the inputs of max pooling have distinct elements."""
     named = [{k: v for k, v in x.items() if k != "output_size"} for x in each]
     return [
         {**x, "mode": mode, "indices": None, "input": T(x["input"], apart=mode == "max")}
@@ -86,7 +86,7 @@ ONE_FOR_ALL = dict(ksize=[3], stride=[2], padding=[1], dilation=[1], **PLAIN)
 
 
 def with_indices(each):
-    """Return the gradient of max pooling with indices from another operator."""
+    """Return a gradient call with indices, as a separate max-pooling operator would save them."""
     sizes, dims = each["input"].sizes, len(each["ksize"])
     lists = (each[x] for x in ("ksize", "stride", "padding"))
     values = some_positions("pooling", sizes[:-dims], sizes[-dims:], *lists)

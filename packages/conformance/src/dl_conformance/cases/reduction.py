@@ -1,4 +1,4 @@
-"""Sums, means, products and extremes over dimensions."""
+"""Sum, mean, product, maximum and minimum over dimensions."""
 
 from dl_conformance.vocabulary import T, calls, refused
 

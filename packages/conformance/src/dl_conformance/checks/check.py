@@ -53,7 +53,7 @@ def check(
         def run(vendor: Vendor) -> None:
             for each in after:
                 if _outcome_of(vendor, f"{SUBJECT}[{each}]").status == "failed":
-                    raise SkipError(f"it relies on what failed: {SUBJECT}[{each}]")
+                    raise SkipError(f"it relies on a failed check: {SUBJECT}[{each}]")
             function(vendor)
 
         name = f"{SUBJECT}[{words}]"

@@ -132,7 +132,7 @@ def _runs_in_order(vendor: Vendor, name: str) -> None:
 def _accuse_of_overtaking(writer: Writer) -> NoReturn:
     accuse(
         writer.slot,
-        f"work that was enqueued behind {writer.words} ran before it",
+        f"work that was enqueued after {writer.words} ran before it",
         "keep the order of the calls on a stream, also between directions of copies that run on "
         "queues of their own",
     )

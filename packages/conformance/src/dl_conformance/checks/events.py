@@ -1,4 +1,4 @@
-"""Checks of events that are recorded behind long work."""
+"""Checks of events that are recorded after long-running work."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .waiting import BEFORE, DONE, ORDERED, in_another_thread
 
 OBSERVERS = ("event_query", "event_synchronize", "stream_wait_event")
 LOOKS = 50
-"""Maximum number of times that an unfinished event is asked for."""
+"""Maximum number of queries of an unfinished event."""
 RECORD = "an event covers the work before it on its stream"
 REMEDIES = {
     "event_query": "report finished only when the recorded work is done",
@@ -27,17 +27,17 @@ OBSERVATIONS = {
     "stream_wait_event": "later work of the stream did not wait for the recorded work",
 }
 _EARLY: WeakKeyDictionary[Vendor, frozenset[str]] = WeakKeyDictionary()
-"""Slots that took an event for finished too early, by vendor."""
+"""Slots that reported an event as finished too early, by vendor."""
 
 
 def _needs(bench: Bench, *slots: str) -> None:
     for slot in slots:
         if not bench.has(slot):
-            raise SkipError(f"{slot} is missing, and the host stands in for it")
+            raise SkipError(f"{slot} is missing, and the host emulates it")
 
 
 class _Trial:
-    """An event that is recorded on a busy stream, and what each slot makes of it.
+    """An event that is recorded on a busy stream, and how each slot treats it.
 
     :ivar waiting: stream that can wait for the event.
     """
@@ -52,10 +52,11 @@ class _Trial:
         self.bench.write(self.copied, BEFORE)
 
     def is_early(self, slot: str, event: Event) -> bool:
-        """Return True if a slot takes the event for finished while its work is not."""
+        """Return True if a slot treats the event as finished before its work is finished."""
         bench = self.bench
         if slot == "event_query":
-            # An event of a wrong stream is finished only when that stream has come to it.
+            # An event that was recorded on a wrong stream finishes only when that stream reaches
+            # it.
             for _ in range(LOOKS):
                 if bench.event_is_finished(event):
                     return bench.probe(self.block) != DONE
@@ -74,7 +75,7 @@ class _Trial:
         return self.bench.read(self.copied, self.waiting) != DONE
 
     def run(self, record: Callable[[Event, Stream], None], slot: str) -> bool:
-        """Return True if a slot is early in a round in which the stream was busy, or in any."""
+        """Return True if a slot was early in any round; repeat until the stream is busy."""
         found = False
 
         def once() -> bool:
@@ -109,9 +110,9 @@ def recorded(vendor: Vendor) -> None:
     if len(_early(vendor)) > 1:
         accuse(
             "event_record",
-            f"{' and '.join(sorted(_early(vendor)))} take an event for finished before the work "
+            f"{' and '.join(sorted(_early(vendor)))} treat an event as finished before the work "
             "that was enqueued earlier on its stream",
-            "record it behind that work, on the stream that the call names",
+            "record it after that work, on the stream that the call names",
         )
 
 
@@ -245,7 +246,7 @@ def destroyed(vendor: Vendor) -> None:
             if trial.follower():
                 accuse(
                     "event_destroy",
-                    "a stream that waited for the event did not wait any more",
+                    "a stream that was waiting for the event stopped waiting",
                     "keep the record until no stream waits for it",
                 )
             return busy

@@ -40,7 +40,7 @@ def _language(vendor: Vendor) -> str:
         raise SkipError(properties.unavailable)
     known = next((x for x in properties.languages if x in DOUBLED), None)
     if known is None:
-        raise SkipError(f"no check is written in {', '.join(properties.languages)}")
+        raise SkipError(f"the suite has no kernel in {', '.join(properties.languages)}")
     return known
 
 

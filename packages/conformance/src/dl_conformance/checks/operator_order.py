@@ -26,13 +26,13 @@ from .check import SkipError, accuse, check
 from .waiting import ALLOCATED, ORDERED
 
 BATCH = 8
-"""Number of operators behind one long work."""
+"""Number of operators that are enqueued after long-running work."""
 SYNCHRONOUS = 20
-"""Number of operators that are tried where nothing is ever busy."""
+"""Number of operators to try on a synchronous vendor, whose streams are never busy."""
 ATTEMPTS = 3
-"""Number of times that an operator runs alone until it finds its stream busy."""
+"""Maximum number of attempts to run an operator alone while its stream is busy."""
 LOOKS = 200
-"""Maximum number of times that a result is looked for on a busy stream."""
+"""Maximum number of reads of a result while its stream is busy."""
 SHOWN = 8
 """Maximum number of operators that a message names."""
 
@@ -79,7 +79,7 @@ def _verdict(vendor: Vendor, trial: Trial) -> Verdict | None:
     if right and trial.is_joined():
         return None
     if working_trial(vendor, trial.call.case) is None:
-        # It is wrong by itself, now and then.
+        # The operator is sometimes wrong on an idle stream too.
         return None
     if _is_early(vendor, trial.call.case):
         return EARLY
@@ -87,7 +87,7 @@ def _verdict(vendor: Vendor, trial: Trial) -> Verdict | None:
 
 
 def _is_early(vendor: Vendor, case: Case) -> bool:
-    """Return True if an operator provably writes its result before its stream comes to it."""
+    """Return True if an operator provably writes its result before its stream reaches it."""
     trial = working_trial(vendor, case)
     if trial is None:
         return False
@@ -102,7 +102,7 @@ def _is_early(vendor: Vendor, case: Case) -> bool:
             enqueue(bench, trial, queue)
         except DiopiError:
             return False
-        # A stream other than the operator's may need a moment.
+        # The operator may run on a stream other than its own, which may need a moment.
         for _ in range(LOOKS):
             if not bench.is_loaded(queue.stream):
                 break
@@ -112,7 +112,7 @@ def _is_early(vendor: Vendor, case: Case) -> bool:
 
 
 def _run(vendor: Vendor, trials: list[Trial], longer: int = 0) -> None:
-    """Run trials behind one long work.
+    """Run trials after long-running work on one stream.
 
     :param longer: number of times that the work is made longer.
     """
@@ -138,7 +138,7 @@ def _run(vendor: Vendor, trials: list[Trial], longer: int = 0) -> None:
 
 
 def _alone(vendor: Vendor, trial: Trial) -> Trial:
-    """Run the case of a trial behind longer and longer work of its own."""
+    """Run the case of a trial alone, after longer and longer work."""
     for longer in range(1, ATTEMPTS + 1):
         again = working_trial(vendor, trial.call.case)
         if again is None:
@@ -158,7 +158,7 @@ def _verdicts(vendor: Vendor) -> dict[str, Verdict | None]:
             _run(vendor, trials)
             for trial in trials:
                 if not (trial.busy or vendor.synchronous):
-                    # An operator before it has waited for the stream, or enqueueing took too long.
+                    # A previous operator has waited for the stream, or enqueueing took too long.
                     trial = _alone(vendor, trial)
                 if trial.results and (trial.busy or vendor.synchronous):
                     found[trial.operator] = _verdict(vendor, trial)

@@ -15,7 +15,7 @@ from .copy_order import IN_ORDER
 BEFORE, DONE, LATER = 11, 22, 33
 PRIORITY_ROUNDS = 5
 LONGER = 2
-"""Levels by which work is longer that another stream has time to overtake."""
+"""Number of times that work is lengthened, so that another stream has time to overtake it."""
 ALL_OF_IT = "return when all work that was enqueued before on the stream is finished"
 ORDERED = (*IN_ORDER, "later work on a stream waits for copies and fills")
 ALLOCATED = "the vendor leaves memory alone after its allocation"
@@ -59,8 +59,8 @@ def _waits(
 ) -> None:
     """Check that a call returns when the work of a busy stream is finished.
 
-    :param observation: what is wrong otherwise.
-    :param elsewhere: call it in another thread.
+    :param observation: message if the call returns earlier.
+    :param elsewhere: make the call in another thread.
     """
     block = bench.block()
 
@@ -73,7 +73,7 @@ def _waits(
             wait()
             return busy, bench.probe(block)
 
-        # Starting and ending a thread takes time, so that it is the thread that looks.
+        # Observe in the thread itself, because starting and ending a thread takes time.
         busy, found = (in_another_thread if elsewhere else _here)(wait_while_busy)
         if found != DONE:
             accuse(slot, observation, ALL_OF_IT)

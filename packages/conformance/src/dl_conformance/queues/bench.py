@@ -1,8 +1,8 @@
 """Streams, events and memory of one device, used through the slots of the vendor's table.
 
-Nothing here waits unless its documentation says so: a check decides what is enqueued and which slot
-has to wait for it. Blocks hold one repeated byte, so that a single value tells which of several
-writes came last.
+No method waits unless its docstring says so: a check decides what is enqueued and which slot has to
+wait for it. Blocks hold one repeated byte, so that a single value tells which of several writes
+came last.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class Event:
 
 
 _BUSY: WeakSet[Vendor] = WeakSet()
-"""Vendors of which a stream was seen busy."""
+"""Vendors with a stream that was observed to be busy."""
 _NEVER_BUSY: WeakSet[Vendor] = WeakSet()
-"""Vendors that the longest work did not keep busy, so that each check need not find out."""
+"""Vendors that even the longest work did not keep busy, cached for all checks."""
 
 
 class Bench:
@@ -110,7 +110,7 @@ class Bench:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # A failure to clean up must not hide why.
+        # An error during cleanup must not hide the original exception.
         with suppress(*(() if error is None else (DiopiError,))):
             self.settle()
             for event in [*self._events]:
@@ -164,7 +164,7 @@ class Bench:
         self.settle()
         return block
 
-    # Work, which is enqueued.
+    # Enqueued work.
 
     def upload(self, block: Block, array: Bytes, stream: Stream) -> None:
         """Copy host memory to a block."""
@@ -314,8 +314,8 @@ class Bench:
         self.download(array, block, self._probe)
 
     def is_busy(self, stream: Stream) -> bool:
-        """Return True if the long work of a stream is provably unfinished: the stream says so, or
-        what the work writes at its end is not there yet."""
+        """Return True if the long work of a stream is provably unfinished: `stream_query` reports
+        it, or the last write of the work is not visible yet."""
         busy = self.has("stream_query") and not self.is_finished(stream)
         busy = busy or self.is_loaded(stream)
         if busy:
@@ -323,7 +323,7 @@ class Bench:
         return busy
 
     def is_loaded(self, stream: Stream) -> bool:
-        """Return True if what the long work of a stream writes at its end is not there yet."""
+        """Return True if the last write of a stream's long work is not visible yet."""
         block, value = stream.tick[0]
         return self.probe(block) != value
 

@@ -42,7 +42,7 @@ class Memory:
     """A tensor's memory.
 
     :ivar content: what the stream will write to it.
-    :ivar shadow: copy that the stream makes behind the operator; None for inputs.
+    :ivar shadow: copy that the stream makes after the operator; None for inputs.
     """
 
     block: Block
@@ -70,7 +70,7 @@ class Trial:
         return not judge_call(self.call, self.expected, self.results).faults
 
     def is_joined(self) -> bool:
-        """Return True if work behind the operator saw its results."""
+        """Return True if work that was enqueued after the operator saw its results."""
         return all(np.array_equal(shadow, final) for shadow, final in self.copied)
 
 
@@ -114,7 +114,7 @@ def _trial(vendor: Vendor, case: Case) -> Trial | None:
 
 
 def lay_out(bench: Bench, trial: Trial) -> None:
-    """Move the elements of a call's tensors away; everything is finished after bench.settle()."""
+    """Move the elements of a call's tensors aside; all copies are finished after bench.settle()."""
     written = {p.name for p in trial.call.operator.params if p.direction != "in"}
     only_written = {p.name for p in trial.call.operator.params if p.direction == "out"}
     seen: set[int] = set()

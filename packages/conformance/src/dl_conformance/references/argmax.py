@@ -1,4 +1,4 @@
-"""Extremes and their positions."""
+"""Maxima and minima with their indices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums, differences, products, larger and smaller ones."""
+"""Elementwise addition, subtraction, multiplication, maximum and minimum."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ def _flash(
 ) -> Scores:
     """Return the scores and factors of queries, keys and values [N, H, S, D].
 
-    :param mask: true hides a key.
+    :param mask: True masks a key.
     """
     q, k, v = tensors
     queries, keys = q.shape[2], k.shape[2]
@@ -370,7 +370,7 @@ def customized_flash_attention_backward(
     input_layout: str,
     **given: Any,
 ) -> dict[str, Any]:
-    """With the generator that the vendor's own forward pass was given."""
+    """Return the gradients, with the generator of the vendor's own forward pass."""
     width = _width(q, input_layout, head_num)
     q, k, v, out, grad = (
         _to_heads(x, input_layout, width) for x in (q, k, v, attention_out, grad_output)

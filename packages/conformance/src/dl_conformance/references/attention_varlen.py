@@ -257,7 +257,7 @@ def customized_backward(
     softmax_out: Any,
     **given: Any,
 ) -> dict[str, Any]:
-    """With the generator that the vendor's own forward pass was given."""
+    """Return the gradients, with the generator of the vendor's own forward pass."""
     ends, state = ((0, *cum_seq_q), (0, *cum_seq_kv)), softmax_out["gen"]
     packed = _flash(q, k, v, ends, state, given, attention_mask)
     return packed.backward(attention_out, grad_output, lambda n, scores: scores.lse()[0])

@@ -1,4 +1,4 @@
-"""Means of windows and their gradients."""
+"""Average pooling and its gradients."""
 
 from __future__ import annotations
 
