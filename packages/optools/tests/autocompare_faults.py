@@ -46,7 +46,7 @@ class Fault:
 
 
 class FaultyDevice(TorchDispatchMode):
-    """A device with one fault; the tools' own operators, and their copies, are right."""
+    """A device with one fault that does not affect the tools' own operators and copies."""
 
     def __init__(self, operator: str, wrong: Wrong) -> None:
         super().__init__()

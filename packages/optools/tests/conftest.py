@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch.utils import _python_dispatch
 
-# They start processes, for half a minute: `nox -s full` sets this.
+# These tests start processes for half a minute: `nox -s full` sets this.
 collect_ignore = [] if os.environ.get("DL_TEST_SAMPLE") == "1" else ["test_at_length.py"]
 FLAGS = (
     "_is_in_torch_dispatch_mode",
@@ -42,7 +42,7 @@ def results_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def accelerators() -> list[str]:
-    """Return ``dl`` where it is installed, for tests that run on the CPU and on dl."""
+    """Return ``dl`` if it is installed, for tests that run on the CPU and on dl."""
     found = torch.accelerator.current_accelerator()
     return [] if found is None else [found.type]
 

@@ -106,7 +106,7 @@ def test_tools_put_ranks_together(tmp_path: Path) -> None:
     wrong = [x.split(maxsplit=4) for x in said.splitlines() if x.startswith("aten.gelu.default ")]
     assert [x[4].strip() for x in wrong if x[1].isdigit()] == ["rank 1"]
     assert "not on all ranks: rank 1 also called" in said and "aten.sinh.default" in said
-    # Both wait for each other, so that their steps are equally long, but one works more.
+    # The ranks wait for each other, so that their steps are equally long, but one has more work.
     lines = said.splitlines()
     at = next(at for at, x in enumerate(lines) if "ms of operators" in x)
     rows = sorted(x.split() for x in lines[at + 1 : at + 3])
@@ -127,7 +127,7 @@ def test_diagnose_under_a_trainer(tmp_path: Path, faulty: str) -> None:
     else:
         assert done.returncode == 1, done.stdout + done.stderr
         assert done.stdout.startswith(f"verdict: {faulty} is wrong on this device.")
-        # The fault is a mode of the program, which a replay does not have.
+        # The fault is a mode of the program, which a replay does not enter.
         assert "the first wrong call is right" in done.stdout
 
 

@@ -94,7 +94,7 @@ def test_one_culprit(tmp_path: Path, guilty: int) -> None:
     found = bisection(tmp_path, model).find()
     assert found.groups == ((NAMES[guilty],),) and not found.left
     assert len(model.runs) <= LIMIT
-    # Only the run on the CPU is repeated: random differences could accuse any operator.
+    # Only the run on the CPU is repeated: random differences could be blamed on any operator.
     assert len(set(model.runs)) + 1 == len(model.runs)
 
 
@@ -122,7 +122,7 @@ def test_any_pair_stays_below_the_limit(tmp_path: Path) -> None:
             model = Model(fault)
             found = search(NAMES, lambda x, model=model: model.is_wrong(x))
             assert sorted(found.elements) == sorted(NAMES[x] for x in pair)
-            # The unchanged run counts, the one without operators does not.
+            # The unchanged run is counted, the run without operators is not.
             assert len(model.runs) + 1 <= LIMIT
 
 
@@ -277,13 +277,13 @@ def test_a_program_from_end_to_end(tmp_path: Path) -> None:
     assert "1 of " in done.stdout and "dl tool fallback --level dispatch" in done.stdout
     bundles = list((tmp_path / "state_runs" / "bundles").rglob("bundle.json"))
     assert {x.parent.parent.name for x in bundles} == {guilty}
-    # Its advice is right.
+    # The printed command works.
     advice = next(x.split(" -- ")[0].split() for x in done.stdout.splitlines() if "dl tool" in x)
     pattern = advice[advice.index("--list") + 1].strip("'")
     options = ("--level", "dispatch", "--device", "cpu", "--list", pattern)
     fixed = dl(tmp_path, "tool", "fallback", *options, "--", sys.executable, program)
     assert float(fixed.stdout.split()[1]) == pytest.approx(found["runs"][1]["metric"], rel=1e-6)
-    # The state is complete: nothing runs again.
+    # The state is complete, so that nothing runs again.
     again = dl(tmp_path, "bisect", "--resume", str(state), "--no-capture")
     assert again.returncode == 0 and again.stderr == ""
     assert again.stdout.splitlines()[0] == done.stdout.splitlines()[0]

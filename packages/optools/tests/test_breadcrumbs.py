@@ -161,7 +161,7 @@ def test_the_operator_of_the_thread_with_the_signal_is_named(trail: Trail) -> No
     assert found is not None and found.name == "aten.exp.default"
     assert found.text().startswith(f"process {os.getpid()} was killed (Segmentation fault) while")
     rank.unlink()
-    # A native thread crashed: the operators of other threads are innocent.
+    # A native thread crashed: the operators of other threads are not to blame.
     fatal.write_text("Fatal Python error: Aborted\n\nThread 0x1 (most recent call first):")
     assert trail.dead(128 + signal.SIGABRT, notes) is None
 
@@ -182,7 +182,8 @@ def test_the_operator_that_ran_when_the_process_ended(trail: Trail, status: int,
     slot = writer.take()
     writer.begin(slot.at, MM)
     found = trail.dead(status, started(os.getpid()))
-    # The kernel kills if memory is short, and other processes stop a run that takes too long.
+    # The kernel kills a process if memory is short, and other processes stop a run that takes too
+    # long.
     assert (found is not None and found.text().startswith(said)) if said else found is None
     # A process whose tools have stopped has finished its last operator.
     ended = [*started(os.getpid()), f"{ENDED}process {os.getpid()}"]

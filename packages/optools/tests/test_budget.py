@@ -43,7 +43,7 @@ def test_the_tool_stays_within_its_share() -> None:
     measured = run(budget, clock, 1000, plain=1.0, added=0.5, charged=0.1, cold=20.0)
     spending = budget.spending()
     assert spending.overhead <= 2.0
-    # 0.5 of a step each: 20 in 500 steps of credit, and the cold one is charged as 0.1.
+    # Each costs half of a step: 2 % of 500 steps pays for 20, and the cold one is charged as 0.1.
     assert 38 <= len(measured) <= 41
     assert spending.steps == 1000 and spending.measured == len(measured)
 
@@ -52,7 +52,7 @@ def test_time_outside_of_the_tools_code_counts() -> None:
     clock = Clock()
     budget = Budget(percent=2.0, clock=clock)
     run(budget, clock, 1000, plain=1.0, added=0.5, charged=0.0, cold=0.0)
-    # The overhead of the first two steps is unknown: their extra time may be their own.
+    # The overhead of the first two steps is unknown: the steps themselves may have been slow.
     known = 0.5 * (budget.spending().measured - 2)
     assert budget.spending().tool_seconds == pytest.approx(known)
 

@@ -275,7 +275,7 @@ def test_the_caller_limits_memory(bundle: Path) -> None:
 
 
 def test_a_payload_of_another_name_does_not_pass(directory: Path, bundle: Path) -> None:
-    """The content of a payload must match its name."""
+    """The content of a payload must match the hash in its file name."""
     digest = json.loads((bundle / "bundle.json").read_text())["storages"][0]["pieces"][0]["hash"]
     path = path_of(directory / "store", digest)
     nbytes = path.stat().st_size - len(header(48))

@@ -159,7 +159,7 @@ def test_two_runs_that_die_in_different_operators_accuse_none(tmp_path: Path) ->
 
 
 def test_an_operator_that_dies_only_in_runs_with_tools_is_named(tmp_path: Path) -> None:
-    """Tools call some operators twice: the 17th call may not exist without them."""
+    """Tools call some operators twice, so that without tools there may be no 17th call."""
     runner = Dying(tmp_path, None, None, dead("aten.mm.default"))
     first = Run(139, "", tmp_path / "run.log", dead=dead("aten.mm.default"))
     found, notes = confirm(

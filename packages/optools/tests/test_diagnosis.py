@@ -53,7 +53,7 @@ def test_an_operator_that_changes_its_mind() -> None:
 
 
 def spoilt(at: int) -> Wrong:
-    """Return another value of one output at every call."""
+    """Return a different value of one output at every call."""
     calls: list[None] = []
 
     def wrong(result: Any) -> Any:
@@ -72,7 +72,7 @@ def test_outputs_without_information_accuse_no_operator() -> None:
     assert found["repeated"] and found["wrong"] == found["unequal"] == {}
     found = probed(lambda: torch.ops.aten._embedding_bag(torch.ones(2, 3), *bag), name, spoilt(0))
     assert list(found["wrong"]) == [name]
-    # If the maximum occurs several times, any of its indices is right, but no other index.
+    # If the maximum occurs several times, any of its indices is right, and all others are wrong.
     tied = torch.tensor([1.0, 3.0, 3.0, 0.0])
     places = iter([1, 2, 1, 3])
     found = {}

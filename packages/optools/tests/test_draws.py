@@ -1,4 +1,4 @@
-"""Random draws: a correct device is never accused, and every faulty one is named."""
+"""Random draws: a correct device is never blamed, and every faulty one is named."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_the_same_mask_at_every_call_is_not_a_dropout() -> None:
 
 
 def test_a_small_mask_that_is_the_same_at_every_call_is_not_a_dropout() -> None:
-    """One repetition of 64 draws may be chance, twenty may not."""
+    """One repetition of 64 draws may be due to chance; twenty cannot be."""
     fixed = torch.rand(4, 16) < 0.9
     name = "aten.native_dropout.default"
 
@@ -192,7 +192,7 @@ def test_a_small_mask_that_is_the_same_at_every_call_is_not_a_dropout() -> None:
 
 
 def test_a_fault_in_a_few_calls_shows_in_the_draws_of_small_calls_together() -> None:
-    """Sixteen draws per call are too few for a test, those of two hundred calls are enough."""
+    """Sixteen draws of one call are too few for a test; those of two hundred calls are enough."""
     calls: list[None] = []
 
     def rarely(result: torch.Tensor) -> torch.Tensor:

@@ -31,12 +31,12 @@ def of_overload(overload: Any, *args: Any) -> Callable[[torch.Tensor], bool]:
 
 
 def test_if_the_cpu_contradicts_itself_each_of_its_answers_is_right() -> None:
-    """The CPU's vectorized code and its code for the rest differ, so the position would decide."""
+    """The CPU's vector code and its scalar code differ, so that the position would decide."""
     x = torch.tensor([NAN] * 20 + [0.5, 3.0])
     ones = torch.arange(1.0, 23.0)
     own = aten.hardtanh_backward(ones, x, -1.0, 1.0)
     is_right = of_overload(aten.hardtanh_backward.default, ones, x, -1.0, 1.0)
-    # With vector instructions the first is computed in a vector, the last but two alone.
+    # With vector instructions the first is computed in a vector, the third from the end alone.
     for answer in (own[0] / ones[0], own[19] / ones[19]):
         assert is_right(torch.where(x.isnan(), answer * ones, own))
     assert not is_right(torch.where(x.isnan(), 2 * ones, own))
@@ -62,7 +62,7 @@ def test_one_answer_at_all_places_is_a_reference() -> None:
 
 
 def test_a_limit_is_as_right_as_a_nan_that_a_formula_made() -> None:
-    """Torch's CPU returns nan for gelu at minus infinity, and for its slope at both infinities."""
+    """Torch's CPU returns nan for gelu at minus infinity, and for its gradient at infinities."""
     x, ones = torch.tensor([INF, -INF, 1.0]), torch.ones(3)
     slopes = aten.gelu_backward(ones, x)
     assert bool(slopes[:2].isnan().all())
@@ -82,7 +82,7 @@ def test_operations_of_ieee_754_have_no_artifacts() -> None:
 
 
 def test_autocast_may_leave_the_inside_of_a_function_narrow() -> None:
-    """As for the scores of cross_entropy, which accelerators cast after log_softmax."""
+    """For example the scores of cross_entropy, which accelerators cast after log_softmax."""
     generator = torch.Generator().manual_seed(0)
     scores = torch.randn(32, 5, generator=generator).bfloat16()
     labels = torch.zeros(32, dtype=torch.long)

@@ -102,7 +102,7 @@ def test_backward_goes_on_if_a_report_fails() -> None:
 def test_a_view_that_autograd_refuses(
     tool: type[Tool], level: Level, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``nn.Embedding`` does this to the row of its padding."""
+    """``nn.Embedding`` writes to the row of its padding in this way."""
     monkeypatch.setenv("DL_TOOLS_OUTPUT", str(tmp_path))
     weight = torch.nn.Parameter(torch.ones(4, 3))
     with tool(level=level, device="cpu"):

@@ -317,7 +317,7 @@ def test_optimizers_train(level: str, device: str, optimizer: str, inplace: bool
     expected = trained("cpu", optimizer, inplace)
     with OpFallback(level=level, device=device):
         found = trained(device, optimizer, inplace)
-    # The CPU computed it: bitwise equal.
+    # The CPU computed the result, which is therefore bitwise equal.
     assert all(map(torch.equal, found, expected))
 
 

@@ -142,5 +142,5 @@ def test_tests_at_a_time(guilty: set[int]) -> None:
     rounds: list[int] = []
     found = find_minimal(names, lambda x: wanted <= x, lambda sets: rounds.append(len(sets)), 3)
     assert found == wanted
-    # Each round leaves a quarter of the rest.
+    # Each round leaves a quarter of the remaining time.
     assert len(rounds) <= 5 * len(guilty) and max(rounds) == 3

@@ -1,4 +1,4 @@
-"""Operators that run a wrong one inside are listed as its consequence, and not accused."""
+"""Operators that call a wrong one internally are listed as its consequence, and not blamed."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def test_names_of_forms_of_an_operator_are_one() -> None:
 def test_an_operator_that_runs_a_wrong_one_inside_has_a_cause() -> None:
     inside = {name: set(names) for name, names in INSIDE.items()}
     assert causes(list(INSIDE), inside) == {DROPOUT: PRODUCT, BACKWARD: PRODUCT}
-    # If two run the same correct operator, both are to blame.
+    # If two call the same correct operator, both are to blame.
     assert causes([DROPOUT, BACKWARD], inside) == {}
     assert causes([PRODUCT, DROPOUT], {}) == {}
-    # If two run each other, neither is the cause.
+    # If two call each other, neither is the cause.
     assert causes(["aten.a.x", "aten.b.x"], {"aten.a.x": {"b"}, "aten.b.x": {"a"}}) == {}
 
 
@@ -51,7 +51,7 @@ def test_operators_inside_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
         torch.ones(3).cumsum(0), torch.native_dropout(torch.ones(9), 0.5, True)
     found = tool.report()
     assert "bernoulli_" in found["inside"][DROPOUT]
-    # Nothing else is done in that run.
+    # That run does nothing else.
     assert found["repeated"] == found["drawn"] == {}
 
 
@@ -71,7 +71,7 @@ def test_the_verdict_names_the_cause_and_the_workaround_all(tmp_path: Path) -> N
     assert {x.name for x in found.affected} == {DROPOUT, BACKWARD}
     assert "native_dropout_backward" in list_workarounds(found)[0]
     for told in (text(found, None), html(found)):
-        assert f"it runs mul inside, as {PRODUCT} does" in told
+        assert f"it calls mul internally, as {PRODUCT} does" in told
     assert runner.asked[2][INSIDE_VARIABLE] == "1"
 
 

@@ -110,7 +110,9 @@ def test_a_crash_is_the_verdict_and_the_other_bundles_are_replayed(
     sound(tmp_path / "all" / "2")
     assert replay(tmp_path / "all") == 1
     said = capfd.readouterr().out
-    crash = "it crashed with SIGSEGV while it runs aten.max_pool2d_with_indices_backward.default"
+    crash = (
+        "it crashed with SIGSEGV while it was running aten.max_pool2d_with_indices_backward.default"
+    )
     assert f"{bad}: {crash}\n" in said
     assert re.search(r"torch\.exp +float32\[3\]", said)
 
@@ -118,7 +120,7 @@ def test_a_crash_is_the_verdict_and_the_other_bundles_are_replayed(
 def test_a_check_in_a_child_has_its_references(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """They import many torch modules that write files."""
+    """References import many torch modules, which write files."""
     x = torch.randn(4, 4, requires_grad=True)
     linear = torch.nn.functional.linear
     capture(lambda: linear(x, x).sum().backward(), tmp_path, ops="torch.nn.functional.linear")
@@ -135,11 +137,11 @@ def test_a_call_without_an_end_is_stopped(
     assert replay(tmp_path, "--timeout", "1") == 1
     said = capfd.readouterr().out
     name = "torch.special.legendre_polynomial_p"
-    assert f"{bad}: it takes longer than 1 s (--timeout), while it runs {name}\n" in said
+    assert f"{bad}: it takes longer than 1 s (--timeout), while it was running {name}\n" in said
 
 
 def test_a_huge_result_is_over_the_limit(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A document that describes four numbers, but requests a tebibyte."""
+    """A document may describe four numbers, but request a tebibyte."""
     bad = huge_factory(tmp_path)
     assert replay(tmp_path, "--memory-limit", "1G") == 1
     assert f"{bad}: it needs more than 1 GiB of memory (--memory-limit)" in capfd.readouterr().out
@@ -162,7 +164,7 @@ def test_flags_that_switch_checks_off_are_refused(
 
 
 def test_a_storage_that_no_piece_fills_is_refused(tmp_path: Path) -> None:
-    """A few kilobytes that would be four gibibytes in memory."""
+    """The bundle has a few kilobytes, but would take four gibibytes in memory."""
     bundle = sound(tmp_path)
     forge(bundle, lambda d: d["storages"][0].update(nbytes=1 << 32, pieces=[]))
     assert (bundle / "bundle.json").stat().st_size < 8192
@@ -177,7 +179,7 @@ def test_memory_is_computed_before_the_work_begins(
     (bundle,) = find(tmp_path)
     document = read(bundle).document
     needs = [memory_needed(document, use) for use in (Use.READ, Use.RUN, Use.CHECK)]
-    # Argument, result and one payload; copies of both, and the result; and both in float64.
+    # Argument, result and one payload; copies of both and the new result; both in float64.
     assert needs == [12 * MEBIBYTE, 20 * MEBIBYTE, 68 * MEBIBYTE]
     for use, need in zip(Use, needs, strict=True):
         read(bundle, limit=need, use=use)
@@ -213,13 +215,13 @@ else:
     raise SystemExit("it took too much")
 import mmap
 try:
-    # A driver's address space, in which nothing is.
+    # Address space as a driver reserves it, without memory.
     mmap.mmap(-1, 128 << 20, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS)
 except OSError:
     assert not {devices}
 else:
     assert {devices}
-# 0 would not keep the kernel from handing a core to a program.
+# With 0 the kernel would still pipe a core dump to a program.
 assert resource.getrlimit(resource.RLIMIT_CORE) == (1, 1)
 allow_time(Limits(memory=1, seconds=0.5))
 assert 0 < resource.getrlimit(resource.RLIMIT_CPU)[0] < 1000

@@ -64,7 +64,7 @@ def test_without_the_variable_nothing_is_imported(tmp_path: Path) -> None:
     done = subprocess.run(
         [PYTHON, "-c", code], env=environment(tmp_path), text=True, capture_output=True
     )
-    # The plugin is for dl, which may not be installed.
+    # The plugin is for dl-core, which may not be installed.
     few = {"", "._version", "._entry", ".environment", ".plugin"}
     found = {name.removeprefix("dl_optools") for name in ast.literal_eval(done.stdout)}
     assert "._entry" in found and found <= few
@@ -132,7 +132,7 @@ import os, torch
 x = torch.ones(2)
 child = os.fork()
 if not child:
-    # The writer's thread is not here: a call that waits for it never ends.
+    # The child has no writer thread: a call that waits for it would never return.
     for _ in range(200):
         x = x * 2
     os._exit(0)
@@ -228,7 +228,7 @@ def test_a_program_ends_with_the_command_that_started_it(
         # The pipe ends when the last process that has it open ends.
         said = running.stdout.read()
     assert running.returncode == (143 if number is signal.SIGTERM else -9), said
-    # Results until then are kept.
+    # Results until then are preserved.
     assert len(list((tmp_path / "results").rglob("bundle.json"))) == 1
 
 

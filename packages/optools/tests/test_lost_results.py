@@ -122,7 +122,7 @@ KILLED = """
 import os, signal, torch, dl_optools
 from dl_optools.timing import time_measure
 
-# Each step is a flush, and all that is after the last one is lost.
+# Each step flushes the results; only those after the last step are lost.
 time_measure.FLUSH_SECONDS = 0.0
 x = torch.ones(16, 16)
 for step in range(6):

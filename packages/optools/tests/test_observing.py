@@ -47,7 +47,7 @@ def differing(plain: dict[str, Any], found: dict[str, Any]) -> list[str]:
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
     if a.dtype != b.dtype or a.shape != b.shape:
         return False
-    # As bytes: -0.0 is not 0.0, and nan is nan.
+    # Compare bytes: -0.0 differs from 0.0, and nan equals nan.
     return torch.equal(*(x.contiguous().reshape(-1).view(torch.uint8) for x in (a, b)))
 
 
@@ -88,7 +88,7 @@ def test_training_is_the_same_under_all_of_them(
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("feature", list(TOOLS))
 def test_nothing_stays_of_a_tool(feature: str, level: str, device: str, make: Make) -> None:
-    """Neither on a graph that outlives the tool, nor after an error."""
+    """No hook remains on a graph that outlives the tool, nor after an error."""
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh()).to(device)
     x = torch.ones(2, 3).to(device)
     before, variables = torch_now(), dict(os.environ)

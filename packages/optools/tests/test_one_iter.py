@@ -120,7 +120,7 @@ def test_every_event_of_a_step_is_there(dump: Path) -> None:
     ]:
         assert (kind, module, name, call, phase) in found
     names = [x.name for x in records(dump) if x.phase == "backward" and x.kind == "module"]
-    # In execution order the head's backward is the first.
+    # In execution order, the backward of the head comes first.
     assert names[0] == "head" and names.index("shared") < names.index("first")
 
 
@@ -277,7 +277,7 @@ def test_random_operators_are_not_compared_and_return_the_recording(tmp_path: Pa
     assert not [x for x in forced.divergences if x.name == "torch.tanh"]
     free = only(dump, run("free", 2, reference=dump))
     assert free.ok and free.random == 2
-    # Consequences of other draws exceed rounding, but accuse no operator.
+    # Consequences of other draws exceed rounding, but no operator is blamed for them.
     assert [x for x in free.values if x.inherited and x.error > x.limit]
 
 
@@ -463,7 +463,7 @@ def test_one_tensor_may_be_several_arguments(tmp_path: Path) -> None:
         return one
 
     attend(tmp_path / "trusted")
-    # Off by one rounding: equal values would not be compared.
+    # Change one value by one rounding, because equal values would not be compared.
     with Faulty("aten.bmm.default", lambda x: x * (1 + 2**-23)):
         one = attend(tmp_path / "b", reference=tmp_path / "trusted", teacher_forcing=True)
     gradients = [x for x in one.comparison.values if x.place == "gradient of args[5]"]
@@ -535,7 +535,7 @@ def test_a_correct_device_is_not_accused(tmp_path: Path, mode: str, forced: bool
     assert one.comparison.ok, one.comparison.text()
     assert not one.comparison.missing and not one.comparison.additional
     assert len(set(one.comparison.optimizer)) == 2
-    # A fault on such a device is still found, and nothing else is accused.
+    # A fault on such a device is still found, and nothing else is blamed.
     guilty = "torch.nn.functional.layer_norm"
     with Faulty("aten.native_layer_norm_backward.default", lambda x: x * 1.1):
         one = small_step(tmp_path / "wrong", mode, True, 2, **options)

@@ -1,4 +1,4 @@
-"""An operator that changes a read-only argument is accused, and no other operator."""
+"""An operator that changes a read-only argument is blamed, and no other operator."""
 
 from __future__ import annotations
 

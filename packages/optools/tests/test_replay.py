@@ -229,7 +229,7 @@ def test_faults_that_a_coarse_bound_allows_are_named(level: str, tmp_path: Path)
     assert part.name == "output 0" and part.detail.startswith("output 0 as recorded: ")
     wide = functional.layer_norm(x.double(), (64,)).numpy()
     recorded = Placement(bundle, torch.device("cpu")).tensor(bundle.document.results[0].tensor)
-    # As many terms as a row of the argument, each as large as the largest result.
+    # As many terms as an argument's row has elements, each as large as the largest result.
     coarse = compare(
         recorded.numpy(),
         wide,
@@ -432,14 +432,14 @@ def run_script(script: Path, *arguments: str, alone: bool) -> tuple[int | str | 
 
 
 def too_large(function: Any, x: torch.Tensor) -> torch.Tensor:
-    """A fault of the device, which does not affect the tools' CPU computations."""
+    """A fault of the device that does not affect the tools' computations on the CPU."""
     result: torch.Tensor = function(x)
     return result * 1.5 if x.device.type == "dl" else result
 
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_a_repro_reports_which_side_is_wrong(alone: bool, device: str, tmp_path: Path) -> None:
-    """On the captured device, unless another one is named."""
+    """The script runs on the captured device unless another one is named."""
     x = torch.linspace(-2, 2, 64).to(device)
     fault = FaultyDevice("aten.exp.default", too_large if device == "dl" else changed(torch.neg))
     capture(x.exp, tmp_path / "right", device=device)
@@ -453,7 +453,8 @@ def test_a_repro_reports_which_side_is_wrong(alone: bool, device: str, tmp_path:
     assert status == 0 and f"verdict: right on {device}, by {judge}" in said
     status, said = run_script(tmp_path / "wrong.py", alone=alone)
     assert "64 of 64 differ" in said
-    # The recording is wrong, the device is right again; a CPU alone cannot distinguish that.
+    # The recording is wrong, and the device is right again; with only a CPU, the two are the same
+    # device.
     assert status == (1 if alone and device == "cpu" else 0)
     if device == "dl":
         with fault:
@@ -580,7 +581,7 @@ def test_dl_bundle_exports(
 def test_dl_bundle_replaces_no_file_unless_it_is_asked_to(
     taken: str, capture_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither the script, nor the file of its tensors, which the user did not name."""
+    """This covers the script and the file of its tensors, which the user did not name."""
     path = str(only(capture_directory, "torch.nn.functional.linear").path)
     (tmp_path / taken).write_text("weights of a month")
     script = str(tmp_path / "model.py")

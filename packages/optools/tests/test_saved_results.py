@@ -1,4 +1,4 @@
-"""Results saved for a gradient: a wrong one accuses the operator that computed it."""
+"""Results saved for a gradient: a wrong one is blamed on the operator that computed it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_a_lost_sign_of_zero_is_a_wrong_result(name: str) -> None:
     assert compared(DEFINED[name]).results.guilty == []
     tool = compared(DEFINED[name], name, unsigned)
     assert tool.results.guilty == [name]
-    assert "a zero of the other sign" in tool.results.failures[0].detail
+    assert "zeros with the wrong sign" in tool.results.failures[0].detail
 
 
 def test_undefined_signs_of_zeros_accuse_no_operator() -> None:

@@ -49,7 +49,7 @@ def test_an_optimizer_that_takes_over_goes_on_counting(ended: list[int]) -> None
         first.step()
     for _ in range(5):
         second.step()
-    # The first step of the new one may belong to the old one's last.
+    # The first step of the new optimizer may belong to the last step of the old one.
     assert len(ended) == 9
 
 

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C at any time of a diagnosis: it ends with one sentence and its exit code."""
+"""SIGTERM and Ctrl-C end a diagnosis at any time, with one sentence and the right exit code."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def test_self_time_excludes_nested_calls(
     (row,) = rows_of(tool, "outer")
     (inner,) = work_rows(tool)
     assert row.seconds == pytest.approx(3.5e-6) and row.own == pytest.approx(0.5e-6)
-    # Called by name it is a function, too, which has no time of its own.
+    # An overload that is called by name is also a function, without time of its own.
     (named,) = (x for x in rows_of(tool, inner.operator) if x.level == "function")
     assert (inner.seconds, inner.own, inner.function) == (3e-6, 3e-6, inner.operator)
     assert (named.seconds, named.own) == (3e-6, 0.0)
@@ -133,7 +133,7 @@ def test_backward_of_linear_is_all_of_it_and_not_its_view(options: dict[str, Any
     assert linear.calls == 1
     inside = [x for x in tool.results.rows if x.backward and x.function == LINEAR]
     names = {row.operator for row in inside}
-    # Time of the view, and of both products and the bias.
+    # The times of the view, of both products and of the bias.
     assert "aten.mm.default" in names and "aten.sum.dim_IntList" in names
     assert sum(x.calls for x in inside if x.operator == "aten.mm.default") == 2
     assert linear.seconds - linear.own == pytest.approx(sum(x.seconds for x in inside))
@@ -442,7 +442,7 @@ def test_the_file_of_calls_grows_in_pieces(
             dl_optools.step()
     with next(tmp_path.glob("op_elapsed_info_pid*.csv")).open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    # One header, and the cold step is left out although its lines were written before.
+    # One header, and no cold step, although its lines had been written before.
     assert [row["name"] for row in rows].count("torch.neg") == 4
 
 

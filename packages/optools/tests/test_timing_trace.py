@@ -102,7 +102,7 @@ def test_communication_that_overlaps_has_tracks_of_its_own(tmp_path: Path) -> No
     profile = Profile()
     record = StepRecord(profile, watch.mark())
     row = profile.row("overload", "c10d.allreduce_.default", False, "", ())
-    # In milliseconds: the second one begins before the first one is done, the third one after it.
+    # In milliseconds: the second begins before the first is done, the third after it.
     for start, finish in ((1, 5), (2, 9), (6, 8)):
         span = Span(Entry(row, (), ()), None, None)
         for name, at in (("start", start), ("stop", start), ("finish", finish)):
@@ -176,7 +176,7 @@ for _ in range(40):
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """The timeline, a baseline, and exit code 1 if an operator is slower than in another one."""
+    """Write a timeline and a baseline; exit with 1 if an operator is slower than before."""
     before, kept = tmp_path / "before.json", tmp_path / "kept.json"
     mul = {"seconds": 1e-9, "share": 0.1}
     before.write_text(document_of({"time": {"torch.Tensor.matmul": mul}}))

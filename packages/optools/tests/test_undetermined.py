@@ -1,4 +1,4 @@
-"""No operator is accused where float32 itself overflows, or has no correct digit."""
+"""No operator is blamed where float32 itself overflows, or has no correct digit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def in_float64(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def filled(value: float) -> Callable[..., Any]:
-    """A device that overflows in another way than the CPU."""
+    """A device that overflows differently from the CPU."""
 
     def compute(func: Any, args: Any, kwargs: Any) -> Any:
         result = func(*args, **kwargs)
@@ -52,7 +52,7 @@ def test_a_norm_whose_squares_overflow_accuses_no_device(name: str) -> None:
     for instead in (None, in_float64, filled(math.nan), filled(math.inf), filled(0.0)):
         tool = compared(lambda: NORMS[name](x * 1e27), overload, instead=instead)
         assert tool.results.guilty == [] and tool.results.checked, instead
-    # Where nothing overflows the same answers are wrong.
+    # The same results are wrong if nothing overflows.
     for value in (math.nan, math.inf, 0.0):
         tool = compared(lambda: NORMS[name](x), overload, instead=filled(value))
         assert tool.results.guilty == [overload]
@@ -106,7 +106,7 @@ def fused(change: Callable[[Any], Any] = lambda x: x) -> Callable[..., Any]:
 
 
 def recomputed(found: Any) -> Any:
-    """Gradients of a device that adds scores in another order: weights of nan, infinity or 0."""
+    """Gradients of a device that adds scores in another order: weights are nan, infinity or 0."""
     return tuple(None if x is None else x * math.nan for x in found) if len(found) == 4 else found
 
 
@@ -160,7 +160,7 @@ def test_heads_that_share_keys_are_compared() -> None:
 
 
 def test_a_gradient_that_cancels_in_float64_accuses_no_operator() -> None:
-    """The reference is no better than the result, and an expanded gradient cancels exactly."""
+    """The reference is as inaccurate as the result, and an expanded gradient cancels exactly."""
     x = torch.randn(4, 81, dtype=torch.float64).requires_grad_()
 
     def one_rounding(result: Any) -> Any:

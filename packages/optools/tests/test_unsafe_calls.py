@@ -79,7 +79,7 @@ def test_calls_with_checks_are_not(
 
 
 def test_every_flag_about_checks_is_judged() -> None:
-    """A later torch may add others."""
+    """A later version of torch may add flags."""
     about = re.compile(r"(^|_)(un)?(safe|check|checks|checked|valid|validate|trust|trusted)(_|$)")
     names = {
         argument.name
@@ -92,7 +92,7 @@ def test_every_flag_about_checks_is_judged() -> None:
 
 
 def test_operators_that_autograd_calls_unsafe_check_their_arguments() -> None:
-    """Names with this prefix are not refused: here is why."""
+    """These operators are memory-safe, so that names with this prefix are not refused."""
     x, far, value = torch.ones(4), torch.tensor([1 << 40]), torch.ones(1)
     mask = torch.ones(1, dtype=torch.bool)
     raising: dict[str, tuple[Any, ...]] = {
@@ -103,7 +103,7 @@ def test_operators_that_autograd_calls_unsafe_check_their_arguments() -> None:
         "aten.unsafe_split_with_sizes.default": (x, [1 << 40, 3]),
         "aten.unsafe_chunk.default": (x, -1),
     }
-    # They stay within the tensor by clamping.
+    # They clamp indices to the range of the tensor.
     clamping: dict[str, tuple[Any, ...]] = {
         "aten._unsafe_masked_index.default": (x, mask, [far], 0),
         "aten._unsafe_masked_index_put_accumulate.default": (x, mask, [far], value),

@@ -12,7 +12,7 @@ def test_arguments_that_wait_for_backward_stay_within_the_limit() -> None:
     options = {"device": "cpu", "level": "api", "every": 1, "csv": False, "stream": None}
     with OpAutoCompare(memory=3 * 4096, **options) as tool:
         waiting = [torch.exp(x) for _ in range(8)]
-        # Two copies of 1 KiB and some overhead for each, of 12 KiB: at most five of eight fit.
+        # Each takes two copies of 1 KiB and some overhead: at most five of eight fit in 12 KiB.
         assert tool.results.dropped["torch.exp (gradients)"] >= 3
         del waiting
         before = tool.results.dropped.total()

@@ -18,7 +18,7 @@ class Nanoseconds:
 
 
 class Event:
-    """An event of a device that runs behind its host: times are those of :class:`Device`."""
+    """An event of a device that lags behind its host; its times are those of :class:`Device`."""
 
     device: Device
 
@@ -41,7 +41,7 @@ class Device:
 
     def __init__(self) -> None:
         self.submitted = 0
-        """Nanoseconds of work that the host has given so far; :attr:`done` are finished."""
+        """Nanoseconds of work that the host has enqueued; :attr:`done` of them are finished."""
         self.done = 0
         self.synchronised = 0
         self.Event = type("DeviceEvent", (Event,), {"device": self})

@@ -61,7 +61,7 @@ class Recorder(WithMode):
         return func(*args, **(kwargs or {}))
 
     def wrote_to(self, tensor: torch.Tensor) -> bool:
-        """Return True if an overload that ran inside wrote to a tensor's memory."""
+        """Return True if an overload that ran inside wrote to the memory of a tensor."""
         return tensor.layout == torch.strided and (tensor.untyped_storage()._cdata in self._written)
 
 

@@ -151,7 +151,7 @@ class OpDtypeCast(Tool):
         finally:
             call.args, call.kwargs = args, kwargs
         if not recorder.computed:
-            # A view of a copy is not a view of the argument, and a cast of one has no use.
+            # A view of a copy is not a view of the argument, and casting a view is useless.
             return call.proceed()
         for original, copy in copies.pairs:
             if recorder.wrote_to(copy):

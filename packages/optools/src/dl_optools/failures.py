@@ -1,4 +1,4 @@
-"""Handling of failures inside a tool: a warning, and the program goes on."""
+"""Handling of failures inside a tool: warn, and let the program continue."""
 
 from __future__ import annotations
 

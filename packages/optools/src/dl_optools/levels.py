@@ -21,7 +21,7 @@ from dl_optools.call import OUR_MODES, THREAD, Handler, OpCall, State
 from dl_optools.mode_stack import dispatch_depth, enter, function_depth, hide_modes, leave, on_stack
 from dl_optools.names import Level, api_name, overload_name
 
-# They read a tensor's metadata, or call other functions that are observed.
+# These read a tensor's metadata, or call other functions that are observed.
 METADATA = frozenset({"torch._has_compatible_shallow_copy_type"}) | frozenset(
     f"torch.Tensor.{name}"
     for name in [
@@ -282,7 +282,7 @@ def remove(tool: Handler, level: Level) -> None:
     Unless :func:`can_change_modes`, an idle mode stays on torch's stack until the next tool of the
     thread starts and stops.
 
-    :raises RuntimeError: it was called in another thread.
+    :raises RuntimeError: called in another thread.
     """
     mode = _thread.modes.get(level)
     if mode is None or tool not in mode.chains.tools:

@@ -57,7 +57,8 @@ class _DispatchFlags:
             if not above:
                 self._note(self._before)
                 return
-            # The next mode restores the values that we set: it has to restore those that we saved.
+            # The next mode would restore the values that we set; make it restore those that we
+            # saved.
             heir = above[0]
             turn = sum(other is heir for other in below)
             for kept, value in zip(_FLAGS.values(), self._before, strict=True):

@@ -1,4 +1,4 @@
-"""Path of the running module, from the outermost one."""
+"""Path of the running module, relative to the outermost running module."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class _Thread(threading.local):
 
 
 class ModulePath:
-    """Tracks forward calls of modules while it is open. Users share :data:`MODULE_PATH`."""
+    """Tracks the forward calls of modules while open. All users share :data:`MODULE_PATH`."""
 
     def __init__(self) -> None:
         self._users = 0
@@ -27,7 +27,7 @@ class ModulePath:
         )
 
     def open(self) -> None:
-        """Start tracking, or add one more user."""
+        """Add a user; the first one starts tracking."""
         self._users += 1
         if self._users == 1:
             self._handles = [
@@ -36,7 +36,7 @@ class ModulePath:
             ]
 
     def close(self) -> None:
-        """Remove one user; without users torch has no hook of ours."""
+        """Remove a user; the last one stops tracking and removes our hooks from torch."""
         self._users -= 1
         if self._users == 0:
             for handle in self._handles:
@@ -45,7 +45,7 @@ class ModulePath:
             self._thread = _Thread()
 
     def current(self) -> str:
-        """Return ``layers.0.attention`` within a model, the class for the model itself, or ""."""
+        """Return ``layers.0.attention``, or the class name in the model itself, or "" outside."""
         running = self._thread.running
         if not running:
             return ""

@@ -167,7 +167,7 @@ def _stream(
 
 @contextlib.contextmanager
 def on_one_thread() -> Iterator[None]:
-    """Keep the CPU from splitting sums among threads, as where autocompare computes references."""
+    """Keep the CPU from splitting sums among threads, as autocompare does for its references."""
     usual = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

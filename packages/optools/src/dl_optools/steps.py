@@ -36,7 +36,7 @@ class Steps:
         self._listeners.append(listener)
 
     def remove(self, listener: Listener) -> None:
-        """Undo :meth:`add`; without listeners torch has no hook of ours."""
+        """Undo :meth:`add`; with the last listener, our hook is removed from torch."""
         self._listeners.remove(listener)
         if not self._listeners:
             self._handle.remove()

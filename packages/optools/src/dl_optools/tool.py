@@ -132,7 +132,7 @@ class Tool:
     # Lifetime
 
     def start(self) -> Self:
-        """Act on this thread's calls from now on.
+        """Start to observe or change the calls of this thread.
 
         :raises RuntimeError: it is already running.
         :raises ValueError: this machine has no device of that type.
@@ -262,7 +262,7 @@ class Tool:
         """Hook before the first call arrives."""
 
     def closed(self) -> None:
-        """Hook after the last call has passed."""
+        """Hook after the last call."""
 
     def report(self) -> dict[str, Any] | None:
         """Return the results for JSON; None for tools that report them themselves."""

@@ -1,4 +1,4 @@
-"""Check whether the operators that a search accuses compute correctly after all.
+"""Check whether the operators that a search blames compute correctly after all.
 
 Training can amplify the last bit of a value into a different loss: an optimizer that divides by the
 size of a gradient magnifies one that is nearly zero. An operator that rounds differently from the
@@ -18,7 +18,7 @@ LIMIT = 600.0
 def calls_are_right(bundles: Path, device: str | None, environ: Mapping[str, str]) -> bool:
     """Return True if all captured calls are within the rounding bound, replayed and as recorded.
 
-    :param bundles: captured calls of the accused operators.
+    :param bundles: captured calls of the blamed operators.
     :param device: type of the device that they ran on; None: the accelerator.
     """
     chosen = [] if device is None else ["--device", device]

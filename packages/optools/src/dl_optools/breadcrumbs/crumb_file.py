@@ -37,7 +37,7 @@ class Crumb:
     :ivar state: :data:`FINISHED`, :data:`RUNNING`, :data:`RAISED` (the operator raised an error) or
         :data:`LEFT` (it ended the process by ``os._exit``, ``os.exec...`` or ``sys.exit``).
     :ivar only_on_device: the CPU cannot compute the operator.
-    :ivar started: of the operator, in seconds of :func:`time.monotonic`.
+    :ivar started: start time of the operator, in seconds of :func:`time.monotonic`.
     :ivar text: name of the operator, followed by its arguments.
     """
 

@@ -62,7 +62,8 @@ class OpBreadcrumbs(Tool):
             faulthandler.enable(self._fatal)
 
     def closed(self) -> None:
-        # The thread that stops the tools runs an operator only if that is about to end the process.
+        # If this thread, which stops the tools, is inside an operator, that operator is ending the
+        # process.
         slot: Slot | None = getattr(self._thread, "slot", None)
         if slot is not None:
             self._writer.leave(slot.at)
@@ -94,7 +95,7 @@ class OpBreadcrumbs(Tool):
             state = FINISHED
             return result
         except SystemExit:
-            # A signal from outside arrives in any operator.
+            # A signal from another process may arrive during any operator.
             state = RAISED if is_terminated() else LEFT
             raise
         finally:

@@ -96,7 +96,7 @@ class Trail:
                 continue
             thread = self._fatal_thread(crumb.process)
             if thread is not None:
-                # The signal was raised in one thread; the operators of other threads are innocent.
+                # The signal was raised in one thread; those of other threads are not to blame.
                 if thread == crumb.thread:
                     crashed.append(DeadOperator(crumb, self._how(crumb.process, status)))
             elif crumb.process in lost and status not in _FROM_OUTSIDE:

@@ -57,7 +57,7 @@ class Addition:
 
 @dataclass(eq=False)
 class Draft:
-    """Bundle of one call; the program's threads count, the writer's thread fills the document.
+    """Bundle of one call; the program's threads update the counts, the writer thread the document.
 
     :ivar directory: directory where it is written.
     :ivar dropped: True if nothing more of it is written.

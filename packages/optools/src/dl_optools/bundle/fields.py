@@ -107,7 +107,7 @@ def below(limit: int) -> Callable[[Any, str], int]:
 
     def check(value: Any, where: str) -> int:
         if count(value, where) >= limit:
-            raise BundleError(f"{where} is {value}, there are {limit}")
+            raise BundleError(f"{where} is {value}, but must be less than {limit}")
         return int(value)
 
     return check

@@ -174,7 +174,7 @@ class Snapshot:
             first -= first % ALIGNMENT
             last = max((region.last for region in reached), default=first)
             numbers[key] = (len(self.storages), first)
-            # Rows that overlap count more than once; distinguishing them is not worth the effort.
+            # Overlapping rows are counted more than once; detecting them is not worth the effort.
             if sum(region.nbytes for region in reached) >= _GAPS * (last - first):
                 reached = _whole(reached)
             pieces = [_fetch(region, windows, group, first) for region in reached]

@@ -1,8 +1,9 @@
 """Refusal of calls in untrusted bundles that bypass torch's argument checks.
 
 The rule inspects the operator's schema, so that it also covers operators that are added later. It
-cannot detect operators that trust their inputs to be results of their own, such as the indices that
-pooling passes to its backward; a child process with limits is for these, see :mod:`.isolation`.
+cannot detect operators that trust that an input was produced by a matching operator, such as the
+indices that pooling passes to its backward; these run in a child process with limits, see
+:mod:`.isolation`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _DATA = frozenset(
         *("Optional", "List"),
     ]
 )
-"""Types of the values that a bundle holds. Other types are storages, streams and objects."""
+"""Types of the values that a bundle can hold; all others are storages, streams and objects."""
 _WORD = re.compile(r"[\w.]+", re.ASCII)
 _UNCHECKED = re.compile(r"\w+_unsafe|(\w+_)?data_ptr")
 """Names of operators that build tensors from unchecked parts, or reveal addresses. Operators whose

@@ -136,12 +136,13 @@ class OpCapture(Tool):
 class _Call:
     """One call while it is captured.
 
-    :raises NotStorableError: bundles cannot name the operator, or cannot store an argument.
+    :raises NotStorableError: torch does not list the operator by name, or a bundle cannot store an
+    argument.
     """
 
     def __init__(self, tool: OpCapture, writer: BundleWriter, call: OpCall) -> None:
         if not is_known(call.name, call.level):
-            raise NotStorableError("bundles cannot name this operator")
+            raise NotStorableError("torch does not list this operator by name")
         assert tool.device is not None
         self.writer, self.device = writer, tool.device
         table = self.table = Table()

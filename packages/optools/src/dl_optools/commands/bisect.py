@@ -190,7 +190,7 @@ def verdict(bisection: Bisection, found: SearchResult, bundles: Path | None) -> 
         f"{'is' if count == 1 else 'are'} to blame, found in {len(state.runs)} runs:"
     ]
     for number, group in enumerate(found.groups, 1):
-        how = "on the device alone" if len(group) == 1 else "on the device together, not apart"
+        how = "on the device alone" if len(group) == 1 else "only together on the device"
         lines.append(f"  {number}. {' and '.join(group)}: {how}: {bisection.why(group)}")
     if found.left:
         lines.append("  There are more: with these operators on the CPU it is still wrong.")

@@ -107,7 +107,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         return _refuse(f"{error.filename or folder}: {error.strerror}")
     except KeyboardInterrupt as stopped:
-        # Between two runs: what these found is incomplete.
+        # Stopped between two runs, whose findings are incomplete.
         return _refuse("it was stopped before there was a verdict", exit_status(stopped))
     finally:
         runner.close()

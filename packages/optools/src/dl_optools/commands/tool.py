@@ -364,7 +364,7 @@ def _report_results(lines: list[str], root: Path, say: Callable[[str], object], 
     if "compare" not in gate.before:
         if any(x["failed"] for x in operators.values()):
             return FOUND_WRONG
-        # Without a look at most of the program nothing is certain.
+        # If most of the program was not observed, the result means nothing.
         blind = unseen_calls(lines, "compare") > sum(x.found["calls"] for x in known)
         return WRONG_USE if blind else status
     known_before = gate.before["compare"]

@@ -21,7 +21,7 @@ class CheckedCall:
     :ivar parent: the Python function around an overload; empty if unknown.
     :ivar tree: ``(args, kwargs)`` as they were before the call; for gradients a third part, the
         gradients of the outputs.
-    :ivar answers: what the device returned and wrote.
+    :ivar answers: outputs of the device: what the call returned and wrote.
     :ivar stack: the program's Python stack, innermost line first; empty in backward.
     :ivar record: additional data for a bundle of the call; None if it was not requested.
     :ivar extra: its signature was compared before.

@@ -10,7 +10,7 @@ from dl_report.page import Cell
 
 Found = Mapping[str, Any]
 Labelled = Sequence[tuple[str, Found]]
-"""Label, such as ``rank 1``, and :meth:`.AutoCompareResults.as_json` of each process."""
+"""A label such as ``rank 1`` and the :meth:`.AutoCompareResults.as_json` of each process."""
 
 
 def to_float(value: Any) -> float:

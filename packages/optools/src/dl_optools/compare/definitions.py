@@ -1,7 +1,7 @@
-"""Definitions of saved results, which another operator reads, where the CPU is not a reference.
+"""Definitions of results that are saved for a gradient, where the CPU is not a reference.
 
-The CPU leaves parts of them uninitialised, or uses another format. A definition computes the right
-value, and the elements for which it exists.
+The CPU leaves parts of these results uninitialised, or uses another format. A definition computes
+the right value, and the elements for which it exists.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Device-only overloads, expressed with operators that the CPU also has.
 
-They serve as references. Results whose format is up to the device are None.
+They serve as references. Results whose format is device-specific are None.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def gru_cell_backward(
     if workspace.dim() != 2 or workspace.size(1) != 5 * grad_hy.size(1):
         raise ValueError(f"the workspace of this device has the shape {tuple(workspace.shape)}")
     reset, update, fresh, hx, hidden = workspace.chunk(5, 1)
-    # Values in another layout are within the gates' range only by chance, and never all at once.
+    # In another layout, single values may be in the gates' range by chance, but never all values.
     if bool(
         (torch.cat([reset, update], 1) < 0).any() or (workspace[:, : 3 * hx.size(1)] > 1).any()
     ):

@@ -26,11 +26,11 @@ Tree = Any
 Run = Callable[[Tree], Sequence[Any]]
 
 FAR = (1e4, 1e50)
-"""Substitutes for infinity: a function with a limit is there at both; their cubes are finite."""
+"""Substitutes for infinity, at both of which a function has reached its limit; cubes are finite."""
 MOST = 1 << 14
 """Maximum number of examined elements; if more are in question, something else is wrong."""
 LANES = 64
-"""Copies of one value side by side: more than a vector holds."""
+"""Number of adjacent copies of one value: more than a vector register holds."""
 
 
 def settle(
@@ -41,7 +41,7 @@ def settle(
     want: torch.Tensor,
     rule: Rule,
 ) -> torch.Tensor | None:
-    """Return a result with the reference's value in each equally right element; None: no such.
+    """Return a result in which equally right elements have the reference's value; None without any.
 
     :param runs: each returns the reference's answers to a tree of arguments, in its own dtypes.
     :param at: index of the answer.
@@ -135,7 +135,7 @@ def _is_elsewhere(
 
     have = got.flatten()[places]
     found = torch.zeros(places.shape, dtype=torch.bool)
-    # Side by side they run through vectors; two apart one after another.
+    # Adjacent copies run through vector code; strided ones run one at a time.
     layouts: list[tuple[Callable[[torch.Tensor], torch.Tensor], Callable[[Any], Any]]] = [
         (lambda x: x.repeat_interleave(LANES), lambda x: x[::LANES]),
         (lambda x: torch.stack([x, x], 1)[:, 0], lambda x: x),

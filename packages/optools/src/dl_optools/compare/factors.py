@@ -1,8 +1,8 @@
 """Check of matrix factorisations by multiplying the factors.
 
-Vectors have an arbitrary sign or phase, and of two nearly equal pivots either is right: so the
-factors are multiplied again. The allowed residual is :data:`MULTIPLE` n eps of the matrix's norm,
-as in LAPACK's own tests (LAPACK Working Note 41, section 7).
+Vectors have an arbitrary sign or phase, and of two nearly equal pivots either is right, so this
+check multiplies the factors again. The allowed residual is :data:`MULTIPLE` n eps of the matrix's
+norm, as in LAPACK's own tests (LAPACK Working Note 41, section 7).
 """
 
 from __future__ import annotations
@@ -136,4 +136,4 @@ FACTORS: dict[str, tuple[Callable[[Tensor, Bound, Sequence[Any]], Pairs], frozen
     "linalg_lu_factor_ex": (_lu(0), frozenset({0, 1})),
     "linalg_qr": (_qr, frozenset({0, 1})),
 }
-"""By operator name: the check that multiplies the factors, and the results that it judges."""
+"""The check that multiplies the factors, and the results that it judges, by operator name."""

@@ -1,4 +1,4 @@
-"""Copies of a call's arguments and answers on the CPU, and the other data of its bundle."""
+"""Copies of a call's arguments and outputs on the CPU, and the other data of its bundle."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CallRecord:
 
 
 class HostArguments:
-    """The arguments on the CPU, as they are now, with device arguments replaced by the CPU.
+    """Copies of the current arguments on the CPU; arguments that name the device name the CPU.
 
     :param device: type of the device that is replaced.
     :param recorded: :meth:`copy_answers` creates a record.
@@ -75,7 +75,7 @@ class HostArguments:
     def copy_answers(
         self, result: Any, answers: Answers, tensors: Sequence[torch.Tensor]
     ) -> tuple[Answers, CallRecord | None]:
-        """Return copies of the answers, and the record.
+        """Return copies of the outputs, and the record.
 
         :param tensors: tensors among the arguments, as the program has them.
         """

@@ -181,7 +181,7 @@ class _Judgement(References):
         if found.ok or low is None or torch.finfo(low).eps <= _eps(got):
             return found
         if isinstance(self.subject, GradientSubject) or same_values(got.to(low).to(got.dtype), got):
-            # It was computed in the narrower dtype, whatever it was converted to at the end.
+            # The result was computed in the narrower dtype, even if it was converted at the end.
             return self._within_bound(at, label, got.to(low), want, rule)
         if isinstance(self.subject, FunctionSubject) and self.subject.may_keep(low, self.call.tree):
             narrow = math.ceil(torch.finfo(low).eps / _eps(got))
@@ -199,7 +199,8 @@ class _Judgement(References):
         if not count:
             return None
         self.unjudged.append(
-            f"{label}: {dtype_name(got.dtype)} itself overflows, or has no digit, in some elements"
+            f"{label}: {dtype_name(got.dtype)} itself overflows, or has no correct digit, in some "
+            "elements"
         )
         return torch.where(free, want.to(got.dtype), got)
 
@@ -208,14 +209,14 @@ class _Judgement(References):
         label, name, bound = self.call.answers[at][0], self.operator, self.bound
         units = residual_units(name, bound, self.values, at) if not self.rules[at].judged else None
         if units is not None:
-            detail = f"{label}: the factors are {units:.3g} x the allowed residual off"
+            detail = f"{label}: the residual of the factors is {units:.3g} x the allowed one"
             return OutputComparison(label, units <= 1, units, detail="" if units <= 1 else detail)
         own = find_definition(name, bound, at, got, want)
         if own is None:
             return None
         value, known = own
         if name.endswith("_backward") and not bool(known.all()):
-            self.unjudged.append(f"{label}: {dtype_name(got.dtype)} has no digit of some scores")
+            self.unjudged.append(f"{label}: some scores have no digit in {dtype_name(got.dtype)}")
         if not bool(known.any()):
             return OutputComparison(label, True, 0.0)
         if value.shape == got.shape:
@@ -239,10 +240,10 @@ class _Judgement(References):
             # The state of a generator that draws nothing.
             if name in UNDEFINED_OUTPUTS:
                 return
-            self.unjudged.append(f"{label}{f' ({name})' if name else ''} has a format of its own")
+            self.unjudged.append(f"{label}{f' ({name})' if name else ''} has the device's format")
 
     def _is_factor(self, at: int) -> bool:
-        """Return True for a factor as right as the CPU's: of another sign, or with other pivots."""
+        """Return True if a factor is as accurate as the CPU's, with other signs or other pivots."""
         if not isinstance(self.subject, OverloadSubject):
             return False
         units = residual_units(self.operator, self.bound, self.values, at)

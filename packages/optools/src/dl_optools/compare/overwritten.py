@@ -13,7 +13,7 @@ from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
 SCRATCH = frozenset({"dropout_state", "reserve", "reserveSpace", "weight_buf", "workspace"})
-"""Arguments that only the operator's own library reads: a gradient may consume them."""
+"""Arguments that only the operator's own library reads, which a gradient may overwrite."""
 
 Arguments = tuple[tuple[Any, ...], Mapping[str, Any]]
 

@@ -26,7 +26,7 @@ SHORT = 0.99
 class References:
     """References of one call.
 
-    :ivar values: the device's answers.
+    :ivar values: outputs of the device.
     :ivar dtypes: dtypes in which references are computed.
     """
 

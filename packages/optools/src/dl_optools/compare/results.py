@@ -21,7 +21,7 @@ _REASONS = {
     "new": "as the first of their signature",
     "again": "as periodic samples",
     "values": "for values of a new kind",
-    "time": "because there was time",
+    "time": "because time was left",
 }
 """Reasons by :class:`.Pick`."""
 

@@ -40,7 +40,7 @@ class Pick(enum.Enum):
     VALUES = "values"
     """Its values are of another kind than those examined before for this signature."""
     TIME = "time"
-    """There was time for one more."""
+    """Time was left for one more."""
     SKIP = "skip"
 
 
@@ -112,7 +112,7 @@ class SignatureSampler:
         self.picks: Counter[Pick] = Counter()
         self._extra_budget = budget
         self._seen: dict[Hashable, _SignatureState] = {}
-        # A fixed seed: the same calls in each run of a program that takes the same time.
+        # A fixed seed selects the same calls in each run of a program if its timing is the same.
         self._random = random.Random(0)
 
     @property

@@ -106,4 +106,4 @@ def lost_signs(name: str, bound: Mapping[str, Any], got: torch.Tensor, peer: tor
     if not count:
         return ""
     first = tuple(lost.nonzero()[0].tolist())
-    return f"{count} of {got.numel()} elements are a zero of the other sign, the first at {first}"
+    return f"{count} of {got.numel()} elements are zeros with the wrong sign, the first at {first}"

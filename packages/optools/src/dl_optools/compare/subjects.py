@@ -1,7 +1,7 @@
-"""Subjects that autocompare runs on the CPU: an overload, a Python function, or its gradients.
+"""Computations that autocompare repeats on the CPU: an overload, a function, or its gradients.
 
-A subject runs on a tree of arguments and returns a flat list: the returned tensors, then the
-written ones. The same list is taken from the device's call.
+A subject runs on a tree of arguments and returns its outputs as a flat list: the returned tensors,
+then the written ones. The device's call yields the same list.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ class Subject(Protocol):
     writes: bool
 
     def run(self, tree: Tree) -> list[Any]:
-        """Return the answers for these arguments, which it may write to.
+        """Return the outputs for these arguments, which the subject may write to.
 
         :raises NotComparableError: they depend on random numbers, or on uninitialised memory.
         """
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
-        """Return the rule by which each answer is judged; call :meth:`run` first."""
+        """Return the rule by which each output is judged; call :meth:`run` first."""
 
     def settles(self, tree: Tree, answers: Sequence[Any], at: int) -> bool:
-        """Return True if an answer is right by another criterion than its values."""
+        """Return True if an output is right by a criterion other than its values."""
 
 
 @functools.cache
@@ -224,7 +224,7 @@ class GradientSubject(FunctionSubject):
 
     def rules(self, tree: Tree, answers: Sequence[Any]) -> list[Rule]:
         rule = self._rule or _default_rule(tree)
-        # Contributions of all paths are summed up, and may cancel on the way.
+        # The contributions of all paths are summed, and may cancel each other.
         return [Rule(rule.op_class, rule.terms, rule.roundings, normwise=True)] * len(answers)
 
 

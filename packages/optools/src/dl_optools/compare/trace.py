@@ -1,4 +1,4 @@
-"""Answers of an overload, and the rules for the overloads that a function runs inside."""
+"""Outputs of an overload, and the tolerance rules of the overloads that a function calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Answers = list[tuple[str, Any]]
 def answers_of(
     facts: Signature, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Answers:
-    """Return the results of an overload, without arguments it returns again, and what it wrote."""
+    """Return the new tensors of an overload's result, then the arguments that it wrote to."""
     parts = [result] if len(facts.returned) == 1 else list(result or ())
     found: Answers = []
     for at, (part, owner) in enumerate(zip(parts, facts.returned, strict=False)):
@@ -37,13 +37,14 @@ def answers_of(
 
 
 class RandomCallError(Exception):
-    """An overload inside would draw random numbers."""
+    """The function calls an overload that draws random numbers."""
 
 
 class Trace(WithMode):
-    """Mode that records the rule of each overload that runs inside.
+    """Dispatch mode that records the tolerance rule of each overload that runs under it.
 
-    Random overloads raise :class:`RandomCallError` instead: the numbers belong to the program.
+    A random overload raises :class:`RandomCallError` instead of drawing numbers from the program's
+    generator.
     """
 
     def __init__(self) -> None:
@@ -64,7 +65,7 @@ class Trace(WithMode):
                 rule_for(func, args, kwargs, value, at)
                 for at, (_, value) in enumerate(answers_of(facts, result, args, kwargs))
             ]
-            # A call counts once, with its longest sum.
+            # Record one rule per call: the one with the longest sum.
             judged = [rule for rule in rules if rule.judged]
             if judged:
                 self.rules.append(max(judged, key=lambda rule: rule.terms))

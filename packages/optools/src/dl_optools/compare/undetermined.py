@@ -1,4 +1,4 @@
-"""Elements that the arithmetic of a dtype does not determine, and that accuse no device.
+"""Elements that the arithmetic of a dtype does not determine: no device is blamed for them.
 
 - The CPU's own result in the same dtype is nan or infinity where the reference is finite: sums or
   products on the way exceed the dtype's range.
@@ -30,7 +30,7 @@ Run = Callable[[Tree], Sequence[Any]]
 PATTERNS = 8
 """Perturbation patterns of all elements; each element moves in both directions among them."""
 MULTIPLE = 4.0
-"""Number of perturbation steps that a device's error may correspond to."""
+"""Maximum number of perturbation steps by which a device's error is explained."""
 
 
 def find_undetermined(

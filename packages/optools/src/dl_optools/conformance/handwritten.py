@@ -18,7 +18,7 @@ class ContractCall:
     :ivar arguments: by parameter: tensors, lists of tensors, and plain torch values.
     :ivar outputs: by parameter the index of the result; None: left out.
     :ivar removed: dimensions of size 1 that the results have and the contract's do not.
-    :ivar note: remark for the user: other operators that may serve as well.
+    :ivar note: remark for the user: other operators that may also serve the overload.
     """
 
     operator: str

@@ -46,7 +46,7 @@ class Recording(TorchDispatchMode):
 
     :ivar source: description of where the calls come from.
     :ivar found: calls that are cases.
-    :ivar left: number of calls of overloads that are not cases, with the reason.
+    :ivar left: number of calls that did not become cases, by overload and reason.
     """
 
     source: str

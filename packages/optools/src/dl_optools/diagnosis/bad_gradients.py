@@ -1,8 +1,8 @@
 """Judgement of gradients that are nan or inf, although each operator in them is right.
 
 A formula such as 1 / (x * x + y * y) overflows where its value is representable. If torch's CPU
-gives nan or inf in the same dtype, too, the formula is torch's and no operator is accused;
-otherwise the device has a formula of its own, which is wrong.
+also gives nan or inf in the same dtype, torch's formula is the cause and no operator is blamed;
+otherwise the device uses a different formula, which is wrong.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def wrong_gradients(reports: Sequence[Report]) -> dict[str, str]:
 
 
 def describe_sources(names: Sequence[str]) -> str:
-    """Return a clause about gradients that accuse no operator."""
+    """Return a clause about gradients for which no operator is blamed."""
     return (
         f"the gradient of {' and '.join(names)} is nan or inf for finite values, as on torch's "
         "CPU: its formula overflows or underflows, here or in a value before it, or it has a "

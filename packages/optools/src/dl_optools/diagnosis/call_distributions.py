@@ -75,7 +75,7 @@ def _randint(bound: Bound, drawn: Tensor) -> Distribution | None:
 
 
 def _random(bound: Bound, drawn: Tensor) -> Distribution | None:
-    """Without an end: all integers that the dtype represents exactly (torch.Tensor.random_)."""
+    """Without an upper bound: all integers that the dtype can represent (torch.Tensor.random_)."""
     low, high = int(bound.get("from") or 0), bound.get("to")
     if high is not None:
         return integers(low, int(high)) if int(high) > low else None

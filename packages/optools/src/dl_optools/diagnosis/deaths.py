@@ -37,7 +37,7 @@ def confirm(
 
     :param run: the first run that died; its :attr:`.Run.dead` is set.
     :param operators: operators that run on the CPU.
-    :param tools: tools without which the run would not have died.
+    :param tools: tools that may have caused the run to die.
     :param repeat: runs the program as in the first run, for operators that die only after more
         calls than the program makes: tools call some twice.
     """

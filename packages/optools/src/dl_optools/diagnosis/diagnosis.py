@@ -3,7 +3,7 @@
 1. All operators, sampled: each is compared with the CPU's float64 and called twice, and the draws
    of random ones are tested against their distribution.
 2. Every call of every operator: the findings of the first run may be consequences of another
-   fault, and accuse no other operator by themselves. ``quick``: only the suspected operators.
+   fault, and are not sufficient to blame another operator. ``quick``: only the suspected operators.
 3. If the program printed nan or inf, or a gradient has them: the operator that first made one of
    finite values. Operators of a gradient may each be right where its formula overflows, so the
    gradient as a whole is compared with the CPU's.
@@ -70,15 +70,14 @@ class Diagnosis:
     :ivar devices: types of the devices whose operators were checked.
     :ivar accelerated: one device is not a CPU, or was requested.
     :ivar only_on_device: operators that the CPU cannot compute instead.
-    :ivar affected: operators that are wrong because they run a guilty one inside.
-    :ivar notes: facts outside of the verdict: bitwise irreproducible operators, nan and inf.
-    :ivar overflow: what made gradients nan or inf, and accuses no operator; empty if nothing did.
-    :ivar unable: why there is no verdict; empty if there is one.
-    :ivar ranks: number of processes that called operators.
-    :ivar sampled: only samples were checked of operators that the first run did not accuse.
-    :ivar compiled: operators and graphs that are wrong in compiled graphs only.
-    :ivar unchecked: what was left out, for the verdict; empty if nothing was.
-    :ivar stopped: the user stopped it before everything was checked.
+    :ivar affected: operators that are wrong because they call a guilty one internally.
+    :ivar notes: observations that are not part of the verdict: bitwise irreproducible operators,
+    nan and inf. :ivar overflow: cause of nan or inf in gradients that is not the fault of an
+    operator; empty without one. :ivar unable: why there is no verdict; empty if there is one. :ivar
+    ranks: number of processes that called operators. :ivar sampled: only samples were checked of
+    operators that the first run did not blame. :ivar compiled: operators and graphs that are wrong
+    in compiled graphs only. :ivar unchecked: what was left out, for the verdict; empty if nothing
+    was. :ivar stopped: the user stopped it before everything was checked.
     """
 
     command: list[str]
@@ -245,11 +244,11 @@ def _add_dead(
 
 
 def _find_causes(runner: Runner, found: Diagnosis, say: Callable[[str], object]) -> None:
-    """Find the wrong operators that run another wrong one inside."""
+    """Find the wrong operators that call another wrong one internally."""
     wrong = [x.name for x in found.guilty if x.returns and x.name not in found.compiled]
     if len(wrong) < 2 or runner.stopped:
         return
-    say("one more run: find wrong operators that run another wrong one inside\n")
+    say("one more run: find wrong operators that call another wrong one internally\n")
     run = runner.run(PROBE, **{"OP_PROBE_LIST": exact_patterns(wrong), INSIDE_VARIABLE: "1"})
     inside: dict[str, set[str]] = {}
     for each in run.reports(PROBE):
@@ -258,7 +257,7 @@ def _find_causes(runner: Runner, found: Diagnosis, say: Callable[[str], object])
     for name, cause in causes(wrong, inside).items():
         one = next(x for x in found.guilty if x.name == name)
         found.guilty.remove(one)
-        one.evidence.insert(0, f"it runs {base(cause)} inside, as {cause} does")
+        one.evidence.insert(0, f"it calls {base(cause)} internally, as {cause} does")
         found.affected.append(one)
 
 

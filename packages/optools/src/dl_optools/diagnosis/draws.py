@@ -76,7 +76,7 @@ class DrawChecks:
         if repeat and not problem:
             again = self._again(generator, before, after, overload, bound, proceed)
             if not same_values(again, values):
-                problem = "from the same state of the generator it draws other numbers"
+                problem = "from the same state of the generator it draws different numbers"
         if not problem:
             problem = self._against_others(
                 name, number, distribution, values, _key(before), generator.name
@@ -183,7 +183,7 @@ class DrawChecks:
         if distribution is None:
             return ""
         if not same_values(one, again):
-            return "from the same state of the generator it draws other numbers"
+            return "from the same state of the generator it draws different numbers"
         if distribution.varies and same_values(one, two):
             return "it draws the same numbers at every call"
         problem = distribution.outside(one)

@@ -1,4 +1,4 @@
-"""Check of compiled graphs: their operators one by one, and each graph as a whole.
+"""Check of compiled graphs: each operator of a graph separately, and each graph as a whole.
 
 While a tool observes single operators, ``torch.compile`` does not compile. This tool observes none,
 so that the program runs unchanged.
@@ -39,8 +39,8 @@ from dl_optools.tool import Tool
 
 T = TypeVar("T")
 OPERATOR_UNITS = 64.0
-"""Allowed difference of one operator in and out of a graph, in units of epsilon of the largest
-value: a graph may compute it blockwise."""
+"""Allowed difference of one operator inside and outside a graph, in units of eps of the largest
+value: a graph may compute the operator blockwise."""
 GRAPH_UNITS = 4096.0
 """Allowed difference of a whole graph, in which operators are fused and errors accumulate."""
 
@@ -91,7 +91,7 @@ class GraphCheck(Tool):
         return _CheckedGraph(self, name, module, call, compile_part)
 
     def is_here(self, tree: Any) -> bool:
-        """Return True if a tensor is on the device."""
+        """Return True if the tree has a tensor on the device."""
         leaves = tree_leaves(tree)
         return any(isinstance(x, torch.Tensor) and x.device.type == self.device for x in leaves)
 
@@ -100,7 +100,7 @@ class GraphCheck(Tool):
         self.wrong.setdefault(name, problem)
 
     def recorded(self, text: str, work: Callable[[], T]) -> T:
-        """Run a function while a breadcrumb that survives the process names it."""
+        """Run a function; until it returns, a breadcrumb file names it in case the process dies."""
         if self._crumbs is None or self._slot is None:
             return work()
         self._crumbs.begin(self._slot.at, text)
@@ -182,7 +182,8 @@ class _CheckedGraph:
         text = describe(name, args, kwargs)
 
         def run() -> list[Any]:
-            # A result of another call would go unnoticed if that call computed the same values.
+            # Call with other values first: stale results of that call then differ from the right
+            # ones.
             with contextlib.suppress(RuntimeError):
                 part([_with_other_values(x) for x in tensors])
             return list(part(list(copies)))
@@ -276,7 +277,7 @@ def _replace_tensors(result: Sequence[Any], found: list[Any]) -> tuple[Any, ...]
 
 
 def _other_zeros(result: Any, again: Any) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """Return results in which a zero has lost its sign, with that sign as their value."""
+    """Return the sign bits of the first pair of results in which a zero has lost its sign."""
     for one, two in zip(tree_leaves(result), tree_leaves(again), strict=True):
         if isinstance(one, torch.Tensor) and one.is_floating_point():
             left, right = to_host(one), to_host(two)
@@ -309,7 +310,7 @@ def _share_memory(tensors: Sequence[torch.Tensor]) -> bool:
 
 @contextlib.contextmanager
 def _same_draws(tensors: Sequence[torch.Tensor]) -> Iterator[None]:
-    """Replay the same random numbers in the code that follows the context."""
+    """Restore the random generators on exit, so that the following code repeats the draws."""
     devices = {x.device for x in tensors if x.device.type != "cpu"}
     states = [(x, torch.get_device_module(x).get_rng_state(x)) for x in devices]
     host = torch.random.get_rng_state()

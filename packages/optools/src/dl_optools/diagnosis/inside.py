@@ -1,6 +1,6 @@
-"""Operators that run other operators inside, such as a dropout that runs a product.
+"""Operators that call other operators internally, such as a dropout that calls a multiplication.
 
-A wrong product makes the dropout wrong, too: then the product is to blame.
+A wrong multiplication makes the dropout wrong, too: then the multiplication is to blame.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ PREFIX = "aten::"
 
 
 def run_and_record(run: Callable[[], Any]) -> tuple[Any, set[str]]:
-    """Run a call, and return its result with the names of the operators that ran inside.
+    """Run a call, and return its result with the names of the operators that it called.
 
     The names are empty while the program is profiled: a process has one profiler.
     """
@@ -35,10 +35,10 @@ def base(name: str) -> str:
 
 
 def causes(wrong: Sequence[str], inside: Mapping[str, Set[str]]) -> dict[str, str]:
-    """Return the wrong operators that run another wrong one inside, each with that one.
+    """Return the wrong operators that call another wrong one internally, each with that one.
 
     :param wrong: names of operators that were found to be wrong.
-    :param inside: names of the operators that run inside, by operator.
+    :param inside: names of the operators that each operator calls.
     """
     parts = {name: {base(x) for x in inside.get(name, ())} - {base(name)} for name in wrong}
     found = {}

@@ -122,7 +122,7 @@ class OpProbe(Tool):
     ) -> Any:
         defaults = {x.name: x.default_value for x in overload._schema.arguments}
         bound = {**defaults, **facts.bind(call.args, call.kwargs)}
-        # An argument written in place is another input the second time.
+        # After an in-place write, the second call would get a different input.
         repeat = repeat and base_name(overload) not in RRELU
         with self._lock:
             result, problem = self._draws.call(

@@ -203,7 +203,7 @@ def html(found: Diagnosis) -> str:
         sections.append(page.section(each.name, "Evidence.", evidence, *_script(each)))
     for each in found.affected:
         evidence = page.preformatted("\n".join(each.evidence))
-        sections.append(page.section(each.name, "Wrong because of an operator inside.", evidence))
+        sections.append(page.section(each.name, "Wrong because of a called operator.", evidence))
     if found.guilty:
         words = "The program with these operators on the CPU, and all others on the device."
         sections.append(
@@ -214,7 +214,7 @@ def html(found: Diagnosis) -> str:
         sections.append(page.section("How the program ended", "Under the tools.", lines))
     if found.notes:
         lines = page.preformatted("\n".join(found.notes))
-        sections.append(page.section("Other observations", "Facts that accuse no operator.", lines))
+        sections.append(page.section("Other observations", "Facts, but no faults.", lines))
     if not found.unable:
         gaps = [page.preformatted("\n".join(coverage.gaps))] if coverage.gaps else []
         definition = page.paragraph(CHECKED)

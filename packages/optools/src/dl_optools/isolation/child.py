@@ -1,4 +1,4 @@
-"""Child process that answers one question after the other, within limits."""
+"""Child process that handles one request after the other, within limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKS = {
     "show": "dl_optools.replay.description:show",
     "export": "dl_optools.replay.export:export",
 }
-"""Supported questions, and the functions that answer them."""
+"""Supported requests, and the functions that handle them."""
 
 
 def work_of(name: str) -> Work:
@@ -28,7 +28,7 @@ def work_of(name: str) -> Work:
 
 
 class Bundles:
-    """Handler of questions about bundles; None asks why the device is not available.
+    """Handler of requests about bundles; None requests the reason why the device is not available.
 
     Its parameters are those of :class:`.worker.Worker`.
     """

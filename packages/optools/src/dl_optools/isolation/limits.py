@@ -24,7 +24,7 @@ class Limits:
     """Limits for one bundle.
 
     :ivar memory: bytes, in addition to what torch and the device use by themselves.
-    :ivar seconds: from the question to the answer.
+    :ivar seconds: from the request to the answer.
     """
 
     memory: int

@@ -17,7 +17,7 @@ from dl_optools.options import SIZES, nbytes
 
 
 class Asked(Protocol):
-    """Worker that answers questions about bundles."""
+    """Worker that handles requests about bundles."""
 
     def ask(self, work: str, path: str, **arguments: Any) -> Answer: ...
 

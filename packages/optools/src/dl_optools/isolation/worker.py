@@ -1,4 +1,4 @@
-"""Parent's side of the isolation: a child process that answers questions. Imports no torch."""
+"""Parent's side of the isolation: a child process that handles requests. Imports no torch."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _MOST_SAID = 200
 
 
 class UnusableError(Exception):
-    """No child can answer: it does not start, or the device is not available."""
+    """No child process is usable: it does not start, or the device is not available."""
 
 
 class Worker:
-    """Answers questions in a child process, which is replaced when it ends.
+    """Handles requests in a child process, which is replaced when it ends.
 
     :param device: device that the work uses; None: none. ``""``: the accelerator, or else the CPU.
     :param name: name of the command, for errors.

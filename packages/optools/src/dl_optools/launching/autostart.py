@@ -91,13 +91,13 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
     if probes:
         from dl_optools.diagnosis.probe import OpProbe
 
-        # A later tool sees calls earlier: a call that it repeats is seen once by the others.
+        # A tool that starts later sees calls first: calls that it repeats reach the others once.
         makers.insert(0, (PROBE, lambda: OpProbe(**options)))
         inner += 1
     if breadcrumbs:
         from dl_optools.breadcrumbs.recorder import OpBreadcrumbs
 
-        # It records operators that fall back, too, but not the work of observing tools.
+        # It also records operators that fall back, but not the work of observing tools.
         device = options["device"]
         makers.insert(inner, (BREADCRUMBS, lambda: OpBreadcrumbs(device=device)))
     if graphs:
@@ -114,7 +114,7 @@ def start(environ: Mapping[str, str]) -> list[Tool | PluginTool]:
             _running.append(tool.start())
         except Exception as error:  # noqa: BLE001 - the program has to run
             if name == BREADCRUMBS:
-                # Without it only the name of a crashing operator is missing.
+                # Without this tool, only the name of a crashing operator is missing.
                 continue
             note(environ, f"{name} does not run: {error}")
             if environ.get(NOTES_VARIABLE):

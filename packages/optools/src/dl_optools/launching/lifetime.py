@@ -20,7 +20,7 @@ def exit_status(stopped: KeyboardInterrupt) -> int:
 
 
 def describe_status(status: int) -> str:
-    """Return ``exit status 3``, or the signal behind it."""
+    """Return ``exit status 3``, or the signal that the status stands for."""
     if status > 128:
         try:
             return f"killed by {signal.Signals(status - 128).name}"
@@ -30,7 +30,7 @@ def describe_status(status: int) -> str:
 
 
 def describe_end(status: int) -> str:
-    """Return ``ended with exit status 3``, or ``was killed by`` and the signal behind it."""
+    """Return ``ended with exit status 3``, or ``was killed by`` and the signal."""
     how = describe_status(status)
     return f"ended with {how}" if how.startswith("exit") else f"was {how}"
 

@@ -94,7 +94,7 @@ def time_text(reports: Sequence[Report]) -> str:
 
 
 def _work(report: Report) -> float:
-    """Return the seconds per step in operators, without communication, which waits for others."""
+    """Return the seconds per step in operators, without communication, which waits for ranks."""
     operators: dict[str, float] = report.found["operators"]
     return sum(x for name, x in operators.items() if not name.startswith("c10d."))
 

@@ -21,8 +21,8 @@ class UnmatchedPatterns:
     """Unmatched patterns of one tool.
 
     :ivar patterns: patterns of its list, each with the closest name that was called, or "".
-    :ivar everything: the list has no other patterns.
-    :ivar asked: False: no operator was looked up, so that nothing follows from this.
+    :ivar everything: no pattern of the list matched.
+    :ivar asked: False: no operator was looked up, so that the patterns may still be right.
     """
 
     tool: str

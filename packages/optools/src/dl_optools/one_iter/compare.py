@@ -19,14 +19,14 @@ class StepComparison:
     """Outcome for one rank.
 
     :ivar values: all compared values, in the order of the trusted step.
-    :ivar missing: events of the trusted step that the other one lacks, and
-    :ivar additional: those that only the other one has.
+    :ivar missing: events that only the trusted step has.
+    :ivar additional: events that only the step under test has.
     :ivar random: number of events that draw random numbers and are not compared.
     :ivar optimizer: number of operators in the optimizer's step, for both steps.
     :ivar dtypes: operators with another result dtype than in the trusted step.
-    :ivar comparable: all modules and weights of both steps are in the other one. Operators may
-        differ: optimizers choose others on other devices.
-    :ivar broken: descriptions of the steps that did not reach their end.
+    :ivar comparable: both steps have the same modules and weights. Their operators may differ:
+    optimizers choose other operators on other devices. :ivar broken: descriptions of the steps that
+    did not reach their end.
     """
 
     rank: str
@@ -85,14 +85,14 @@ class StepComparison:
             )
         if self.dtypes:
             lines.append(
-                f"  {len(self.dtypes)} operators returned another dtype, as where autocast differs "
-                f"by device; the first: {self.dtypes[0]}"
+                f"  {len(self.dtypes)} operators returned another dtype, for example because "
+                f"autocast differs by device; the first: {self.dtypes[0]}"
             )
         inherited = sum(x.inherited for x in self.values)
         if inherited:
             lines.append(
-                f"  {inherited} values are further off because the inputs behind them differ; no "
-                "operator that computed them is to blame"
+                f"  {inherited} values differ only because the inputs of their operators "
+                "differed; these operators are not to blame"
             )
         if self.random:
             lines.append(f"  {self.random} events draw random numbers and were not compared")
@@ -200,7 +200,7 @@ def compare_ranks(trusted: Path, tested: Path, tolerance: float | None = None) -
 
 
 def _inputs(events: Events, pairs: Sequence[tuple[Record, Record]]) -> list[Value]:
-    """Return what the model got in its first call, before anything computed from it."""
+    """Return the inputs of the model's first call, which precede all computed values."""
     of_model = Record("module", "").key
     return [x for pair in pairs if pair[0].key == of_model for x in events.model_inputs(*pair)]
 

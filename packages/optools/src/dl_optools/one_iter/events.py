@@ -1,4 +1,4 @@
-"""Judgement of the values of one event, and whether the event itself caused a difference."""
+"""Judgement of the values of one event; it determines if the event itself caused a difference."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Common = tuple[str, str, str, str, int, str]
 class Events:
     """Judges the events of a step under test, in their order.
 
-    An operator is held to the rounding bound of the CPU's float64 for the inputs that *it* got:
-    errors before it do not count. Modules, gradients and weights are results of operators: if
-    these are right, a distance to the trusted step is inherited.
+    An operator is held to the rounding bound of the CPU's float64 for its *own* inputs: earlier
+    errors do not count. Modules, gradients and weights are results of operators: if these operators
+    are right, a distance to the trusted step is inherited.
 
     :param tolerance: relative; None: the square root of the dtype's epsilon.
     :ivar drew_differently: a random event drew other numbers than in the trusted step.
@@ -147,7 +147,7 @@ class Events:
                 continue
             forward = self._got.find(Record(back.kind, back.name, back.module, back.call).key)
             inputs = {} if forward is None else forward.inputs
-            # For arguments that are one tensor, each has the whole gradient.
+            # If several arguments are the same tensor, each has the whole gradient.
             same = [x for x, name in inputs.items() if name == self._weights.get(weight)]
             names = dict.fromkeys(back.outputs.get(f"gradient of {x}", "") for x in same)
             parts += [(back.module, self._got.tensor(x)) for x in names if x]

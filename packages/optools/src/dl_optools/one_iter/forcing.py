@@ -35,7 +35,7 @@ class Forcing:
     def load(self, state: Iterable[tuple[str, torch.Tensor]]) -> None:
         """Load the recorded weights and buffers into the model.
 
-        :raises OneIterError: the recorded model has others.
+        :raises OneIterError: the recorded model has other weights or buffers.
         """
         for name, tensor in state:
             record = self._trusted.find(Record("weight", name).key)

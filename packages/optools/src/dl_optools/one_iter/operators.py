@@ -38,7 +38,7 @@ class StepRecorder(Protocol):
     """The recorder of a step, as far as operators use it; see :class:`.recording.OneIter`.
 
     :ivar optimizer: the step of an optimizer is running.
-    :ivar watches: the watches of backwards that have not run.
+    :ivar watches: watches of backward passes that have not run yet.
     """
 
     forcing: Forcing | None
@@ -76,7 +76,7 @@ class OperatorRecording(Tool):
         return super().wants(name, function) and is_known(name, Level.API)
 
     def applies(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-        # On all devices: call counts must be the same wherever the step runs.
+        # Count calls on all devices: the numbers must not depend on where the step runs.
         return True
 
     def handle(self, call: OpCall) -> Any:

@@ -72,7 +72,7 @@ class OneIter:
         self.rank = int(environment().get("RANK", "0")) if rank is None else rank
         self.reference = None if reference is None else Path(reference)
         if self.reference is not None and redirect_folder(self.reference).exists():
-            # The program itself has recorded it.
+            # The program itself has recorded the reference.
             self.reference = redirect_folder(self.reference)
         self.forcing: Forcing | None = None
         self._forced = teacher_forcing

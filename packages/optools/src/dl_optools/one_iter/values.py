@@ -1,4 +1,4 @@
-"""One value of both steps, and the distance between them."""
+"""A value in both steps, and the distance between the two."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Value:
     :ivar unit: :data:`BOUND` for operators: against the CPU's float64 for the inputs that they got.
         :data:`RELATIVE`: largest difference by the trusted tensor's largest value.
     :ivar limit: maximum allowed ``error``.
-    :ivar inherited: a larger error is not caused by the event: its inputs differ.
+    :ivar inherited: the event did not cause the error: its inputs differed.
     """
 
     event: str

@@ -1,4 +1,4 @@
-"""Calls of a bundle in the form that autocompare judges: of a run here, and as recorded."""
+"""The call of a bundle as autocompare judges it: from a run here, and from the recording."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _CPU = torch.device("cpu")
 
 @dataclass(frozen=True)
 class Pair:
-    """One call twice, with the same arguments.
+    """Two runs of one call, with the same arguments.
 
-    :ivar missing: messages for answers that only one of the two has.
+    :ivar missing: messages for outputs that only one of the two has.
     """
 
     here: CheckedCall

@@ -106,7 +106,7 @@ def check(
     random = comparable and _draws(bundle, outcome)
     if random:
         found.notes.append("it draws random numbers: there is no reference in float64")
-    # As autocompare computes: splitting of sums on the CPU affects their last digits.
+    # Use one thread as autocompare does: splitting sums on the CPU changes their last digits.
     with on_one_thread(), default_dtype(dtype_of(document.context["default_dtype"], "context")):
         for pair in pairs:
             found.parts += [PartCheck(name, detail=text) for name, text in pair.missing.items()]
@@ -127,7 +127,8 @@ def _comparable(bundle: Bundle, device: torch.device, notes: list[str]) -> bool:
         return False
     if is_random(bundle) and device.type != document.device:
         notes.append(
-            f"it draws random numbers, and {device.type} draws others than {document.device}: "
+            f"it draws random numbers, and {device.type} draws different numbers than "
+            f"{document.device}: "
             "only shapes and dtypes are compared"
         )
         return False
@@ -184,7 +185,7 @@ def _compare_kinds(pair: Pair) -> list[PartCheck]:
 
 
 def _compare_directly(pair: Pair) -> list[PartCheck]:
-    """Compare this run with the recording, which may be off by the bound as well."""
+    """Compare this run with the recording, which may also be off by the bound."""
     rules = pair.here.subject.rules(pair.here.tree, [value for _, value in pair.here.answers])
     by_label = dict(zip((label for label, _ in pair.here.answers), rules, strict=True))
     parts = []

@@ -18,7 +18,7 @@ def show(path: str, *, memory: int) -> Answer:
 
     It runs nothing, so that it also shows calls that other commands refuse.
     """
-    note("it reads the bundle")
+    note("it was reading the bundle")
     try:
         bundle = read(Path(path), limit=memory, trusted=True)
     except BundleError as error:

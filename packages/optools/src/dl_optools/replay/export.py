@@ -75,12 +75,12 @@ def export(
     trusted: bool = False,
 ) -> Answer:
     """Read a bundle and export it."""
-    note("it reads the bundle")
+    note("it was reading the bundle")
     try:
         runs = what == "to-conformance"
         use = Use.CHECK if runs else Use.READ
         bundle = read(Path(path), limit=memory, use=use, trusted=trusted)
-        note(f"it runs {bundle.document.operator}" if runs else f"it writes {output}")
+        note(f"it was running {bundle.document.operator}" if runs else f"it was writing {output}")
         return Answer(lines=_EXPORTS[what](bundle, Path(output), force=force) or [])
     except (BundleError, OutputError) as error:
         return Answer.refused(str(error))

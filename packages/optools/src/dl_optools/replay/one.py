@@ -43,10 +43,10 @@ def replay(
     device = resolve_device(device)
     try:
         options = ComparisonOptions(environment()) if checked else None
-        note("it reads the bundle")
+        note("it was reading the bundle")
         use = Use.CHECK if checked else Use.RUN
         bundle = read(Path(path), limit=memory, use=use, trusted=trusted)
-        note(f"it runs {bundle.document.operator}")
+        note(f"it was running {bundle.document.operator}")
         found = Answer()
         row = [place, bundle.document.operator]
         if options is not None:

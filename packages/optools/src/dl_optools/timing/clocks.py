@@ -1,7 +1,7 @@
 """Stopwatches for operators on a device: events in its stream, or the host's clock.
 
 Both exclude the tool's own work: the host's clock is stopped while the tool works, and events are
-read only after the device has passed them.
+read only after the device has completed them.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Stopwatch(Protocol):
         """Mark the end of something asynchronous, in any thread."""
 
     def passed(self, mark: Any) -> bool:
-        """Return True if the device has reached a mark."""
+        """Return True if the device has completed a mark."""
 
     def wait(self) -> None:
-        """Wait until the device has passed all marks."""
+        """Wait until the device has completed all marks."""
 
     def seconds(self, start: Any, stop: Any) -> float: ...
 
     def release(self, *marks: Any) -> None:
-        """Free marks that are not needed any more."""
+        """Free marks that are no longer needed."""
 
 
 class HostStopwatch:
@@ -179,7 +179,8 @@ def stopwatch_for(device: str, now: Nanoseconds = time.perf_counter_ns) -> Stopw
             if _works(stopwatch):
                 return stopwatch
         except (RuntimeError, TypeError, NotImplementedError):
-            # Events without times, or without `enable_timing`: the name of the clock shows that.
+            # Events have no times, or no `enable_timing`; the name of the clock in reports shows
+            # that.
             pass
     return HostStopwatch(module.synchronize, now)
 

@@ -15,7 +15,7 @@ from torch.utils import flop_counter
 from diopi_proto.tolerance.torch_operators.schema import Overload, signature
 from dl_optools.tensors import tensors_of
 
-# They read only those parts of their first tensor that the other arguments select.
+# These read only those parts of their first tensor that the other arguments select.
 _LOOK_UP = frozenset(
     {
         "embedding",

@@ -161,8 +161,9 @@ def _excess_times(results: TimeResults) -> Html:
         return Html()
     return page.section(
         "Potential by the roofline",
-        "Time of a step that an operator would take at the measured limit, and what it takes above "
-        "that: the upper bound of what a better kernel gains. Small operators are launch overhead.",
+        "Time of a step that an operator would take at the measured limit, and the time above "
+        "that, which is the most that a better kernel could gain. Small operators consist of "
+        "launch overhead.",
         page.key([("third", "at the limit"), ("rest", "above it")]),
         charts.bars(
             [

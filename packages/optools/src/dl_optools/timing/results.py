@@ -90,8 +90,8 @@ class TimeResults:
         above = sum((self.attained_share(row) or 0) > ABOVE for row in self.rows)
         if above:
             notes.append(
-                f"{above} rows are marked '>': faster than the measured roof, as where the data is "
-                "in caches, or where the roof was measured on a busy device"
+                f"{above} rows are marked '>': faster than the measured roof, because the data is "
+                "in caches or the roof was measured on a busy device"
             )
         if self.left_out:
             notes.append(
@@ -205,7 +205,7 @@ def rate_text(amount: float, seconds: float, unit: str) -> str:
 
 
 ABOVE = 1.05
-"""Share of the roof above which caches, or a roof that is too low, are the explanation."""
+"""Share of the roof above which caches, or a roof that was measured too low, must be the cause."""
 
 
 def percent_text(part: float | None) -> str:

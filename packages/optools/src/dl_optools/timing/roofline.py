@@ -129,7 +129,7 @@ def _best(work: Callable[[], object], watch: Stopwatch) -> tuple[float, float]:
 
 
 def _copy(device: str, watch: Stopwatch) -> _Measured:
-    # Buffers on a host take the program's own memory.
+    # On a host, buffers take memory from the program itself.
     size = _HOST_COPY_BYTES if _is_host(device) else _COPY_BYTES
     while size >= 1 << 20:
         try:

@@ -199,7 +199,7 @@ class OpTimeMeasure(SampledTool):
         steps = max(results.steps, 1)
         operators: dict[str, float] = {}
         for row in results.outermost():
-            # By the median, so that a single outlier is not a regression.
+            # Use the median, so that a single outlier is not a regression.
             operators[row.operator] = operators.get(row.operator, 0.0) + row.typical / steps
         calls = sum(row.calls for row in results.rows)
         return {"calls": calls, "step": results.seconds / steps, "operators": operators}
