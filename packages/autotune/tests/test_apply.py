@@ -1,4 +1,4 @@
-"""``dl tune apply`` and ``report``: what they write, and what they refuse."""
+"""``dl tune apply`` and ``report``: their output, and the calls that they refuse."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_winner_is_written_and_the_source_can_be_tuned_again(
     assert tune("apply", study(path, "faster"), source, *words, "--database", path) == 0
     assert output.read_text() == TUNED
     assert source.read_text() == (SOURCE if elsewhere else TUNED)
-    if not elsewhere:  # it has the values now, which is not another change
+    if not elsewhere:  # applying the same values again changes nothing
         assert tune("apply", study(path, "faster"), source, "--database", path) == 0
         assert source.read_text() == TUNED
     assert f"{output}: TILE=16" in capsys.readouterr().out
@@ -56,7 +56,7 @@ def test_the_winner_is_written_and_the_source_can_be_tuned_again(
 def test_line_ends_stay_as_they_are(tmp_path: Path, again: bool) -> None:
     path, source = tmp_path / "trials.sqlite", tmp_path / "k.cpp"
     text, *rest = (TUNED if again else SOURCE).split("\n")
-    # As Python's own universal line ends read it, this is what was tuned.
+    # With universal newlines, this is the tuned text.
     source.write_bytes("\r\n".join([text, *rest[:-1], ""]).encode())
     assert tune("apply", study(path, "faster"), source, "--database", path) == 0
     assert source.read_bytes() == TUNED.replace("\n", "\r\n").encode()
@@ -72,7 +72,7 @@ def test_line_ends_stay_as_they_are(tmp_path: Path, again: bool) -> None:
         (None, SOURCE, "has nothing to apply: the search has not ended"),
         ("no significant winner", SOURCE, "nothing to apply: the verdict is: no significant"),
         ("slower", SOURCE, "nothing to apply: the verdict is: slower"),
-        ("faster", SOURCE + "\n", "was changed since: tune it as it is now"),
+        ("faster", SOURCE + "\n", "has changed since: tune it again"),
         ("faster", None, "cannot be read: "),
     ],
 )

@@ -1,4 +1,4 @@
-"""``dl tune`` over a database that is there: what it shows, exports, and says of mistakes."""
+"""``dl tune`` on an existing database: tables, exports, and messages about invalid arguments."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def test_an_export_has_the_default_configuration(path: Path, tmp_path: Path) -> 
     file = tmp_path / "t4.json"
     options = (str(file), "--database", str(path), "--force")
     assert tune("export", made.key, *options) == 0
-    # Nothing was raced, so that no time of the default is known.
+    # No race has measured the default.
     assert [r["configuration"] for r in json.loads(file.read_text())["results"]] == [{"tile": 16}]
     database.record(made, GOOD)
     assert tune("export", made.key, *options) == 0
     found = read_recording(file)
     runs = dict(zip([c["tile"] for c in found.space.configs()], found.runs, strict=True))
     assert runs == {4: (5.0, 5.0), 8: (4.0, 4.0), 16: ()}
-    # A trial of the default, as when the default has changed since, is not exported twice.
+    # A trial of the default, which exists if the default has changed, is not exported twice.
     database.record(made, dataclasses.replace(GOOD, config={"tile": 4}))
     assert tune("export", made.key, *options) == 0
     assert read_recording(file).space.size == 3
@@ -135,16 +135,16 @@ def test_mistakes_are_reported(
     assert tune("kernel", str(tmp_path / "x.py"), *database) == 2
     assert "x.py: FileNotFoundError" in capsys.readouterr().err
     assert tune("kernel", "x.py", "--evaluations", "0", *database) == 2
-    assert "evaluations=0 is not a budget" in capsys.readouterr().err
+    assert "evaluations=0 must be above 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["show"], "stopped. Run it again"),
-        (["kernel", "x.py"], "stopped. What was measured is kept; the same command goes on"),
-        (["op", "mm", "--shapes", "2x2"], "stopped. Nothing was chosen"),
-        (["model", "true"], "stopped. What was chosen for calls until now is kept"),
+        (["kernel", "x.py"], "stopped. The measurements are stored; the same command continues"),
+        (["op", "mm", "--shapes", "2x2"], "stopped. No choice was stored"),
+        (["model", "true"], "stopped. The choices for the calls so far are stored"),
     ],
 )
 def test_a_command_that_is_interrupted_says_so(

@@ -1,4 +1,4 @@
-"""Damaged and forged rows of the database are left out with a warning, whatever reads them."""
+"""Every reader skips damaged and forged rows of the database with a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database: what is kept, and what is said where it cannot be used."""
+"""The database: stored rows, and messages about unusable files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_trials_and_claims_are_kept_with_their_raw_times(tmp_path: Path) -> None
     first.record(study, FAILED)
     first.record(study, TRIAL)
     first.claim(study, CLAIM)
-    # Another process reads what the first has not closed.
+    # Another connection reads rows that the first one has not closed.
     second = Database(path)
     assert second.study(IDENTITY) == study
     assert second.trials(study) == [FAILED, TRIAL]
@@ -67,7 +67,7 @@ def test_a_locked_database_is_an_error_after_a_while(
     study = database.study(IDENTITY)
     holder = sqlite3.connect(tmp_path / "t.sqlite", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    with pytest.raises(DatabaseError, match="locked; another process kept it"):
+    with pytest.raises(DatabaseError, match="locked; another process held it"):
         database.record(study, TRIAL)
     holder.execute("ROLLBACK")
     holder.close()
@@ -90,7 +90,7 @@ def test_a_database_of_another_program_is_not_touched(
         connection.execute(f"PRAGMA user_version={version}")
     connection.close()
     before = path.read_bytes()
-    with pytest.raises(DatabaseError, match=rf"tables of something else \({said}\), and is left"):
+    with pytest.raises(DatabaseError, match=rf"foreign tables \({said}\), and is not modified"):
         Database(path)
     assert path.read_bytes() == before
     assert [each.name for each in tmp_path.iterdir()] == ["notes.sqlite"]

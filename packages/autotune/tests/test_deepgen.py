@@ -1,4 +1,4 @@
-"""DeepGen's files as search spaces: what is read, what the rules leave, and what is refused."""
+"""DeepGen's files as search spaces: valid files, the effect of the rules, and refused files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_file_is_a_space(tmp_path: Path) -> None:
     path = tmp_path / "gemm.json"
     path.write_text(json.dumps(listed(UNROLL_NUM=[1, 4, 16], BLOCK_SIZE_K=[8, 16])))
     space = read_deepgen(path)
-    # An unrolling of 16 is more than a block of 8 has.
+    # A block of 8 cannot be unrolled 16 times.
     assert space.size == 5
     assert space.point(VALID) is not None
 
@@ -100,12 +100,12 @@ def test_files_with_the_older_names_are_the_same_space(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"M_SIZE": [64], "M_SIZE": [32]}', r"M_SIZE is there twice, as \[64\] and \[32\]: keep"),
+        ('{"M_SIZE": [64], "M_SIZE": [32]}', r"M_SIZE occurs twice, as \[64\] and \[32\]: keep"),
         ("{", "cannot be read"),
         ("[]", "is not a JSON object"),
-        ('{"Br": [32]}', "parameters of attention"),
+        ('{"Br": [32]}', "attention is not supported"),
         ('{"M_SIZE": [64]}', "lacks BLOCK_SIZE_M, "),
-        (json.dumps(listed(COLOUR=[1])), "not known: COLOUR"),
+        (json.dumps(listed(COLOUR=[1])), "unknown keys: COLOUR"),
         (json.dumps(listed(M_SIZE=64)), "M_SIZE is 64: give a list"),  # type: ignore[arg-type]
         (json.dumps(listed(M_SIZE=[True])), "give a list of integers"),
         (json.dumps(listed(M_SIZE=[])), "give a list of integers"),

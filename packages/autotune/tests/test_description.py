@@ -39,7 +39,7 @@ def kernel(**fields: Any) -> TunableKernel:
 
 
 class Toolchain:
-    """Runs nothing: arrays lie where they are, and launches write what is right."""
+    """Fake toolchain: arrays stay in place, and launches write the right results."""
 
     class Array:
         def __init__(self, array: Any) -> None:
@@ -100,7 +100,7 @@ def test_a_source_may_be_a_text_and_numbers_those_of_numpy() -> None:
 
 
 def test_a_default_with_more_than_the_parameters_is_named() -> None:
-    with pytest.raises(ValueError, match="parameters MODE: 'TILE' is surplus"):
+    with pytest.raises(ValueError, match="parameters MODE: 'TILE' is unknown"):
         kernel(default={"MODE": 0, "TILE": 3}).check()
 
 
@@ -158,7 +158,7 @@ def test_an_error_in_a_function_of_a_kernel_is_named(field: str, given: Any, mes
 
 def test_changes_by_a_reference_do_not_reach_the_kernel() -> None:
     def forces(given: Any) -> dict[str, Expected]:
-        # As torch does, which asks no array whether it may be written to.
+        # Like torch, which writes even to read-only arrays.
         given["a"].flags.writeable = True
         return changes(given)
 

@@ -1,4 +1,4 @@
-"""Two tuners on one device: strangers are refused, ranks of a job wait and share what was found."""
+"""Two tuners on one device: unrelated processes are refused, ranks of a job wait for the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Holder = subprocess.Popen[str]
 
 @pytest.fixture
 def holder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holder]:
-    """A process that holds the device until its input ends."""
+    """Start a process that holds the device until its input ends."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     pipe = subprocess.PIPE
     path = os.pathsep.join(filter(None, sys.path))
@@ -55,7 +55,7 @@ def leaves(holder: Holder, question: str, answer: str) -> None:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
-    """Has something done once a rank of this process has begun to wait."""
+    """Call a function once a rank of this process has begun to wait."""
     monkeypatch.setenv("WORLD_SIZE", "2")
 
     def begin(then: Callable[[], object]) -> None:
@@ -68,7 +68,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], N
 
 
 def test_another_job_gets_the_process_that_holds_the_device(holder: Holder) -> None:
-    with pytest.raises(TuningError, match=f"being tuned by process {holder.pid} already"):
+    with pytest.raises(TuningError, match=f"already being tuned by process {holder.pid}"):
         DeviceLock("cpu", 0).__enter__()
     with DeviceLock("cpu", 1):
         pass
@@ -80,7 +80,7 @@ def test_ranks_of_a_job_wait_and_pass_on_what_was_found(holder: Holder, waits: A
     with DeviceLock("cpu", 0) as second:
         assert holder.wait() == 0
         assert (second.answer("mm"), second.answer("bmm")) == ("openblas", None)
-    # A process that did not wait gets no answer: it may ask on purpose.
+    # A process that did not wait measures again, because that may be intended.
     with DeviceLock("cpu", 0) as third:
         assert third.answer("mm") is None
 

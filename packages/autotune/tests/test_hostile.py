@@ -1,4 +1,4 @@
-"""Candidates that mean harm end as failed trials with their reason, and nothing of them is left.
+"""Hostile candidates become failed trials with a reason, and leave nothing behind.
 
 A few are tried each time; DL_TEST_SAMPLE=1 tries 200.
 """

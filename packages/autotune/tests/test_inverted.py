@@ -1,4 +1,4 @@
-"""A function that asks, run a step at a time: whatever happens, its thread ends."""
+"""Inverted functions run step by step, and their threads always end."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_function_that_asks_again_after_its_end_is_ended_again() -> None:
     assert inverted.step() == 0
     inverted.close()
     assert not inverted.thread.is_alive()
-    # Later questions reached no caller, and each of them raised the error.
+    # Later questions had no receiver, and each raised the error.
     assert ended == [0, 1, 2]
 
 

@@ -1,4 +1,4 @@
-"""Kernel Tuner's strategies behind ask and tell; where it is not installed, that is said."""
+"""Kernel Tuner's strategies with ask and tell, and the error if it is not installed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_without_kernel_tuner_the_error_names_the_package(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "kernel_tuner", None)
     with pytest.raises(TuningError, match=r"pip install 'dl-autotune\[kernel-tuner\]'"):
         make_strategy("kernel-tuner:pso", LARGE, seed=0)
-    with pytest.raises(TuningError, match=r"is none of .*kernel-tuner:NAME"):
+    with pytest.raises(TuningError, match=r"is unknown; available are .*kernel-tuner:NAME"):
         make_strategy("kernel-tuner", LARGE, seed=0)
 
 
@@ -56,7 +56,7 @@ def test_each_strategy_follows_from_its_seed_alone(name: str) -> None:
     random.seed(5)
     np.random.seed(5)
     first = evaluated(name, 1)
-    # It has drawn from no generator of others, and does not depend on them.
+    # The strategy draws from no global generator, and does not depend on one.
     drawn = (random.random(), np.random.random())
     random.seed(5)
     np.random.seed(5)
@@ -96,11 +96,11 @@ def test_every_point_is_proposed_once_and_then_no_more(name: str) -> None:
 @pytest.mark.usefixtures("installed")
 def test_results_of_other_processes_are_known() -> None:
     whole = evaluated("simulated_annealing", 3)
-    # As of a run that was killed after so many.
+    # As stored by a run that was killed after these evaluations.
     resumed = make_strategy("kernel-tuner:simulated_annealing", LARGE, seed=3, evaluations=40)
     resumed.tell(answer(whole[:25]))
     assert [o.point for o in search(resumed, answer, Budget(evaluations=15))] == whole[25:]
-    # The search has closed it; it finds its way back to where it was.
+    # The search has closed the strategy, which then returns to its previous state.
     after = search(resumed, answer, Budget(evaluations=5))
     assert len({o.point for o in after} - set(whole)) == 5
 
@@ -112,7 +112,8 @@ def test_a_population_is_proposed_in_parts_and_waited_for() -> None:
     while points := strategy.ask(4):
         assert len(points) <= 4
         generation += points
-    # All of it is asked for before an answer; then it waits, rather than propose at random.
+    # The whole batch is proposed before any value; then the strategy waits instead of drawing at
+    # random.
     assert len(generation) == 26
     strategy.tell(answer(generation[:-1]))
     assert strategy.ask(4) == []
@@ -135,7 +136,7 @@ def test_texts_and_truth_values_are_handed_over_as_they_are() -> None:
 
 
 def faked(monkeypatch: pytest.MonkeyPatch, tune: Callable[..., Any], seconds: float) -> Strategy:
-    """A strategy whose code is a test's; all around it is Kernel Tuner's."""
+    """Replace the code of a strategy by a test's; the rest is Kernel Tuner's."""
     monkeypatch.setattr(kernel_tuner, "strategy_named", lambda name: tune)
     return kernel_tuner.KernelTuner(SMALL, seed=1, name="faked", seconds=seconds)
 
@@ -163,7 +164,7 @@ def test_it_sees_values_and_failures_of_the_points_it_asks_for(
     strategy.tell([Outcome(7, 2.5)])
     assert strategy.ask(4) == [8]
     strategy.tell([Outcome(8, None)])
-    # It has ended and begun again, finding nothing new: what is proposed now is random.
+    # The strategy was restarted without a new point, so that proposals are random now.
     assert len(strategy.ask(4)) == 4
     assert seen[:4] == [(7, 2.5), (8, sys.float_info.max), (7, 2.5), (-1, sys.float_info.max)]
     assert len(seen) > 4
@@ -209,7 +210,7 @@ def test_one_that_fails_at_once_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(TuningError, match="strategy faked failed: ModuleNotFoundError: no module"):
         faked(monkeypatch, tune, 60.0).ask()
     monkeypatch.undo()
-    with pytest.raises(TuningError, match=r"magic' is none of .*kernel-tuner:pso"):
+    with pytest.raises(TuningError, match=r"magic' is unknown; available are .*kernel-tuner:pso"):
         make_strategy("kernel-tuner:magic", LARGE, seed=0)
 
 
@@ -228,5 +229,7 @@ def test_an_evaluation_that_raises_ends_the_thread() -> None:
 @pytest.mark.usefixtures("installed")
 def test_a_space_that_cannot_be_listed_is_refused() -> None:
     huge = SearchSpace({f"p{i}": range(32) for i in range(10)})
-    with pytest.raises(TuningError, match=r"lists the whole space: of 1,125,899,906,842,624"):
+    with pytest.raises(
+        TuningError, match=r"lists the whole space, which has 1,125,899,906,842,624"
+    ):
         make_strategy("kernel-tuner:pso", huge, seed=0)

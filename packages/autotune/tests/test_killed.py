@@ -1,5 +1,4 @@
-"""A tuner that is killed at any moment loses at most the evaluation it was in, and leaves no
-process.
+"""A tuner that is killed at any moment loses at most the current evaluation, and leaves no process.
 
 One moment is tried each time; DL_TEST_SAMPLE=1 tries twenty.
 """
@@ -25,11 +24,11 @@ pytestmark = pytest.mark.skipif(
 KERNEL = Path(__file__).parent / "kernels" / "logged.py"
 KILLS = 20 if os.environ.get("DL_TEST_SAMPLE") == "1" else 1
 LONGEST = 8.0
-"""Seconds within which a moment is drawn: a start takes two, an evaluation less than one."""
+"""Maximum delay of the kill in seconds: a start takes two, an evaluation less than one."""
 
 
 def begun(log: Path) -> list[str]:
-    """The candidates that were launched, in order, once for each time they were begun."""
+    """Return the candidates that were started, in order, with repetitions."""
     return log.read_text().splitlines() if log.exists() else []
 
 
@@ -75,5 +74,5 @@ def test_a_killed_tuner_loses_at_most_one_evaluation(
     # Lost trials were repeated: only the last one may be missing.
     missing = set(begun(log)) - set(kept)
     assert len(missing) <= 1, f"{missing} were not tried again"
-    # Or else nothing was shown.
+    # Otherwise the test would prove nothing.
     assert len(kept) >= KILLS // 2

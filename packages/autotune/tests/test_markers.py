@@ -1,4 +1,4 @@
-"""The comment grammar in a kernel: its forms, their scopes, and every mistake."""
+"""Grammar of the markers in a kernel: its forms, their scopes, and every error."""
 
 from __future__ import annotations
 

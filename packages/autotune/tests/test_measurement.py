@@ -1,4 +1,4 @@
-"""Races and claims over synthetic clocks: nothing here waits, and everything is seeded."""
+"""Races and claims with simulated clocks, without waiting, and with fixed seeds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_machine_that_slows_down_does_not_change_the_ratio() -> None:
     settings = RaceSettings(precision=0.0)
     found = race(machine.kernel(1.1e-3), machine.kernel(1e-3), settings, seed=1)
     assert 1.1 in found.interval
-    # The ratio to a baseline that was measured once.
+    # The ratio to a baseline that was measured only once, before.
     first = sorted(found.baseline[:9])[4]
     late = sorted(found.candidate[-9:])[4]
     assert first / late < 0.7
@@ -129,7 +129,7 @@ def test_a_noisy_machine_calibrates_to_a_wider_noise() -> None:
     def biased(low: float, high: float) -> Race:
         return Race(Interval(math.sqrt(low * high), low, high), (1.0,), (), ())
 
-    # Races of a thing against itself that come out at 1.05 and more, or 0.9 and less.
+    # A/A races with ratios of at least 1.05, or at most 0.9.
     assert Calibration.of([biased(1.05, 1.1)]).noise == pytest.approx(0.05)
     assert Calibration.of([biased(0.8, 0.9)]).noise == pytest.approx(1 / 0.9 - 1)
     assert Calibration.of([biased(0.9, 1.1)]).noise == 0.0
@@ -138,7 +138,7 @@ def test_a_noisy_machine_calibrates_to_a_wider_noise() -> None:
 
 
 def in_a_process(seed: int, true: float, luck: float) -> Race:
-    """A race in a process whose luck favours one side."""
+    """Race in a process whose memory layout happens to favor one side."""
     machine = Machine(seed)
     bias = math.exp(random.Random(seed + 10**6).gauss(0, luck))
     settings = RaceSettings(looks=(8,))

@@ -1,4 +1,4 @@
-"""``dl tune model``: what is kept, and what is taken back where the program ends otherwise."""
+"""``dl tune model`` keeps its choices, or discards them if the program ends with another status."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def database(tmp_path: Path) -> Database:
 
 
 def tune(call: Call, vendor: str, database: Database, plan: OperatorPlan) -> TunedCall:
-    """As if another implementation had won."""
+    """Store a choice as if another implementation had won."""
     key = "gemm:1" if call is CALL else "gemm:2"
     study = database.study({"kernel": "operator", "function": str(call)})
     before = database.claimed(study)
@@ -79,12 +79,12 @@ def test_selections_are_kept_if_the_program_ends_as_before(
 @pytest.mark.parametrize(
     ("off", "on", "message"),
     [
-        # Also where it ends otherwise not at once.
-        ([0, 0, 0], [0, 0, 1], "with what was chosen the program ends otherwise: status 1, not 0"),
+        # The status may also differ in a later pair only.
+        ([0, 0, 0], [0, 0, 1], "with the choices the program ends with status 1, not 0"),
         (
             [0, 1, 0],
             [0, 0, 0],
-            "does not end the same way twice: with nothing chosen it ended with",
+            "does not end the same way twice: without choices it ended with",
         ),
         ([3, 0, 0], [3, 0, 0], "does not end the same way twice"),
     ],

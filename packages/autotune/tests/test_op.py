@@ -1,4 +1,4 @@
-"""``dl tune op``: what it refuses before anything is measured."""
+"""``dl tune op`` refuses invalid arguments before it measures."""
 
 from __future__ import annotations
 

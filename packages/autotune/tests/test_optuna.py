@@ -1,4 +1,4 @@
-"""Optuna's samplers behind ask and tell, with a sampler of our own in the place of theirs."""
+"""Optuna's samplers with ask and tell, with our own sampler in place of Optuna's."""
 
 from __future__ import annotations
 
@@ -73,5 +73,5 @@ def test_without_optuna_the_error_names_the_package(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(TuningError, match=r"pip install 'dl-autotune\[optuna\]'"):
         make_strategy("optuna", SPACE, seed=0)
-    with pytest.raises(TuningError, match=r"is none of .*optuna"):
+    with pytest.raises(TuningError, match=r"is unknown; available are .*optuna"):
         make_strategy("optima", SPACE, seed=0)

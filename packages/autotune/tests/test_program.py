@@ -1,4 +1,4 @@
-"""A program that is timed: its output and status are kept, and it never outlives its tuner."""
+"""A timed program keeps its output and status, and never outlives its tuner."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_program_ends_with_the_tuner_and_so_does_what_it_started(
 ) -> None:
     fifo = tmp_path / "pids"
     os.mkfifo(fifo)
-    # The second has a session of its own, and its parent is gone.
+    # The first process has a session of its own, and its parent has ended.
     script = f"(setsid sh -c 'echo $$ > {fifo}; exec sleep 600' &); echo $$ > {fifo}; sleep 600"
     code = f"from dl_autotune.operators.program import run; run(['sh', '-c', {script!r}], {{}})"
     tuner = subprocess.Popen(python(code), stderr=subprocess.DEVNULL)

@@ -1,5 +1,6 @@
-"""A tuning run on a Ray cluster of this machine: what candidates do is their trials' result, as
-without Ray, and nothing is left behind. DL_TEST_SAMPLE=1, as of `nox -s full`, runs it.
+"""A tuning run on a Ray cluster of this machine: failures of candidates are results of their
+trials, as without Ray, and no process is left behind. DL_TEST_SAMPLE=1, which `nox -s full` sets,
+runs it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def test_without_ray_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for locks and compiled kernels; Ray's sockets need a shorter path."""
+    """Folder for locks and compiled kernels; Ray's sockets need a shorter path than pytest's."""
     made = tmp_path_factory.mktemp("ray")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_TMPDIR", tempfile.gettempdir())
@@ -47,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr("tempfile.tempdir", str(made))
         patch.setenv("DL_CPU_KERNEL_CACHE", str(made / "kernels"))
         patch.setenv("OMP_NUM_THREADS", "1")
-        # Where the handlers of these tests are.
+        # The folder of the handlers for these tests.
         path = (str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")]))
         patch.setenv("PYTHONPATH", os.pathsep.join(path))
         yield made
@@ -118,7 +119,7 @@ def test_a_lost_worker_is_restarted_and_keeps_its_device(cluster: OnRay) -> None
 def test_a_locked_device_is_not_acquired(cluster: OnRay) -> None:
     with (
         DeviceLock("cpu", 7),
-        pytest.raises(TuningError, match=f"being tuned by process {os.getpid()} already"),
+        pytest.raises(TuningError, match=f"already being tuned by process {os.getpid()}"),
         cluster.lock("cpu", 7),
     ):
         pass
@@ -154,7 +155,7 @@ def test_a_run_keeps_what_candidates_do_and_claims_the_fastest(
     assert "ended by SIGSEGV" in trials[3].message
     assert len(trials[1].candidate) == len(trials[1].baseline) == 4
     assert told == database.trials(tuned.study)
-    # The same study as without Ray, which is reused here.
+    # The run without Ray has the same study and reuses the result.
     assert Tuner(Target(KERNEL, "cpu", seed=3), database, plan).run().reused
 
 
@@ -162,7 +163,7 @@ def test_machines_that_differ_are_refused(cluster: OnRay, tmp_path: Path) -> Non
     made = Tuner(Target(KERNEL, "cpu"), Database(tmp_path / "t.sqlite"), placement=cluster)
     found = {"vendor": "cpu 0", "device": "another", "architecture": "x", "compiler": "y"}
     made._identity = lambda: found  # type: ignore[method-assign]
-    with pytest.raises(TuningError, match="machines differ: vendor is 'cpu 0' where the device is"):
+    with pytest.raises(TuningError, match="machines differ: vendor is 'cpu 0' on the machine"):
         made.run()
 
 
@@ -179,7 +180,7 @@ def test_a_tuner_that_is_stopped_leaves_no_process(
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    # The first candidate is reported when it is stored; the others are not done then.
+    # The first candidate is reported when it is stored, while the others still run.
     while "MODE=1" not in (line := process.stderr.readline()):
         assert line, "it ended by itself"
     started = children_of(process.pid)
@@ -193,7 +194,7 @@ def test_a_tuner_that_is_stopped_leaves_no_process(
     status = process.wait(120)
     process.stderr.close()
     assert status == (130 if how is signal.SIGINT else -how)
-    # Two hosts, and a guard and a worker below each at least.
+    # Two hosts, each with at least a guard and a worker.
     assert len(ends) >= 6
     wait_for_end(ends)
     database = Database(path)

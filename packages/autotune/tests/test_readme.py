@@ -1,4 +1,4 @@
-"""README's examples do what they say."""
+"""The examples in README.md work as described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded spaces: both formats, what is invalid, what is refused."""
+"""Recorded spaces: both formats, invalid configurations, and refused files."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_times_are_read_in_the_unit_that_the_file_names(
     path = tmp_path / "t4.json"
     path.write_text(json.dumps(document))
     assert read_recording(path).best == pytest.approx(milliseconds, rel=1e-12)
-    document["results"][0]["times"] = {}  # where there are no single runs, the measurement counts
+    document["results"][0]["times"] = {}  # without single runs, the measurement counts
     path.write_text(json.dumps(document))
     if document["results"][0]["measurements"]:
         assert read_recording(path).best == pytest.approx(milliseconds, rel=1e-12)

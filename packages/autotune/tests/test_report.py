@@ -1,4 +1,4 @@
-"""The page of a study: what stands in it, and that what matters is found to matter."""
+"""The page of a study: its content, and the importance of parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def trial(config: dict[str, int | str], ratio: float) -> StoredTrial:
 
 
 def trials(interaction: float) -> list[StoredTrial]:
-    """Speed is a matter of `a`, of nothing else, and of whether `b` and `c` agree."""
+    """Create trials whose speed depends on `a` alone, and on whether `b` equals `c`."""
     return [
         trial({"a": a, "b": b, "c": c, "idle": d}, math.exp(a + interaction * (b == c)))
         for a, b, c, d in itertools.product((0, 1, 2), (0, 1), (0, 1), (0, 1, 2))
@@ -60,7 +60,7 @@ def test_trials_that_are_all_alike_say_nothing() -> None:
 
 
 class Elements(HTMLParser):
-    """Every element that is opened has to be closed, and nothing is fetched."""
+    """Parser that checks that every element is closed, and that nothing is fetched."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Elements(HTMLParser):
             self.open.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Closed where it is opened."""
+        """Accept an element that closes itself."""
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag

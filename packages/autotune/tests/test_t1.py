@@ -1,4 +1,4 @@
-"""T1 files: what they declare, and what is refused."""
+"""T1 files: their declarations, and refused files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_parameters_and_conditions_become_a_space(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"Type": "int", ', '"Name": "z", ', "key Name is there twice"),
+        ('"Type": "int", ', '"Name": "z", ', "key Name occurs twice"),
         ("[8, 16, 32]", "range(9)", r"values of parameter x, 'range\(9\)', are not a list"),
         ("x * y <=", "x * z <=", r"names z, which is not a parameter.*t1\.json"),
         ("<= 32", "<= 1", r"leaves no configuration.*t1\.json"),

@@ -1,5 +1,5 @@
-"""Whole runs on the CPU: what fails is kept with its reason, what is fast is claimed, and a run
-that is killed goes on."""
+"""Whole runs on the CPU: failures are stored with a reason, fast candidates are claimed, and a
+killed run can be continued."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def tuner(
 
 @pytest.fixture(scope="module")
 def trials(folder: Path) -> dict[object, StoredTrial]:
-    """The trials of a run over all modes, by mode."""
+    """Return the trials of a run over all modes, by mode."""
     made = tuner(folder)
     tuned = made.run()
     assert tuned.evaluated == 6
@@ -108,7 +108,7 @@ def test_a_second_run_measures_nothing(
 def test_two_tuners_do_not_share_a_device(folder: Path) -> None:
     with (
         DeviceLock("cpu", 0),
-        pytest.raises(TuningError, match=f"being tuned by process {os.getpid()} already"),
+        pytest.raises(TuningError, match=f"already being tuned by process {os.getpid()}"),
     ):
         tuner(folder).run()
 
@@ -150,7 +150,9 @@ def test_an_unknown_strategy_is_refused_before_compilation(
 ) -> None:
     made = tuner(tmp_path, strategy="magic")
     monkeypatch.setattr(made, "_compiled", lambda *_: pytest.fail("it compiled"))
-    with pytest.raises(TuningError, match="strategy 'magic' is none of exhaustive, random"):
+    with pytest.raises(
+        TuningError, match="strategy 'magic' is unknown; available are exhaustive, random"
+    ):
         made.run()
 
 
@@ -170,7 +172,7 @@ def test_a_strategy_with_a_thread_leaves_none_behind(folder: Path, tmp_path: Pat
     tuned = made.run()
     assert (tuned.evaluated, tuned.config) == (6, {"MODE": 1})
     assert threading.active_count() == threads
-    # Also where the search ends early.
+    # The thread ends even if the search ends early.
     interrupted = tuner(tmp_path / "other", strategy="kernel-tuner:greedy_mls")
 
     def stop(*_: object) -> None:
@@ -189,7 +191,7 @@ def test_an_unknown_vendor_is_named(folder: Path) -> None:
 
 
 def children_of(pid: int) -> list[int]:
-    """All processes below one."""
+    """Return all descendants of a process."""
     found: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
@@ -206,7 +208,7 @@ def test_a_killed_run_can_be_resumed(folder: Path, tmp_path: Path) -> None:
     ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
-    # The first candidate that beats nothing is the best so far, and is reported when it is stored.
+    # The first candidate is the best so far, and is reported when it is stored.
     lines = iter(process.stderr.readline, "")
     told = [line for line in (next(lines), next(lines)) if line]
     workers = [os.pidfd_open(pid) for pid in children_of(process.pid)]
@@ -262,7 +264,7 @@ def test_nothing_is_claimed_of_a_winner_that_fails_when_it_is_raced_again(
     claimed = database.claimed(study)
     assert claimed is not None and claimed.verdict == "no significant winner"
     assert found.finalists == 1
-    assert "(what was fastest failed when it was raced again)" in _result(
+    assert "(the fastest candidate failed when it was raced again)" in _result(
         found, made.kernel.default, database
     )
 
@@ -273,7 +275,7 @@ def test_a_report_states_that_nothing_was_raced_again(folder: Path, tmp_path: Pa
     made.database.record(study, StoredTrial({"MODE": 1}, "correct", "", 0.5, 0.4, 0.6))
     found = made._claim(study, None, b"", Calibration(0.0, 1))  # type: ignore[arg-type]
     said = _result(found, made.kernel.default, made.database)
-    assert "(nothing beat the default, so that nothing was raced again)" in said
+    assert "(no candidate beat the default, so none was raced again)" in said
 
 
 def test_a_candidate_that_hangs_is_given_up_at_its_limit(
@@ -296,4 +298,4 @@ def test_a_candidate_that_hangs_is_given_up_at_its_limit(
     (study,) = database.studies()
     (trial,) = (each for each in database.trials(study) if each.config == {"MODE": 3})
     assert trial.invalidity == "timeout"
-    assert trial.message == "no answer within 4 s, its limit: --limit gives it more or less"
+    assert trial.message == "no answer within 4 s, its timeout, which --limit sets"

@@ -1,7 +1,6 @@
-"""Workers of a tuner: messages of failures, and the advice for little memory.
+"""Workers of a tuner: messages about failures, and the advice if memory is short.
 
-What happens to a process, and that nothing of it is left, is tested with
-:mod:`diopi_proto.worker`.
+The end of processes and their cleanup are tested with :mod:`diopi_proto.worker`.
 """
 
 from __future__ import annotations

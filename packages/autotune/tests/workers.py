@@ -12,23 +12,23 @@ from dl_autotune.errors import TuningError
 
 
 def obey() -> Callable[[Any], Any]:
-    """Do what the request names."""
+    """Run the action that the request names."""
     return lambda request: DEEDS[request[0]](request[1])
 
 
 def crash(number: int) -> None:
-    """Say something and end."""
+    """Print a message and crash."""
     os.write(2, b"first\nlast words\n")
     os.kill(os.getpid(), number)
 
 
 def refuse(error: Exception) -> None:
-    """Fail."""
+    """Raise an error."""
     raise error
 
 
 def bomb(count: int) -> None:
-    """Start processes that wait, a session for each, and wait too."""
+    """Start waiting processes in sessions of their own, and wait."""
     for _ in range(count):
         if os.fork() == 0:
             os.setsid()
@@ -37,7 +37,7 @@ def bomb(count: int) -> None:
 
 
 def kill_parent(_: object) -> None:
-    """End the process above."""
+    """Kill the parent process."""
     os.kill(os.getppid(), signal.SIGKILL)
     signal.pause()
 
@@ -56,16 +56,16 @@ DEEDS: dict[str, Callable[[Any], Any]] = {
 
 
 def measure() -> Callable[[dict[str, Any]], Any]:
-    """Do what a job of the tuner of operators names."""
+    """Run the action that a job of the operator tuner names."""
     return lambda job: DEEDS[job["do"]](job["given"])
 
 
 def without_device() -> Callable[[Any], Any]:
-    """Cannot begin."""
+    """Fail to start."""
     raise RuntimeError("there is no device")
 
 
 def large() -> Callable[[Any], Any]:
-    """Needs 64 MiB to begin."""
+    """Start with 64 MiB of memory."""
     held = bytearray(64 << 20)
     return lambda request: len(held)

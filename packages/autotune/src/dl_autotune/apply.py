@@ -40,8 +40,8 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
     """
     if study.identity.get("kernel") == "operator":
         raise TuningError(
-            f"[tune] study {study.key} is of an operator, which has no source: what was chosen for"
-            " it is used by every program already"
+            f"[tune] study {study.key} is of an operator, which has no source: every program "
+            "already uses its choices"
         )
     if claim is None or claim.verdict != Verdict.FASTER.value:
         said = "the search has not ended" if claim is None else f"the verdict is: {claim.verdict}"
@@ -57,7 +57,7 @@ def apply(study: Study, claim: StoredClaim | None, source: Path, output: Path) -
     elif hashlib.sha256(text.encode()).hexdigest() != study.identity.get("source"):
         raise TuningError(
             f"[tune] {source} is not what study {study.key} tuned ({study.identity.get('kernel')}),"
-            " or was changed since: tune it as it is now"
+            " or has changed since: tune it again"
         )
     else:
         tuned = substitute(text, claim.config, source.name, keep_markers=True)

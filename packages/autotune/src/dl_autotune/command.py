@@ -31,9 +31,9 @@ from .terminal import Display, format_values
 STATUS_ARGUMENTS, STATUS_STOPPED = 2, 130
 _READING = ("show", "report", "apply", "export", "forget", "export-wheel")
 _STOPPED = {
-    "kernel": "What was measured is kept; the same command goes on",
-    "op": "Nothing was chosen; the same command starts again",
-    "model": "What was chosen for calls until now is kept; the same command starts again",
+    "kernel": "The measurements are stored; the same command continues the run",
+    "op": "No choice was stored; the same command starts again",
+    "model": "The choices for the calls so far are stored; the same command starts again",
 }
 
 
@@ -44,8 +44,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "kernel",
         help="tune a kernel",
         description="Tune the kernel that a Python file describes: its variable 'kernel', a"
-        " dl_autotune.TunableKernel. What was measured is kept, so that the same command goes on"
-        " where it was stopped, and returns what it found once it is done.",
+        " dl_autotune.TunableKernel. Measurements are stored, so that the same command continues "
+        "a stopped run, and returns the result of a finished one.",
     )
     kernel.add_argument("file", type=Path, metavar="FILE", help="the Python file")
     kernel.add_argument("--vendor", default="cpu", help="vendor to run on (default: cpu)")
@@ -218,12 +218,13 @@ def _result(tuned: Tuned, default: Config, database: Database) -> str:
     causes = ", ".join(f"{count} {reason}" for reason, count in failed.most_common()) or "none"
     how = "measured again in fresh processes"
     if not tuned.finalists:
-        how = "nothing beat the default, so that nothing was raced again"
+        how = "no candidate beat the default, so none was raced again"
     elif tuned.config == default:
-        how = "what was fastest failed when it was raced again"
+        how = "the fastest candidate failed when it was raced again"
     if tuned.reused:
         how = (
-            "kept from an earlier run; --again, or more --evaluations without --seconds, search on"
+            "from an earlier run; --again, or more --evaluations without --seconds, continue the "
+            "search"
         )
     return (
         f"study   {tuned.study.key}, {tuned.evaluated} configurations; failed: {causes}\n"

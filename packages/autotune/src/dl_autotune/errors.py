@@ -6,7 +6,7 @@ from typing import ClassVar
 
 
 class TuningError(Exception):
-    """The base of all errors that this package raises on purpose.
+    """Base class of the errors that this package raises deliberately.
 
     :cvar status: exit code of the command; 2: an argument, or a file that it names, cannot be used.
     """

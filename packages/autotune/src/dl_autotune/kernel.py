@@ -139,7 +139,7 @@ class TunableKernel:
         if self.space.point(self.default) is None:
             raise KernelError(
                 f"[kernel] the default {dict(self.default)!r} is not a valid configuration of"
-                " the space: give a valid one, since candidates have to beat it"
+                " the space: give a valid one, because candidates have to beat it"
             )
         if not self.outputs:
             raise KernelError("[kernel] no output is named, so that no result could be judged")
@@ -181,7 +181,8 @@ def load_kernel(path: Path) -> TunableKernel:
     """Return the kernel that a Python file describes in its variable ``kernel``.
 
     :raises KernelError: the file fails, or has no such variable.
-    :raises TuningError: what the file builds is refused, as a space without valid configurations.
+    :raises TuningError: an object of the file is invalid, such as a space without valid
+    configurations.
     """
     try:
         found = runpy.run_path(str(path), run_name="dl_autotune_kernel").get("kernel")

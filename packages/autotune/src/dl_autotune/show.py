@@ -1,4 +1,4 @@
-"""``dl tune show``: studies in a line each, and the trials of one."""
+"""``dl tune show``: list all studies, or the trials of one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _trial(trial: StoredTrial) -> str:
 
 
 def find(key: str, database: Database) -> Study:
-    """The study whose key begins so.
+    """Return the study whose key begins with a prefix.
 
     :raises TuningError: there is none, or more than one.
     """

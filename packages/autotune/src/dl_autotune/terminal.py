@@ -24,7 +24,7 @@ def format_values(values: Mapping[str, object]) -> str:
 class Display:
     """Progress of a run; a context manager.
 
-    :param total: evaluations; None where seconds alone limit the run.
+    :param total: number of evaluations; None if only seconds limit the run.
     """
 
     def __init__(self, total: int | None) -> None:

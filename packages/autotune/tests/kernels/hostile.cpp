@@ -1,4 +1,4 @@
-// b = 2 a, and what a candidate may do to whoever runs it, from a launch of its choice on.
+// b = 2 a, and attacks on the process that runs it, which begin at a chosen launch.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,7 +16,7 @@ constexpr int FROM = 0;  // tunable
 namespace {
 
 volatile int launches = 0;
-// Not a constant: the compiler would take what writes there for unreachable.
+// Not constant, because the compiler would treat writes through it as unreachable.
 int* volatile nowhere = nullptr;
 
 [[gnu::noinline]] int descend(volatile int* depth) {

@@ -1,6 +1,6 @@
-"""A kernel whose candidates do harm, from one of eight launches on: 29 deeds, see hostile.cpp.
+"""A kernel with 29 hostile candidates, which attack from one of eight launches on: see hostile.cpp.
 
-The first five launches are those of the check, the others those that are timed.
+The first five launches are the check, the others are timed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from dl_autotune import SearchSpace
 
 FEW = {(0, 0), (5, 0), (14, 5), (12, 1)}
-"""Candidates that are tried where the list is not run whole."""
+"""Candidates of a sampled run."""
 ENDLESS = (7, 8, 9, 23)
-"""Deeds that end when time is up, which makes them dear: from two launches on."""
+"""Attacks that end only by timeout and are therefore slow: they begin at only two launches."""
 
 
 def wanted(DEED: int, FROM: int) -> bool:  # noqa: N803 - parameters are named as in the source

@@ -1,4 +1,4 @@
-// b = 2 a, whatever the number is.
+// b = 2 a, for every number.
 #include "dl_cpu_kernel.h"
 
 [[maybe_unused]] constexpr int NUMBER = 0;  // tunable

@@ -1,4 +1,4 @@
-"""A kernel with 500 candidates that differ in nothing; each that is begun is noted in a file."""
+"""A kernel with 500 identical candidates; the start of each one is logged in a file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _last = [0]
 
 
 def launch(config: Any, shape: Any) -> Launch:
-    """One block; the default is not a candidate."""
+    """Return one block, and log the candidate; the default is not logged."""
     if config["NUMBER"] not in (0, _last[0]):
         _last[0] = config["NUMBER"]
         with Path(os.environ["DL_TEST_LOG"]).open("a") as file:

@@ -1,4 +1,4 @@
-// b = 2 a, and what a candidate may do wrong.
+// b = 2 a, and errors that a candidate may have.
 #include "dl_cpu_kernel.h"
 
 constexpr int MODE = 0;  // tunable

@@ -36,7 +36,7 @@ def calibrate(
     :raises ValueError: `races` is not positive.
     """
     if races < 1:
-        raise ValueError(f"[calibrate] races={races} is none")
+        raise ValueError(f"[calibrate] races={races}: must be at least 1")
     found = Calibration.of([race(run, run, settings, seed=seed + i) for i in range(races)])
     assert math.isfinite(found.noise)
     return found

@@ -32,8 +32,9 @@ def format_load_warning(in_use: float) -> str:
     if in_use < BUSY:
         return ""
     return (
-        f"others kept {in_use:.1f} of {os.cpu_count()} processors busy: a choice of one thread is"
-        " not kept, as it may be good for that load alone; tune again when the machine is quiet"
+        f"others kept {in_use:.1f} of {os.cpu_count()} processors busy: choices with one thread "
+        "are discarded, because they may be faster only under that load; tune again when the "
+        "machine is quiet"
     )
 
 

@@ -116,7 +116,7 @@ def _takes_tensors(found: Any) -> bool:
     if isinstance(found, torch._ops.OpOverload):
         given = [each for each in found._schema.arguments if not each.kwarg_only]
         return any("Tensor" in str(each.type) for each in given)
-    # Those that another kind of tensor may take over: nothing that reads files or settings.
+    # Functions that torch lists as overridable, which excludes those that read files or settings.
     return callable(found) and any(
         found is function
         for place in (torch, torch.functional, torch.nn.functional)

@@ -132,7 +132,7 @@ def tune_program(arguments: argparse.Namespace, database: Database) -> int:
     """Run ``dl tune model``."""
     plan = _plan(arguments)
     if arguments.runs < 2:
-        raise ArgumentsError("[tune] give 2 or more --runs: one pair says nothing")
+        raise ArgumentsError("[tune] --runs must be at least 2: one pair is not significant")
     if in_job():
         # The program of this rank would wait for other ranks, which wait for the device.
         raise TuningError(
@@ -188,12 +188,12 @@ def demand_seed(seed: int) -> None:
 
 def demand_processes(count: int) -> None:
     """
-    :raises TuningError: a claim cannot come of so few.
+    :raises TuningError: there are too few processes for a claim.
     """
     if count < 2:
         raise ArgumentsError(
-            f"[tune] --processes {count}: give 2 or more, since one process cannot tell its own"
-            " luck from what is faster"
+            f"[tune] --processes {count}: give 2 or more, because a single process may be faster "
+            "by chance"
         )
 
 
@@ -208,7 +208,7 @@ def format_call(tuned: TunedCall) -> str:
     if warning := format_load_warning(tuned.in_use):
         lines.append(f"warning {warning}")
     if not any(len(choices) > 1 for choices in tuned.keys.values()):
-        lines.append("verdict there is nothing to choose between for this call")
+        lines.append("verdict there are no choices for this call")
     elif tuned.claimed is None:
         lines.append("verdict no significant winner: the vendor's usual choice stays")
     else:
@@ -243,4 +243,4 @@ def _keyword(text: str) -> tuple[str, Any]:
     if equals and name.isidentifier():
         with contextlib.suppress(ValueError, SyntaxError):
             return name, ast.literal_eval(value)
-    raise ArgumentsError(f"[tune] --set {text!r} is nothing like stride=2 or padding=[1,1]")
+    raise ArgumentsError(f"[tune] --set {text!r} is not a setting like stride=2 or padding=[1,1]")

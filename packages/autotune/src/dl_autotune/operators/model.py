@@ -63,7 +63,7 @@ def tune_model(
     :param plan: budget for all calls together.
     :param runs: number of pairs of whole runs, without and with the selections.
     :raises TuningError: the program fails, calls nothing that has choices, does not end the same
-        way twice, or ends otherwise with what was chosen, which is then taken back.
+    way twice, or ends with another status with the selections, which are then discarded.
     """
     earlier = database.choices()
     calls = record_calls(command, vendor)
@@ -134,14 +134,14 @@ def compare(
             found[tuning] = run(command, {**environment, "DL_TUNING": tuning})
         if found["off"].status != 0:
             raise EndedOtherwiseError(
-                "[tune] the program does not end the same way twice: with nothing chosen it ended"
-                f" with status {found['off'].status}, and with 0 before. What was chosen now is"
-                " taken back; tune it once it ends with 0 each time"
+                "[tune] the program does not end the same way twice: without choices it ended"
+                f" with status {found['off'].status}, and with 0 before. The new choices are"
+                " discarded; tune it when it always ends with 0"
             )
         if found["on"].status != 0:
             raise EndedOtherwiseError(
-                "[tune] with what was chosen the program ends otherwise: status"
-                f" {found['on'].status}, not 0. What was chosen now is taken back: DL_TUNING=off"
+                "[tune] with the choices the program ends with status"
+                f" {found['on'].status}, not 0. The new choices are discarded; DL_TUNING=off"
                 " runs without any choice"
             )
         ratios.append(found["off"].seconds / found["on"].seconds)
@@ -177,12 +177,12 @@ def format_model(tuned: TunedModel) -> str:
         verdict = "slower"
     kept = ""
     if chosen and verdict != "faster":
-        kept = "choices are kept, as each call is faster: dl tune show, dl tune forget\n"
+        kept = "choices are kept, because each call is faster: dl tune show, dl tune forget\n"
     warning = format_load_warning(tuned.in_use)
     return (
         f"calls   {len(tuned.calls)} tuned, {chosen} with another implementation, {tuned.left} left"
         " by the budget\n"
-        f"outputs {tuned.outputs or 'the same, letter by letter'}\n"
+        f"outputs {tuned.outputs or 'identical'}\n"
         f"program {verdict}: {whole} (whole runs, before by after)\n"
         f"{kept}" + (f"warning {warning}\n" if warning else "")
     )

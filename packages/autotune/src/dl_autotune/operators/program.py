@@ -27,7 +27,7 @@ def run(command: Sequence[str], variables: dict[str, str]) -> ProgramRun:
     """Run a program to its end, and end all processes that it started.
 
     :raises MissingProgramError: it cannot be started.
-    :raises MeasurementError: it does not end as it should.
+    :raises MeasurementError: it cannot be run to its end.
     """
     try:
         done = run_command(command, env=variables)

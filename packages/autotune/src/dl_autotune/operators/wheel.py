@@ -47,15 +47,15 @@ def export_wheel(
 
     :param device: small letters, digits and single dashes.
     :param force: replace a wheel of this name and version.
-    :raises TuningError: the name or the version is not one, or there are no choices.
-    :raises OutputError: the wheel is there already, or cannot be written.
+    :raises TuningError: the name or the version is invalid, or there are no choices.
+    :raises OutputError: the wheel already exists, or cannot be written.
     """
     if not _NAME.match(device):
         raise ArgumentsError(f"[tune] {device!r} is not a device name like epyc-9004 or a100")
     if not re.fullmatch(r"\d+(\.\d+)*", version):
         raise ArgumentsError(f"[tune] {version!r} is not a version like 0.1.0")
     if not choices:
-        raise TuningError("[tune] no operator was tuned yet: dl tune op or dl tune model does it")
+        raise TuningError("[tune] no operator was tuned yet: run dl tune op or dl tune model first")
     module = f"dl_tuned_{device.replace('-', '_')}"
     information = f"{module}-{version}.dist-info"
     files = {

@@ -39,12 +39,12 @@ class Subject:
             found = extension(vendor)
         except KeyError:
             raise TuningError(
-                f"[tune] vendor {vendor} has no device here: dl doctor tells why"
+                f"[tune] vendor {vendor} has no device here: dl doctor reports why"
             ) from None
         if found is None:
             raise TuningError(
-                f"[tune] vendor {vendor} does not offer the choices extension (dl/choices.h), so"
-                " nothing can be chosen"
+                f"[tune] vendor {vendor} does not offer the choices extension (dl/choices.h), so "
+                "there are no choices"
             )
         self.choices: Choices = found
         if call.threads is not None:
@@ -146,7 +146,7 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
         return {"identity": identity, **search(subject, settings, seed, job["seconds"])}
     table = {ChoiceKey.parse(key): choice for key, choice in job["table"].items()}
     if message := subject.wrong(table):
-        raise MeasurementError(f"[tune] what was chosen is wrong when it runs again: {message}")
+        raise MeasurementError(f"[tune] the selection is wrong when it runs again: {message}")
     result = race(
         subject.timed({}), subject.timed(table), RaceSettings(seconds=_LONGEST_RACE), seed=seed
     )

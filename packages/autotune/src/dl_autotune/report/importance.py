@@ -25,7 +25,7 @@ _SAMPLES = 20000
 
 @dataclass(frozen=True)
 class Pair:
-    """Two parameters together.
+    """Joint importance of two parameters.
 
     :ivar share: share of the variance beyond that of each parameter alone, from 0 to 1.
     :ivar ratios: expected geometric mean of the ratio by the values of both parameters.
@@ -41,10 +41,10 @@ class Importance:
     """Result of a forest.
 
     :ivar values: tried values by parameter, in order.
-    :ivar alone: shares of the variance by parameter, 0 to 1, the greatest first.
-    :ivar pairs: the greatest share first.
+    :ivar alone: shares of the variance by parameter, 0 to 1, the largest first.
+    :ivar pairs: pairs of parameters, the largest share first.
     :ivar explained: the share of the variance of left-out trials that the forest predicts; at most
-        1, and 0 or below where it has learned nothing.
+        1, 0 or below if the forest has learned nothing.
     """
 
     values: dict[str, list[Value]]
@@ -54,7 +54,7 @@ class Importance:
 
 
 def importance(trials: Sequence[StoredTrial], seed: int = 0) -> Importance | None:
-    """Return the importance of parameters; None where timed trials are too few, or all equal."""
+    """Return the importance of parameters; None if timed trials are too few, or all equal."""
     from sklearn.ensemble import ExtraTreesRegressor
 
     timed = [trial for trial in trials if trial.ratio is not None]
@@ -69,7 +69,7 @@ def importance(trials: Sequence[StoredTrial], seed: int = 0) -> Importance | Non
     targets = np.log([trial.ratio or 1.0 for trial in timed])
     if not values or not targets.std() > 0:
         return None
-    # One parameter by lot at each split: a greedy tree does not see two that matter only together.
+    # Draw the parameter of each split: a greedy tree misses two that matter only together.
     forest = ExtraTreesRegressor(
         _TREES, max_features=1, bootstrap=True, oob_score=True, random_state=seed
     )

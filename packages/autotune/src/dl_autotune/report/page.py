@@ -64,20 +64,22 @@ def _tiles(
     return [
         (claim.verdict, "verdict"),
         (f"{claim.ratio:.3f} x", "faster than the default"),
-        (f"{claim.low:.3f} to {claim.high:.3f}", "where a rerun is expected, 95 %"),
+        (f"{claim.low:.3f} to {claim.high:.3f}", "predicted for a rerun, 95 %"),
         *tiles,
-        (f"{claim.noise:.1%}", "added for races of the default against itself that had a winner"),
+        (f"{claim.noise:.1%}", "noise of the default against itself, added to the interval"),
     ]
 
 
 def _verdict(claim: StoredClaim | None, default: dict[str, object]) -> Html:
     if claim is None:
-        text = "The search has not ended. The same command goes on with it."
+        text = "The search has not ended. The same command continues it."
         return page.section("Verdict", text)
     lines = f"default  {format_values(default)}\nbest     {format_values(claim.config)}"
     text = (
-        "Each row is a race in a process of its own, which selected nothing; each point is the"
-        " ratio of a pair of blocks, default by candidate, above 1 where the candidate is faster."
+        "Each row is a race in a separate process that took no part in the selection; each point "
+        "is the"
+        " ratio of a pair of blocks, default by candidate: above 1, the candidate is "
+        "faster."
     )
     if not claim.races:
         text = "No candidate was faster when it was raced again, so nothing is claimed."
@@ -105,8 +107,9 @@ def _convergence(trials: Sequence[StoredTrial]) -> Html:
     lines = [Line(path, "the best so far", "first"), Line(default, "the default", "limit")]
     return page.section(
         "Convergence",
-        "The best ratio so far. It is that of the search, which is kind to whoever was lucky:"
-        " only the verdict was measured again.",
+        "The best ratio so far. Ratios of the search favor lucky candidates:"
+        " only the verdict "
+        "was measured again.",
         page.key([("forward", "the best so far"), ("limit", "the default")]),
         charts.over_time(lines, ("evaluations", "ratio"), height=260),
     )
@@ -125,7 +128,7 @@ def _distribution(timed: Sequence[StoredTrial]) -> Html:
         bars.append(Bar(f"{start:.3f} to {end:.3f} x", [(count, style)], str(count)))
     return page.section(
         "Distribution",
-        "How many of the configurations that were timed are how fast.",
+        "Number of timed configurations by their ratio to the default.",
         page.key([("third", "faster than the default"), ("rest", "others")]),
         charts.bars(bars, label=170),
     )
@@ -134,7 +137,7 @@ def _distribution(timed: Sequence[StoredTrial]) -> Html:
 def _parameters(trials: Sequence[StoredTrial]) -> list[Html]:
     found = importance(trials)
     if found is None:
-        text = f"Too few configurations were timed to say it: {LEAST} that differ are needed."
+        text = f"Too few configurations were timed: {LEAST} different ones are needed."
         return [page.section("Parameters", text)]
     pairs = [pair for pair in found.pairs if pair.share >= 0.005][:_MOST_PAIRS]
     bars = [Bar(name, [(share, "forward")], f"{share:.1%}") for name, share in found.alone.items()]
@@ -145,8 +148,9 @@ def _parameters(trials: Sequence[StoredTrial]) -> list[Html]:
     return [
         page.section(
             "Parameters",
-            "What share of the differences in speed each parameter accounts for, alone and in"
-            " pairs beyond that, as trees have learned it from the trials. They predict"
+            "Share of the variance in speed that each parameter explains, alone and, beyond that, "
+            "in"
+            " pairs, according to trees that were fitted to the trials. They predict"
             f" {max(found.explained, 0):.0%} of the variance of trials left out.",
             page.key([("forward", "alone"), ("overload", "a pair together")]),
             charts.bars(bars, label=250),
@@ -185,8 +189,10 @@ def _finalists(timed: Sequence[StoredTrial]) -> Html:
         configs.append(f"no. {number}  {format_values(trial.config)}")
     return page.section(
         "Finalists",
-        "The best of the search. Points are runs of the candidate, each as the median of the"
-        " default's runs in the same race by it; the bar is the interval of the ratio of blocks.",
+        "The best of the search. Each point is the median of the default's runs in the same "
+        "race,"
+        " divided by a run of the candidate; the bar is the interval of the ratio of "
+        "blocks.",
         charts.samples(rows, "ratio of times, default by candidate", 1.0, label=130),
         page.preformatted("\n".join(configs)),
     )
@@ -202,7 +208,7 @@ def _samples(trial: StoredTrial) -> list[float]:
 def _rejected(trials: Sequence[StoredTrial]) -> Html:
     failed = [trial for trial in trials if trial.ratio is None]
     if not failed:
-        return page.section("Rejected", "Nothing was: all configurations ran and were right.")
+        return page.section("Rejected", "None: all configurations ran and were right.")
     counts = Counter(trial.invalidity for trial in failed)
     bars = [
         Bar(reason, [(count, "backward")], str(count)) for reason, count in counts.most_common()
@@ -213,9 +219,9 @@ def _rejected(trials: Sequence[StoredTrial]) -> Html:
     ]
     return page.section(
         "Rejected",
-        "What was never timed, and why.",
+        "Configurations that were never timed, with the reasons.",
         charts.bars(bars, label=170),
-        page.table(["reason", "configuration", "what was said"], rows),
+        page.table(["reason", "configuration", "message"], rows),
     )
 
 
@@ -236,7 +242,7 @@ def _all(trials: Sequence[StoredTrial]) -> Html:
             ]
         )
     heads = ["evaluation", *names, "outcome", "ratio", "interval", "milliseconds"]
-    return page.section("Trials", "All of them, as they came.", page.table(heads, rows))
+    return page.section("Trials", "All trials in the order of evaluation.", page.table(heads, rows))
 
 
 def _cell(value: object) -> Cell:

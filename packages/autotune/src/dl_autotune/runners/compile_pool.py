@@ -49,8 +49,8 @@ class CompilePool:
             for name, value in identity.items():
                 if found.get(name) != value:
                     raise TuningError(
-                        f"[tune] machines differ: {name} is {value!r} where the device is, and"
-                        f" {found.get(name)!r} where a compiler runs"
+                        f"[tune] machines differ: {name} is {value!r} on the machine with the "
+                        f"device, and {found.get(name)!r} where a compiler runs"
                     )
 
     def submit(self, config: Config) -> Future[bytes | Rejected]:
@@ -72,7 +72,7 @@ class CompilePool:
         """End all processes; pending compilations are dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._stop_all()
-        # A thread that was about to call has restarted its worker, and has ended now.
+        # A thread may have restarted its worker in the meantime; it has ended by now.
         self._threads.shutdown(wait=True)
         self._stop_all()
 

@@ -30,7 +30,8 @@ class WrongResultError(Exception):
 def seeded_arguments(kernel: TunableKernel, shape: Shape, seed: int) -> dict[str, Any]:
     """Create the arguments of a shape, deterministically for a seed.
 
-    :raises KernelError: the kernel's description fails, or makes other than arrays and scalars.
+    :raises KernelError: the kernel's description fails, or returns values other than arrays and
+    scalars.
     """
     given = called(
         f"arguments of {dict(shape)}", kernel.arguments, shape, np.random.default_rng(seed)
@@ -44,8 +45,7 @@ def seeded_arguments(kernel: TunableKernel, shape: Shape, seed: int) -> dict[str
     for name, value in made.items():
         if not isinstance(value, (np.ndarray, np.generic)):
             raise KernelError(
-                f"[kernel] argument {name} is {shortly(value)}; it has to be a numpy array or"
-                " scalar"
+                f"[kernel] argument {name} is {shortly(value)}; it must be a numpy array or scalar"
             )
     for name in kernel.outputs:
         if not isinstance(made.get(name), np.ndarray):

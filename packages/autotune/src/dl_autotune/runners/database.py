@@ -114,8 +114,8 @@ class Database:
         foreign = [t for t, columns in found.items() if not columns >= _COLUMNS.get(t, {""})]
         if foreign:
             raise DatabaseError(
-                f"[database] {self.path} has tables of something else ({', '.join(foreign)}), and"
-                " is left as it is: name another file with --database"
+                f"[database] {self.path} has foreign tables ({', '.join(foreign)}), and is not "
+                "modified: name another file with --database"
             )
 
     @contextlib.contextmanager
@@ -133,9 +133,9 @@ class Database:
             way_out, kind = "name another file with --database", DatabaseError
             if "locked" in text:
                 kind = UnavailableDatabaseError
-                way_out = f"another process kept it for {_WAIT_SECONDS:g} s: wait until it is done"
+                way_out = f"another process held it for {_WAIT_SECONDS:g} s: wait until it is done"
             elif "not a database" in text or "malformed" in text:
-                way_out = "it is damaged or something else: move it away, or name another file"
+                way_out = "it is damaged or no database of trials: move it, or name another file"
             raise kind(f"[database] {self.path}: {text}; {way_out}") from error
 
     def _whole(
@@ -262,7 +262,7 @@ class Database:
             )
 
     def unchoose(self, identity: str, keys: Iterable[str]) -> None:
-        """Delete the choices of keys, for which the vendor's default is as fast."""
+        """Delete the choices of keys whose default is as fast."""
         with self._naming_the_file():
             self._connection.executemany(
                 "DELETE FROM choices WHERE identity = ? AND key = ?",

@@ -52,7 +52,7 @@ class DeviceLock:
         self._file.close()
 
     def answer(self, question: str) -> str | None:
-        """Return the answer of the process that was waited for, if its question was the same."""
+        """Return the result of the process that was waited for, if its request was the same."""
         return self._left.get(question)
 
     def leave(self, question: str, answer: str) -> None:
@@ -65,12 +65,12 @@ class DeviceLock:
         if not in_job():
             file.close()
             raise MeasurementError(
-                f"[tune] {self._device} is being tuned by process {holder} already: wait until"
-                " it is done, or end it"
+                f"[tune] {self._device} is already being tuned by process {holder}: wait until it "
+                "is done, or end it"
             ) from None
         _log.warning("waiting for process %s, which is tuning %s", holder, self._device)
         fcntl.flock(file, fcntl.LOCK_EX)
-        # A process that was ended while writing has left nothing.
+        # A process that was ended while writing has published nothing.
         with contextlib.suppress(ValueError):
             self._left = json.loads(self._holder(file)[1])
 

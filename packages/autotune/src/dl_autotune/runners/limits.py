@@ -22,9 +22,7 @@ def half_of_memory() -> int:
 
 
 def enough_to_start() -> int:
-    """Return bytes that suffice to start a worker: its libraries, and the stacks of their
-    threads.
-    """
+    """Return the bytes that a worker needs to start: its libraries, and stacks of threads."""
     return (512 << 20) + (32 << 20) * (os.cpu_count() or 1)
 
 

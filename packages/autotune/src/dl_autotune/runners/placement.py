@@ -24,7 +24,7 @@ class Caller(Protocol):
         """
 
     def stop(self) -> None:
-        """End the process and all that it started; a later call starts another one."""
+        """End the process and everything that it started; a later call starts a new one."""
 
     def __enter__(self) -> Caller:
         """Stop the worker at the end."""

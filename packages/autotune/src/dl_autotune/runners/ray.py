@@ -1,8 +1,8 @@
 """Workers on the machines of a Ray cluster; needs the package ray.
 
-Ray says which machine, starts a process there - an actor - and notices its end. In that process
-are the workers of one machine, as they are here: below guards, with limits, together with the
-device's lock. The database stays with the tuner.
+Ray chooses a machine, starts a process there (an actor), and notices its end. This actor owns the
+workers of the machine, which run under guards and limits as local workers do, and the lock of the
+device. Only the tuner accesses the database.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Host:
         self._held, self._stack = held, contextlib.ExitStack()
 
     def begin(self) -> tuple[str, str]:
-        """Take the device's lock, which the system lets go of when this process ends.
+        """Lock the device; the system releases the lock when this process ends.
 
-        :returns: the node's name in Ray, and why the device cannot be held.
+        :returns: the node's name in Ray, and why the device cannot be locked; "" if it is.
         """
         import ray
 
@@ -77,10 +77,10 @@ class Host:
 
 
 class Machine:
-    """Tuner's handle of a host, which is started on first use, and again when it is lost.
+    """Tuner's handle of a host, which is started on first use and restarted after it is lost.
 
     :param options: options of the Ray actor.
-    :param held: vendor and device that it locks; a machine with a locked device is not replaced.
+    :param held: vendor and device that it locks; a machine that holds a device is not replaced.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Machine:
     def start(self) -> Any:
         """Return the actor.
 
-        :raises TuningError: no machine has room for it, or its device is in use.
+        :raises TuningError: no machine has free resources for it, or its device is in use.
         """
         if self._actor is not None:
             return self._actor
@@ -136,7 +136,7 @@ class Machine:
             # The last line of a traceback.
             raise WorkerError("error", str(error).strip().rpartition("\n")[2]) from error
         except BaseException:
-            # The call may continue there, but its result is dropped.
+            # The call may continue on that machine, but its result is discarded.
             self.end()
             raise
         if reason is not None:
@@ -144,12 +144,12 @@ class Machine:
         return answer
 
     def stop(self, name: str) -> None:
-        """End one worker, while none is called."""
+        """End one worker; no call may be in progress."""
         if self._actor is not None:
             self._wait(self._actor.stop.remote(name))
 
     def finish(self) -> None:
-        """End all workers and the host, while none is called; its device is free then."""
+        """End all workers and the host, which frees its device; no call may be in progress."""
         if self._actor is not None:
             self._wait(self._actor.finish.remote())
         self.end()
@@ -198,8 +198,8 @@ class RemoteWorker:
 
 
 class OnRay(Placement):
-    """Workers on a Ray cluster, while this context is open: one machine measures, and compilers run
-    wherever there is a processor.
+    """Workers on a Ray cluster while this context is open: one machine measures, and compilers run
+    on any machine with a free processor.
 
     All machines need this package, the vendor, and the kernel's files at the same paths. A program
     that has called ``ray.init`` keeps its cluster, whatever the address.
@@ -255,7 +255,7 @@ class OnRay(Placement):
 
     @contextlib.contextmanager
     def lock(self, vendor: str, device: int) -> Iterator[None]:
-        """Choose the machine that measures, and hold its device."""
+        """Choose the machine that measures, and lock its device."""
         machine = Machine(self._ray, self._measuring, (vendor, device))
         try:
             machine.start()
@@ -268,7 +268,7 @@ class OnRay(Placement):
     def measurer(self, build: Callable[[], Handler], limits: Limits) -> RemoteWorker:
         """Return a worker of the machine that measures."""
         if self._machine is None:
-            raise TuningError("[ray] nothing is measured on a device that is not held")
+            raise TuningError("[ray] the device is not locked: enter lock() before measurer()")
         return RemoteWorker(
             self._machine, self._name(), partial(Worker, build, limits), alone=False
         )

@@ -125,7 +125,7 @@ def trial_of(row: Sequence[Any]) -> StoredTrial:
 
 
 def alike(trials: Sequence[StoredTrial]) -> tuple[list[StoredTrial], int]:
-    """Return the trials that have the parameters that most have, and the count of the others."""
+    """Return the trials with the most frequent set of parameters, and the count of the others."""
     names = Counter(frozenset(trial.config) for trial in trials)
     usual = names.most_common(1)[0][0] if names else frozenset()
     kept = [trial for trial in trials if trial.config.keys() == usual]
@@ -141,7 +141,7 @@ def claim_of(row: Sequence[Any]) -> StoredClaim:
     if verdict not in {each.value for each in Verdict}:
         raise DamagedRowError(f"its verdict {str(verdict)[:100]!r} is unknown")
     if not isinstance(noise, int | float) or not 0 <= noise < math.inf:
-        raise DamagedRowError("its noise is not a number from 0 on")
+        raise DamagedRowError("its noise is not a number >= 0")
     blocks = _json("races", races)
     if not isinstance(blocks, list) or len(blocks) > _MOST:
         raise DamagedRowError("its races are not a list")
@@ -169,7 +169,7 @@ def _text(name: str, value: object, longest: int = _LONGEST) -> str:
         raise DamagedRowError(f"its {name} is not text")
     if len(value) > longest:
         raise DamagedRowError(
-            f"its {name} has {len(value):,} characters; at most {longest:,} can be"
+            f"its {name} has {len(value):,} characters; the maximum is {longest:,}"
         )
     return value
 
@@ -186,14 +186,14 @@ def _json(name: str, value: object) -> Any:
 def _object(name: str, value: object) -> dict[str, Any]:
     found = _json(name, value)
     if not isinstance(found, dict) or len(found) > _MOST:
-        raise DamagedRowError(f"its {name} is not a JSON object of a sensible size")
+        raise DamagedRowError(f"its {name} is not a JSON object, or is too large")
     return found
 
 
 def _config(value: object) -> Config:
     found = _object("configuration", value)
     if not all(isinstance(each, str | int | float) for each in found.values()):
-        raise DamagedRowError("its configuration has something else than numbers and texts")
+        raise DamagedRowError("its configuration has values other than numbers and texts")
     return found
 
 
@@ -208,7 +208,7 @@ def _interval(values: Sequence[Any]) -> tuple[float, float, float]:
     ratio, low, high = values
     for value in (low, high):
         if not isinstance(value, int | float) or not value >= 0:
-            raise DamagedRowError("its interval is not two numbers from 0 on")
+            raise DamagedRowError("its interval is not two numbers >= 0")
     return _positive("ratio", ratio), low, high
 
 

@@ -52,11 +52,11 @@ class Tuner:
         self._placement = placement or Here()
 
     def run(self, *, again: bool = False) -> Tuned:
-        """Tune, or go on where an earlier run was ended, or return what it claimed.
+        """Tune, continue an earlier run that was stopped, or return the claim of a finished one.
 
-        :param again: search further though there is a claim; more evaluations than it has do, too.
-        :raises FailingKernelError: the default itself does not compile, or is wrong.
-        :raises TuningError: the device is in use.
+        :param again: continue the search of a finished study, as more evaluations than it has do,
+        too. :raises FailingKernelError: the default itself does not compile, or is wrong. :raises
+        TuningError: the device is in use.
         """
         check_strategy(self.plan.strategy)
         lock = self._placement.lock(self.target.vendor, self.target.device)
@@ -81,7 +81,7 @@ class Tuner:
     def _wants_more(self, evaluated: int) -> bool:
         """Return True if the plan has more evaluations than a study.
 
-        A study that ended with its time or its space would end there again.
+        A study that ended because of its time or its space would end at once again.
         """
         wanted = self.plan.budget.evaluations
         if wanted is None or self.plan.budget.seconds is not None:
@@ -105,7 +105,7 @@ class Tuner:
         try:
             found: Mapping[str, Any] = self._worker.call(Identify(), _PATIENCE)
         except WorkerError as error:
-            # A vendor or a device that is not there is refused; anything else is its failure.
+            # A missing vendor or device is the user's error; all others are failures of the vendor.
             kind = TuningError if error.reason == "error" else MeasurementError
             raise kind(f"[tune] {self.target.vendor} cannot be used: {error}") from error
         return found
@@ -157,7 +157,7 @@ class Tuner:
                 pending += [(config, pool.submit(config)) for config in configs]
             if not pending or not in_time:
                 return
-            # In the order of completion, so that a slow compilation does not delay the others.
+            # Take results in the order of completion: a slow compilation must not delay others.
             ready = next((each for each in pending if each[1].done()), pending[0])
             pending.remove(ready)
             trial = self._evaluate(ready[0], ready[1].result(), default, count)
@@ -219,10 +219,10 @@ class Tuner:
             answer = worker.call(request, limit)
         except WorkerError as error:
             if error.reason == "timeout":
-                return Rejected("timeout", f"{error}, its limit: --limit gives it more or less")
+                return Rejected("timeout", f"{error}, its timeout, which --limit sets")
             return Rejected("runtime", str(error))
         if isinstance(answer, Rejected):
-            # A wrong kernel may have written anywhere, so its process is not used any more.
+            # A wrong kernel may have written anywhere, so its process is not reused.
             worker.stop()
         assert isinstance(answer, (Race, Rejected))
         return answer
@@ -267,7 +267,7 @@ class Tuner:
         return found
 
     def _final_limit(self) -> float:
-        """Timeout of the final races, which are longer than those of the search."""
+        """Return the timeout of the final races, which are longer than those of the search."""
         return max(_PATIENCE, self.plan.evaluation_seconds)
 
     def _reuse(

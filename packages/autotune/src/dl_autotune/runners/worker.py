@@ -18,7 +18,7 @@ _LACKS_MEMORY = ("MemoryError", "allocate memory", "map segment")
 
 
 class WorkerError(TuningError):
-    """The process did not answer.
+    """The process gave no answer.
 
     :ivar reason: a value of :class:`diopi_proto.worker.Failure`.
     """

@@ -32,13 +32,13 @@ def product(left: Any, right: Any) -> Any:
     for one, other in ((left, right), (right, left)):
         listed = isinstance(one, (str, bytes, list, tuple)) and isinstance(other, int)
         if listed and len(one) * other > _LONGEST:
-            raise OverflowError(f"{len(one)} elements times {_format(other)} are too many")
+            raise OverflowError(f"{len(one)} elements times {_format(other)} exceed the limit")
     return left * right
 
 
 def _demand(bits: int, what: str) -> None:
     if bits > _BITS:
-        raise OverflowError(f"{what} is too large: results of up to {_BITS} bits are calculated")
+        raise OverflowError(f"{what} is too large: results may have up to {_BITS} bits")
 
 
 def _format(value: int) -> str:

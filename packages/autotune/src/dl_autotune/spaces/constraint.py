@@ -43,7 +43,7 @@ class Constraint:
     """A predicate over some parameters.
 
     :ivar names: the parameters that `function` takes, in its order.
-    :ivar text: what messages call it.
+    :ivar text: name of the constraint in messages.
     """
 
     function: Predicate
@@ -52,23 +52,23 @@ class Constraint:
 
     @classmethod
     def of(cls, given: ConstraintLike) -> Constraint:
-        """Take a function, whose parameters name those of the space, or an expression of Python.
+        """Create from a function with the names of parameters of the space, or a Python expression.
 
-        :raises SpaceError: the function has other than plain parameters, or the expression is
-            none, or does more than calculate.
+        :raises SpaceError: the function has parameters other than plain ones, or the text is not an
+        expression, or does more than calculate.
         """
         if isinstance(given, Constraint):
             return given
         if isinstance(given, str):
             return cls._of_expression(given)
         if not callable(given):
-            raise SpaceError(f"[space] constraint {given!r} is neither a function nor a text")
+            raise SpaceError(f"[space] constraint {given!r} is neither a function nor text")
         names = []
         for parameter in inspect.signature(given).parameters.values():
             if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.POSITIONAL_ONLY):
                 raise SpaceError(
-                    f"[space] constraint {_called(given)}: parameter {parameter} names none of the"
-                    " space; use plain parameters"
+                    f"[space] constraint {_called(given)}: {parameter} is not a plain parameter "
+                    "that names one of the space"
                 )
             if parameter.default is parameter.empty:
                 names.append(parameter.name)
@@ -89,8 +89,8 @@ class Constraint:
         for node in ast.walk(tree):
             if not isinstance(node, _ALLOWED):
                 raise SpaceError(
-                    f"[space] constraint {text!r}: {type(node).__name__} is not allowed in an"
-                    " expression; give a function instead"
+                    f"[space] constraint {text!r}: {type(node).__name__} is not allowed in an "
+                    "expression; use a function instead"
                 )
             if isinstance(node, ast.Call) and not (
                 isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS and not node.keywords

@@ -1,4 +1,4 @@
-"""Search spaces from the JSON files that DeepGen tunes products of matrices by."""
+"""Search spaces from DeepGen's JSON files for matrix products."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .parameter import Config
 from .space import SearchSpace
 
 PROBLEM = ("BATCH_SIZE", "M_SIZE", "N_SIZE", "K_SIZE")
-"""Keys of the file that say what is computed, not how."""
+"""Keys of the file that define the problem, not the implementation."""
 KEYS = (
     *("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "THREAD_SIZE_M", "THREAD_SIZE_N"),
     *("WARP_SIZE", "BLOCK_LAYOUT_Y", "BLOCK_LAYOUT_X", "WARP_LAYOUT_Y", "WARP_LAYOUT_X"),
@@ -36,7 +36,7 @@ _OLDER_NAMES: Mapping[str, str] = {
     "THREAD_SCATTER_WIDTH_B": "WARP_SCATTER_WIDTH_N",
     "REDUCE_C_CONTINUOUS": "STORE_CONTINUOUS",
 }
-"""Keys of DeepGen's earlier files, by which many of its configurations are still written."""
+"""Older key names of DeepGen, which many of its configurations still use."""
 _FLOAT32 = 4
 _THREADS = "BLOCK_LAYOUT_Y * BLOCK_LAYOUT_X * WARP_SIZE * LOCAL_SPLIT_U"
 RULES: Mapping[str, str] = {
@@ -46,27 +46,27 @@ RULES: Mapping[str, str] = {
     "BLOCK_SIZE_N == THREAD_SIZE_N * BLOCK_LAYOUT_X * WARP_LAYOUT_X": (
         "threads cover a block's columns"
     ),
-    "WARP_LAYOUT_Y * WARP_LAYOUT_X == WARP_SIZE": "a warp's threads are its layout",
+    "WARP_LAYOUT_Y * WARP_LAYOUT_X == WARP_SIZE": "a warp's layout has as many threads as the warp",
     "M_SIZE % BLOCK_SIZE_M == 0": "blocks cover the rows of the result",
     "N_SIZE % BLOCK_SIZE_N == 0": "blocks cover the columns of the result",
     "K_SIZE % BLOCK_SIZE_K == 0": "blocks cover the terms of the sums",
     "max(BLOCK_SIZE_M, BLOCK_SIZE_N) <= 2 * min(BLOCK_SIZE_M, BLOCK_SIZE_N)": (
-        "a block is square, or half of a square"
+        "a block is a square or half of one"
     ),
     f"{_THREADS} <= 256": "a block has no more threads",
     f"BLOCK_SIZE_M * BLOCK_SIZE_K % ({_THREADS} * GLOB_LOAD_WIDTH_A) == 0": (
-        "each thread loads as much of A, in whole loads"
+        "each thread loads an equal part of A in whole vector loads"
     ),
     f"BLOCK_SIZE_N * BLOCK_SIZE_K % ({_THREADS} * GLOB_LOAD_WIDTH_B) == 0": (
-        "each thread loads as much of B, in whole loads"
+        "each thread loads an equal part of B in whole vector loads"
     ),
     "THREAD_SIZE_M % BLOCK_SCATTER_WIDTH_M == 0": "a thread's rows are whole groups",
     "THREAD_SIZE_N % BLOCK_SCATTER_WIDTH_N == 0": "a thread's columns are whole groups",
     "BLOCK_SCATTER_WIDTH_M % WARP_SCATTER_WIDTH_M == 0": "groups of rows are whole subgroups",
     "BLOCK_SCATTER_WIDTH_N % WARP_SCATTER_WIDTH_N == 0": "groups of columns are whole subgroups",
     "GLOB_STORE_WIDTH == 0 or THREAD_SIZE_N % GLOB_STORE_WIDTH == 0": "stores are whole",
-    "BLOCK_SIZE_K % LOCAL_SPLIT_U == 0": "the parts of a split sum are of one length",
-    "UNROLL_NUM <= BLOCK_SIZE_K": "no more steps are unrolled than there are",
+    "BLOCK_SIZE_K % LOCAL_SPLIT_U == 0": "the parts of a split sum have equal lengths",
+    "UNROLL_NUM <= BLOCK_SIZE_K": "at most all steps are unrolled",
     "4 * (BLOCK_SIZE_M + BLOCK_SIZE_N) * BLOCK_SIZE_K * (1 + SHARED_PREFETCH) <= 65536": (
         "64 KiB of shared memory"
     ),
@@ -74,19 +74,19 @@ RULES: Mapping[str, str] = {
         "256 registers of a thread"
     ),
 }
-"""Rules that every configuration satisfies, each with its reason."""
+"""Rules that every configuration must satisfy, each with its description."""
 _CONSTRAINTS = tuple(map(Constraint.of, RULES))
 
 
 def read_deepgen(path: Path) -> SearchSpace:
-    """The configurations of a file that the rules leave.
+    """Return the configurations of a file that satisfy the rules.
 
-    The problem, which the file has too, is part of each: ``M_SIZE``, ``N_SIZE``, ``K_SIZE`` and
-    ``BATCH_SIZE`` are parameters, mostly of one value.
+    The problem is also in the file, and is part of each configuration: ``M_SIZE``, ``N_SIZE``,
+    ``K_SIZE`` and ``BATCH_SIZE`` are parameters, usually with one value.
 
-    :raises SpaceError: it cannot be read, has a key twice or one that is not known, lacks one, a
-        value is not a list of integers, it is of another dtype than float32, or the rules leave
-        nothing; names the file.
+    :raises SpaceError: the file cannot be read, has a duplicate or unknown key or lacks one, has a
+    value that is not a list of integers or a dtype other than float32, or no configuration
+    satisfies the rules; the message names the file.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -94,8 +94,8 @@ def read_deepgen(path: Path) -> SearchSpace:
         for key, value in pairs:
             if key in found:
                 raise SpaceError(
-                    f"[space] {path}: key {key} is there twice, as {found[key]!r} and {value!r}:"
-                    " keep one"
+                    f"[space] {path}: key {key} occurs twice, as {found[key]!r} and {value!r}: "
+                    "keep one"
                 )
             found[key] = value
         return found
@@ -117,7 +117,7 @@ def read_deepgen(path: Path) -> SearchSpace:
 def with_current_names(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values under DeepGen's current keys; files without a batch have one of 1.
 
-    :raises SpaceError: a key is given under both of its names; names both.
+    :raises SpaceError: a key is given under both of its names; the message has both.
     """
     for older, current in _OLDER_NAMES.items():
         if older in values and current in values:
@@ -134,19 +134,19 @@ def gemm_space(values: Mapping[str, Sequence[int]]) -> SearchSpace:
     :raises SpaceError: as :func:`read_deepgen`.
     """
     if "Br" in values and "BLOCK_SIZE_M" not in values:
-        raise SpaceError("[space] these are parameters of attention; only products are tuned")
+        raise SpaceError("[space] attention is not supported, only matrix products")
     values = with_current_names(values)
     for what, keys in (
         ("lacks", [key for key in KEYS if key not in values]),
-        ("has keys that are not known:", [key for key in values if key not in KEYS]),
+        ("has unknown keys:", [key for key in values if key not in KEYS]),
     ):
         if keys:
             raise SpaceError(f"[space] the configuration {what} {', '.join(keys)}")
     for key, listed in values.items():
         if not isinstance(listed, list | tuple) or not listed or not all(map(_integer, listed)):
-            raise SpaceError(f"[space] {key} is {listed!r}: give a list of integers of 0 or more")
+            raise SpaceError(f"[space] {key} is {listed!r}: give a list of integers >= 0")
         if key.startswith("DATATYPE") and set(listed) != {_FLOAT32}:
-            raise SpaceError(f"[space] {key} is {listed!r}: only [{_FLOAT32}], float32, is known")
+            raise SpaceError(f"[space] {key} is {listed!r}: must be [{_FLOAT32}], float32")
         if 0 in listed and not key.startswith(_MAY_BE_NONE):
             raise SpaceError(f"[space] {key} is {listed!r}: 0 is not a valid size")
     return SearchSpace(

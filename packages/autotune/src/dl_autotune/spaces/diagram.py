@@ -1,9 +1,10 @@
-"""The valid configurations as a decision diagram: built with pruning, counted, indexed, not listed.
+"""Decision diagram of the valid configurations, which counts and indexes them without a list.
 
-A level per parameter; a state of a level is what the constraints that are still open need to know
-of the values chosen so far. Two beginnings that the rest of the constraints cannot tell apart are
-one state, so that a space of a million points needs memory for its states alone. Each edge counts
-the configurations behind it, from which any index is decoded by one binary search a level.
+The diagram has one level for each parameter. A state of a level consists of the already chosen
+values that open constraints, those with later parameters, still need. Prefixes with equal such
+values share a state, so that memory is proportional to the number of states and edges, not of
+configurations. Edges store how many configurations precede them, so that an index is decoded by one
+binary search per level.
 """
 
 from __future__ import annotations
@@ -22,25 +23,25 @@ from .parameter import Parameter
 Positions = NDArray[np.int32]
 """Indices of values in their parameters: shape (configurations, parameters)."""
 MOST_EDGES = 20_000_000
-"""Beyond it, building would take more than about a gigabyte."""
+"""Maximum number of edges; building more would take over about a gigabyte."""
 
 
 @dataclass
 class _Level:
     first: NDArray[np.int64]
-    """Where the edges of each state begin; one more than there are states."""
+    """Index of the first edge of each state, followed by the number of edges."""
     value: Positions
-    """Index of the value of each edge."""
+    """Index of each edge's value in its parameter."""
     target: NDArray[np.int64]
-    """The state of the next level that each edge leads to."""
+    """State of the next level to which each edge leads."""
     before: NDArray[np.int64]
-    """How many configurations the edges before this one lead to, over all states."""
+    """Number of configurations to which all previous edges lead, over all states."""
 
 
 class Diagram:
-    """All value positions that satisfy the constraints.
+    """Configurations, as value positions, that satisfy the constraints.
 
-    :ivar size: how many configurations there are.
+    :ivar size: number of configurations.
     """
 
     def __init__(self, parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -> None:
@@ -51,7 +52,7 @@ class Diagram:
 
     @classmethod
     def listing(cls, parameters: Sequence[Parameter], rows: Positions) -> Diagram:
-        """Exactly the configurations of `rows`, as recorded spaces are."""
+        """Create the diagram of exactly these configurations, for recorded spaces."""
         self = cls.__new__(cls)
         self._order = list(range(len(parameters)))
         self._radix = np.array([len(p.values) for p in parameters], dtype=np.int64)
@@ -71,7 +72,7 @@ class Diagram:
         return self
 
     def decode(self, indices: NDArray[np.int64]) -> Positions:
-        """Value positions of configurations by their index, 0 to size - 1."""
+        """Return the value positions of configurations, given by their indices, 0 to size - 1."""
         rest = np.asarray(indices, dtype=np.int64).copy()
         state = np.zeros(len(rest), dtype=np.int64)
         found = np.zeros((len(rest), len(self._order)), dtype=np.int32)
@@ -84,7 +85,7 @@ class Diagram:
         return found
 
     def encode(self, positions: Positions) -> NDArray[np.int64]:
-        """Indices of value positions; -1 for what is not in the space."""
+        """Return the indices of configurations; -1 for those that are not in the space."""
         rows = np.atleast_2d(positions)
         index = np.zeros(len(rows), dtype=np.int64)
         state = np.zeros(len(rows), dtype=np.int64)
@@ -101,7 +102,7 @@ class Diagram:
 
 
 def _order(parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -> list[int]:
-    """Parameters in the order that closes constraints early: smallest scope first."""
+    """Return the parameters in an order that closes constraints early: smallest scope first."""
     place = {p.name: i for i, p in enumerate(parameters)}
     scopes = [[place[name] for name in each.names] for each in constraints]
     order: list[int] = []
@@ -110,7 +111,8 @@ def _order(parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -
         return float(np.prod([len(parameters[i].values) for i in scope if i not in order] or [1]))
 
     while scopes:
-        # The scope that shares the most with the chosen ones comes next: few states stay open.
+        # Among equal scopes, the one that shares most with the chosen ones is first: few states
+        # stay open.
         scope = min(scopes, key=lambda s: (cost(s), -len(set(s) & set(order))))
         scopes.remove(scope)
         order += sorted({i for i in scope if i not in order}, key=lambda i: (-_uses(i, scopes), i))
@@ -178,7 +180,7 @@ def _build(
 def _distinct(
     columns: Sequence[Positions], radix: Sequence[int], rows: int
 ) -> tuple[Positions, NDArray[np.int64]]:
-    """The distinct rows of columns, and which of them each row is."""
+    """Return the distinct rows of the columns, and the index of each row among them."""
     if not columns:
         return np.zeros((1, 0), dtype=np.int32), np.zeros(rows, dtype=np.int64)
     table = np.stack(columns, axis=1)
@@ -195,7 +197,7 @@ def _distinct(
 def _holding(
     constraint: Constraint, parameters: Sequence[Parameter], columns: Sequence[Positions]
 ) -> NDArray[np.bool_]:
-    """Ask the constraint once for each distinct combination."""
+    """Evaluate the constraint once for each distinct combination."""
     rows, which = _distinct(columns, [len(p.values) for p in parameters], len(columns[0]))
     columns_of_values = [
         [parameter.values[at] for at in rows[:, i].tolist()]
@@ -206,7 +208,7 @@ def _holding(
 
 
 def _count(edges: Sequence[_Edges]) -> list[_Level]:
-    """Count from the end; drop edges that lead to no configuration, and states without edges."""
+    """Count from the last level; drop edges that lead to no configuration, and empty states."""
     levels: list[_Level] = []
     behind = np.ones(1, dtype=np.int64)
     renumbered = np.zeros(1, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Configurations as numbers that a model can learn from."""
+"""Numerical features of configurations, for models."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .parameter import Parameter
 Features = NDArray[np.float64]
 """Shape (configurations, features)."""
 MOST_PAIRS = 66
-"""Products and ratios of every two of twelve parameters; more would drown the parameters."""
+"""Maximum number of pairs, those of twelve parameters; more would outweigh the parameters."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """A model of what a configuration needs: registers, bytes of shared memory, of cache."""
+    """Model of a resource that configurations need: registers, shared memory or cache in bytes."""
 
     name: str
     function: Callable[..., float]
@@ -29,20 +29,20 @@ class Resource:
 
     @classmethod
     def of(cls, name: str, function: Callable[..., float]) -> Resource:
-        """Take a function whose parameters are named as those of the space."""
+        """Create from a function with the names of parameters of the space."""
         return cls(name, function, tuple(inspect.signature(function).parameters))
 
 
 class FeatureTable:
-    """Numbers for configurations: each parameter (the logarithm where its values are a scale of
-    ratios, columns of 0 and 1 where they are texts), how often 2 divides it where that is not the
-    same, the products and ratios of every two of the logarithmic ones, and the resources that the
-    space declares.
+    """Features of configurations: each parameter (as a logarithm if its values are on a logarithmic
+    scale, one-hot if they are texts), its alignment (how often 2 divides it) unless that follows
+    from the value, the products and ratios of all pairs of logarithmic parameters, and the declared
+    resources.
 
-    Hardware works in powers of two - lanes, warps, banks, lines of caches - so that 48 and 96 may
-    have more in common than 96 and 100.
+    Hardware works in powers of two - lanes, warps, banks, cache lines - so that 48 and 96 may have
+    more in common than 96 and 100.
 
-    :ivar names: of the columns.
+    :ivar names: names of the columns.
     """
 
     def __init__(self, parameters: Sequence[Parameter], resources: Sequence[Resource]) -> None:
@@ -70,7 +70,7 @@ class FeatureTable:
         self.names += [each.name for each in resources]
 
     def of(self, positions: NDArray[np.int32]) -> Features:
-        """The features of value positions, shape (configurations, parameters)."""
+        """Return the features of value positions with shape (configurations, parameters)."""
         plain = [t[positions[:, i]] for i, t in enumerate(self._tables)]
         columns = plain + [table[positions[:, i]] for i, table in self._alignments.items()]
         for i, j in self._pairs:
@@ -79,8 +79,8 @@ class FeatureTable:
         return np.concatenate(columns, axis=1)
 
     def scaled(self, positions: NDArray[np.int32]) -> Features:
-        """The parameters and what 2 divides them by, each from 0 to 1: where distances mean
-        something.
+        """Return parameters and alignments, each scaled to [0, 1], so that distances are
+        meaningful.
         """
         columns = []
         for i, table in [*enumerate(self._tables), *self._alignments.items()]:
@@ -107,7 +107,7 @@ class FeatureTable:
 
 
 def _table(parameter: Parameter) -> Features:
-    """A row for each value."""
+    """Return a row of features for each value."""
     if not parameter.numeric:
         if len(parameter.values) == 2:
             return np.array([[0.0], [1.0]])
@@ -126,7 +126,7 @@ def _has_alignment(parameter: Parameter) -> bool:
 
 
 def _alignment(parameter: Parameter) -> Features:
-    """How often 2 divides each value; 0, which it always divides, counts as the largest."""
+    """Return how often 2 divides each value; 0, which it always divides, counts as the largest."""
     numbers = [abs(int(v)) for v in parameter.values]
     most = max(numbers).bit_length()
     twos = [(n & -n).bit_length() - 1 if n else most for n in numbers]

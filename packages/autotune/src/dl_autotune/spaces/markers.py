@@ -1,6 +1,6 @@
-"""Markers in a kernel's source, which say where the values of parameters go.
+"""Markers in a kernel's source, which show where the values of parameters are inserted.
 
-Three forms, all at the end of a line, blanks anywhere:
+There are three forms, all at the end of a line, with blanks anywhere:
 
 - ``constexpr int TILE = 8;  // tunable``: the parameter is the last word before the first ``=``,
   and what comes after that sign is replaced by the value;
@@ -27,15 +27,15 @@ _LOOKS_LIKE_ONE = re.compile(r"//.*\btunables?\b", re.IGNORECASE)
 _ONE_WORD = re.compile(r"//\s*(\w+)\s*(?::[^/]*)?$")
 _MACRO = re.compile(r"\s*#\s*define\s+(\w+)\s")
 _ALIKE = 0.8
-"""From which share of equal letters on a word is a misspelt one: tuneable, tunabel, tunble."""
+"""Minimum similarity of a misspelled marker: tuneable, tunabel, tunble."""
 _LAST_WORD = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$")
 
 
 @dataclass(frozen=True)
 class Marker:
-    """One marked line.
+    """A marked line.
 
-    :ivar line: its number, from 1.
+    :ivar line: line number, from 1.
     :ivar whole: the value replaces the whole line, not just what follows ``=``.
     """
 
@@ -45,11 +45,11 @@ class Marker:
 
 
 def find_markers(source: str, name: str = "kernel") -> list[Marker]:
-    """The markers of a source text, in its order.
+    """Return the markers of a source text, in order.
 
-    :param name: what messages call the source.
-    :raises MarkerError: a marker is misspelt, names nothing, stands in a block comment, or two
-        are of one key; the message says line and key.
+    :param name: name of the source in messages.
+    :raises MarkerError: a marker is misspelled, names no parameter, is in a block comment, or
+    repeats a key; the message has line and key.
     """
     markers: list[Marker] = []
     for number, (line, inside) in enumerate(_lines(source), start=1):
@@ -70,7 +70,7 @@ def find_markers(source: str, name: str = "kernel") -> list[Marker]:
         for other in markers:
             if other.key == marker.key:
                 raise MarkerError(
-                    f"[markers] {where}: key {marker.key} is marked in line {other.line} already"
+                    f"[markers] {where}: key {marker.key} is already marked in line {other.line}"
                 )
         markers.append(marker)
     return markers
@@ -108,10 +108,10 @@ def substitute(
     keep_markers: bool = False,
     every: bool = True,
 ) -> str:
-    """The source with the values of a configuration at its markers.
+    """Return the source with the values of a configuration at its markers.
 
-    :param keep_markers: so that the result can be tuned again.
-    :param every: whether each marker needs a value; else those without one stay as they are.
+    :param keep_markers: keep the markers, so that the result can be tuned again.
+    :param every: require a value for each marker; otherwise lines without one stay unchanged.
     :raises MarkerError: a key has no marker, a marker has no key, or a marker is wrong.
     """
     markers = [m for m in find_markers(source, name) if every or m.key in config]
@@ -137,9 +137,9 @@ def substitute(
 
 
 def check_keys(markers: Sequence[Marker], keys: Sequence[str], name: str = "kernel") -> None:
-    """Check that markers and parameters are the same.
+    """Check that each marker has a parameter and each parameter a marker.
 
-    :raises MarkerError: they are not.
+    :raises MarkerError: one has no counterpart.
     """
     marked = {marker.key: marker for marker in markers}
     for key in keys:
@@ -151,18 +151,18 @@ def check_keys(markers: Sequence[Marker], keys: Sequence[str], name: str = "kern
     for marker in markers:
         if marker.key not in keys:
             raise MarkerError(
-                f"[markers] {name}:{marker.line}: key {marker.key} is marked, but not a parameter;"
-                f" there are {', '.join(keys)}"
+                f"[markers] {name}:{marker.line}: key {marker.key} is marked, but not a "
+                f"parameter; available are {', '.join(keys)}"
             )
 
 
 def _literal(value: Value) -> str:
-    """As C++ writes it; texts stand for themselves."""
+    """Format a value for C++; texts are inserted unchanged."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _lines(source: str) -> list[tuple[str, bool]]:
-    """Each line, and whether its end is inside a block comment."""
+    """Return each line, and True if its end is inside a block comment."""
     found, inside = [], False
     for line in source.split("\n"):
         rest = line

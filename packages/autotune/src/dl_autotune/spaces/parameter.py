@@ -1,4 +1,4 @@
-"""A parameter of a search space: a name and the values that it may take."""
+"""Parameter of a search space: its name and its possible values."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..errors import SpaceError
 
 Value = int | float | str | bool
 Config = Mapping[str, Value]
-"""A value for each parameter, in the parameters' order."""
+"""Value of each parameter by name."""
 
 
 def plain(value: Any) -> Any:
-    """A number of numpy's as the one of Python that it is, which a database keeps."""
+    """Convert a NumPy scalar to the equal Python number, which a database can store."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One dimension of a search space.
+    """Dimension of a search space.
 
-    :ivar name: an identifier, since constraints name it in Python.
+    :ivar name: a Python identifier, because constraints refer to it.
     :ivar values: numbers, texts or booleans; the order is the caller's.
-    :raises SpaceError: the name is not an identifier, or the values are none, double, or of a type
-        that a database could not keep.
+    :raises SpaceError: the name is not an identifier, or values are missing, duplicate, or of a
+    type that a database cannot store.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Parameter:
         object.__setattr__(self, "name", name)
         object.__setattr__(self, "values", tuple(map(plain, values)))
         if not self.values:
-            raise SpaceError(f"[space] parameter {name}: there are no values to choose from")
+            raise SpaceError(f"[space] parameter {name}: there are no values")
         seen: set[Value] = set()
         for value in self.values:
             if not isinstance(value, (int, float, str, bool)):
@@ -65,8 +65,8 @@ class Parameter:
 
     @property
     def logarithmic(self) -> bool:
-        """True if the values span a scale of ratios, as tile sizes do: positive, a factor of 4
-        or more from end to end.
+        """True if the values are on a logarithmic scale, as tile sizes are: positive, and spanning
+        a factor of 4 or more.
         """
         if not self.numeric:
             return False

@@ -1,6 +1,7 @@
 """Recorded search spaces, read from T4 result files and Kernel Tuner caches.
 
-A replay answers a strategy from such a record, so that strategies are compared without a device.
+A replay takes the values for a strategy from such a recording, so that strategies can be compared
+without a device.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from .units import milliseconds_per
 class Recording:
     """A space in which every recorded configuration was measured.
 
-    :ivar milliseconds: the mean time of each point, NaN where the candidate is invalid.
-    :ivar runs: the times of each point in milliseconds, empty where it is invalid.
-    :ivar reasons: why a point is invalid, empty where it is valid.
+    :ivar milliseconds: mean time of each point, NaN if the configuration is invalid.
+    :ivar runs: times of each point in milliseconds, empty if it is invalid.
+    :ivar reasons: reason why a point is invalid, empty if it is valid.
     """
 
     name: str
@@ -38,19 +39,19 @@ class Recording:
 
     @property
     def best(self) -> float:
-        """The shortest time, in milliseconds."""
+        """Shortest time in milliseconds."""
         return float(np.nanmin(self.milliseconds))
 
 
 def read_recording(path: Path) -> Recording:
-    """Read a T4 file or a Kernel Tuner cache, by its content; ``.gz`` is unpacked.
+    """Read a T4 file or a Kernel Tuner cache, detected by its content; ``.gz`` is unpacked.
 
     Times of a T4 file are in the unit that the file names, in ``metadata.timeunit`` or in the
     measurement ``time`` of each result; without either they are milliseconds, as in a cache.
     A cache that an interrupted run left open is read up to its last complete entry.
 
-    :raises SpaceError: the file is neither, names an unknown unit or two different ones, or has
-        no valid configuration; names the file.
+    :raises SpaceError: the file is neither, names an unknown unit or two different ones, or has no
+    valid configuration; the message names the file.
     """
     document = read_result_file(path)
     if isinstance(document.get("results"), list):

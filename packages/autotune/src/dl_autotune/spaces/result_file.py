@@ -1,4 +1,4 @@
-"""JSON documents of tuners: packed with gzip or not, and those that an interrupted run left open.
+"""Reader for JSON documents of tuners, also packed with gzip or left open by a stopped run.
 
 Kernel Tuner appends one line for each configuration to its cache and closes the braces at the end
 of the run, so that a cache of a run that was stopped lacks them and may end within a line.
@@ -20,9 +20,10 @@ from ..errors import SpaceError
 
 
 def read_result_file(path: Path) -> dict[str, Any]:
-    """Read a JSON object; ``.gz`` is unpacked, and an open cache ends with its last whole entry.
+    """Read a JSON object; unpack ``.gz``, and read an open cache up to its last whole entry.
 
-    :raises SpaceError: the file cannot be read, or is not a JSON object; names the file.
+    :raises SpaceError: the file cannot be read, or is not a JSON object; the message names the
+    file.
     """
     try:
         content = read_regular(path, DOCUMENT_BYTES)
@@ -43,7 +44,7 @@ def read_result_file(path: Path) -> dict[str, Any]:
 
 
 def _unpacked(content: bytes) -> bytes:
-    """Unpack up to a bound: a small file may hold any number of bytes."""
+    """Unpack up to a limit: a small file may unpack to any number of bytes."""
     with gzip.open(io.BytesIO(content)) as packed:
         found = packed.read(DOCUMENT_BYTES + 1)
     if len(found) > DOCUMENT_BYTES:
@@ -89,6 +90,6 @@ _BLANK, _COLON, _COMMA = (re.compile(rf"\s*{separator}\s*") for separator in (""
 
 
 def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
-    """Return where a separator ends; where it is missing, the position itself."""
+    """Return the end of a separator; without one, the position itself."""
     found = pattern.match(text, position)
     return found.end() if found else position

@@ -1,4 +1,4 @@
-"""A search space: parameters, what must hold between them, and what a strategy may learn from."""
+"""Search space: parameters, constraints, and resources as features for strategies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHUNK = 4096
 
 
 class SearchSpace:
-    """The valid configurations of some parameters. A *point* is the index of one, 0 to size - 1.
+    """The valid configurations of parameters. A *point* is the index of one, 0 to size - 1.
 
     >>> space = SearchSpace(
     ...     {"tile": [8, 16, 32], "lanes": [4, 8]},
@@ -35,7 +35,7 @@ class SearchSpace:
         expressions over them; one may stand alone.
     :param resources: models of what a configuration needs, such as bytes of shared memory, as
         functions of parameters; strategies learn from them.
-    :raises SpaceError: something of that is wrong, or no configuration is valid.
+    :raises SpaceError: an argument is invalid, or no configuration is valid.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class SearchSpace:
         configs: Sequence[Config],
         resources: Mapping[str, Callable[..., float]] | None = None,
     ) -> SearchSpace:
-        """Exactly these configurations, as of a recorded space; values in ascending order.
+        """Create a space of exactly these configurations; values are in ascending order.
 
-        :raises SpaceError: there are none, or they differ in their parameters, or one comes twice.
+        :raises SpaceError: there are none, they differ in their parameters, or one is listed twice.
         """
         if not configs:
             raise SpaceError("[space] there are no configurations")
@@ -116,47 +116,47 @@ class SearchSpace:
 
     @property
     def size(self) -> int:
-        """How many configurations are valid."""
+        """Number of valid configurations."""
         return self._diagram.size
 
     def positions(self, points: Sequence[int] | NDArray[np.int64]) -> Positions:
-        """Where each parameter's value stands among its values; shape (points, parameters)."""
+        """Return each parameter's value as an index into its values; shape (points, parameters)."""
         return self._diagram.decode(np.asarray(points, dtype=np.int64))
 
     def points(self, positions: Positions) -> NDArray[np.int64]:
-        """The points of value positions; -1 for what is not valid."""
+        """Return the points of value positions; -1 for invalid ones."""
         return self._diagram.encode(np.asarray(positions, dtype=np.int32))
 
     def config(self, point: int) -> dict[str, Value]:
-        """The configuration of a point.
+        """Return the configuration of a point.
 
         :raises SpaceError: there is no such point.
         """
         if not 0 <= point < self.size:
-            raise SpaceError(f"[space] point {point} is none of 0 to {self.size - 1}")
+            raise SpaceError(f"[space] point {point} is not in 0 to {self.size - 1}")
         (row,) = self.positions([point])
         return {p.name: p.values[at] for p, at in zip(self.parameters, row, strict=True)}
 
     def configs(self) -> Iterator[dict[str, Value]]:
-        """All configurations, in the order of their points, without holding them all."""
+        """Yield all configurations in the order of their points."""
         for start in range(0, self.size, _CHUNK):
             for row in self.positions(np.arange(start, min(start + _CHUNK, self.size))):
                 yield {p.name: p.values[at] for p, at in zip(self.parameters, row, strict=True)}
 
     def point(self, config: Config) -> int | None:
-        """The point of a configuration, None if it is not valid.
+        """Return the point of a configuration, or None if it is not valid.
 
-        :raises SpaceError: it lacks a parameter or has one that is not of the space.
+        :raises SpaceError: a parameter is missing or unknown.
         """
         if set(config) != set(self.names):
             missing = ", ".join(name for name in self.names if name not in config)
             surplus = ", ".join(repr(name) for name in config if name not in self.names)
             raise SpaceError(
-                f"[space] configuration {dict(config)!r} has not the parameters"
+                f"[space] configuration {dict(config)!r} does not match the parameters"
                 f" {', '.join(self.names)}:"
                 + (f" it lacks {missing}" if missing else "")
                 + (" and" if missing and surplus else "")
-                + (f" {surplus} is surplus" if surplus else "")
+                + (f" {surplus} is unknown" if surplus else "")
             )
         row = []
         for name, places in zip(self.names, self._places, strict=True):
@@ -171,8 +171,8 @@ class SearchSpace:
         return None if found < 0 else found
 
     def points_of(self, configs: Sequence[Config]) -> list[int]:
-        """The points of configurations, all of which have to be of this space's values; -1 for
-        those that are not valid.
+        """Return the points of configurations; -1 for those that are not valid. All values must be
+        values of the parameters.
         """
         return [int(point) for point in self.points(self._rows(configs))]
 
@@ -184,12 +184,12 @@ class SearchSpace:
         return f"SearchSpace({', '.join(self.names)}: {self.size:,} configurations)"
 
     def sample(self, count: int, seed: int) -> list[int]:
-        """Up to `count` distinct points, uniformly, in random order; nothing else is decoded."""
+        """Draw up to `count` distinct points uniformly, in random order."""
         return random.Random(seed).sample(range(self.size), min(count, self.size))
 
     def neighbours(self, point: int, *, steps: bool = False) -> list[int]:
-        """The valid points that differ in one parameter; with `steps`, by one place of it where
-        it is numeric.
+        """Return the valid points that differ in one parameter; with `steps`, numeric parameters
+        change only to adjacent values.
         """
         (row,) = self.positions([point])
         rows = []
@@ -220,5 +220,5 @@ def _ascending(name: str, values: Sequence[Value]) -> list[Value]:
         )
     except TypeError as error:
         raise SpaceError(
-            f"[space] parameter {name}: values have to be numbers or texts: {error}"
+            f"[space] parameter {name}: values must be numbers or texts: {error}"
         ) from error

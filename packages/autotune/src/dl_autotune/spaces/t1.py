@@ -14,17 +14,17 @@ from .space import SearchSpace
 
 
 def read_t1(path: Path) -> SearchSpace:
-    """The configuration space of a T1 file.
+    """Return the configuration space of a T1 file.
 
-    :raises SpaceError: it cannot be read, is not as T1 has it, has a key twice, or what it
-        declares is refused; names the file.
+    :raises SpaceError: the file cannot be read, does not follow the T1 schema, has a duplicate key,
+    or declares an invalid space; the message names the file.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key, value in pairs:
             if key in found:
-                raise SpaceError(f"[space] {path}: key {key} is there twice in one object")
+                raise SpaceError(f"[space] {path}: key {key} occurs twice in one object")
             found[key] = value
         return found
 
@@ -44,7 +44,7 @@ def read_t1(path: Path) -> SearchSpace:
 
 
 def _parameter(path: Path, declared: dict[str, Any]) -> Parameter:
-    """Values are a list, or the text of one."""
+    """Read a parameter, whose values are a list or the text of one."""
     name, values = declared["Name"], declared["Values"]
     if isinstance(values, str):
         try:

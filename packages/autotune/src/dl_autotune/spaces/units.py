@@ -17,7 +17,7 @@ _FACTORS = {name: factor for factor, names in _SPELLINGS.items() for name in nam
 def milliseconds_per(unit: object) -> float:
     """Return how many milliseconds one ``unit`` has.
 
-    :raises SpaceError: the unit is unknown; names it and the known ones.
+    :raises SpaceError: the unit is unknown; the message has the known ones.
     """
     factor = _FACTORS.get(unit.strip().lower()) if isinstance(unit, str) else None
     if factor is None:

@@ -1,4 +1,4 @@
-"""Strategies: they propose points of a space and see measured values, but never a device."""
+"""Strategies, which propose points of a space and see measured values, but never a device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ such as genetic_algorithm.
 """
 
 DEFAULT = "guided-climbing"
-"""The best of them on recorded spaces, in the mean: `nox -s bench-autotune`."""
+"""The strategy with the best mean result on recorded spaces: `nox -s bench-autotune`."""
 
 __all__ = [
     "DEFAULT",
@@ -53,7 +53,7 @@ __all__ = [
 def check_strategy(name: str) -> None:
     """Check that a strategy is available, before any work.
 
-    :raises TuningError: there is none, or what it needs is not installed.
+    :raises TuningError: the strategy is unknown, or a package that it needs is not installed.
     """
     if name == "optuna":
         from .optuna import optuna_itself
@@ -63,16 +63,16 @@ def check_strategy(name: str) -> None:
         strategy_named(name.removeprefix(PREFIX))
     elif name not in STRATEGIES:
         known = ", ".join((*STRATEGIES, *OPTIONAL))
-        raise TuningError(f"[search] strategy {name!r} is none of {known}")
+        raise TuningError(f"[search] strategy {name!r} is unknown; available are {known}")
 
 
 def make_strategy(
     name: str, space: SearchSpace, *, seed: int, evaluations: int | None = None
 ) -> Strategy:
-    """A strategy by its name.
+    """Create a strategy by its name.
 
-    :param evaluations: how many there will be, for those that want to know.
-    :raises TuningError: there is none of that name, or what it needs is not installed.
+    :param evaluations: planned number of evaluations, for strategies with a schedule.
+    :raises TuningError: the strategy is unknown, or a package that it needs is not installed.
     """
     check_strategy(name)
     if name == "optuna":

@@ -1,4 +1,4 @@
-"""Every configuration, in the order of the space."""
+"""Exhaustive search in the order of the space."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from .strategy import Strategy
 
 
 class Exhaustive(Strategy):
-    """Propose every point, in order; takes no `seed` into account.
+    """Proposes every point in order; `seed` has no effect.
 
-    :param first: the point to begin with; those before it are not proposed.
+    :param first: first proposed point; points before it are not proposed.
     """
 
     def __init__(self, space: SearchSpace, *, seed: int = 0, first: int = 0) -> None:
@@ -17,7 +17,7 @@ class Exhaustive(Strategy):
         self._next = first
 
     def propose(self, count: int) -> list[int]:
-        """The next ones."""
+        """Return the next points."""
         found: list[int] = []
         while len(found) < count and self._next < self.space.size:
             if not self.was_proposed(self._next):

@@ -1,4 +1,4 @@
-"""A genetic algorithm: children of good configurations, with mutations."""
+"""Genetic algorithm: children of good configurations, with mutations."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from .strategy import Strategy
 _POPULATION = 20
 _TOURNAMENT = 3
 _TRIES = 30
-"""Children that may be invalid or known before a random point is taken."""
+"""Number of invalid or known children after which a random point is taken."""
 
 
 class Genetic(Strategy):
-    """Steady-state evolution: uniform crossover of two winners of tournaments, and mutation."""
+    """Steady-state evolution: uniform crossover of two tournament winners, and mutation."""
 
     def propose(self, count: int) -> list[int]:
-        """Children, or random points until there is a population."""
+        """Return children, or random points until there is a population."""
         missing = _POPULATION - len(self._proposed)
         if missing > 0:
             return self.fresh(min(count, missing))
@@ -31,7 +31,7 @@ class Genetic(Strategy):
     def _child(self, rows: np.ndarray[tuple[int, ...], np.dtype[np.int32]]) -> int:
         children = []
         for _ in range(_TRIES):
-            # Rows are in the order of their values, so the lowest of a few wins.
+            # Rows are sorted by value, so the lowest index wins a tournament.
             a, b = (min(self.random.choices(range(len(rows)), k=_TOURNAMENT)) for _ in range(2))
             take = np.array([self.random.random() < 0.5 for _ in self.space.parameters])
             child = np.where(take, rows[a], rows[b])

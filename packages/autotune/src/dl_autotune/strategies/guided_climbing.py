@@ -1,4 +1,4 @@
-"""Hill climbing that looks first where the values that were good so far come together."""
+"""Hill climbing that is guided by an additive model of the parameter values."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from .hill_climbing import HillClimbing
 from .start import spread
 
 _POOL = 300
-"""Random points of which the start takes those that are far from each other."""
+"""Number of random points from which the start takes distant ones."""
 _BELIEVED = 0.5
-"""The share of steps that are in the order of the model; it is blind to what interacts."""
+"""Share of steps in the order of the model, which cannot represent interactions."""
 _DRAWN = 8
-"""Random points for each place to begin at, of which the model chooses."""
+"""Number of random points from which the model chooses each starting point."""
 _RIDGE = 0.3
 _VALUES = 64
 """Number of values of a parameter that the model distinguishes."""
 
 
 class GuidedClimbing(HillClimbing):
-    """Climbing from a start that fills the space, half of its steps in the order of a model.
+    """Climbs from a space-filling start; half of the steps are in the order of a model.
 
-    The model adds up what each value of each parameter was worth on its own, in logarithms of
-    times: little, but known after a few evaluations, and fitted in no time.
+    The model is a ridge regression of the logarithm of the time, with one coefficient for each
+    value of each parameter: coarse, but useful after a few evaluations, and fast to fit.
     """
 
     def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
@@ -36,7 +36,7 @@ class GuidedClimbing(HillClimbing):
         self._filling = [pool[at] for at in spread(scaled, self._starts)][::-1]
 
     def fresh(self, count: int) -> list[int]:
-        """The rest of the start; later, random points that the model takes for good."""
+        """Return the rest of the start; later, random points that the model prefers."""
         found: list[int] = []
         while self._filling and len(found) < count:
             point = self._filling.pop()
@@ -55,7 +55,7 @@ class GuidedClimbing(HillClimbing):
         return found
 
     def _ordered(self, points: list[int]) -> list[int]:
-        """The same points, what the model takes for best first."""
+        """Return the points in the order of the model, the best first."""
         if not points:
             return []
         known = list(self.values)
@@ -72,8 +72,8 @@ class GuidedClimbing(HillClimbing):
         return [points[at] for at in np.argsort(expected, kind="stable")]
 
     def _values_of(self, points: list[int]) -> NDArray[np.float64]:
-        """1 for each value that a point has, 0 for the others, side by side for all parameters;
-        of a parameter with many values, neighbours are taken for one.
+        """Return the one-hot encoding of all parameters, concatenated; neighbouring values of a
+        parameter with many values share a column.
         """
         places = self.space.positions(points).astype(np.int64)
         parts = []

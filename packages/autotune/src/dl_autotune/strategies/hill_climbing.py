@@ -1,4 +1,4 @@
-"""Hill climbing: walk to better neighbours, begin elsewhere when there are none."""
+"""Hill climbing: move to better neighbours; restart if there are none."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from ..spaces import SearchSpace
 from .strategy import Outcome, Strategy
 
 _STARTS = 8
-"""Random points before the first climb, which begins at the best of them."""
+"""Number of random points before the first climb, which begins at the best of them."""
 _RESTART = 4
-"""Random points before each further climb."""
+"""Number of random points before each further climb."""
 
 
 class HillClimbing(Strategy):
-    """First-improvement climbing over the change of one parameter, with random restarts.
+    """First-improvement climbing by changes of one parameter, with random restarts.
 
-    :param partner: strategy for which this one climbs: its proposals are not repeated, and its
-        start is the start of the first climb.
+    :param partner: strategy for which this one climbs: its proposals are not repeated, and the
+    first climb begins at its start.
     """
 
     def __init__(
@@ -26,13 +26,13 @@ class HillClimbing(Strategy):
         if partner is not None:
             self._proposed, self._starts = partner._proposed, 0
         self._top: Outcome | None = None
-        """Where this climb is."""
+        """Current point of the climb."""
         self._around: list[int] = []
-        """Neighbours of it that are not proposed."""
+        """Neighbours of the current point that are still to be proposed."""
         self._moved = False
 
     def propose(self, count: int) -> list[int]:
-        """Neighbours of where the climb is, or places to begin at."""
+        """Return neighbours of the current point, or starting points."""
         found: list[int] = []
         if self._starts <= 0:
             found = self._neighbours(count)
@@ -58,7 +58,7 @@ class HillClimbing(Strategy):
         return found
 
     def learn(self, outcome: Outcome) -> None:
-        """Go where it is better."""
+        """Move to the point if it is better."""
         if outcome.value is None:
             return
         if self._top is None or self._top.value is None or outcome.value < self._top.value:

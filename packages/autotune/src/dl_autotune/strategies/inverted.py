@@ -26,8 +26,8 @@ class Inverted(Generic[Question]):
     Either the caller of :meth:`step` runs or the function does, never both. The thread ends with
     the function, by :meth:`close`, when a step takes too long, or when this object is dropped.
 
-    :param function: function that asks any number of times, and knows where the answers are.
-    :param seconds: timeout of a step.
+    :param function: function that asks any number of times, and reads the answers from shared
+    state. :param seconds: timeout of a step.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class Inverted(Generic[Question]):
     def step(self) -> Question | None:
         """Return the next question, or None if the function has returned.
 
-        :raises TimeoutError: there is none after so many seconds; the function was ended.
+        :raises TimeoutError: the function asked nothing within the timeout, and was ended.
         :raises Exception: what the function raised.
         """
         self._go.put(True)

@@ -1,4 +1,4 @@
-"""Kernel Tuner's strategies behind the same ask and tell; needs the package kernel_tuner."""
+"""Kernel Tuner's strategies with the interface ask and tell; needs the package kernel_tuner."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ from .strategy import Outcome, Strategy
 PREFIX = "kernel-tuner:"
 """Prefix of the names of these strategies."""
 _LARGEST = 250_000
-"""Configurations: Kernel Tuner lists all of a space."""
+"""Maximum number of configurations, because Kernel Tuner lists the whole space."""
 _CIRCLES = 2000
-"""Evaluations in a row that repeat what is known, after which a strategy is at its end."""
+"""Number of consecutive repeated evaluations after which a strategy is considered finished."""
 _RUNS = 3
-"""Runs of a strategy that finds nothing new, before random points are taken."""
+"""Number of runs without a new point after which random points are proposed."""
 _SECONDS = 10.0
 _UNSCHEDULED = ("brute_force",)
-"""Strategies that refuse to be told how many evaluations there will be."""
+"""Strategies that do not accept the planned number of evaluations."""
 
 
 class KernelTuner(Strategy):
-    """A strategy of Kernel Tuner, which calls what evaluates; here it waits for each answer.
+    """Adapter for a strategy of Kernel Tuner, which calls an evaluator that waits for each value.
 
-    It sees the values of the parameters and no time but what is reported. What is known already is
-    answered at once. When it ends, or only repeats itself, it begins again; when it finds nothing
-    new then, or does not come to its next question at all, random points are proposed.
+    The strategy sees the values of the parameters and the reported times. Known points are answered
+    at once. A strategy that ends, or only repeats points, is restarted; if it then finds no new
+    point, or asks for none within the timeout, random points are proposed.
 
-    :param name: of the strategy, such as "genetic_algorithm".
-    :param evaluations: how many there will be: what cools down does so by then. None: a
-        strategy's own default.
-    :param seconds: that it may take for a proposal, before it is given up.
-    :raises TuningError: kernel_tuner, or what the strategy needs, is not installed; there is no
-        such strategy; the space is too large for it.
+    :param name: name of the strategy, such as "genetic_algorithm".
+    :param evaluations: planned number of evaluations, over which a strategy such as annealing cools
+    down. None: the strategy's own default. :param seconds: timeout for a proposal. :raises
+    TuningError: kernel_tuner, or a package that the strategy needs, is not installed; the strategy
+    is unknown; or the space is too large for it.
     """
 
     def __init__(
@@ -58,8 +57,9 @@ class KernelTuner(Strategy):
         self._tune = strategy_named(name)
         if space.size > _LARGEST:
             raise TuningError(
-                f"[search] strategy {PREFIX}{name} lists the whole space: of {space.size:,}"
-                f" configurations that is too much, {_LARGEST:,} are not"
+                f"[search] strategy {PREFIX}{name} lists the whole space, which has "
+                f"{space.size:,}"
+                f" configurations; the maximum is {_LARGEST:,}"
             )
         self._evaluations = min(evaluations or space.size, space.size)
         self._works = False
@@ -88,24 +88,24 @@ class KernelTuner(Strategy):
         return found[:count]
 
     def learn(self, outcome: Outcome) -> None:
-        """It may be what the strategy waits for."""
+        """Note the value, for which the strategy may be waiting."""
         self._missing.discard(outcome.point)
 
     def close(self) -> None:
-        """End the thread. A later question starts the strategy again, with all reported values."""
+        """End the thread. A later call restarts the strategy with all reported values."""
         if self._run is not None:
             self._run.close()
         self._begin()
 
     def _advance(self) -> None:
-        """Let it run up to the next points that it does not know, or to its end."""
+        """Run the strategy until it asks for unknown points, or ends."""
         run = self._run or Inverted(self._function(), self._seconds)
         self._run, asked = None, None
         with self._state.swapped():
             try:
                 asked = run.step()
             except TimeoutError as error:
-                self._fail(f"it asked nothing for {self._seconds:g} s", error)
+                self._fail(f"it proposed nothing for {self._seconds:g} s", error)
             except Exception as error:  # noqa: BLE001 - whatever a strategy may raise
                 self._fail(f"{type(error).__name__}: {error}", error)
         if asked is not None:
@@ -116,15 +116,15 @@ class KernelTuner(Strategy):
         self._missing = set(self._batch)
 
     def _fail(self, why: str, error: Exception) -> None:
-        """A search that has begun goes on without it."""
+        """Raise an error before the strategy's first proposal; later, only warn."""
         text = f"[search] Kernel Tuner's strategy {self._name} failed: {why}"
         if not self._works:
             raise TuningError(text) from error
         self._failed = True
-        self._warning = f"{text}; from here on points are random"
+        self._warning = f"{text}; all further points are random"
 
     def _function(self) -> Callable[[Callable[[list[int]], None]], None]:
-        """A run of the strategy; holds what it needs, and not this object."""
+        """Return a function that runs the strategy; it holds no reference to this object."""
         tune, evaluations, known = self._tune, self._evaluations, self.values
         if self._listed is None:
             self._listed = _listed(self.space)
@@ -150,12 +150,12 @@ class _Shared:
 
     @contextlib.contextmanager
     def swapped(self) -> Iterator[None]:
-        """Let the global generators go on where they were left in here."""
+        """Restore the strategy's generator states and silence its output, within the context."""
         before = (random.getstate(), np.random.get_state())
         default_rng = np.random.default_rng
 
         def follow(seed: Any = None) -> np.random.Generator:
-            """One without a seed, as SciPy's samplers make it, is of the same random numbers."""
+            """Seed unseeded generators, such as those of SciPy's samplers, reproducibly."""
             return default_rng(np.random.randint(1 << 31) if seed is None else seed)
 
         self._set(self._states)
@@ -179,7 +179,8 @@ def strategy_named(name: str) -> Callable[..., Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # Some import it while they search, and what an import draws is not of the search.
+            # Some strategies import it while they search; numbers drawn by an import must not
+            # count.
             import scipy.stats.qmc  # noqa: F401
             from kernel_tuner.interface import strategy_map
     except ImportError as error:
@@ -189,7 +190,7 @@ def strategy_named(name: str) -> Callable[..., Any]:
         ) from error
     if name not in strategy_map:
         known = ", ".join(PREFIX + each for each in strategy_map)
-        raise TuningError(f"[search] strategy {PREFIX + name!r} is none of {known}")
+        raise TuningError(f"[search] strategy {PREFIX + name!r} is unknown; available are {known}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -200,7 +201,7 @@ def strategy_named(name: str) -> Callable[..., Any]:
 
 
 def _listed(space: SearchSpace) -> Any:
-    """Kernel Tuner's search space of the same configurations, in the order of their points."""
+    """Return Kernel Tuner's search space of these configurations, in the order of their points."""
     from kernel_tuner.searchspace import Searchspace
 
     cache = {str(point): config for point, config in enumerate(space.configs())}
@@ -226,7 +227,7 @@ def _options(name: str, listed: Any, given: dict[str, int], evaluations: int, se
             "cache": {},
             "seed": seed,
             "strategy": name,
-            # There is no file of what other runs have found.
+            # No file with the results of other runs exists.
             "simulation_mode": True,
             "verbose": False,
             "quiet": True,
@@ -235,7 +236,7 @@ def _options(name: str, listed: Any, given: dict[str, int], evaluations: int, se
 
 
 def _runner(listed: Any, known: dict[int, float | None], ask: Callable[[list[int]], None]) -> Any:
-    """Kernel Tuner's runner that has others evaluate."""
+    """Return a runner for Kernel Tuner that asks for values instead of measuring them."""
     from kernel_tuner.runners.runner import Runner
     from kernel_tuner.runners.simulation import SimulationDevice
     from kernel_tuner.util import InvalidConfig, RuntimeFailedConfig
@@ -256,7 +257,7 @@ def _runner(listed: Any, known: dict[int, float | None], ask: Callable[[list[int
             return {}
 
         def run(self, parameter_space: Sequence[Any], tuning_options: Any) -> list[Any]:
-            """The results of configurations, in their order; None when the budget is used up."""
+            """Return the results of configurations, in order; None once the budget is used."""
             configs = [tuple(config) for config in parameter_space]
             points = [listed.get_param_config_index(config) for config in configs]
             allowed = self._count(points, tuning_options.budget)

@@ -1,4 +1,4 @@
-"""Models of a surrogate: a forest, a Gaussian process, and a classifier of failures."""
+"""Models of the surrogate strategy: a forest, a Gaussian process, and a classifier of failures."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Values = NDArray[np.float64]
 _TREES = 30
 _STEPS = 15
 _REFIT = 1.5
-"""The process fits its scales again when the data has grown by this factor."""
+"""Growth factor of the data after which the length scales are fitted again."""
 
 
 class Forest:
-    """Randomised trees, each of its own sample: steps, cliffs and interactions.
+    """Randomized trees on bootstrap samples, which represent steps, cliffs and interactions.
 
-    Trees are grown one by one, since scikit-learn's forest spends more on its threads than on
-    trees as small as these.
+    Trees are grown one by one, because scikit-learn's forest spends more time on its threads than
+    on such small trees.
 
-    :ivar draws: what each tree predicts, shape (trees, candidates).
+    :ivar draws: prediction of each tree, shape (trees, candidates).
     """
 
     def __init__(self, known: Features, values: Values, candidates: Features, seed: int) -> None:
@@ -43,7 +43,7 @@ class Forest:
 
 
 class Process:
-    """A Gaussian process with a length scale for each dimension: what is smooth, and how sure."""
+    """Gaussian process with a length scale for each dimension: smooth means with uncertainties."""
 
     def __init__(self) -> None:
         self._kernel: Any = None
@@ -52,7 +52,7 @@ class Process:
     def predict(
         self, known: Features, values: Values, candidates: Features
     ) -> tuple[Values, Values]:
-        """Mean and standard deviation of candidates; `values` are standardised."""
+        """Return mean and standard deviation of candidates; `values` are standardized."""
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.gaussian_process import GaussianProcessRegressor
         from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
@@ -65,7 +65,7 @@ class Process:
             )
         process = GaussianProcessRegressor(self._kernel, optimizer=_climb if learn else None)
         with warnings.catch_warnings():
-            # A scale at its bound is a dimension that does not matter: nothing to warn of.
+            # A length scale at its bound means that the dimension does not matter: do not warn.
             warnings.simplefilter("ignore", ConvergenceWarning)
             process.fit(known, values)
         if learn:
@@ -75,7 +75,7 @@ class Process:
 
 
 def _climb(objective: Any, start: Values, bounds: Values) -> tuple[Values, float]:
-    """A few steps towards the most likely scales: the last ones change no ranking."""
+    """Take a few steps towards the most likely scales; further ones would change no ranking."""
     from scipy.optimize import minimize
 
     found = minimize(
@@ -87,14 +87,14 @@ def _climb(objective: Any, start: Values, bounds: Values) -> tuple[Values, float
 def chance_to_run(
     known: Features, valid: NDArray[np.bool_], candidates: Features, seed: int
 ) -> Values:
-    """How likely candidates are to be valid, 0 to 1."""
+    """Return the probability of each candidate to be valid, 0 to 1."""
     if valid.all():
         return np.ones(len(candidates))
     return Forest(known, valid.astype(np.float64), candidates, seed).mean
 
 
 def expected_improvement(mean: Values, deviation: Values, best: float) -> Values:
-    """How much better than `best` a candidate is expected to be, where less is better."""
+    """Return the expected improvement over `best`, where less is better (Jones et al., 1998)."""
     from scipy.special import ndtr
 
     z = (best - mean) / deviation

@@ -1,4 +1,4 @@
-"""Optuna's samplers behind the same ask and tell; needs the package optuna."""
+"""Optuna's samplers with the interface ask and tell; needs the package optuna."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from ..spaces import SearchSpace
 from .strategy import Outcome, Strategy
 
 _TRIES = 20
-"""Tries of a sampler for one point: it ignores constraints, and repeats points."""
+"""Number of samples for one point: samplers ignore constraints, and repeat points."""
 
 
 def optuna_itself() -> Any:
-    """The package.
+    """Import the package optuna.
 
     :raises TuningError: it is not installed.
     """
@@ -27,13 +27,13 @@ def optuna_itself() -> Any:
 
 
 class OptunaSampler(Strategy):
-    """A sampler of Optuna, by default its tree-structured Parzen estimator.
+    """Adapter for a sampler of Optuna, by default its tree-structured Parzen estimator.
 
-    It sees the parameters as categories, or as places on a scale where they are numbers. What it
-    proposes that is not valid is reported to it as failed, without a budget for it; after some
-    tries the next point is a random one.
+    The sampler sees numeric parameters as indices of their values, and others as categories.
+    Invalid samples are reported to it as failed, without counting as evaluations; after some of
+    them, random points are proposed.
 
-    :param sampler: makes one from a seed; None: ``TPESampler``.
+    :param sampler: function that creates a sampler from a seed; None: ``TPESampler``.
     :raises TuningError: optuna is not installed.
     """
 
@@ -76,7 +76,7 @@ class OptunaSampler(Strategy):
         return self.space.point(config)
 
     def learn(self, outcome: Outcome) -> None:
-        """Tell it what came of its trial; it does not learn from what others proposed."""
+        """Report the value of the sampler's own trial; it does not learn from other points."""
         trial = self._asked.pop(outcome.point, None)
         if trial is None:
             return

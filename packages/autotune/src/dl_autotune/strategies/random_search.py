@@ -6,8 +6,8 @@ from .strategy import Strategy
 
 
 class RandomSearch(Strategy):
-    """Propose every point once, in random order."""
+    """Proposes every point once, in random order."""
 
     def propose(self, count: int) -> list[int]:
-        """Any that are new."""
+        """Return new random points."""
         return self.fresh(count)

@@ -28,7 +28,7 @@ class Budget:
         for name in ("evaluations", "seconds"):
             limit = getattr(self, name)
             if limit is not None and not limit > 0:
-                raise ArgumentsError(f"[search] {name}={limit!r} is not a budget: give more than 0")
+                raise ArgumentsError(f"[search] {name}={limit!r} must be above 0")
 
 
 def search(
@@ -44,7 +44,7 @@ def search(
     :param batch: number of points to evaluate together, for example to compile them in parallel.
     :param clock: clock in seconds; tests replace it.
     :returns: the answers in the order of arrival.
-    :raises TuningError: a point has no answer or more than one, or an answer is none.
+    :raises TuningError: a point has no outcome or more than one, or an outcome is invalid.
     """
     start = clock()
     answers: list[Outcome] = []

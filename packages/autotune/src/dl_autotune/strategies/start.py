@@ -1,4 +1,4 @@
-"""A start that fills the space: points far from each other, among random ones."""
+"""Space-filling start: points that are far from each other, among random ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..spaces.features import Features
 
 
 def spread(scaled: Features, count: int) -> list[int]:
-    """Rows that are far from each other: the first, then always the one farthest from all taken.
+    """Return distant rows: the first, then repeatedly the one farthest from all chosen rows.
 
     :param scaled: candidates in random order, shape (candidates, dimensions), each from 0 to 1.
     """

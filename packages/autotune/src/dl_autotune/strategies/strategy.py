@@ -15,7 +15,7 @@ from ..errors import TuningError
 from ..spaces import SearchSpace
 
 _TRIES = 20
-"""Random draws for one point before the points that are left are counted out."""
+"""Number of random draws per point after which the remaining points are enumerated."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Outcome:
 class Strategy(ABC):
     """Proposes each point of a space at most once.
 
-    A strategy sees numbers only, never a device. All its randomness comes of `seed`. Both methods
-    return after bounded work, whatever the space and the answers are.
+    A strategy sees only numbers, never a device. All its randomness comes from `seed`. `ask` and
+    `tell` return after bounded work, whatever the space and the values are.
     """
 
     def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
@@ -41,8 +41,8 @@ class Strategy(ABC):
         self._proposed: set[int] = set()
 
     def ask(self, count: int = 1) -> list[int]:
-        """Up to `count` points that were not proposed before. Fewer: that is all for now; none
-        with no answer outstanding: the space is exhausted.
+        """Return up to `count` points that were not proposed before. Fewer points mean that no more
+        are available now; none, while no value is outstanding, means that the space is exhausted.
         """
         count = min(count, self.space.size - len(self._proposed))
         if count <= 0:
@@ -53,9 +53,9 @@ class Strategy(ABC):
         return points
 
     def tell(self, outcomes: Iterable[Outcome]) -> None:
-        """Answers, in any order; also of points that were never asked for.
+        """Receive values in any order, also of points that were not proposed.
 
-        :raises TuningError: an outcome is for no point of the space, or its value is not positive.
+        :raises TuningError: a point is outside the space, or a value is not positive.
         """
         for outcome in outcomes:
             self._check(outcome)
@@ -66,40 +66,42 @@ class Strategy(ABC):
     def _check(self, outcome: Outcome) -> None:
         if not isinstance(outcome, Outcome):
             raise TuningError(
-                f"[search] {outcome!r} is not an answer: give an Outcome(point, value)"
+                f"[search] {outcome!r} is not an Outcome: give an Outcome(point, value)"
             )
         point, value = outcome.point, outcome.value
         whole = isinstance(point, Integral) and not isinstance(point, bool)
         if not whole or not 0 <= point < self.space.size:
             raise TuningError(
-                f"[search] {outcome!r} is of no point of the space: give one that was asked for, an"
-                f" integer of 0 to {self.space.size - 1}"
+                f"[search] {outcome!r} is outside the space: the point must be an integer from 0 "
+                f"to"
+                f" {self.space.size - 1}"
             )
         number = isinstance(value, Real) and not isinstance(value, bool)
         if value is not None and not (number and 0 < value < math.inf):
             raise TuningError(
                 f"[search] the value of {outcome!r} is not a positive, finite number: give a"
-                " smaller one for what is better, such as seconds, and None for a failure"
+                " "
+                "value that is smaller for better points, such as seconds, or None for a failure"
             )
 
     @abstractmethod
     def propose(self, count: int) -> Sequence[int]:
-        """At least one new point, and up to `count`; at least as many are left. None only while
-        there are answers to wait for.
+        """Return from one to `count` new points; at least `count` are left. An empty result is
+        allowed only while values are outstanding.
         """
 
     def close(self) -> None:  # noqa: B027 - most hold nothing
-        """Let go of what is held between proposals, such as a thread. Proposals may go on."""
+        """Release resources between proposals, such as a thread. More proposals may follow."""
 
     def learn(self, outcome: Outcome) -> None:  # noqa: B027 - many need no more than `values`
-        """Take in one answer; it is in `values` already."""
+        """Process one outcome, which is already in `values`."""
 
     def was_proposed(self, point: int) -> bool:
         """Return True for a point that was proposed already."""
         return point in self._proposed
 
     def fresh(self, count: int) -> list[int]:
-        """Random points that were not proposed, distinct."""
+        """Return distinct random points that were not proposed."""
         found: dict[int, None] = {}
         for _ in range(count * _TRIES):
             if len(found) == count:
@@ -115,10 +117,10 @@ class Strategy(ABC):
         return [*found, *self.random.sample(rest, min(count - len(found), len(rest)))]
 
     def ranked(self) -> list[int]:
-        """The valid points told so far, the best first."""
+        """Return the valid reported points, the best first."""
         valid = [(value, point) for point, value in self.values.items() if value is not None]
         return [point for _, point in sorted(valid)]
 
     def best(self) -> int | None:
-        """The best point told so far."""
+        """Return the best reported point."""
         return next(iter(self.ranked()), None)

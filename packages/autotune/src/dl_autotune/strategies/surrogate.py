@@ -1,4 +1,4 @@
-"""A model of what was measured says what to measure next."""
+"""Surrogate strategy: models of the measured values choose the next points."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .strategy import Outcome, Strategy
 _START = 10
 _START_POOL = 1000
 _POOL = 1500
-"""Random candidates that the models score, in addition to the neighbours of the best."""
+"""Number of random candidates that the models score, in addition to neighbours of the best."""
 _BEST = 5
 _LIKELY = 0.3
-"""Candidates less likely to run than this are left out, while there are others."""
+"""Minimum probability of a candidate to run, unless no candidate reaches it."""
 
 
 class Surrogate(Strategy):
-    """Models learn the logarithm of times over scaled, paired and resource features.
+    """Chooses points by models of the logarithm of times, with alternating rules.
 
-    No single rule of what to try next is good on all spaces: a smooth space rewards one, a space
-    of cliffs another. So the rules take turns, and every other turn is that of a hill climber,
-    which believes no model: its restarts are what leads away from where all models are wrong.
+    No single rule for the next point is good on all spaces: smooth spaces and spaces with cliffs
+    need different ones. So several rules alternate, and every other point is chosen by a hill
+    climber, which uses no model: its restarts lead away from regions where all models are wrong.
     """
 
     def __init__(self, space: SearchSpace, *, seed: int = 0) -> None:
@@ -43,7 +43,7 @@ class Surrogate(Strategy):
         self._turns: Iterator[Rule | None] = itertools.cycle(RULES)
 
     def propose(self, count: int) -> list[int]:
-        """The rest of the start, then what the rules choose."""
+        """Return the rest of the start; later, points that the rules choose."""
         found: list[int] = []
         while self._start and len(found) < count:
             found.append(self._start.pop())
@@ -65,12 +65,12 @@ class Surrogate(Strategy):
         return found
 
     def learn(self, outcome: Outcome) -> None:
-        """Tell the climber what is its own."""
+        """Report the climber's own points to it."""
         if outcome.point in self._climbs:
             self._climber.tell([outcome])
 
     def candidates(self) -> list[int]:
-        """Points to choose from: random ones, and the neighbours of the best."""
+        """Return candidates: random points, and the neighbours of the best."""
         found = dict.fromkeys(self.fresh(_POOL))
         for point in self.ranked()[:_BEST]:
             found.update(
@@ -105,7 +105,7 @@ class View:
         self.draw: Callable[[int], int] = rng.randrange
 
     def take(self, rule: Rule) -> int:
-        """The candidate that a rule ranks first, and no other rule after it."""
+        """Return the candidate that a rule ranks first, and exclude it from later calls."""
         scores = np.where(self._taken | self._unlikely, np.inf, rule(self))
         if not np.isfinite(scores).any():
             scores = np.where(self._taken, np.inf, self.forest.mean)
@@ -115,7 +115,7 @@ class View:
 
 
 def _targets(answers: list[float | None]) -> Values:
-    """Standardised logarithms of times; what failed is as bad as the worst."""
+    """Return standardized logarithms of times; failed points count as the worst one."""
     times = np.array([math.nan if a is None else a for a in answers], dtype=np.float64)
     if np.nanmin(times) > 0:
         times = np.log(times)
@@ -152,4 +152,4 @@ def gamble_nearby(view: View) -> Values:
 
 
 RULES: tuple[Rule | None, ...] = (improve, None, refine, None, gamble, None, gamble_nearby, None)
-"""In turn; None is the climber's."""
+"""The rules, which alternate; None stands for the hill climber."""

@@ -1,4 +1,4 @@
-"""Toolchains: they compile a candidate and launch it on a device."""
+"""Toolchains, which compile a candidate and launch it on a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels by the contract's kernel extension: C++ on the CPU, and whatever a vendor compiles."""
+"""Toolchain of the contract's kernel extension: C++ on the CPU, or the vendor's language."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..kernel import Launch
 from .toolchain import Array, CompileError, Launcher
 
 _GUARD = 4096
-"""Elements before and after an array: a row too many is seen, not only a vector too many."""
+"""Number of guard elements before and after an array, enough to detect an additional row."""
 
 
 class DeviceBuffer:
-    """An array between guard bands of a pattern that no kernel writes by chance."""
+    """Array between guard bands with a pattern that kernels do not write by chance."""
 
     def __init__(self, vendor: Vendor, array: Array) -> None:
         self._around = np.frombuffer(
@@ -33,7 +33,7 @@ class DeviceBuffer:
         self.tensor: Tensor = self._memory.as_strided(array.shape, strides, _GUARD)
 
     def read(self) -> Array:
-        """A copy of what is in it."""
+        """Return a copy of the content."""
         return np.asarray(self.tensor.numpy())
 
     def intact(self) -> bool:
@@ -48,9 +48,9 @@ def _bytes(array: Array) -> Array:
 
 
 class KernelExtension:
-    """The compiler and the launcher of one vendor's device.
+    """Compiler and launcher for one device of a vendor.
 
-    :param vendor: the name of an installed vendor, which dl-core finds.
+    :param vendor: name of an installed vendor, which dl-core finds.
     :raises TuningError: there is no such vendor or device, or it cannot compile.
     """
 
@@ -60,18 +60,18 @@ class KernelExtension:
         self._release = described.version
         self._vendor = load_vendor(described.library)
         if "kernel" not in self._vendor.extensions:
-            raise TuningError(f"[tune] vendor {vendor} has no kernel extension: it runs no kernels")
+            raise TuningError(f"[tune] vendor {vendor} has no kernel extension to run kernels")
         if device >= self._vendor.device_count:
             raise TuningError(
-                f"[tune] vendor {vendor} has {self._vendor.device_count} devices here, so that"
-                f" {vendor}:{device} is none"
+                f"[tune] vendor {vendor} has no device {device}; its number of devices is"
+                f" {self._vendor.device_count}"
             )
         self._properties = self._vendor.kernels.properties(device)
         if self._properties.unavailable:
             raise TuningError(f"[tune] {vendor} cannot compile: {self._properties.unavailable}")
 
     def identity(self) -> Mapping[str, str]:
-        """Vendor, device, architecture and compiler."""
+        """Return vendor, device, architecture and compiler."""
         return {
             "vendor": f"{self.name} {self._release}",
             "device": self._vendor.properties(self.device).name,
@@ -92,7 +92,7 @@ class KernelExtension:
             raise CompileError(getattr(error, "details", "") or str(error)) from error
 
     def load(self, code: bytes, function: str) -> Launcher:
-        """A function of compiled code, as something to launch."""
+        """Return a launcher for the function in compiled code."""
         found = self._vendor.kernels.load(code, self.device).function(function)
 
         def launch(how: Launch, arguments: Sequence[Any]) -> None:
@@ -102,14 +102,14 @@ class KernelExtension:
         return launch
 
     def buffer(self, array: Array) -> DeviceBuffer:
-        """An array on the device, between guard bands."""
+        """Put an array onto the device, between guard bands."""
         return DeviceBuffer(self._vendor, array)
 
 
 def descriptor_of(vendor: str) -> VendorDescriptor:
     """Return the descriptor of an installed vendor.
 
-    :raises TuningError: there is none of that name.
+    :raises TuningError: no vendor has that name.
     """
     from dl_core.manager import PluginManager
 
@@ -123,7 +123,7 @@ def descriptor_of(vendor: str) -> VendorDescriptor:
 
 
 def _with_version(compiler: str) -> str:
-    """A compiler and the first line that it says of itself, where it is a program."""
+    """Return the compiler with the first line of its version, if it is a program."""
     if not os.access(compiler, os.X_OK):
         return compiler
     done = subprocess.run(

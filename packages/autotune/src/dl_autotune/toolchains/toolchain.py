@@ -1,4 +1,4 @@
-"""Interface of a toolchain: compilation and launches, for all devices."""
+"""Interface of a toolchain, which compiles and launches kernels on any device."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 
 class CompileError(Exception):
-    """A candidate does not compile; the text is the compiler's log."""
+    """A candidate does not compile; the message is the compiler's log."""
 
 
 class Buffer(Protocol):
@@ -31,17 +31,16 @@ class Toolchain(Protocol):
     """Compiles for one device and launches on it."""
 
     def identity(self) -> Mapping[str, str]:
-        """Return what trials depend on: vendor and release, device, architecture, compiler."""
+        """Return what trials depend on: vendor, its release, device, architecture, and compiler."""
 
     def compile(self, source: str, name: str, options: Sequence[str], seconds: float) -> bytes:
-        """Code that :meth:`load` takes, in this process or another.
+        """Compile to code that :meth:`load` accepts, in this process or another.
 
         :raises CompileError: the source is wrong, or it takes too long.
         """
 
     def load(self, code: bytes, function: str) -> Callable[..., None]:
-        """A launcher: called with a :class:`Launch` and the arguments, it returns when the
-        kernel has ended."""
+        """Return a function that launches the kernel and waits for its end."""
 
     def buffer(self, array: Array) -> Buffer:
         """Put an array onto the device."""
