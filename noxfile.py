@@ -352,7 +352,7 @@ def async_faults(session: nox.Session) -> None:
 
 @nox.session(name="clean-models", venv_backend="none", requires=["environment"], default=False)
 def clean_models(session: nox.Session) -> None:
-    """Show ten models on a right device to `OneIter` and `dl bisect`: neither may accuse it."""
+    """Show ten models on a right device to `OneIter` and `dl bisect`: neither may blame it."""
     command = (python_of(session, "environment"), "-m", "tools.clean_models")
     session.run(*command, *session.posargs, external=True)
 

@@ -17,10 +17,11 @@ WITHOUT_DEVICE = ("architecture", "tools")
 """Folders whose tests use no device."""
 
 MARKERS = (
-    "sampled(least): one of many alike, of which a share runs (DL_TEST_SAMPLE), or the least",
+    "sampled(least): one of many similar tests; a share of them (DL_TEST_SAMPLE), or at least "
+    "that many, runs",
     "full: runs only with DL_TEST_SAMPLE=1",
-    "vendor(name): runs where that vendor serves dl:0",
-    "devices(count): runs where there are so many dl devices",
+    "vendor(name): runs if that vendor serves dl:0",
+    "devices(count): runs if that many dl devices exist",
 )
 
 

@@ -15,7 +15,7 @@ OVERLOAD = "_linalg_eigh"
 
 
 def lacking(x: torch.Tensor) -> torch.Tensor:
-    """Apply it to square matrices; fail if dl has it natively."""
+    """Apply the operator to square matrices; fail if dl has it natively."""
     native = [name for name in torch.dl.native_operators() if name.startswith(OVERLOAD)]
     assert not native, f"dl has {native} natively: choose another operator here"
     return torch.linalg.eigvalsh(x)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-# Below the timeout of a test in conftest.py, so that a hang is reported with the output.
+# Less than the timeout of a test in conftest.py, so that a hang is reported with the output.
 SECONDS = 100
 
 VENDORS = ("cpu", "async")

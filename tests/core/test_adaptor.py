@@ -9,7 +9,7 @@ import pytest
 from .processes import output, run
 from .stub_vendor import StubVendor
 
-# The tests have a vendor of their own: once is enough.
+# These tests use their own vendor, so that running them for one vendor is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 FILE = """\

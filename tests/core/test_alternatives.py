@@ -87,7 +87,7 @@ print("done")
 def test_flash_attention_gets_no_call_that_it_would_get_wrong(
     diopi_only: dict[str, str], call: str
 ) -> None:
-    """Masks, causal ones with another alignment, statistics in float64, values of another size."""
+    """Masks, causal masks with another alignment, float64 statistics, values of another size."""
     code = f"""{NATIVE}
 q, k, v = torch.randn(2, 4, 5, 8), torch.randn(2, 4, 7, 8), torch.randn(2, 4, 7, 8)
 expected = {call}

@@ -1,7 +1,7 @@
-"""Memory in the fallbacks: what is shared, written or resized on the CPU is so on dl.
+"""Memory in the fallbacks: sharing, writes and resizes on the CPU also happen on dl.
 
-OpInfo compares values, and its operators never take these ways. What each test guards is named by
-the mutation of ``host_arguments.cpp`` that it fails under; applied by hand, one at a time:
+OpInfo compares values, and its operators never use these features. Each test fails under one of
+these mutations of ``host_arguments.cpp``, which were applied by hand, one at a time:
 
 =======================================  ==========================================================
 mutation                                 fails here

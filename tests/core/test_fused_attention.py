@@ -6,7 +6,7 @@ import torch
 
 
 def test_a_generator_that_draws_nothing_has_a_defined_state() -> None:
-    """Not uninitialized memory: two calls give the same, for anything that compares them."""
+    """The state is not uninitialized memory: two calls give the same state."""
     query = torch.randn(2, 2, 8, 16, device="dl")
     fused = torch.ops.aten._scaled_dot_product_fused_attention_overrideable
     for _ in range(4):

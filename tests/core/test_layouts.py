@@ -1,4 +1,4 @@
-"""Tensors that are not plain arrays: rejected by name, never left on the CPU."""
+"""Tensors that are not plain arrays are rejected by name, and never stay on the CPU."""
 
 from __future__ import annotations
 

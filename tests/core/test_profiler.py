@@ -261,7 +261,7 @@ print(len(rows))
 
 
 def test_marks_for_a_vendors_tool_are_refused() -> None:
-    """They are unsupported, and torch would call a missing function."""
+    """Marks are unsupported, and torch would call a missing function."""
     from torch._C import _profiler
     from torch.autograd import ProfilerActivity, _enable_profiler
 

@@ -307,7 +307,7 @@ def test_of_ranks_that_wait_one_tunes_and_the_others_take_what_it_found(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     left: dict[str, str] = {}
     tuned: list[Call] = []
-    # As if each had waited for the one before it.
+    # As if each process had waited for the previous one.
     monkeypatch.setattr(DeviceLock, "answer", lambda _, question: left.get(question))
     monkeypatch.setattr(DeviceLock, "leave", lambda _, *pair: left.update([pair]))
     monkeypatch.setattr(

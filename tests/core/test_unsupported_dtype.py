@@ -72,7 +72,7 @@ def test_complex_views_and_gradients() -> None:
     ],
 )
 def test_what_the_cpu_refuses_is_refused_alike(action: object, dtype: torch.dtype) -> None:
-    """The same kind of error with a message that names the operator or the dtype."""
+    """The error has the same type, and its message names the operator or the dtype."""
     x = torch.ones(2, 2).to(dtype)
     try:
         expected = action(x)

@@ -88,7 +88,7 @@ assert (x * 2).tolist() == [2, 4, 6, 8]
 def test_what_a_device_finds_in_its_data_is_raised_once_by_who_waits(
     failing: dict[str, str],
 ) -> None:
-    """Whatever text it leaves, with and without streams."""
+    """The text of the error may be arbitrary; the test runs with and without streams."""
     code = f"""{PREPARE}
 torch.sin(x)
 print(attempt(torch.dl.synchronize))

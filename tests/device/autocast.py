@@ -32,8 +32,8 @@ def check_autocast(op: Any, dtype: torch.dtype, device: str) -> Report:
     """Check samples in float32 under autocast to ``dtype``."""
     report = Report(f"{full_name(op)} autocast {dtype}")
     for at, sample in enumerate(samples_of(op, torch.float32, SAMPLES)):
-        # Values that autocast would round are rounded already, so a result is compared with its
-        # actual inputs.
+        # Values that autocast would round are rounded first, so that both sides have the same
+        # inputs.
         original = changed(sample, lambda tensor: _rounded_as(tensor, dtype))
         report.samples += 1
         report.add(at, original, _problem(op, dtype, original, device))
@@ -52,8 +52,7 @@ def _problem(op: Any, dtype: torch.dtype, original: Arguments, device: str) -> s
     on_cpu = run(partial(under_autocast, kind="cpu"), Relocation()(original))
     exact = run(plain(op), Relocation()(original))
     if got.error is not None:
-        # Each device has its own autocast lists: what either of the references rejects may be
-        # rejected.
+        # Each device has its own autocast lists: an error of either reference is accepted.
         return refusal_problem(on_cpu.error or exact.error, got.error)
     if exact.error is not None:
         return None

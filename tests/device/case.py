@@ -44,7 +44,7 @@ def parameters(cases: Iterable[Case]) -> pytest.MarkDecorator:
 
 
 def observe(case: Case, device: str) -> Report:
-    """Run it; an exception is a problem like any other."""
+    """Run the case; an exception is a problem like any other."""
     try:
         return case.run(device)
     except Exception as error:  # noqa: BLE001 - whatever ends a case is what it has found

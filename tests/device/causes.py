@@ -1,8 +1,8 @@
 """Causes of failures of device-generic tests, which the recorder writes next to new failures.
 
 A cause is selected by the test and its message; the first match wins. Failures without a match are
-written as unexplained, and a list with such a line is rejected: a person finds the cause, and adds
-it here.
+written as unexplained, and a list with such a line is rejected until someone finds the cause and
+adds it here.
 """
 
 from __future__ import annotations

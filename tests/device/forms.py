@@ -152,7 +152,7 @@ def refusal(call: Call, original: Arguments, judgement: Judgement, device: str) 
     if cpu.error is None or got.error is None:
         return refusal_problem(cpu.error, got.error)
     if not str(got.error):
-        return f"raises {type(got.error).__name__} without a word"
+        return f"raises {type(got.error).__name__} without a message"
     if not isinstance(got.error, type(cpu.error)):
         want = f"{type(cpu.error).__name__}: {str(cpu.error)[:100]}"
         return f"raises {type(got.error).__name__}: {str(got.error)[:100]}, want {want}"

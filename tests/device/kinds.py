@@ -9,14 +9,14 @@ OPERATORS = {
     "out": "out= of the right shape, empty, transposed and inside of a larger buffer",
     "out-dtype": "out= of another dtype: filled or refused as on the CPU",
     "in-place": "the in-place variant, on a tensor and on a window of one",
-    "method": "the method of a tensor and the Python operator say what the function says",
+    "method": "the tensor's method and the Python operator behave like the function",
     "layouts": "transposed, sliced and expanded arguments",
     "sizes": "arguments without elements and without dimensions",
-    "errors": "wrong arguments are refused, by the same type of error as on the CPU",
-    "autocast": "right, in the dtype of autocast or a wider one",
+    "errors": "invalid arguments are refused with the same type of error as on the CPU",
+    "autocast": "right results, in the dtype of autocast or a wider one",
     "save": "arguments and results survive torch.save, on dl and from and to the CPU",
     "copy": "copy.deepcopy and pickle give equal results that share no memory",
-    "dlpack": "a result given away by DLPack comes back as the same memory",
+    "dlpack": "a result that is exported by DLPack is imported as the same memory",
 }
 MODULES = {
     "train": "results of forward() in training",
@@ -27,9 +27,9 @@ MODULES = {
     "module-to": "to(dl) and back keeps every parameter and buffer",
     "state-dict": "a state dict loads on the other device",
     "module-copy": "copy.deepcopy, pickle and torch.save keep the module on dl",
-    "factory": "built with device=dl, everything is there and as on the CPU",
+    "factory": "modules built with device=dl have all tensors there, with the CPU's values",
     "hooks": "hooks see the tensors of dl, as often as on the CPU",
-    "module-errors": "wrong arguments are refused, by the same type of error as on the CPU",
+    "module-errors": "invalid arguments are refused with the same type of error as on the CPU",
 }
 OPTIMIZERS = {
     "single": "three steps, one tensor at a time",
@@ -38,7 +38,7 @@ OPTIMIZERS = {
     "tensor-lr": "three steps with the learning rate in a tensor",
     "groups": "two groups of parameters with options of their own",
     "zero-grad": "gradients of nothing, of zeros, and zero_grad()",
-    "optimizer-state": "the state goes on after a state dict, on the same device and the other",
+    "optimizer-state": "training continues from a state dict, on the same device and on the other",
 }
 FOREACH = {
     "foreach-forward": "results of operators on lists of tensors",

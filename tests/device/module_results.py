@@ -20,7 +20,7 @@ from .forms import differentiable, refusal
 from .layouts import LAYOUTS, changed, expanded, writes
 
 INPUTS = 3
-"""Inputs of a module in one test."""
+"""Maximum number of inputs of a module in one test."""
 JUDGEMENT = Judgement(op_class=OpClass.REDUCTION, normwise=True)
 """Most modules compute long sums, which may cancel."""
 

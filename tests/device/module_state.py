@@ -153,7 +153,7 @@ def check_factory(info: Any, dtype: torch.dtype, device: str) -> Report:
 
 
 def _built_differ(build: Callable[[str], torch.nn.Module], device: str) -> str | None:
-    """Initial values may differ: only their tensors are compared, and that they are finite."""
+    """Compare tensors of two built modules; initial values may differ, but must be finite."""
     have, want = named_state(build(device)), named_state(build("cpu"))
     if list(have) != list(want):
         return f"holds {list(have)}, want {list(want)}"

@@ -33,7 +33,7 @@ FORM_DTYPES = (torch.float32, torch.int64, torch.complex64)
 TRAVEL_DTYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.complex64)
 LOW = (torch.bfloat16, torch.float16)
 WRITTEN_SAMPLES = 2
-"""Samples of out= and in-place tests, each written to several targets."""
+"""Maximum number of samples of out= and in-place tests, each written to several targets."""
 
 CHECKS: dict[str, Check] = {
     "forward": partial(check_forward, limit=SAMPLES),

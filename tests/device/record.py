@@ -27,7 +27,7 @@ from .run import Result, arguments, run_all, selected, vendor_here
 
 FIRST = "# test | kind | dtype | cause"
 HEADS = {
-    True: "# Of dl or of torch, whichever vendor serves dl; vendors keep what is theirs.",
+    True: "# Failures because of dl or of torch; vendors have lists of their own.",
     False: "# Written by python -m device.record, which keeps the causes that are here.",
 }
 
@@ -83,7 +83,7 @@ def record(vendor: str, results: list[Result]) -> Failures:
     """
     own = list_of(vendor, NAME)
     if own is None:
-        raise RuntimeError(f"no package here is vendor {vendor}'s: there is no place for its list")
+        raise RuntimeError(f"no package here has vendor {vendor}, which would have the list")
     shared = read(SHARED)
     failures = failures_in(results, shared | read(own))
     everywhere = {cause.text for cause in CAUSES if cause.everywhere} | set(shared.values())

@@ -62,8 +62,7 @@ def results_in(lines: list[str]) -> list[Result]:
             key = (name, kind, dtype)
         elif "outcome" in facts and key is not None:
             told = facts["problem"]
-            # A test that has compared nothing failed before that; others fail because they are
-            # listed.
+            # A test without comparisons failed earlier; others fail because they are listed.
             if told is None and facts["outcome"] == "failed" and facts["compared"] is None:
                 told = facts["said"]
             compared, seconds = facts["compared"] or 0, facts["seconds"]
@@ -168,7 +167,7 @@ def main() -> int:
     rate = right / max(1, len(results))
     print(
         f"device-generic tests: {right} of {len(results)} pass ({rate:.2%}); "
-        f"{len(wrong)} are not as the list says"
+        f"{len(wrong)} contradict the list"
     )
     return 1 if wrong or not results else 0
 

@@ -21,7 +21,7 @@ from .case import SAMPLES
 from .layouts import plain
 
 Travel = Callable[[list[torch.Tensor], str], str | None]
-"""Sends tensors away; returns what is wrong with those that come back, or None."""
+"""Send tensors on a round trip; return what is wrong with the returned ones, or None."""
 
 
 def check_travel(travel: Travel, op: Any, dtype: torch.dtype, device: str) -> Report:
@@ -104,7 +104,7 @@ def copies(sent: list[torch.Tensor], device: str) -> str | None:
             return f"{name}: {problem}"
         owned = {each.untyped_storage().data_ptr() for each in sent if _has_memory(each)}
         if any(each.untyped_storage().data_ptr() in owned for each in back if _has_memory(each)):
-            return f"{name}: the copy shares memory with what was copied"
+            return f"{name}: the copy shares memory with the original"
     return None
 
 

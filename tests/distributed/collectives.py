@@ -1,4 +1,4 @@
-"""Programs of ranks: every collective, held against what its definition gives."""
+"""Programs for the ranks: every collective, compared with its definition."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def all_reduce_of_special_dtypes() -> None:
 
 
 def as_gloo_does() -> None:
-    """Numbers that have to be rounded: every bit is that of gloo on CPU tensors."""
+    """Compare rounded results bitwise with those of gloo on CPU tensors."""
     generator = torch.Generator().manual_seed(me())
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
         for count in (1, 1000, 100_003):
@@ -193,7 +193,7 @@ def messages() -> None:
     for dtype in MOVED:
         x = strided(values(me(), (3, 4), dtype))
         got = strided(torch.zeros((3, 4)).to(dtype))
-        # Both receive first, then send: nothing may wait for anything.
+        # Both ranks receive first, then send, so that no call may block.
         works = [dist.irecv(got, other), dist.isend(x, other)]
         for work in works:
             work.wait()
@@ -246,7 +246,7 @@ def futures() -> None:
     assert value.data_ptr() == x.data_ptr()
     same(doubled.wait(), expected * 2, "then")
     assert work.wait() and work.is_completed() and work.is_success()
-    # Work on both sides of a call is in order without the host in between.
+    # Work before and after a call is ordered without synchronization of the host.
     y = on_dl(values(me(), (1 << 16,), torch.float32))
     y.add_(1)
     work = dist.all_reduce(y, async_op=True)
@@ -260,7 +260,7 @@ def futures() -> None:
 
 
 def on_another_stream() -> None:
-    """The call follows the stream that is current, which is not the default one."""
+    """Call on the current stream, which is not the default one."""
     stream = torch.dl.Stream()
     with torch.dl.stream(stream):
         x = on_dl(values(me(), (1000,), torch.float32)) + 1
@@ -271,7 +271,7 @@ def on_another_stream() -> None:
 
 
 def cpu_tensors_through_dicl() -> None:
-    """A group of dicl alone takes CPU tensors too, and sends objects."""
+    """Send CPU tensors and objects in a group that has only the backend dicl."""
     group = dist.new_group(backend="dicl")
     x = values(me(), (4,), torch.float32)
     dist.all_reduce(x, group=group)
@@ -305,7 +305,7 @@ def split_groups() -> None:
 
 
 def before_the_stream() -> None:
-    """Only of a vendor's communicator: a call returns while its inputs are still being made."""
+    """Check that a call returns before its inputs are computed; needs a vendor's communicator."""
     from dl_core import _C
     from dl_vendor_async_test.control import Control
 

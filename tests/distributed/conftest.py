@@ -1,4 +1,4 @@
-"""The ranks of these tests: one pair for each way between them."""
+"""Fixtures with two ranks for each transport between them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CARRIERS = {
     "staged": {"DL_VENDORS": "async", "DL_DISTRIBUTED": "gloo"},
     "communicator": {"DL_VENDORS": "async"},
 }
-"""How tensors travel: over gloo from where they lie, over gloo by way of pinned memory, and by the
+"""Transports of tensors: gloo on device memory, gloo through pinned memory, and that of the
 vendor."""
 
 

@@ -1,4 +1,4 @@
-"""Inputs that every rank can make for every rank, and exact expectations."""
+"""Inputs that every rank can compute for every rank, and exact expected results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHAPES = [(), (0,), (5,), (3, 4)]
 
 
 def values(rank: int, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    """Small whole numbers, other ones on each rank; exact in every dtype, and so are their sums."""
+    """Return small integers that differ by rank; they and their sums are exact in every dtype."""
     count = torch.Size(shape).numel()
     numbers = (torch.arange(count) * (rank + 2) + rank) % 5 + 1
     if dtype == torch.bool:
@@ -36,7 +36,7 @@ def on_dl(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def strided(tensor: torch.Tensor) -> torch.Tensor:
-    """The same values on dl, in every second element of other memory."""
+    """Return the same values on dl, in every second element of new memory."""
     room = torch.zeros((*tensor.shape, 2), dtype=tensor.dtype).to(DEVICE)
     view = room[..., 0]
     view.copy_(tensor)
@@ -45,7 +45,7 @@ def strided(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def same(got: torch.Tensor, expected: torch.Tensor, what: object) -> None:
-    """Equal in device, dtype, sizes and every bit."""
+    """Check that device, dtype, sizes and every bit are equal."""
     assert got.device.type == DEVICE, f"{what}: the result is on {got.device}"
     assert got.dtype == expected.dtype, f"{what}: {got.dtype}"
     there = got.cpu()

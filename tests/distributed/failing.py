@@ -1,4 +1,4 @@
-"""Programs of ranks that end in errors; those that catch them return the text."""
+"""Programs for the ranks that end with errors; those that catch the errors return the text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def killed() -> None:
 
 
 def _all_reduce_until_refused() -> None:
-    """A vendor's communicator tells of a rank when the host waits, and from then on."""
+    """Repeat until an error: a vendor's communicator reports a lost rank from a host wait on."""
     while True:
         work = dist.all_reduce(ones(4), async_op=True)
         with contextlib.suppress(RuntimeError):
@@ -50,7 +50,7 @@ def sizes_differ() -> None:
 
 
 def late() -> list[str]:
-    """Rank 1 makes both groups and calls nothing in them."""
+    """Return the errors on rank 0 while rank 1 creates both groups, but calls no collective."""
     texts = []
     for call in (dist.all_reduce, lambda x, group: dist.recv(x, 1, group=group)):
         group = dist.new_group(timeout=timedelta(seconds=1))
@@ -66,7 +66,7 @@ def waits_shortly() -> str | None:
     if dist.get_rank() == 0:
         work = dist.all_reduce(ones(4), async_op=True)
         said = _error(work.wait, timedelta(seconds=0.1))
-        dist.send(torch.ones(1), 1)  # now rank 1 may come
+        dist.send(torch.ones(1), 1)  # now rank 1 may continue
         work.wait()
     else:
         dist.recv(torch.ones(1), 0)

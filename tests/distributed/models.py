@@ -1,4 +1,4 @@
-"""Programs of ranks: a model is trained on two, each way that torch has; returns the weights."""
+"""Programs that train a model on two ranks with each of torch's methods, and return the weights."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def ddp(bucket_views: bool = False, hook: bool = False) -> Weights:
 
 
 class Choosy(nn.Module):
-    """Rank 1 does not use its second branch."""
+    """Model whose second branch is unused on rank 1."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ def ddp_with_unused_parameters() -> None:
 
 
 def ddp_without_sync() -> None:
-    """Gradients of two backward passes are added up before they are averaged."""
+    """Accumulate the gradients of two backward passes before they are averaged."""
     data, target = my_half()
     trained = DistributedDataParallel(model().to(DEVICE))
     with trained.no_sync():
@@ -123,7 +123,7 @@ def fsdp(offload: bool = False, precision: str | None = None) -> Weights:
 
 
 def _whole(sharded: DTensor) -> torch.Tensor:
-    """A sharded CPU tensor, collected on the device: its group may have no CPU part."""
+    """Gather a sharded CPU tensor on the device, because its group may have no CPU backend."""
     local = sharded.to_local().to(DEVICE)
     whole = DTensor.from_local(
         local, sharded.device_mesh, sharded.placements, shape=sharded.shape, stride=sharded.stride()
@@ -143,7 +143,7 @@ def tensor_parallel() -> Weights:
 
 
 def pipeline() -> Weights:
-    """One block a rank, two micro-batches."""
+    """Train with one block per rank and two micro-batches."""
     rank = dist.get_rank()
     stage_model = model()[rank].to(DEVICE)
     device = torch.device(DEVICE, 0)
@@ -178,7 +178,7 @@ def dtensors() -> None:
 
 
 def checkpoints(folder: str) -> None:
-    """Saved in shards, loaded in the same shards, in others, and whole."""
+    """Save a checkpoint in shards, and load it in the same shards, in others, and whole."""
 
     def sharded(seed: int) -> nn.Module:
         made = model()
@@ -272,7 +272,7 @@ def sharded_optimizer() -> Weights:
 
 
 def without_all_reduce() -> Weights:
-    """As :func:`ddp`, but the ranks never hear of each other."""
+    """Train as :func:`ddp` does, but without communication between the ranks."""
     trained = model().to(DEVICE)
     train(trained, *my_half())
     return weights_of(trained)

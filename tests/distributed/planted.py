@@ -1,4 +1,4 @@
-"""Programs that must fail."""
+"""Programs for the ranks that must fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two ranks in processes of their own, which run the programs of this folder in turn."""
+"""Two ranks in separate processes, which run the programs of this folder one after the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from diopi_proto.worker import Failure, Worker, WorkerError
 
 RANKS = 2
 SECONDS = 60
-"""A program that takes longer hangs."""
+"""Timeout in seconds, after which a program counts as hung."""
 GROUP_TIMEOUT_SECONDS = 30
 
 
@@ -26,10 +26,11 @@ class RankError(AssertionError):
 
 
 class Ranks:
-    """A process for each rank of one group, started once: importing torch takes seconds.
+    """A process for each rank of one group; it is reused, because importing torch takes seconds.
 
-    :param backend: what ``init_process_group`` is given; None gives it nothing.
-    :param variables: environment variables of the processes; ``{rank}`` in one is the number.
+    :param backend: argument of ``init_process_group``; None: call it without one.
+    :param variables: environment variables of the processes; ``{rank}`` in a value stands for the
+    rank.
     """
 
     def __init__(
@@ -57,10 +58,10 @@ class Ranks:
         ]
 
     def run(self, program: str, **arguments: Any) -> list[Any]:
-        """Call ``module.function`` of this folder on every rank; returns what each has returned.
+        """Call ``module.function`` of this folder on every rank, and return all results.
 
-        :raises RankError: it has failed on a rank, ended it, or not come back. The ranks are
-            restarted then.
+        :raises RankError: the function failed on a rank, ended it, or did not return. The ranks are
+        then restarted.
         """
         with ThreadPoolExecutor(self._count) as pool:
             answers = list(pool.map(lambda x: _ask(x, program, arguments), self._workers))
@@ -77,7 +78,7 @@ class Ranks:
             worker.stop()
 
     def close(self) -> None:
-        """As :meth:`stop`, for good."""
+        """End the processes permanently."""
         self.stop()
         self._folder.cleanup()
 

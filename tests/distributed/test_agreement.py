@@ -1,4 +1,4 @@
-"""Agreement of ranks: ranks are threads here, and their tables are synthetic."""
+"""Agreement of ranks, simulated by threads with synthetic tables."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_rank_that_rank_0_does_not_answer_goes_on_and_rank_0_hears_of_it() -> 
     store, ranks = dist.HashStore(), [Rank(FAST), Rank(SLOW)]
     early = agree(Place(store, 1, 2, SHORT), "a", ranks[1])
     assert early.obstacle == "rank 0 did not answer rank 1 within 0.04 s"
-    # Everybody has asked by now, and still what was decided holds.
+    # All ranks have asked by now, and the decision still holds.
     assert agree(Place(store, 0, 2, LONG), "a", ranks[0]) == early
     assert [rank.table for rank in ranks] == [{}, {}]
 

@@ -1,4 +1,4 @@
-"""Every collective on dl tensors, each way that they travel."""
+"""Every collective on dl tensors, with each transport."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from .conftest import CARRIERS
 from .ranks import RankError, Ranks
 
-pytestmark = pytest.mark.vendor("cpu")  # the ranks have vendors of their own
+pytestmark = pytest.mark.vendor("cpu")  # the ranks select their own vendors
 
 PROGRAMS = (
     "all_reduce",
@@ -50,6 +50,6 @@ def test_the_carrier_is_the_vendor_where_it_has_a_communicator(
 
 
 def test_wrong_answers_are_noticed(ranks: Ranks) -> None:
-    """The comparison of these programs, with a rank that sends something else."""
+    """The comparison in these programs detects a rank that sends other values."""
     with pytest.raises(RankError, match="expected tensor"):
         ranks.run("planted.wrong_sum")

@@ -11,14 +11,14 @@ import pytest
 from .conftest import CARRIERS
 from .ranks import RankError, Ranks
 
-pytestmark = pytest.mark.vendor("cpu")  # the ranks have vendors of their own
+pytestmark = pytest.mark.vendor("cpu")  # the ranks select their own vendors
 
 NAMES_THE_CALL = r"\[dicl\] all_reduce of float32 \[4\] on dl:0 of rank 0 with rank 1 of group"
 
 
 @pytest.fixture
 def doomed(request: pytest.FixtureRequest) -> Iterator[Ranks]:
-    """Ranks of one test alone."""
+    """Ranks that only one test uses."""
     pair = Ranks(**CARRIERS[request.param])
     yield pair
     pair.close()

@@ -1,4 +1,4 @@
-"""Two ranks train to the weights of one process, each way that torch has to share the work."""
+"""Two ranks train to the weights of one process, with each of torch's kinds of parallelism."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from .ranks import Ranks
 from .training import check
 
-pytestmark = pytest.mark.vendor("cpu")  # the ranks have vendors of their own
+pytestmark = pytest.mark.vendor("cpu")  # the ranks select their own vendors
 
 WAYS = {
     "ddp": ("ddp", {}),

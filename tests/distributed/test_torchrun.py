@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.vendor("cpu")  # the ranks have vendors of their own
+pytestmark = pytest.mark.vendor("cpu")  # the ranks select their own vendors
 
 PROGRAM = Path(__file__).with_name("torchrun_program.py")
 

@@ -14,17 +14,17 @@ from dl_autotune.runners.database import Database, StoredChoice
 
 from .ranks import Ranks
 
-pytestmark = pytest.mark.vendor("cpu")  # the ranks have vendors of their own
+pytestmark = pytest.mark.vendor("cpu")  # the ranks select their own vendors
 
 
 class Call(NamedTuple):
-    """A product with choices that round otherwise."""
+    """A matrix product with choices that round differently."""
 
     identity: str
     key: str
     usual: str
     others: dict[str, str]
-    """Results by choices other than the usual one that differ from its result."""
+    """Results of choices that differ from the result of the default choice."""
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +36,13 @@ def call() -> Call:
         alone.close()
     usual, *_ = results.values()
     others = {name: result for name, result in results.items() if result != usual}
-    assert others, "every choice has the same bits: there is nothing to agree on"
+    assert others, "all choices give the same bits, so that agreement cannot be observed"
     return Call(identity, key, usual, others)
 
 
 @pytest.fixture
 def start(call: Call, tmp_path: Path) -> Iterator[Callable[[str], Ranks]]:
-    """Starts two ranks; only the user of rank 0 has chosen anything."""
+    """Start two ranks; only the user database of rank 0 has choices."""
     for rank in (0, 1):
         database = Database(tmp_path / f"{rank}.sqlite")
         if rank == 0:
@@ -67,7 +67,7 @@ def test_ranks_of_a_group_use_the_choices_of_one(
 ) -> None:
     pair = start("cpu:gloo,dl:dicl")
     pair.run("tuned.joined")
-    # Without an agreement files are read by the first call that has a choice.
+    # Without an agreement, the first call with choices reads the files.
     database = Database(tmp_path / "0.sqlite")
     database.unchoose(call.identity, [call.key])
     database.close()
@@ -81,7 +81,7 @@ def test_ranks_of_other_groups_agree_when_they_are_told_to(
     call: Call, start: Callable[[str], Ranks], tmp_path: Path
 ) -> None:
     pair = start("gloo")
-    # Without an agreement each has its own, and other bits.
+    # Without an agreement each rank uses its own choices, and the bits differ.
     (one, _), (two, _) = pair.run("tuned.used")
     assert (one, two) == (next(iter(call.others.values())), call.usual)
 

@@ -1,4 +1,4 @@
-"""Started by torchrun: an ordinary script that names no backend."""
+"""Ordinary script for torchrun, which names no backend."""
 
 import sys
 
@@ -11,7 +11,7 @@ dist.all_reduce(x)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1, device="dl"))
 model(x).sum().backward()
 gradient = model.module.weight.grad.tolist()
-# In one piece: the other rank writes to the same pipe.
+# A single write, because the other rank writes to the same pipe.
 sys.stdout.write(
     f"rank {dist.get_rank()} of {dist.get_world_size()}: {x.tolist()}, gradient {gradient}\n"
 )

@@ -1,8 +1,8 @@
-"""A small model, a few steps of training, and how far from float64 they may end.
+"""A small model, a few training steps, and the allowed distance from float64.
 
-The bound of each weight is that of ``tests/models/rule.py``: four times the spread of right float32
-runs on the CPU - the whole batch at once, and its two parts with their gradients averaged, which
-is what two ranks do - and the rounding of the last sum at the tensor's own norm.
+Each weight has the bound of ``tests/models/rule.py``: four times the spread of correct float32 runs
+on the CPU (one with the whole batch, and one that averages the gradients of its two parts, as two
+ranks do), plus the rounding of the last sum relative to the tensor's norm.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Block(nn.Module):
 
 
 def model(blocks: int = 2, dtype: torch.dtype = torch.float32) -> nn.Sequential:
-    """The same weights in every process."""
+    """Return the model, with the same weights in every process."""
     torch.manual_seed(0)
     return nn.Sequential(*(Block() for _ in range(blocks))).to(dtype)
 
@@ -48,7 +48,7 @@ def loss_of(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 
 
 def optimizer_of(trained: nn.Module) -> torch.optim.Optimizer:
-    # One tensor at a time: torch groups no plain tensors with sharded ones.
+    # No foreach: torch cannot group plain tensors with sharded ones.
     return torch.optim.SGD(trained.parameters(), RATE, momentum=0.9, foreach=False)
 
 
@@ -117,5 +117,5 @@ def check(weights: Weights, rounded: bool = False) -> None:
         allowed = SPREAD_MULTIPLE * spread + float(bound)
         error = _norm(weights[name] - reference)
         assert error <= allowed, f"{name}: off by {error:.2e}, allowed {allowed:.2e}"
-        # Weights that had stayed where they were must not pass.
+        # Unchanged weights must not pass.
         assert allowed < moved, f"{name}: moved by {moved:.2e}, allowed {allowed:.2e}"

@@ -1,4 +1,4 @@
-"""Programs of ranks with measured choices."""
+"""Programs for the ranks that use measured implementation choices."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .data import DEVICE
 
 
 def _product() -> str:
-    """Long sums, which implementations add up in different orders."""
+    """Return the bits of a matrix product whose long sums depend on the implementation's order."""
     generator = torch.Generator().manual_seed(5)
     a, b = (torch.randn(shape, generator=generator) for shape in ((16, 2048), (2048, 16)))
     return (a.to(DEVICE) @ b.to(DEVICE)).cpu().numpy().tobytes().hex()
 
 
 def learned() -> tuple[str, str, dict[str, str]]:
-    """Identity and key of the product, and its result by each choice, the usual one first."""
+    """Return identity and key of the product, and its result by choice, the default first."""
     choices = tuning.extension("cpu")
     assert choices is not None
     choices.record()
@@ -35,7 +35,7 @@ def learned() -> tuple[str, str, dict[str, str]]:
 
 
 def joined() -> None:
-    """Any program runs once the group is made."""
+    """Do nothing: ranks run a program only after the group has been created."""
 
 
 def used() -> tuple[str, dict[str, int]]:
@@ -44,7 +44,7 @@ def used() -> tuple[str, dict[str, int]]:
 
 
 def agreed(seconds: float = 30) -> tuple[Any, list[str], str, dict[str, int]]:
-    """Return the agreement, the messages about it, and the choices that are used then."""
+    """Return the agreement, its log messages, the product's bits, and the tuning statistics."""
     said: list[str] = []
     handler = logging.Handler()
     handler.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]

@@ -181,7 +181,7 @@ def _value(choose: random.Random) -> Any:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every container and key; without recursion, since some are deeply nested."""
+    """Yield every container and key; without recursion, because some bundles are deeply nested."""
     waiting = [value]
     while waiting:
         container = waiting.pop()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 Case = Callable[[random.Random], str]
-"""Generates input from random numbers, does what a host does with it, and returns the outcome.
+"""Generates input from random numbers, processes it as a host does, and returns the outcome.
 Errors that a host documents are valid outcomes; all others are failures, and so is a
 :class:`WrongError`."""
 

@@ -1,5 +1,5 @@
-// A vendor whose answers are right or wrong, as determined by the number in FUZZ_LIES: for each
-// call, whether and how its answer is wrong. 0: never.
+// A vendor whose answers are right or wrong: the number in FUZZ_LIES determines for each call if
+// and how its answer is wrong. 0: never.
 //
 // Only its answers are wrong: it writes to memory only where it may.
 #include <sys/mman.h>

@@ -55,10 +55,10 @@ def begin(folder: Path, own: Path) -> Case:
                 for line in str(error).splitlines():
                     check_shown(line)
                 if "\nProblems" in str(error):
-                    raise WrongError("an error forges a line of ours") from None
+                    raise WrongError("an error message forges a line of our output") from None
         os.environ[LIES] = "0"
         if torch.ones(3, device="dl").sum().item() != 3:
-            raise WrongError("the device does not work any more")
+            raise WrongError("the device no longer works")
         return "failed in order" if failed else "worked"
 
     return case

@@ -1,7 +1,7 @@
 """The emulated GPU as a vendor, which is built once for all tests.
 
-Compilers take minutes for all its families, so that a part is built: those that these tests
-call, and of the others one in twelve, by the commit. ``DL_TEST_SAMPLE=1`` builds all.
+Compiling all families takes minutes, so that only a part is built: the families that these tests
+call, and one in twelve of the others, selected by the commit. ``DL_TEST_SAMPLE=1`` builds all.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def sampled() -> list[str]:
 
 @pytest.fixture(scope="session")
 def built() -> list[str]:
-    """The families that the vendor of the emulated GPU has."""
+    """Return the families that the vendor of the emulated GPU has."""
     return sorted(families()) if everything() else sampled()
 
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory, built: list[str]) -> Path:
-    """The vendor of the emulated GPU: DL_TEST_EMULATED_GPU, or built here."""
+    """Return the vendor of the emulated GPU: DL_TEST_EMULATED_GPU, or the one built here."""
     if WHY_NOT is not None:
         pytest.skip(WHY_NOT)
     if given := os.environ.get("DL_TEST_EMULATED_GPU"):

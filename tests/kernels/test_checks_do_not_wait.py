@@ -1,7 +1,7 @@
-"""Checks of data on a GPU: no operator waits for their outcome, and who waits later has it.
+"""Checks of data on a GPU: operators do not wait for them; later synchronizations raise errors.
 
-On the emulated GPU, with the CPU vendor's words as the measure. Its memory is closed around every
-allocation, so an index that got through would end the process.
+These tests use the emulated GPU, and expect the messages of the CPU vendor. Memory around every
+allocation is protected, so that an unchecked invalid index would end the process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from diopi_proto.host.cabi import ffi
 from diopi_proto.host.handle_ops import handle_ops
 from dl_vendor_cpu.plugin import dl_vendor
 
-# Torch's device has no part in these: one run of the two is enough.
+# These tests do not use torch's device, so one of the two runs is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 FLOOR = "RoundModeFloor"
@@ -41,7 +41,7 @@ def cpu() -> Iterator[Vendor]:
 
 
 class Fetches:
-    """How often operators waited for an answer, from now on."""
+    """Counter of the operators that wait for the device, from now on."""
 
     def __init__(self, library: Path) -> None:
         functions = FFI()
@@ -55,7 +55,7 @@ class Fetches:
 
 @contextmanager
 def without_words() -> Iterator[None]:
-    """The host as it was before there were error words."""
+    """Return a host without the error words, as older hosts are."""
     ops = handle_ops()
     size = ops.struct_size
     ops.struct_size = ffi.offsetof("dl_handle_ops_t", "device_error")
@@ -66,7 +66,7 @@ def without_words() -> Iterator[None]:
 
 
 class Call:
-    """A call of an operator on some vendor, with tensors from arrays."""
+    """A call of an operator on a vendor, with tensors from arrays."""
 
     def __init__(self, vendor: Vendor, **how: Any) -> None:
         self.vendor, self.how = vendor, how
@@ -82,7 +82,7 @@ class Call:
         return self.vendor.tensor(np.array(values, dtype))
 
     def strided(self, tensor: Tensor) -> Tensor:
-        """The same elements, the last two dimensions swapped in memory."""
+        """Return the same elements, with the last two dimensions swapped in memory."""
         return self.vendor.tensor(
             np.ascontiguousarray(tensor.numpy().swapaxes(-1, -2)).swapaxes(-1, -2)
         )
@@ -94,8 +94,8 @@ class Call:
         return Generator(1)
 
 
-# The wrong value is in the middle, so that threads of its block and of others pass it, and occurs
-# twice, so that the reported one is not an accident.
+# The wrong value is in the middle, so that threads of its block and of others run past it, and
+# occurs twice, so that the reported position is not accidental.
 MANY = [0, 1, 2] * 30 + [5, -7, BIG] + [2] * 70
 
 
@@ -171,7 +171,7 @@ CASES: dict[str, Callable[[Call], Any]] = {
         *(c.floats(1, 2, 4, 4), c.floats(1, 2, 2, 2), c.floats(1, 2, 4, 4)),
         c.ints([[[0, 2], [8, 16]], [[0, 2], [8, 10]]]),
     ),
-    "prompts that begin behind the end": lambda c: c(
+    "prompts that begin after the end": lambda c: c(
         "ContextAttentionInference",
         *(c.floats(5, 2, 4) for _ in range(4)),
         *(c.ints(0, 4), c.ints(3, 2), 3),
@@ -198,7 +198,7 @@ CASES: dict[str, Callable[[Call], Any]] = {
         *(c.floats(2, 8), c.floats(2, 8), c.floats(4, 8), c.floats(4, 8), None, [4, 2], 2, 2, 4),
         *(c.ints([1, BIG], [-1, 0]), 2),
     ),
-    "tokens behind no sequence": lambda c: c(
+    "tokens that follow no sequence": lambda c: c(
         "FusedDecoderAttentionInp",
         *(c.floats(2, 8), c.floats(8, 16), None, None, 0, 0),
         *(c.floats(1, 2, 1, 5, 4), c.floats(1, 2, 1, 5, 4), c.of(False, False, dtype="bool")),
@@ -249,7 +249,7 @@ def test_the_call_returns_and_who_waits_is_told_what_a_cpu_tells(
 def test_without_a_word_the_call_waits_and_fails(
     gpu: Vendor, cpu: Vendor, library: Path, case: str
 ) -> None:
-    """A check that waits would be noticed above, as this shows, too."""
+    """This also shows that the tests above would detect a check that waits."""
     fetches = Fetches(library)
     with without_words():
         said = error_of(lambda: CASES[case](Call(gpu, synchronize=False)))
@@ -282,7 +282,7 @@ def test_two_streams_at_once_have_their_own_errors(gpu: Vendor, library: Path) -
 
 @pytest.mark.parametrize("name", ["IndexSelect", "Gather", "Embedding", "Index", "ScatterInp"])
 def test_where_there_is_nothing_to_read_the_call_fails_at_once(gpu: Vendor, name: str) -> None:
-    """No other position could stand for a wrong one."""
+    """No valid position exists that could replace an invalid one."""
     call = Call(gpu, synchronize=False)
     nothing, index, out = call.floats(0), call.ints(0), call.floats(1)
     arguments: dict[str, tuple[Any, ...]] = {

@@ -1,9 +1,9 @@
-"""The operators on an emulated GPU, in the same way as on the CPU.
+"""The operators on an emulated GPU, tested as on the CPU.
 
-The numeric tests of the CPU vendor judge them: the same operators, from the same bodies, must give
-results within the same bounds on threads that run in random order and share nothing but what
-barriers promise. Memory of the device is closed to the host, so an operator that reads it there
-does not survive.
+The numeric tests of the CPU vendor run on it: the same operators, from the same bodies, must give
+results within the same bounds on threads that run in random order and are synchronized only by
+barriers. The host cannot access memory of the device, so that an operator that reads it on the host
+crashes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dl_kernels import families
 PACKAGES = Path(__file__).parents[2] / "packages"
 KERNELS = PACKAGES / "kernels" / "tests"
 NUMERIC_TESTS = PACKAGES / "vendor-cpu" / "tests"
-# Torch's device has no part in these: one run of the two is enough.
+# These tests do not use torch's device, so one of the two runs is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 
@@ -40,7 +40,7 @@ def test_every_operator_is_there(library: Path, built: list[str]) -> None:
 
 
 def test_every_operator_that_is_compiled_is_listed(library: Path, built: list[str]) -> None:
-    """The list that is read from the sources without a compiler is what a compiler builds."""
+    """The list that is parsed from the sources equals the list of compiled operators."""
     command = ["nm", "--defined-only", "-C", str(library)]
     symbols = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     compiled = set(re.findall(r" T dl::kernels::v1::((?:diopi|dlop)\w+)\(", symbols, re.I))
@@ -58,7 +58,7 @@ OWN = {
     "test_runtime.py",
 }
 
-# Known findings of units whose accesses are watched: a part of the message, and of the kernel.
+# Known findings in kernels whose accesses are traced: a part of the message, and of the kernel.
 # If several elements replace the same one, the order is undefined.
 KNOWN_FINDINGS = (("race: ", "dl::kernels::v1::ReplaceOp>"),)
 
@@ -76,13 +76,13 @@ def findings(path: Path) -> list[str]:
 
 
 def family_of(file: Path) -> str | None:
-    """The family that the name of a file of tests begins with, the longest one."""
+    """Return the longest family with which the name of a test file begins."""
     stem = file.stem.removeprefix("test_")
     return max((x for x in families() if f"{stem}_".startswith(f"{x}_")), key=len, default=None)
 
 
 def numeric_tests(built: list[str]) -> list[str]:
-    """The CPU vendor's tests of these families; those of every operator, where all are there."""
+    """Return the CPU vendor's tests of these families, or of every operator if all are built."""
     some = len(built) < len(families())
     return sorted(
         str(path)
@@ -153,7 +153,7 @@ def test_result_does_not_depend_on_the_order_of_threads(library: Path) -> None:
 def test_logarithm_of_a_softmax_near_one_keeps_its_digits(
     library: Path, dtype: str, shape: tuple[int, ...], dim: int
 ) -> None:
-    """Rows held in registers, columns, long rows, and strided rows."""
+    """The cases are rows in registers, columns, long rows, and strided rows."""
     x = np.random.default_rng(1).standard_normal(shape).astype(dtype)
     top = x.argmax(axis=dim, keepdims=True)
     np.put_along_axis(x, top, 8 if shape[dim] < 100 else 16, dim)

@@ -1,4 +1,4 @@
-"""The steps by name, with what is computed on the CPU to judge them: once in a run of the tests."""
+"""The steps by name, with their CPU references, which are computed once per test run."""
 
 from __future__ import annotations
 

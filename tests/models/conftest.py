@@ -1,4 +1,4 @@
-"""The device that all tests here run on. One of them without it has failed, not been skipped."""
+"""The device for all tests in this folder, which fail without it instead of being skipped."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def device() -> torch.device:
     found = torch.accelerator.current_accelerator()
     if found is None or found.type != "dl":
         pytest.fail(
-            f"torch's accelerator is {found}, not dl: install dl-core and a vendor, and let "
-            f"`dl doctor` say why no device is visible",
+            f"torch's accelerator is {found}, not dl: install dl-core and a vendor; `dl doctor` "
+            "reports why no device is visible",
             pytrace=False,
         )
     return torch.device("dl")
@@ -22,9 +22,9 @@ def device() -> torch.device:
 
 @pytest.fixture(scope="package", autouse=True)
 def one_thread() -> Iterator[None]:
-    """One thread, but where a test asks for more: on a busy machine two wait for each other.
+    """Use one thread unless a test sets more: on a busy machine, two threads wait for each other.
 
-    The models are so small that the waiting would take most of the time.
+    The models are so small that waiting would take most of the time.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)

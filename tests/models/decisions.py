@@ -1,8 +1,8 @@
-"""How near a step comes to deciding otherwise: at a ReLU, or in a maximum pooling.
+"""Distance of a training step from the thresholds of its ReLUs and max poolings.
 
-Such a decision sends a gradient one way or the other. A value that a rounding carries over the
-threshold changes the gradient by far more than a rounding, on any device, and no tolerance can
-say by how much. A step that is to be compared has to keep away from its thresholds.
+Each threshold decides which elements get a gradient. If rounding moves a value over it, the
+gradient changes by far more than a rounding error, on any device, and no tolerance bounds the
+change. A step that is compared between devices must therefore stay away from its thresholds.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def _leads(
     stride: list[int] | None = None,
     padding: list[int] | None = None,
 ) -> torch.Tensor:
-    """How far the first in each window is ahead of the second, ties left out.
+    """Return the difference of the largest and second largest value of each window, without ties.
 
-    Which of two equal values wins makes no difference: zeros come from a ReLU, which lets no
-    gradient through there, others from equal patches of an image.
+    The choice between equal values does not matter: zeros come from a ReLU, whose gradient is zero
+    there, and other equal values from equal patches of an image.
     """
     stride, padding = stride or window, padding or [0]
     sides = (padding[-1], padding[-1], padding[0], padding[0])
@@ -57,9 +57,9 @@ def _leads(
 
 
 def margin(step: Step) -> float:
-    """The smallest distance from a threshold in the float64 run of ``step``.
+    """Return the smallest distance from a threshold in the float64 run of ``step``.
 
-    In units of the root mean square of what is compared; inf where nothing is decided.
+    The unit is the root mean square of the compared values; inf without any threshold.
     """
     with _Margins() as margins:
         step.run(dtype=torch.float64)

@@ -1,8 +1,8 @@
-"""One training step, run on any device and in any precision: what it computes, by name.
+"""One training step on any device and in any precision; its results have names.
 
-Every run starts from the same numbers: weights and batches are float32 values, which float64 holds
-exactly. What a run returns is on the CPU, keyed by what it is: ``loss``, ``output``, ``gradient of
-NAME`` as the optimizer takes it, ``updated NAME`` for weights and buffers. ``rule.py`` judges it.
+Every run starts from the same numbers: weights and batches are float32 values, which float64
+represents exactly. Results are on the CPU, with the keys ``loss``, ``output``, ``gradient of NAME``
+as the optimizer receives it, and ``updated NAME`` for weights and buffers. ``rule.py`` judges them.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ def adamw(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
 
 @dataclass(frozen=True)
 class Step:
-    """A model with float32 weights, a batch on the CPU, and how to make one step of them.
+    """A model with float32 weights, a batch on the CPU, and the functions of one training step.
 
     :ivar forward: ``(model, batch) -> (loss, output)``.
-    :ivar terms: the length of the sum that makes one element of a weight's gradient, which is how
-        often the weight is used: rows of the batch times positions.
-    :ivar clip: largest norm of all gradients together, None for no limit.
+    :ivar terms: number of terms in the sum of an element of a weight's gradient, which is the
+    number of uses of the weight: rows of the batch times positions. :ivar clip: maximum norm of all
+    gradients together; None: no limit.
     """
 
     model: nn.Module
@@ -57,10 +57,10 @@ class Step:
         dtype: torch.dtype = torch.float32,
         autocast: torch.dtype | None = None,
     ) -> Results:
-        """Make the step on ``device``; the model of this object stays as it is.
+        """Run the step on ``device``; the model of this object does not change.
 
-        :param dtype: of weights and floating inputs.
-        :param autocast: the dtype of an autocast around the forward pass.
+        :param dtype: dtype of weights and floating-point inputs.
+        :param autocast: dtype of autocast around the forward pass.
         """
         model = copy.deepcopy(self.model).to(device=device, dtype=dtype).train()
         batch = {
@@ -83,14 +83,14 @@ class Step:
         return {name: value.detach().cpu() for name, value in results.items()}
 
     def reference(self) -> Results:
-        """The step in float64 on the CPU."""
+        """Return the results of the step in float64 on the CPU."""
         with KeepFloat64():
             return self.run(dtype=torch.float64)
 
     def update(self, gradients: Results) -> Results:
         """Return the optimizer's update for ``gradients`` in float64: ``updated NAME`` per weight.
 
-        Names of weights that share their memory each get an entry.
+        Each name of tied weights gets an entry.
         """
         model = copy.deepcopy(self.model).double()
         for name, weight in model.named_parameters():
@@ -101,12 +101,12 @@ class Step:
         return {f"updated {name}": weight.detach() for name, weight in named}
 
     def weights(self) -> Results:
-        """The weights before the step, float64, under the keys of :meth:`update`."""
+        """Return the float64 weights before the step, under the keys of :meth:`update`."""
         named = self.model.named_parameters(remove_duplicate=False)
         return {f"updated {name}": weight.detach().double() for name, weight in named}
 
     def cpu_variants(self, autocast: torch.dtype | None = None) -> dict[str, Results]:
-        """The step on the CPU with and without oneDNN, with one thread and with two."""
+        """Return the results on the CPU, with and without oneDNN, with one thread and with two."""
         variants = {}
         for onednn in (True, False):
             for threads in (1, 2):
@@ -116,18 +116,18 @@ class Step:
         return variants
 
     def changed(self, **changes: Any) -> Step:
-        """The same step but for ``changes``; a changed model or batch leaves this one alone."""
+        """Return a copy of the step with ``changes``, which do not affect this one."""
         return replace(self, **changes)
 
 
 @contextlib.contextmanager
 def cpu_settings(onednn: bool, threads: int) -> Iterator[None]:
-    """NNPACK is left out: its convolutions are ten times less exact than all others."""
+    """Set oneDNN and threads, without NNPACK: its convolutions are ten times less accurate."""
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
         with warnings.catch_warnings():
-            # The context manager sets what it was not asked to, and torch warns of it.
+            # The context manager also sets other options, and torch warns about them.
             warnings.filterwarnings("ignore", "TF32 acceleration on top of oneDNN")
             with (
                 torch.backends.mkldnn.flags(enabled=onednn),
@@ -146,7 +146,7 @@ WITHOUT_PROMOTION = frozenset(
         torch.ops.aten.nll_loss2d_backward.default,
     }
 )
-"""Operators that take no weights of classes in float32 with values in float64."""
+"""Operators that reject float32 class weights with float64 values."""
 
 
 def is_float64(value: Any) -> bool:
@@ -158,10 +158,10 @@ def is_float32(value: Any) -> bool:
 
 
 class KeepFloat64(TorchDispatchMode):
-    """Leave float64 tensors float64 where a model asks for float32.
+    """Keep float64 tensors in float64 if a model requests float32.
 
-    Models widen to float32 where 16 bits would not do (norms, rotary embeddings, losses). That
-    would narrow the reference. What they make in float32 themselves is widened, where it has to be.
+    Models convert to float32 where 16 bits are not sufficient (norms, rotary embeddings, losses),
+    which would narrow the reference. Tensors that they create in float32 are widened if necessary.
     """
 
     def __torch_dispatch__(
@@ -182,11 +182,11 @@ class KeepFloat64(TorchDispatchMode):
 
 
 def grouped_product(left: torch.Tensor, right: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
-    """``torch._grouped_mm`` by its definition, which has no kernel in float64.
+    """Compute ``torch._grouped_mm``, which has no float64 kernel, by its definition.
 
     :param left: (G, M, K), (M, K) grouped by rows, or (M, K) grouped by columns as ``right`` is.
     :param right: (G, K, N), (K, N) grouped by columns, or (K, N) grouped by rows.
-    :param ends: (G,) where each group ends.
+    :param ends: (G,) end of each group.
     """
     ends = ends.tolist()
     groups = [slice(start, end) for start, end in zip([0, *ends], ends, strict=False)]

@@ -1,34 +1,36 @@
-"""The rule that judges one training step: how far each of its results may be from float64's.
+"""The rule for one training step: the allowed distance of each result from float64's.
 
-A model has no bound of its own: what a rounding in its first layer does to its last depends on the
-weights. The CPU shows what float32 permits. It runs the same step in several equally good ways, and
-the *spread* is the largest error among them, against the same step in float64.
+No a-priori bound exists for a model: the effect of a rounding in the first layer on the last
+depends on the weights. The rule therefore measures it on the CPU, which runs the same step in
+several equally accurate ways. The *spread* is the largest error among them, compared with the same
+step in float64.
 
-**Results and gradients** may be off by ``4 x spread + bound``, in two norms, both of which have to
-hold. The largest element (maximum norm) shows a wrong element, the Euclidean norm an error that is
-small everywhere. They are norms of the whole tensor: element by element, two right answers differ
-by any factor where the true value happens to be near zero.
+**Results and gradients** may be off by ``4 x spread + bound`` in each of two norms. The maximum
+norm detects a single wrong element, the Euclidean norm an error that is small everywhere. They are
+norms of the whole tensor, because single elements of two right results may differ by any factor if
+the true value is near zero.
 
-The *bound* is that of ``diopi_proto.tolerance`` for the last sum alone, normwise: a product of
-matrices over ``Step.terms`` terms, at the tensor's own norm as magnitude. It is there for what the
-spread cannot see, tensors of so few elements that all variants happen to be right. For that the
-narrowest order, a balanced tree, is enough: with 512 terms it allows 13 roundings.
+The *bound* is that of ``diopi_proto.tolerance`` for the last sum alone, normwise: a matrix product
+over ``Step.terms`` terms, with the tensor's own norm as magnitude. It is needed for tensors with so
+few elements that all variants happen to be right, and the spread is 0. The most accurate order, a
+balanced tree, is sufficient for that: with 512 terms it allows 13 roundings.
 
 **Updated weights** are judged element by element, twice. An optimizer may divide a gradient by its
-own size, as Adam does in its first step. Where the true gradient is near zero, that makes a whole
-step of a rounding error, in any float32 run, and a norm of the whole tensor would see nothing else.
+own magnitude, as Adam does in its first step. If the true gradient is near zero, this turns a
+rounding error into a whole step in any float32 run, which would dominate a norm of the whole
+tensor.
 
-- ``own``: against the float64 optimizer *applied to the gradient that the device computed*. No
-  uncertainty is left but the rounding of the step: ten operations at most, and adding the result.
-- ``run``: against the float64 run. The allowed error of a weight is what the float64 optimizer
-  makes of the allowed error of its gradient, plus that rounding.
+- ``own``: against the float64 optimizer *applied to the gradient that the device computed*. Only
+  the rounding of the step is allowed: at most ten operations, and the final addition.
+- ``run``: against the float64 run. The allowed error of a weight is the effect of the allowed error
+  of its gradient in the float64 optimizer, plus that rounding.
 
-Integers, and which results there are, have to be the same.
+Integers, and the set of results, must be the same.
 
-With autocast the same holds, with the bound of the narrower dtype. In bfloat16 some per cent of a
-deep network's ReLUs decide otherwise than in float64, which puts its gradients off by a third on
-every device; four times that allows anything. :meth:`Rule.blind_to` names such gradients, for a
-test to say which it expects.
+With autocast the same rule applies with the bound of the narrower dtype. In bfloat16 some percent
+of a deep network's ReLUs switch compared with float64, which changes its gradients by a third on
+every device; four times that allows anything. :meth:`Rule.blind_to` lists such gradients, so that a
+test can state which it expects.
 """
 
 from __future__ import annotations
@@ -47,16 +49,17 @@ from .one_step import Results, Step
 SPREAD_MULTIPLE = 4.0
 
 STEP_OPERATIONS = 10
-"""Roundings of Adam's step, the longest: two moments, a root, two corrections, eps, the rate."""
+"""Roundings of the longest step, Adam's: two moments, a root, two corrections, eps, the rate."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """One result by one measure.
+    """Judgement of one result by one measure.
 
     :ivar measure: ``largest`` (element), ``norm``, ``own``, ``run``, or ``same``.
-    :ivar error: distance from the reference; inf where there is nothing to compare.
-    :ivar allowed: for ``own`` and ``run``, at the element that is the most times its bound away.
+    :ivar error: distance from the reference; inf if the result cannot be compared.
+    :ivar allowed: allowed distance; for ``own`` and ``run``, that of the element with the largest
+    ratio.
     """
 
     name: str
@@ -86,9 +89,9 @@ class Judgement:
 class Rule:
     """The rule for one step in one precision.
 
-    :param reference: its results in float64.
-    :param variants: its results from trusted implementations.
-    :param dtype: the narrowest dtype the step computes in: float32, or that of an autocast.
+    :param reference: results in float64.
+    :param variants: results of trusted implementations.
+    :param dtype: narrowest dtype in which the step computes: float32, or that of autocast.
     :raises ValueError: there is no variant, or reference or variants are not finite.
     """
 
@@ -104,7 +107,7 @@ class Rule:
         for results in (reference, *variants.values()):
             broken = [name for name, value in results.items() if not value.isfinite().all()]
             if broken:
-                raise ValueError(f"[Rule] no error can be measured, not finite: {broken}")
+                raise ValueError(f"[Rule] results are not finite: {broken}")
         self._step = step
         self._reference = reference
         self._variants = list(variants.values())
@@ -115,7 +118,8 @@ class Rule:
             if name.startswith("gradient of "):
                 allowed = self._allowed(name, wanted, math.inf)
                 lower[name], upper[name] = wanted - allowed, wanted + allowed
-        # Optimizers are monotone in each element of a gradient: the ends show all between them.
+        # Optimizers are monotone in each element of a gradient, so that the ends bound all values
+        # between.
         self._reach = [step.update(lower), step.update(upper)]
 
     @property
@@ -124,7 +128,7 @@ class Rule:
         return list(self._reference)
 
     def judge(self, results: Results) -> list[Judgement]:
-        """Judge every result, those within the bounds too."""
+        """Judge every result, including those within the bounds."""
         found = []
         own = self._step.update(results) if self._complete(results) else {}
         for name in sorted(self._reference.keys() | results.keys()):
@@ -136,12 +140,12 @@ class Rule:
         return found
 
     def failures(self, results: Results) -> list[str]:
-        """Say what is wrong with ``results``, the worst first."""
+        """Describe what is wrong with ``results``, the worst first."""
         wrong = [judgement for judgement in self.judge(results) if not judgement.ok]
         return [str(judgement) for judgement in sorted(wrong, key=lambda one: -one.ratio)]
 
     def blind_to(self) -> list[str]:
-        """Gradients of which nothing is asked: zeros would be within the bounds, in both norms."""
+        """Return the gradients that are effectively untested: zeros would be within both bounds."""
         return [
             name
             for name, wanted in self._reference.items()
@@ -153,14 +157,15 @@ class Rule:
         ]
 
     def relative_error_of(self, name: str) -> float:
-        """The largest error that a result may have in the Euclidean norm, in units of its own."""
+        """Return the allowed error of a result in the Euclidean norm, relative to its own norm."""
         wanted = self._reference[name]
         return self._allowed(name, wanted, 2.0) / _norm(wanted, 2.0)
 
     def relative_error_of_output(self) -> float:
-        """The largest error that ``output`` may have, in units of its root mean square.
+        """Return the allowed error of ``output`` in units of its root mean square.
 
-        The output is at the end of the longest way forward: earlier results are off by less.
+        The output is at the end of the longest forward path, so that earlier results have smaller
+        errors.
         """
         output = self._reference["output"]
         return self._allowed("output", output, math.inf) / float(output.square().mean().sqrt())
@@ -200,7 +205,7 @@ class Rule:
                 yield Judgement(name, measure, error, self._allowed(name, wanted, order))
 
     def _allowed(self, name: str, wanted: torch.Tensor, order: float) -> float:
-        """``4 x spread + bound`` in the norm of this order."""
+        """Return ``4 x spread + bound`` in the norm of this order."""
         errors = (variant[name].double() - wanted for variant in self._variants)
         spread = max(_norm(error, order) for error in errors)
         bound = allowed_error(
@@ -223,9 +228,9 @@ class Rule:
 
 
 def check(rule: Rule, results: Results) -> None:
-    """Show how near the bounds ``results`` come.
+    """Return a report of how close ``results`` are to the bounds.
 
-    :raises AssertionError: beyond them.
+    :raises AssertionError: a result exceeds its bound.
     """
     print(worst(rule.judge(results)))
     failures = rule.failures(results)
@@ -233,7 +238,7 @@ def check(rule: Rule, results: Results) -> None:
 
 
 def worst(judgements: Iterable[Judgement], count: int = 5) -> str:
-    """The results nearest to their bounds, or beyond, one a line."""
+    """Return the results with the largest ratios, one per line."""
     ranked = sorted(judgements, key=lambda one: -one.ratio)[:count]
     return "\n".join(f"  {judgement}" for judgement in ranked)
 
@@ -245,7 +250,7 @@ def _norm(values: torch.Tensor, order: float) -> float:
 def _worst_element(
     name: str, measure: str, error: torch.Tensor, allowed: torch.Tensor
 ) -> Judgement:
-    """The element that is the most times its bound away, or 0 off."""
+    """Return the element with the largest ratio of error and bound, or one without an error."""
     error = error.abs()
     ratio = torch.where(error > 0, error / allowed, 0.0)
     place = int(ratio.argmax())

@@ -1,8 +1,8 @@
-"""Trains a model on dl in a process of its own, and writes down what came out and who waited.
+"""Train a model on dl in a separate process, and write its losses and the host's waits to a file.
 
     python -m models.simulated NAME FILE
 
-The process says by its environment which vendor that is: DL_VENDORS, and the driver of a GPU.
+Environment variables select the vendor: DL_VENDORS, and the driver of a GPU.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ TRAINED: dict[str, Callable[[], Step]] = {
     "encoder": lambda: STEPS["encoder"](1, 16, 64),
     "decoder": lambda: STEPS["decoder"](1, 16, 64),
 }
-"""Batches and models so small that an interpreter of kernels trains on them in a minute."""
+"""Batches and models that are small enough for an interpreter of kernels to train in a minute."""
 
 ROUNDS = 3
 
 
 def train(step: Step, device: torch.device, count: Callable[[], int]) -> dict[str, Any]:
-    """Some steps on one batch.
+    """Train some steps on one batch.
 
-    :param count: how often the host has waited so far.
-    :returns: ``losses``, and ``waits``, those within each step.
+    :param count: returns the number of waits of the host so far.
+    :returns: ``losses``, and ``waits``, the number in each step.
     """
     model = copy.deepcopy(step.model).to(device).train()
     batch = {name: value.to(device) for name, value in step.batch.items()}
@@ -58,7 +58,7 @@ def train(step: Step, device: torch.device, count: Callable[[], int]) -> dict[st
 
 
 def counter() -> Callable[[], int]:
-    """How often the host has waited, where the driver is one that counts."""
+    """Return a function that counts the host's waits, if the driver counts them."""
     vendor = os.environ["DL_VENDORS"]
     if vendor == "cuda":
         from dl_gpu_sim import waits
@@ -78,7 +78,7 @@ def main(name: str, file: str) -> None:
     results = step.run(device)
     trained = train(step, device, count)
     totals = dict(torch.dl.fallback_stats().totals)
-    # As a model asks: after a lookup, whose check is then asked for, too.
+    # Like a model that synchronizes after a lookup, whose check is then read, too.
     looked_up = functional.embedding(
         torch.zeros(1, 1).long().to(device), torch.ones(1, 1).to(device)
     )

@@ -1,4 +1,4 @@
-"""Steps of small models, one for each kind of layer that the three examples do not have."""
+"""Training steps of small models, one for each kind of layer that the three examples lack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = 40
 
 
 class Recurrent(nn.Module):
-    """Two layers in both directions: (N, L, FEATURES) -> logits (N, CLASSES)."""
+    """Two bidirectional layers: (N, L, FEATURES) -> logits (N, CLASSES)."""
 
     def __init__(self, kind: type[nn.LSTM] | type[nn.GRU]) -> None:
         super().__init__()
@@ -29,11 +29,11 @@ class Recurrent(nn.Module):
 
 
 class Autoencoder(nn.Module):
-    """Down by two pools and up by a transposed convolution: (N, 3, 16, 16) -> the same."""
+    """Two poolings and a transposed convolution: (N, 3, 16, 16) -> the same."""
 
     def __init__(self) -> None:
         super().__init__()
-        # A normalization takes the mean away, and with it all of a bias and its gradient.
+        # A normalization removes the mean, and with it the effect of a bias and its gradient.
         self.down = nn.Conv2d(3, 8, 3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(8)
         self.up = nn.ConvTranspose2d(8, 6, 3, stride=2, padding=1, output_padding=1)
@@ -61,7 +61,7 @@ class BagClassifier(nn.Module):
 
 
 class Tagger(nn.Module):
-    """torch's own encoder layers: words (N, L), padding (N, L) -> logits (N, L, CLASSES)."""
+    """torch's own encoder layers: tokens (N, L), padding (N, L) -> logits (N, L, CLASSES)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Tagger(nn.Module):
 
     def forward(self, words: torch.Tensor, padding: torch.Tensor) -> torch.Tensor:
         states = self.encoder(self.embedding(words), src_key_padding_mask=padding)
-        # Its weights are asked for, which takes another path than the encoder's attention.
+        # Requesting the attention weights uses another code path than the encoder's attention.
         seen, weights = self.attention(states, states, states, key_padding_mask=padding)
         return self.classifier(seen) + weights.mean()
 
@@ -156,7 +156,7 @@ def _tag(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def checkpointed() -> Step:
-    """The layers of :func:`mlp`, run again in the backward pass."""
+    """Return the step of :func:`mlp` with layers that are recomputed in the backward pass."""
     return mlp().changed(forward=_classify_again)
 
 

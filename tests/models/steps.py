@@ -31,9 +31,9 @@ def predict_tokens(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.
 
 
 def cnn(width: int = 8, rows: int = 24) -> Step:
-    """So few numbers that no ReLU is near its threshold, see ``decisions.py``.
+    """Return a CNN's step, so small that no ReLU is near its threshold; see ``decisions.py``.
 
-    Of the first hundred seeds this one keeps farthest away, compared with its errors.
+    Of the first hundred seeds, this one has the largest distance relative to its errors.
     """
     torch.manual_seed(60)
     model = train_cnn.ResNet18(width, dropout=0.0)
@@ -62,7 +62,7 @@ def decoder(rows: int = 2, length: int = 64, width: int = 256) -> Step:
 
 STEPS = {"cnn": cnn, "encoder": encoder, "decoder": decoder}
 FULL_STEPS = {"encoder": (16, 128), "decoder": (16, 128)}
-"""Rows and length of the batches that the examples train on."""
+"""Rows and length of the examples' batches."""
 
 BFLOAT16_STEPS = {"cnn": (), "encoder": (2, 32), "decoder": (2, 32)}
-"""Smaller: without oneDNN the CPU takes long over bfloat16."""
+"""A smaller batch, because bfloat16 without oneDNN is slow on the CPU."""

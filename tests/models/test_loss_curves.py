@@ -1,4 +1,4 @@
-"""The examples, trained on dl and on the CPU: curves stay together, and digits are read."""
+"""The examples, trained on dl and on the CPU, have close loss curves, and recognize digits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 
 from .steps import train_cnn, train_decoder, train_encoder
 
-# Training amplifies roundings: at a learning rate of 1e-3, first weights that move by one ulp moved
-# the CPU's own curve of the decoder by up to 7e-3 in 50 steps, which would judge the model and not
-# the device. The examples' rate of 5e-4 was fixed for that reason, and every seed counts.
+# Training amplifies roundings: at a learning rate of 1e-3, changing the initial weights by one ulp
+# moved the CPU's own curve of the decoder by up to 7e-3 in 50 steps, so that the test would depend
+# on the model more than on the device. That is why the examples' rate is 5e-4. Every seed has to
+# pass.
 SEEDS = (0, 1, 2)
 STEPS = 50
 LARGEST_DISTANCE = 1e-4
@@ -26,7 +27,7 @@ TRANSFORMERS = {"encoder": train_encoder, "decoder": train_decoder}
 def run_example(
     example: ModuleType, *arguments: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Any]:
-    """Run the example's program in this process; returns what it wrote down."""
+    """Run the example's program in this process, and return the results that it wrote."""
     metrics = folder / "metrics.json"
     monkeypatch.setattr(sys, "argv", ["example", "--metrics", str(metrics), *arguments])
     example.main()
@@ -50,7 +51,7 @@ def assert_curves_stay_together(
     distances = [abs(left - right) for left, right in zip(*curves, strict=True)]
     print(f"{name}: at most {max(distances):.1e} apart, after {distances.index(max(distances))}")
     assert len(distances) == STEPS
-    # Two curves that do not move stay together too.
+    # Two constant curves would be close, too.
     assert curves[1][-1] < 0.9 * curves[1][0]
     assert max(distances) <= LARGEST_DISTANCE
 

@@ -1,4 +1,4 @@
-"""One step of the example models on dl is as near to float64 as the CPU's variants are."""
+"""One step of the example models on dl is as close to float64 as the CPU's variants are."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .one_step import cpu_settings
 from .rule import Rule, check
 from .steps import BFLOAT16_STEPS, FULL_STEPS, STEPS
 
-# The gradient of a key's bias is zero in exact arithmetic: softmax forgets what is added to a row.
+# The gradient of a key's bias is zero in exact arithmetic: softmax is invariant to adding a
+# constant.
 ZERO_GRADIENTS = {
     f"gradient of bert.encoder.layer.{layer}.attention.self.key.bias" for layer in range(4)
 }
@@ -20,7 +21,7 @@ ZERO_GRADIENTS = {
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.vendor("cpu"))])
 def test_one_step_is_as_exact_as_the_cpus(name: str, threads: int, device: torch.device) -> None:
-    """Threads of the host, which a vendor on the CPU and fallbacks use."""
+    """The parameter is the number of host threads, which a CPU vendor and fallbacks use."""
     with cpu_settings(onednn=True, threads=threads):
         results = step_of(name).run(device)
     check(rule_of(name), results)
@@ -50,7 +51,7 @@ def test_rule_sees_every_gradient(name: str) -> None:
 
 @pytest.mark.parametrize("name", STEPS)
 def test_each_cpu_variant_passes_by_the_others(name: str) -> None:
-    """The rule is one that right answers keep."""
+    """Correct results satisfy the rule."""
     variants = variants_of(name)
     for left_out, results in variants.items():
         others = {key: value for key, value in variants.items() if key != left_out}

@@ -1,4 +1,4 @@
-"""Optimizers on dl: the same gradients move weights as the float64 optimizer does."""
+"""Optimizers on dl update weights as the float64 optimizer does with the same gradients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CASES = [
 
 
 def numbers(dtype: torch.dtype) -> tuple[list[torch.Tensor], list[list[torch.Tensor]]]:
-    """Weights and the gradients of each step: float32 values, some are 0."""
+    """Return weights, and the gradients of each step: float32 values, some of which are 0."""
     generator = torch.Generator().manual_seed(0)
     weights = [torch.randn(shape, generator=generator).to(dtype) for shape in SHAPES]
     gradients = [
@@ -48,7 +48,7 @@ def numbers(dtype: torch.dtype) -> tuple[list[torch.Tensor], list[list[torch.Ten
 
 
 def path(name: str, device: torch.device, dtype: torch.dtype, **loop: bool) -> list[np.ndarray]:
-    """All weights as one vector on the CPU, before the first step and after each."""
+    """Return all weights as one vector on the CPU, before the first step and after each step."""
     kind, options = OPTIMIZERS[name]
     start, gradients = numbers(dtype)
     weights = [weight.to(device).requires_grad_() for weight in start]
@@ -69,7 +69,7 @@ def path(name: str, device: torch.device, dtype: torch.dtype, **loop: bool) -> l
 @pytest.mark.parametrize(("name", "loop"), CASES)
 @pytest.mark.parametrize("where", ["dl", "cpu"])
 def test_optimizer_steps_are_within_rounding(name: str, loop: str, where: str) -> None:
-    """On the CPU too: the bound is one that torch keeps."""
+    """The test also runs on the CPU, where torch itself has to be within the bound."""
     cpu = torch.device("cpu")
     reference = path(name, cpu, torch.float64, foreach=False)
     found = path(name, torch.device(where), torch.float32, **LOOPS[loop])
@@ -99,7 +99,7 @@ def test_optimizer_steps_are_within_rounding(name: str, loop: str, where: str) -
 def test_wrong_optimizer_is_found(
     name: str, wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A later step shows what the first step does not."""
+    """Some faults only have an effect in later steps."""
     kind, options = OPTIMIZERS[name]
     cpu = torch.device("cpu")
     reference = path(name, cpu, torch.float64)

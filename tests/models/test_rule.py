@@ -84,7 +84,7 @@ def test_wrong_count_of_batches_is_found() -> None:
 def test_dropped_bias_is_found(name: str) -> None:
     def drop(model: nn.Module) -> None:
         linear = next(m for m in modules(model, nn.Linear) if m.bias is not None)
-        # BERT's biases start at zero: what shows is that this one has no gradient.
+        # BERT's biases start at zero, so that only the missing gradient is detected.
         linear.bias = None
 
     assert any("bias" in key for key in wrong_with_model(name, drop))

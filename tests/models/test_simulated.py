@@ -1,8 +1,8 @@
 """Models trained through the host code of dl-vendor-cuda and dl-vendor-rocm, on fake
 drivers: dl-gpu-sim's, and that of a dl-vendor-rocm which is built for simulated GPUs.
 
-A step is as exact as the CPU's, runs as natively as on dl's CPU, and the host waits for nothing
-within it but what the model itself asks for.
+A step is as accurate as the CPU's, has as many native operators as vendor cpu, and the host waits
+within it only for values that the model itself reads.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .one_step import CPU, Step
 from .rule import Rule, check
 from .simulated import TRAINED, train
 
-# The vendor that serves this process has no part in it: one run is enough.
+# The vendor of this process is not used, so that one run is enough.
 pytestmark = pytest.mark.vendor("cpu")
 TESTS = Path(__file__).parents[1]
 
@@ -53,7 +53,7 @@ DRIVERS = {
     "cuda": ("DL_CUDA_DRIVER", driver_of_cuda),
     "rocm": ("DL_ROCM_DRIVER", driver_of_rocm),
 }
-"""By vendor: the variable that names a driver, and the path of a driver that needs no GPU."""
+"""The variable that names a driver, and the path of a driver that needs no GPU, by vendor."""
 
 
 def on_vendor(name: str, folder: Path, **variables: str) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def on_vendor(name: str, folder: Path, **variables: str) -> dict[str, Any]:
 
 
 class Questions(TorchDispatchMode):
-    """Counts how often the host asks for a number: ``item()``, ``bool()``."""
+    """Counter of the calls that read a value on the host: ``item()``, ``bool()``."""
 
     count = 0
 
@@ -86,14 +86,14 @@ class Questions(TorchDispatchMode):
 
 
 def questions(step: Step) -> int:
-    """Those of the model in one forward pass: transformers looks for packed sequences."""
+    """Return the number of reads in one forward pass: transformers checks for packed sequences."""
     with Questions() as asked:
         step.forward(copy.deepcopy(step.model).train(), step.batch)
     return asked.count
 
 
 def marked(vendor: str, name: str) -> Any:
-    """The shortest one runs always."""
+    """Return the parameters with marks; the shortest one always runs."""
     quick = (vendor, name) == ("cuda", "mlp")
     return pytest.param(vendor, name, marks=() if quick else pytest.mark.full)
 
@@ -112,5 +112,6 @@ def test_a_model_trains_as_on_the_cpu(vendor: str, name: str, tmp_path: Path) ->
     torch.testing.assert_close(there["losses"], losses, rtol=1e-3, atol=1e-5)
     assert losses[0] != losses[-1], "nothing was learnt"
     assert there["totals"] == here["totals"]
-    # The first step may ask for memory; none may stop for the device, but where the model asks.
+    # The first step may allocate memory; no step may wait for the device unless the model reads a
+    # value.
     assert there["waits"] == [questions(step) * there["waits of one"]] * len(losses)

@@ -1,4 +1,4 @@
-"""Layers that the examples do not have: one step of a small model is as exact as the CPU's."""
+"""Layers that the examples lack: one step of a small model is as accurate as the CPU's."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def fresh_compiler() -> Iterator[None]:
 @pytest.mark.usefixtures("fresh_compiler")
 @pytest.mark.parametrize("name", ["mlp", "autoencoder", "bags", "tagger"])
 def test_compiled_step(name: str, device: torch.device) -> None:
-    """Forward and backward graphs by AOTAutograd, run operator by operator."""
+    """AOTAutograd's forward and backward graphs run operator by operator."""
     step = step_of(name)
     graphs = 0
 

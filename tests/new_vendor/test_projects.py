@@ -9,7 +9,7 @@ import pytest
 
 from .projects import ALL, install
 
-# The projects have vendors of their own: once is enough.
+# The projects use their own vendors, so that one run is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 

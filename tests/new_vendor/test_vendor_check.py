@@ -14,7 +14,7 @@ import pytest
 from diopi_proto.build import compile_library
 from dl_vendor_kit.project import render
 
-# The library under test is a vendor of its own: once is enough.
+# The library under test is a separate vendor, so that one run is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 

@@ -26,10 +26,10 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=CALLS, help="calls in all (default: 100000)")
     parser.add_argument("--seed", default="1", help="seed of the session (default: 1)")
     parser.add_argument("--operators", default="", help="only operators that match this pattern")
-    parser.add_argument("--call", help="one call alone, OPERATOR:NUMBER, with its outcomes")
+    parser.add_argument("--call", help="run a single call, OPERATOR:NUMBER, and show its outcomes")
     parser.add_argument("--device", default="dl", help="device under test (default: dl)")
-    parser.add_argument("--workers", type=int, default=1, help="processes at a time (default: 1)")
-    parser.add_argument("--shown", type=int, default=3, help="calls shown of each group")
+    parser.add_argument("--workers", type=int, default=1, help="number of processes (default: 1)")
+    parser.add_argument("--shown", type=int, default=3, help="calls to show of each group")
     parser.add_argument("--json", type=Path, help="write the results to this file")
     options = parser.parse_args()
     if options.call:

@@ -1,4 +1,4 @@
-"""Predicates of causes that ask for the arguments of a call alone."""
+"""Predicates of causes that depend only on the arguments of a call."""
 
 from __future__ import annotations
 
@@ -87,13 +87,13 @@ def offsets_leave_the_data(difference: Difference) -> bool:
 
 
 def offsets_decrease(difference: Difference) -> bool:
-    """Return True if an offset of the bags is less than the one before it."""
+    """Return True if an offset of the bags is less than the previous one."""
     offsets = difference.call.arguments[2].get("offsets")
     return isinstance(offsets, torch.Tensor) and bool((to_host(offsets).diff() < 0).any())
 
 
 def has_contradicting_scales(difference: Difference) -> bool:
-    """Return True if an interpolation is given its output size and scales besides."""
+    """Return True if an interpolation has both an output size and contradicting scales."""
     names = difference.call.arguments[2]
     scales = any(names.get(name) is not None for name in ("scales_h", "scales_w", "scales"))
     return scales and names.get("output_size") is not None
@@ -133,7 +133,7 @@ def powers_overflow(difference: Difference) -> bool:
     for tensor in inputs(difference):
         sizes = tensor.abs().double() if not tensor.is_complex() else tensor.abs()
         sizes = sizes[sizes.isfinite() & (sizes > 0)]
-        # Half types are computed in float32.
+        # Half precision is computed in float32.
         largest = torch.finfo(torch.promote_types(tensor.dtype, torch.float32)).max
         limit = largest ** (1 / highest) / 8
         if sizes.numel() and bool((sizes > limit).any() | (sizes < 1 / limit).any()):

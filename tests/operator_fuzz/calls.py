@@ -1,4 +1,4 @@
-"""One random call: drawn from the session's seed, the operator's name and the call's number."""
+"""Random calls, determined by the session's seed, the operator's name and the call's number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .mutations import DTYPES, change_tensors, mutate
 from .targets import Target
 
 WHOLE = "whole"
-"""The argument that holds the memory around a target of out=, so that stray writes are seen."""
+"""Argument with the memory around a target of out=, so that stray writes are detected."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def _out(operator: Callable[..., Any]) -> Call:
 
 
 def _with_targets(draw: random.Random, operator: Target, arguments: Arguments) -> Arguments:
-    """Arguments with an ``out=`` that suits the result, or almost."""
+    """Return arguments with an ``out=`` that fits the result, or almost fits it."""
     expected = run(call_plainly(operator.forms["out"]), Relocation()(arguments))
     result = torch.empty(0) if expected.error is not None else expected.result
     inputs = [x for x in tensors_of(arguments) if x.layout == torch.strided]
@@ -98,12 +98,12 @@ def _with_targets(draw: random.Random, operator: Target, arguments: Arguments) -
         elif way < 0.15 and like.dim():
             like = torch.zeros((*like.shape[:-1], like.shape[-1] + 1), dtype=like.dtype)
         elif way < 0.2 and operator.elementwise:
-            # An argument that would have to be resized is no longer the argument.
+            # A resized argument would no longer be the same tensor in both runs.
             fitting = [x for x in inputs if (x.shape, x.dtype) == (like.shape, like.dtype)]
             if fitting:
                 return draw.choice(fitting)
         made, whole = draw.choice(sorted(TARGETS.items()))[1](like)
-        # After resizing, what the rest of the memory holds is left open.
+        # After resizing, the content of the remaining memory is undefined.
         if like.shape == leaf.shape:
             wholes.append(whole)
         return made
@@ -113,12 +113,12 @@ def _with_targets(draw: random.Random, operator: Target, arguments: Arguments) -
 
 
 def differentiable(tree: Any) -> list[torch.Tensor]:
-    """The tensors that gradients flow from."""
+    """Return the tensors that require gradients."""
     return [x for x in tensors_of(tree) if x.requires_grad]
 
 
 def _with_cotangents(operator: Callable[..., Any], arguments: Arguments) -> Arguments | None:
-    """Arguments that require gradients, with the cotangents of the results; None without any."""
+    """Return arguments that require gradients, with cotangents of the results; None without any."""
 
     def leaf(tensor: torch.Tensor) -> torch.Tensor:
         able = tensor.is_floating_point() or tensor.is_complex()
@@ -127,7 +127,7 @@ def _with_cotangents(operator: Callable[..., Any], arguments: Arguments) -> Argu
     wanted = change_tensors(arguments, leaf)
     outcome = run(call_plainly(operator), Relocation()(wanted))
     outputs = differentiable(outcome.result)
-    # An operator that writes to a leaf, or returns one, has no gradient to ask for.
+    # An operator that writes to a leaf, or returns one, has no gradient.
     if outcome.error is not None or not outputs or not differentiable(wanted):
         return None
     first, args, kwargs = wanted

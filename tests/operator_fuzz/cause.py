@@ -13,11 +13,11 @@ Predicate = Callable[[Difference], bool]
 
 @dataclass(frozen=True)
 class Cause:
-    """A reason for differences, and the differences that it explains.
+    """A reason for differences, and a predicate for the differences that it explains.
 
     :ivar kind: pattern of the kinds of differences.
     :ivar operator: pattern of the operators' names.
-    :ivar explains: what else has to hold.
+    :ivar explains: further condition for a difference.
     """
 
     reason: str

@@ -1,4 +1,4 @@
-"""The causes of differences from torch's CPU: each with a reason and a precise predicate.
+"""Causes of differences from torch's CPU, each with a reason and a precise predicate.
 
 A difference that no cause explains fails the session. Causes are true limits of torch or of dl,
 never faults that could be fixed.

@@ -1,4 +1,4 @@
-"""Causes of refusals: one of both raises, or both raise different classes of errors."""
+"""Causes of different errors: only one side raises, or both raise different types of errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ ERRORS: tuple[Cause, ...] = (
         partial(cpu_raises, r"q values must be in the range \[0, 1\]"),
     ),
     Cause(
-        "torch's CPU fails an internal check, of arguments that dl refuses in words or computes",
+        "torch's CPU fails an internal check for arguments that dl refuses with a message or "
+        "computes",
         "error class|accepts",
         explains=partial(cpu_raises, r"Could this error message be improved|INTERNAL ASSERT"),
     ),
@@ -55,7 +56,7 @@ ERRORS: tuple[Cause, ...] = (
         partial(raises, r"target -?\d+ at position \d+ is out of range"),
     ),
     Cause(
-        "torch's CPU reads no indices into a dimension of size 0; dl refuses them",
+        "torch's CPU ignores indices into a dimension of size 0; dl refuses them",
         "raises",
         "index_.*",
         partial(raises, r"index -?\d+ is out of bounds for dimension -?\d+ with size 0"),
@@ -85,7 +86,7 @@ ERRORS: tuple[Cause, ...] = (
         partial(cpu_raises, "expected scalar type"),
     ),
     Cause(
-        "torch (2.13) chooses dtypes of chunks by device, and takes mixed ones on the CPU alone",
+        "torch (2.13) chooses dtypes of chunks by device, and accepts mixed ones only on the CPU",
         "raises",
         r"nn\.functional\.linear_cross_entropy\.chunked.*",
         partial(raises, "expected m1 and m2 to have the same dtype"),
@@ -146,7 +147,7 @@ ERRORS: tuple[Cause, ...] = (
         partial(raises, "LU_pivots is empty"),
     ),
     Cause(
-        "torch's CPU does not read pivots where there is nothing to solve; dl refuses wrong ones",
+        "torch's CPU does not read the pivots of an empty system; dl refuses invalid ones",
         "raises",
         "(linalg\\.)?lu_solve",
         partial(raises, "pivot -?\\d+ at \\d+ is not the number of a row"),

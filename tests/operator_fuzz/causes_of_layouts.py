@@ -1,4 +1,4 @@
-"""Causes of other shapes, dtypes and strides."""
+"""Causes of different shapes, dtypes and strides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LAYOUTS: tuple[Cause, ...] = (
         r"nn\.functional\.scaled_dot_product_attention|_scaled_dot_product_.*",
     ),
     Cause(
-        "torch composes rms_norm of 16-bit types, which keeps strides that address nothing",
+        "torch's rms_norm is composite for 16-bit dtypes, which preserves irrelevant strides",
         "strides",
         r"nn\.functional\.rms_norm",
         strides_of_size_1_differ,
@@ -44,7 +44,7 @@ LAYOUTS: tuple[Cause, ...] = (
         lambda difference: inputs(difference)[0].numel() == 0,
     ),
     Cause(
-        "torch's CPU leaves out= of statistics that it does not compute as it is",
+        "torch's CPU does not write out= of statistics that it does not compute",
         "shape",
         "_?native_batch_norm.*",
         lambda difference: difference.call.form == "out",
@@ -62,7 +62,7 @@ LAYOUTS: tuple[Cause, ...] = (
         has_channels_last_volume,
     ),
     Cause(
-        "strides that address nothing, in which torch's CPU and meta kernels differ",
+        "irrelevant strides, in which torch's CPU and meta kernels differ",
         "strides",
         explains=strides_address_nothing,
     ),

@@ -1,4 +1,4 @@
-"""Causes of other values."""
+"""Causes of different values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SPECIAL_NAN = r"special\.zeta|polygamma.*|special\.polygamma.*|nn\.functional\.
 VALUES: tuple[Cause, ...] = (
     Cause("the dtype overflows on torch's CPU too, or in another order of the terms", "overflow"),
     Cause(
-        "which of several elements that share memory is written last is left open",
+        "the order of writes to elements that share memory is undefined",
         "values|argument",
         explains=writes_to_shared_memory,
     ),
@@ -110,7 +110,7 @@ VALUES: tuple[Cause, ...] = (
         from_infinities,
     ),
     Cause(
-        "where infinite or nan coordinates lie is left open",
+        "the position of infinite or nan coordinates is undefined",
         "values",
         r"nn\.functional\.grid_sample|grid_sampler_.*",
         has_unusable_coordinates,
@@ -164,7 +164,7 @@ VALUES: tuple[Cause, ...] = (
         overflows_in_another_order,
     ),
     Cause(
-        "what follows a minor that is not positive definite is left open",
+        "results after a minor that is not positive definite are undefined",
         "values",
         r"(linalg\.)?cholesky_ex",
         lambda difference: bool(difference.cpu.leaves()[1].any()),
@@ -195,7 +195,7 @@ VALUES: tuple[Cause, ...] = (
         ),
     ),
     Cause(
-        "whether products of nan and infinities are computed for an alpha of 0 is left open",
+        "it is undefined if products of nan and infinities are computed for an alpha of 0",
         "values",
         r"add(b?mm|mv|r|mm\.decomposed)|baddbmm",
         lambda difference: from_infinities(difference) and has_alpha_of_zero(difference),

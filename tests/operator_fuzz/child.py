@@ -22,14 +22,14 @@ from .targets import target_of
 
 TOO_LARGE = "the result is larger than the memory of a session"
 MEMORY = 6 << 30
-"""Bytes of data: a call that needs more runs out of memory on both devices."""
+"""Limit of data memory in bytes; a call that needs more runs out of memory on both devices."""
 
 
 def prepare() -> None:
     """Make calls repeatable and cheap."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    # Torch formats the whole stack wherever it seeds a device that is absent.
+    # Torch formats the whole stack whenever it seeds an absent device.
     for module in (torch.cuda, torch.xpu, torch.mtia):
         if not module.is_available():
             module.manual_seed_all = lambda seed: None
@@ -38,11 +38,11 @@ def prepare() -> None:
 
 
 Ending = tuple[str | None, str, str, str]
-"""Cause or outcome of a call; for a difference, its kind, its text and the text of the call."""
+"""Ending of a call: its cause or outcome; for a difference also its kind, its text and the call."""
 
 
 class Calls:
-    """Handler of requests: the number of a call of an operator asks for its ending.
+    """Handler of requests: an operator and the number of a call request the call's ending.
 
     :param device: ``cpu`` makes calls on the CPU alone, which shows whether a crash is torch's own.
     """
@@ -74,7 +74,7 @@ class Calls:
         try:
             found = compare_devices(call, self._device)
         except RuntimeError as error:
-            # An expanded result, which the comparison would write out in full.
+            # The comparison would materialize an expanded result.
             if "can't allocate memory" not in str(error):
                 raise
             return TOO_LARGE, "", "", ""

@@ -15,7 +15,7 @@ from .judge import Difference
 
 @dataclass(frozen=True)
 class Pair:
-    """One tensor of both outcomes, on the host, and where its elements differ."""
+    """One tensor of both outcomes, on the host, and the mask of differing elements."""
 
     got: torch.Tensor
     cpu: torch.Tensor
@@ -38,7 +38,7 @@ def differing(difference: Difference) -> Iterator[Pair]:
 
 
 def _near(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Return where both are finite and differ by ordinary rounding, which needs no cause."""
+    """Return a mask of finite elements that differ only by rounding, which needs no cause."""
     if left.dtype != right.dtype or not (left.is_floating_point() or left.is_complex()):
         return torch.zeros(left.shape, dtype=torch.bool)
     eps = torch.finfo(left.dtype).eps
@@ -62,5 +62,5 @@ def has_infinite_or_nan_input(difference: Difference) -> bool:
 
 
 def infinite_or_nan(pair: Pair) -> bool:
-    """Return True if one of both is not finite at every element that differs."""
+    """Return True if one side is not finite at every element that differs."""
     return pair.all(~pair.got.isfinite() | ~pair.cpu.isfinite())

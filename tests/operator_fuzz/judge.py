@@ -1,4 +1,4 @@
-"""How a call on dl differs from the same call on torch's CPU."""
+"""Comparison of a call on dl with the same call on torch's CPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VARIES = "the CPU's own result varies"
 
 @dataclass(frozen=True)
 class Difference:
-    """A call whose outcome on dl is not the CPU's.
+    """A call whose outcome on dl differs from the CPU's.
 
     :ivar kind: raises, accepts, error class, structure, device, dtype, shape, layout, strides,
         aliasing, argument, values, or overflow: values that differ only where the dtype of the call
@@ -40,7 +40,7 @@ class Difference:
 
 
 def compare_devices(call: FuzzCall, device: str) -> Difference | str:
-    """Run the call on the CPU and on ``device``; return a difference, or how both ended alike."""
+    """Run the call on the CPU and on ``device``; return a difference, or the common outcome."""
     judgement = call.target.judgement
     cpu = run(call.function, Relocation()(call.arguments))
     got = run(call.function, move(call.arguments, judgement, device))
@@ -101,7 +101,7 @@ def _structure_problem(
 
 
 def _shared(outcome: Outcome) -> list[tuple[str, int, int] | None]:
-    """Return whose memory each result shares; one without elements has none."""
+    """Return, for each result, the tensor with which it shares memory; empty results have none."""
     found = zip(aliases(outcome), tensors_of(outcome.result), strict=True)
     return [owner if tensor.numel() else None for owner, tensor in found]
 
@@ -118,7 +118,7 @@ def _metadata(have: Any, want: torch.Tensor, device: str) -> tuple[tuple[str, ob
 
 
 def _strides_problem(call: FuzzCall, at: int, have: torch.Tensor, want: torch.Tensor) -> str | None:
-    """Strides are the CPU's or the meta kernel's; gradients have no documented ones."""
+    """Describe strides that are neither the CPU's nor the meta kernel's, except of gradients."""
     if have.stride() == want.stride():
         return None
     meta = _on_meta(call)
@@ -155,7 +155,7 @@ def _values_problem(call: FuzzCall, cpu: Outcome, got: Outcome) -> tuple[str, st
 
 
 def _varies(call: FuzzCall, cpu: Outcome) -> bool:
-    """Return True if the CPU does not repeat its own result: it reads uninitialized memory."""
+    """Return True if the CPU's result is not reproducible: it reads uninitialized memory."""
     other = run(call.function, Relocation()(call.arguments))
     if other.error is not None or not all(map(_same, other.values(), cpu.values())):
         return True
@@ -166,7 +166,7 @@ def _varies(call: FuzzCall, cpu: Outcome) -> bool:
 
 @contextmanager
 def _filled_memory() -> Iterator[None]:
-    """Let torch fill new memory with nan, or the largest integer."""
+    """Make torch fill new memory with nan, or with the largest integer."""
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
         yield
@@ -175,7 +175,7 @@ def _filled_memory() -> Iterator[None]:
 
 
 def _is_filled(filled: Any, plain: Any) -> bool:
-    """Return True if the filling shows where ``plain`` has something else."""
+    """Return True if the fill value is visible where ``plain`` has other values."""
     if not isinstance(plain, torch.Tensor) or filled.shape != plain.shape:
         return False
     left, right = to_host(filled), to_host(plain)

@@ -1,4 +1,4 @@
-"""Memory layouts for the tensors of a call: the same values, stored in another order."""
+"""Memory layouts for the tensors of a call: the same values with other strides."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _transposed(_: random.Random, tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _swapped(_: random.Random, tensor: torch.Tensor) -> torch.Tensor:
-    """Matrices in the last two dimensions by columns."""
+    """Store the matrices of the last two dimensions in column-major order."""
     return tensor.mT.contiguous().mT if tensor.dim() >= 2 else tensor.clone()
 
 
 def _sliced(draw: random.Random, tensor: torch.Tensor) -> torch.Tensor:
-    """Every second element along one dimension."""
+    """Use every second element along one dimension."""
     if tensor.dim() == 0:
         return torch.stack([tensor, tensor])[1]
     dim = draw.randrange(tensor.dim())
@@ -47,7 +47,7 @@ def _sliced(draw: random.Random, tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _window(draw: random.Random, tensor: torch.Tensor) -> torch.Tensor:
-    """A block of a larger tensor: rows with gaps, and an offset."""
+    """Use a block of a larger tensor: rows with gaps, and an offset."""
     if tensor.dim() == 0:
         return torch.stack([tensor] * 3)[1]
     buffer = tensor.new_full([size + draw.choice((0, 1, 2)) for size in tensor.shape], 1)
@@ -58,7 +58,7 @@ def _window(draw: random.Random, tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _expanded(draw: random.Random, tensor: torch.Tensor) -> torch.Tensor:
-    """The first slice along one dimension in place of all: its stride is 0."""
+    """Repeat the first slice along one dimension with stride 0."""
     if tensor.dim() == 0 or tensor.numel() == 0:
         return tensor.clone()
     return tensor.narrow(draw.randrange(tensor.dim()), 0, 1).clone().expand(tensor.shape)
@@ -75,7 +75,7 @@ def _flipped(_: random.Random, tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _odd_unit_strides(draw: random.Random, tensor: torch.Tensor) -> torch.Tensor:
-    """Strides of dimensions of size 1 that no contiguous tensor has."""
+    """Give dimensions of size 1 strides that no contiguous tensor has."""
     copy = tensor.clone(memory_format=torch.contiguous_format)
     strides = [
         draw.choice((0, 1, 5, stride)) if size == 1 else stride
@@ -85,7 +85,7 @@ def _odd_unit_strides(draw: random.Random, tensor: torch.Tensor) -> torch.Tensor
 
 
 def _negated(_: random.Random, tensor: torch.Tensor) -> torch.Tensor:
-    """A lazily conjugated or negated tensor."""
+    """Return a lazily conjugated or negated tensor."""
     if tensor.is_complex():
         return tensor.clone().conj()
     if tensor.is_floating_point():

@@ -18,11 +18,11 @@ INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 COMPLEX = (torch.complex64, torch.complex128)
 DTYPES = (*FLOATS, *INTEGERS, torch.bool, *COMPLEX)
 LARGEST = 1 << 14
-"""Tensors of more elements keep their shape."""
+"""Maximum number of elements of tensors whose shape is changed."""
 
 
 def _numbers(tensor: torch.Tensor) -> bool:
-    """Return True for what an operator computes with, False for indices, masks and labels."""
+    """Return True for numeric tensors, False for indices, masks and labels."""
     return tensor.is_floating_point() or tensor.is_complex()
 
 
@@ -49,7 +49,7 @@ def change_tensors(
 
 
 def change_dtypes(draw: random.Random, arguments: Arguments) -> Arguments:
-    """Another dtype for all numbers, or for each tensor one of its own."""
+    """Change the dtype of all numeric tensors together, or of each one separately."""
     if draw.random() < 0.7:
         common = draw.choices((*FLOATS, *COMPLEX, *INTEGERS, torch.bool), (4,) * 4 + (1,) * 8)[0]
         return change_tensors(arguments, lambda x: x.to(common) if _numbers(x) else x)
@@ -65,7 +65,7 @@ def change_dtypes(draw: random.Random, arguments: Arguments) -> Arguments:
 
 
 def change_shapes(draw: random.Random, arguments: Arguments) -> Arguments:
-    """The same change of shape for all tensors, or for a single one."""
+    """Change the shape of all tensors alike, or of a single one."""
     change = _shape_change(draw)
     if draw.random() < 0.4:
         return change_tensors(arguments, change)
@@ -111,7 +111,7 @@ def _shape_change(draw: random.Random) -> Callable[[torch.Tensor], torch.Tensor]
 
 
 def change_all_values(draw: random.Random, arguments: Arguments) -> Arguments:
-    """Other values for some of the numbers, and rarely for indices and masks."""
+    """Change values of some numeric tensors, and rarely of indices and masks."""
 
     def one(tensor: torch.Tensor) -> torch.Tensor:
         if draw.random() < (0.7 if _numbers(tensor) or tensor.dtype == torch.bool else 0.1):
@@ -122,7 +122,7 @@ def change_all_values(draw: random.Random, arguments: Arguments) -> Arguments:
 
 
 def change_layouts(draw: random.Random, arguments: Arguments) -> Arguments:
-    """Other layouts for some of the tensors."""
+    """Change the layout of some tensors."""
     share = draw.choice((0.4, 0.7, 1.0))
     return change_tensors(
         arguments, lambda x: change_layout(draw, x) if draw.random() < share else x
@@ -130,7 +130,7 @@ def change_layouts(draw: random.Random, arguments: Arguments) -> Arguments:
 
 
 def change_scalars(draw: random.Random, arguments: Arguments) -> Arguments:
-    """Another value for one of the scalars, dtypes or options."""
+    """Change the value of a scalar, dtype or option."""
     leaves, spec = tree_flatten(arguments)
     options = (bool, int, float, complex, torch.dtype)
     at = [i for i, leaf in enumerate(leaves) if type(leaf) in options]
@@ -147,9 +147,9 @@ def change_scalars(draw: random.Random, arguments: Arguments) -> Arguments:
 
 
 def drop_option(draw: random.Random, arguments: Arguments) -> Arguments:
-    """Leave out one keyword argument, or the last positional one."""
+    """Omit one keyword argument, or the last positional one."""
     first, args, kwargs = arguments
-    # Without its device, a factory would make the tensor on the CPU in both runs.
+    # Without its device, a factory would create the tensor on the CPU in both runs.
     named = sorted(kwargs.keys() - {"device"})
     if named and (not args or draw.random() < 0.7):
         gone = draw.choice(named)
@@ -158,7 +158,7 @@ def drop_option(draw: random.Random, arguments: Arguments) -> Arguments:
 
 
 def share_tensors(draw: random.Random, arguments: Arguments) -> Arguments:
-    """The first tensor, or a view of it, in place of another one of its shape."""
+    """Replace a tensor by the first one, or by a view of it with the same shape."""
     leaves, spec = tree_flatten(arguments)
     at = [i for i, leaf in enumerate(leaves) if _plain(leaf)]
     if len(at) < 2:
@@ -184,11 +184,11 @@ _MUTATIONS: tuple[tuple[Mutation, float], ...] = (
     (change_layouts, 0.5),
     (share_tensors, 0.05),
 )
-"""In the order in which they apply, each with its probability."""
+"""Mutations in the order in which they are applied, each with its probability."""
 
 
 def mutate(draw: random.Random, arguments: Arguments) -> Arguments:
-    """Return changed arguments; the given ones stay as they are."""
+    """Return changed arguments, without modifying the given ones."""
     for mutation, probability in _MUTATIONS:
         if draw.random() < probability:
             arguments = mutation(draw, arguments)

@@ -1,4 +1,4 @@
-"""Predicates of causes that ask for the outcomes of a call, and how they differ."""
+"""Predicates of causes that depend on the outcomes of a call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def raises(pattern: str, difference: Difference) -> bool:
 
 
 def infinite_or_nan(difference: Difference) -> bool:
-    """Return True if one of both is infinite or nan wherever they differ."""
+    """Return True if one side is infinite or nan wherever they differ."""
     return all(map(is_infinite_or_nan, differing(difference)))
 
 
@@ -83,7 +83,7 @@ def within_or_not_finite(relative: float, difference: Difference) -> bool:
 def within_narrowest(ulps: float, difference: Difference) -> bool:
     """Return True if both agree to a few roundings of an argument that is narrower than the result.
 
-    The reference widens every argument, and so misses the rounding of what is computed from it.
+    The reference widens every argument, and therefore lacks the rounding of values derived from it.
     """
     narrow = max((torch.finfo(x.dtype).eps for x in inputs(difference)), default=0.0)
     first = tensors_of(difference.call.arguments)
@@ -103,7 +103,7 @@ def in_ties(difference: Difference) -> bool:
     for pair in differing(difference):
         if pair.cpu.dtype != torch.int64:
             return False
-        # The buffer that out= is a window of: the window itself is among the pairs.
+        # The buffer around the window out=, which is itself among the pairs.
         if pair.cpu.dim() not in (source.dim(), source.dim() - 1, 0):
             continue
         if (
@@ -155,7 +155,7 @@ def name_equal_elements_of_planes(difference: Difference) -> bool:
 
 
 def writes_to_shared_memory(difference: Difference) -> bool:
-    """Return True if the call writes to a tensor of which several elements share memory."""
+    """Return True if the call writes to a tensor in which several elements share memory."""
     before = tensors_of(difference.call.arguments)
     after = tensors_of(difference.cpu.arguments)
     return any(
@@ -175,7 +175,7 @@ def strides_address_nothing(difference: Difference) -> bool:
 def strides_of_size_1_differ(difference: Difference, *, or_of_empty: bool = False) -> bool:
     """Return True if strides differ only in dimensions of size 1.
 
-    :param or_of_empty: those of tensors without elements may differ, too.
+    :param or_of_empty: also accept strides of tensors without elements.
     """
     for got, cpu in zip(difference.got.leaves(), difference.cpu.leaves(), strict=True):
         if not isinstance(cpu, torch.Tensor) or (or_of_empty and cpu.numel() == 0):

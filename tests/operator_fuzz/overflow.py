@@ -1,7 +1,7 @@
-"""Elements that nothing is right for: where the dtype of a call overflows on torch's CPU as well.
+"""Elements without a right value, because the call's dtype overflows on torch's CPU as well.
 
-The float64 reference is finite there, or infinite where float32 ends in nan. What a device returns
-depends on the order of its operations, so such an element says nothing about it.
+The float64 reference is finite there, or infinite where float32 ends in nan. The result of a device
+depends on the order of its operations there, so such elements are ignored.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .calls import FuzzCall
 
 @dataclass
 class Settled(Outcome):
-    """An outcome whose values are others."""
+    """An outcome with replaced values."""
 
     replaced: list[Any] = field(default_factory=list)
 
@@ -31,7 +31,7 @@ class Settled(Outcome):
 
 
 def without_overflow(call: FuzzCall, cpu: Outcome, got: Outcome) -> Outcome | None:
-    """Return ``got`` with the CPU's elements where the CPU overflows; None if it does nowhere."""
+    """Return ``got`` with the CPU's elements where the CPU overflows; None if there are none."""
     wide = run_wide(call)
     references = wide.values()
     pairs = list(zip(got.values(), cpu.values(), strict=True))

@@ -1,4 +1,4 @@
-"""Operators with one fault each on the device under test, which the fuzzer has to find."""
+"""Operators with one fault each on the device under test, which the fuzzer must find."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .targets import Target, targets
 
 PREFIX = "planted."
 Plant = Callable[[Callable[[], torch.Tensor], torch.Tensor], torch.Tensor]
-"""Gets the right call and its first tensor."""
+"""Function of the right call and its first tensor."""
 
 
 def _one_element(call: Callable[[], torch.Tensor], _: torch.Tensor) -> torch.Tensor:
@@ -93,7 +93,7 @@ PLANTS: dict[str, tuple[Plant, str]] = {
     "aliased": (_aliased, "aliasing"),
     "crash": (_crash, "crash"),
 }
-"""Each fault, and the kind of difference that it must be found as."""
+"""Each fault, with the expected kind of difference."""
 
 
 def planted(name: str) -> Target:

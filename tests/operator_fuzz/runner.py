@@ -17,15 +17,15 @@ from diopi_proto.worker import Limits, Worker, WorkerError
 from .child import Calls
 
 PATIENCE = 60.0
-"""Seconds for one call."""
+"""Timeout of one call in seconds."""
 CPU_CRASHES = "torch's CPU crashes or hangs"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A difference.
+    """A difference of a call.
 
-    :ivar cause: its reason in the list of causes, or None.
+    :ivar cause: reason from the list of causes, or None.
     """
 
     operator: str
@@ -78,7 +78,7 @@ class Runner:
     """Runs sessions.
 
     :param device: the device under test.
-    :param workers: child processes at a time.
+    :param workers: number of concurrent child processes.
     """
 
     def __init__(self, seed: str, device: str = "dl", workers: int = 1) -> None:
@@ -88,7 +88,7 @@ class Runner:
         self._lock = threading.Lock()
 
     def run(self, operators: Iterable[str], calls: range) -> Result:
-        """Make the numbered calls of every operator."""
+        """Run the numbered calls of every operator."""
         names = list(operators)
         result = Result(self._seed, operators=set(names))
         shares = [names[i :: self._workers] for i in range(self._workers)]
@@ -97,7 +97,7 @@ class Runner:
         return result
 
     def _share(self, names: list[str], calls: range, result: Result) -> None:
-        """One child after another, until every call was made or has ended a child."""
+        """Start children one after the other, until every call was made or has ended a child."""
         with self._worker(self._device) as worker, self._worker("cpu") as host:
             for name in names:
                 worker.start()

@@ -1,4 +1,4 @@
-"""One call alone, with its arguments and both outcomes, for a person who looks for the cause."""
+"""Display of a single call, with its arguments and both outcomes, to find a cause."""
 
 from __future__ import annotations
 

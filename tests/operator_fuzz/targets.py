@@ -1,4 +1,4 @@
-"""The operators that are fuzzed, each with its forms and the samples that calls start from."""
+"""The fuzzed operators, with their forms and the samples from which calls are derived."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 
 SAMPLES = 60
-"""Most samples of one operator; later ones of a database entry seldom differ in kind."""
+"""Maximum number of samples of an operator; later ones of a database entry are rarely different."""
 
 CUDA_ONLY = (
     "jiterator",
@@ -26,7 +26,7 @@ CUDA_ONLY = (
 """Database entries whose samples need CUDA."""
 
 SAMPLE_DTYPES = (torch.float32, torch.int64, torch.complex64, torch.bool, torch.float64)
-"""The first that an operator takes; mutations change it."""
+"""Dtypes of samples, in order of preference; mutations change them."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Target:
     """One operator.
 
     :ivar forms: its callables by form: function, method, operator, in-place, out, gradient.
-    :ivar elementwise: an argument may also be its out=.
-    :ivar samples: makes the samples on the CPU, the same in every process.
+    :ivar elementwise: out= may be one of the arguments.
+    :ivar samples: creates the samples on the CPU, the same in every process.
     """
 
     name: str
@@ -52,7 +52,7 @@ def _samples(op: Any) -> list[Arguments]:
         warnings.simplefilter("ignore")
         found = itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), SAMPLES)
         calls = [(x.input, tuple(x.args), dict(x.kwargs)) for x in found]
-    # A factory without a device says nothing about the device under test.
+    # A factory without a device does not use the device under test.
     return [call for call in calls if tensors_of(call) or "device" in call[2]]
 
 
@@ -76,13 +76,13 @@ def _of_entry(op: Any) -> Target:
 
 @functools.cache
 def targets() -> dict[str, Target]:
-    """Every operator by name."""
+    """Return every operator by name."""
     entries = (op for op in op_db if op.dtypes and not op.name.startswith(CUDA_ONLY))
     return {target.name: target for target in map(_of_entry, entries)}
 
 
 def target_of(name: str) -> Target:
-    """Return an operator by its name, planted faults among them."""
+    """Return an operator by its name, including those with planted faults."""
     from .planted import PREFIX, planted
 
     return planted(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else targets()[name]

@@ -1,4 +1,4 @@
-"""A seeded share of a session; and that the fuzzer finds what was planted."""
+"""A seeded share of a session, and a check that the fuzzer finds planted faults."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Counts = defaultdict[str, Counter[str]]
 _counts: Counts = defaultdict(Counter)
 """Counts in the summary, under keys such as "forward float32 on cpu"."""
 _native: dict[str, dict[str, list[bool]]] = {}
-"""By vendor and base operator: whether each of its entries ran without a fallback."""
+"""True for each entry that ran without a fallback, by vendor and base operator."""
 
 
 @pytest.fixture(scope="session")
@@ -106,8 +106,8 @@ class Verdict:
             assert not report.problems, report.text()
             return
         assert report.problems, (
-            f"{name} | {mode} | {short} passes now on {self.vendor}: take it off its list "
-            f"(it was there for: {cause})"
+            f"{name} | {mode} | {short} passes now on {self.vendor}: remove it from its list "
+            f"(listed cause: {cause})"
         )
         if self.note is not None:
             self.note(KNOWN_FAILURE, cause)

@@ -1,8 +1,8 @@
-"""Calls of every overload: recorded ones, recorded ones of its other forms with fitting arguments,
-and written ones.
+"""Calls of every overload: recorded calls of it, recorded calls of its other forms with adapted
+arguments, and handwritten calls.
 
-The forms of an operator name their arguments alike, so a recorded call of one is a call of the
-others: with memory for the results of out= forms, and on a copy for in-place forms.
+The forms of an operator have the same argument names, so that a recorded call of one form is a call
+of the others: with memory for the results of out= forms, and on a copy for in-place forms.
 """
 
 from __future__ import annotations
@@ -92,8 +92,7 @@ def stem_of(packet: str) -> str:
 
 
 def caller(overload: str) -> Call:
-    """Return a function that calls the overload; on the CPU its formula, if torch has no kernel
-    there."""
+    """Return a function that calls the overload; on the CPU a formula, if torch has no kernel."""
     op = operator(overload)
     formula = FORMULAS.get(overload)
     told = TOLD_RESULTS.get(overload)

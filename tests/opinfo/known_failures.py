@@ -1,4 +1,4 @@
-"""Lists of known failures: strict, and each with its cause.
+"""Strict lists of known failures, each with its cause.
 
 Failures because of dl itself are in ``known_failures.txt`` here; a vendor's own are in
 ``tests/opinfo_known_failures.txt`` of its package.
@@ -44,7 +44,7 @@ def parse(text: str, where: str, modes: Collection[str] = MODES) -> dict[Key, st
         if mode not in modes:
             raise KnownFailuresError(f"{where}:{number}: mode {mode!r} is not one of {modes}")
         if (name, mode, dtype) in found:
-            raise KnownFailuresError(f"{where}:{number}: {name} | {mode} | {dtype} is there twice")
+            raise KnownFailuresError(f"{where}:{number}: {name} | {mode} | {dtype} is listed twice")
         found[name, mode, dtype] = cause
     return found
 
@@ -67,7 +67,7 @@ def load(own: Path | None, shared: Path = SHARED, modes: Collection[str] = MODES
         return everywhere
     there = parse(own.read_text(encoding="utf-8"), str(own), modes)
     for name, mode, dtype in sorted(there.keys() & everywhere.keys()):
-        raise KnownFailuresError(f"{own}: {name} | {mode} | {dtype} is in {shared.name} already")
+        raise KnownFailuresError(f"{own}: {name} | {mode} | {dtype} is already in {shared.name}")
     return everywhere | there
 
 

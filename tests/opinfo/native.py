@@ -47,7 +47,7 @@ for _found in sorted(Path(__file__).parent.glob("native_*.py")):
         ("CASES", CASES),
     ):
         _added = getattr(_topic, _name, {})
-        assert not _added.keys() & _table.keys(), f"{_found.name} says again what others say"
+        assert not _added.keys() & _table.keys(), f"{_found.name} repeats entries of other tables"
         _table.update(_added)
 
 
@@ -77,8 +77,8 @@ class NativeReport:
 def exercising(overload: str) -> list[tuple[Any, str]]:
     """Return the operators that call ``overload``, with the mode; empty if none is known.
 
-    The vendor does not see overloads that core composes of others: OpInfo operators of their name
-    call them.
+    The vendor does not see overloads that core composes from other operators: these are called by
+    the OpInfo operators of their name.
     """
     if overload in CASES:
         return [(CASES[overload], "forward")]

@@ -5,9 +5,9 @@ from __future__ import annotations
 DECLARED = {
     "_cdist_backward": (
         r"\(float32\[(2, 1, 1, 2\], float32\[1, 2, 2|1, 1, 2\], float32\[2, 1, 2, 2)\]",
-        "points broadcast over batches, whose gradients have to be added up",
+        "points broadcast over batches, whose gradients have to be summed",
     ),
-    "addr": (r".*alpha=0\.0", "infinity times 0: no number here, while products leave it alone"),
+    "addr": (r".*alpha=0\.0", "infinity times 0: NaN here, while matrix products ignore it"),
     "gather": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "index_select": (r"\(float32\[\]", "no dimensions: nothing to gain"),
     "masked_select": (r"\(float32(\[.*?\]), bool(?!\1)", "the contract does not broadcast"),

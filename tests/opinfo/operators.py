@@ -1,4 +1,4 @@
-"""Properties of single operators that the sweep needs. Everything else is found by running them."""
+"""Properties of single operators that the sweep needs. Running them shows all others."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ VARYING = frozenset({"lstsq"})
 (LAPACK's gelsy starts from pivots that torch leaves uninitialized.)"""
 
 CPU_ARGUMENTS = frozenset({"tensor_split"})
-"""Operators whose further tensor arguments torch requires on the CPU, on any device."""
+"""Operators whose additional tensor arguments torch requires on the CPU, for any device."""
 
 DENSE_TARGETS_ONLY = frozenset({"linalg.lu", "lu_unpack", "nn.functional.gelu", "tril", "triu"})
 """Operators for which torch's CPU kernels (2.13) are wrong if out= is strided: gelu does not

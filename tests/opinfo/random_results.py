@@ -67,7 +67,7 @@ def _same(left: list[torch.Tensor], right: list[torch.Tensor]) -> bool:
 
 
 def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor, draws: int) -> str | None:
-    """Two-sample Kolmogorov-Smirnov test over all elements of all draws.
+    """Run a two-sample Kolmogorov-Smirnov test over all elements of all draws.
 
     Each empirical distribution function is within Massart's bound of the true one (see
     ``diopi_proto.tolerance.distribution``), so two samples of one distribution are within the sum.
@@ -75,7 +75,7 @@ def _distribution_problem(got: torch.Tensor, cpu: torch.Tensor, draws: int) -> s
     """
     left, right = (np.sort(_reals(each)) for each in (got, cpu))
     if np.isnan(left).any() != np.isnan(right).any():
-        return "has nan where the CPU has none, or the other way round"
+        return "has nan where the CPU has none, or vice versa"
     if left.size == 0:
         return None
     points = np.concatenate([left, right])

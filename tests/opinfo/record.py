@@ -32,7 +32,7 @@ from .without_fallback import NAME, listed
 
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
 MOST_CALLERS = 6
-"""Callers of one overload, in one mode: more take long and add little."""
+"""Maximum number of callers of an overload in one mode: more take long and add little."""
 SAMPLES = 30
 
 # Overloads that each OpInfo operator calls.

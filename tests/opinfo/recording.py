@@ -32,11 +32,11 @@ from .relocate import Relocation
 from .sweep import describe, tensors_of
 
 SAMPLES = 40
-"""Samples of each operator."""
+"""Maximum number of samples of each operator."""
 KEPT = 4
-"""Calls of each overload."""
+"""Maximum number of calls of each overload."""
 LARGEST = 50_000
-"""Elements of all arguments together: more give no further information."""
+"""Maximum number of elements of all arguments: more give no further information."""
 HOME_DTYPES = (torch.float32, torch.int64, torch.bool)
 
 Bound = dict[str, Any]
@@ -58,7 +58,7 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.calls: dict[str, dict[str, Recorded]] = {}
         self.scalar_calls: dict[str, dict[str, Recorded]] = {}
-        """Calls whose tensors have one element each, which are used only if there are no others."""
+        """Calls whose tensors have one element each, which are used only without others."""
         self.judgement = Judgement()
 
     def __torch_dispatch__(

@@ -41,7 +41,7 @@ class Report:
     name: str
     samples: int = 0
     refused: int = 0
-    """Samples that the CPU rejects, and dl with it."""
+    """Number of samples that both the CPU and dl reject."""
     problems: list[str] = field(default_factory=list)
 
     def add(self, sample: int, arguments: Arguments, problem: str | None) -> None:
@@ -121,7 +121,7 @@ def run(
     seed: int = SEED,
     default: torch.dtype = torch.float32,
 ) -> Outcome:
-    """Call it; errors are an outcome too.
+    """Run the call; an error is an outcome, too.
 
     :param default: dtype that integers become when they are converted to floating point.
     """
@@ -263,7 +263,8 @@ def values_problem(
 
     if first_problem((), with_peer=False) is None:
         return None
-    # Before the CPU's own error is allowed for: that of a random result would allow everything.
+    # First without allowing for the CPU's own error: that of a random result would allow
+    # everything.
     if not judgement.varies and is_random(call, original, cpu):
         return compare_random(partial(run, call), original, got, judgement.independent)
     if first_problem((), with_peer=True) is None:

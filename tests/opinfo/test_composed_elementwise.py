@@ -1,4 +1,4 @@
-"""Elementwise operators and losses that dl-core composes of others run without fallback."""
+"""Composite elementwise operators and losses of dl-core run without fallback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators on lists of tensors: right on dl, and without a fallback of their own.
+"""Operators on lists of tensors are right on dl, and do not fall back as a whole.
 
 torch splits such lists tensor by tensor. Each overload is called here by its schema; only an
 operator on single tensors that the vendor does not claim may fall back.

@@ -1,4 +1,4 @@
-"""Indexing and padding composed of other operators: no fallback to the CPU."""
+"""Composite indexing and padding operators run without a fallback to the CPU."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Factorizations, systems, transforms and losses composed of others are right, with their
-gradients, and run on a device that has their parts.
+"""Composite factorizations, solvers, transforms and losses are right, with their gradients, and run
+on a device that has their parts.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ COMPLEX_ARITHMETIC = {
     *("_linalg_det of complex numbers", "linalg_matrix_exp of complex numbers", "cholesky upper"),
     *("linalg_qr of complex numbers", "linalg_solve_triangular right, adjoint"),
 }
-"""Functions whose parts, or those of their gradients, need complex functions that the contract
+"""Functions that need, in themselves or in their gradients, complex operators that the contract
 lacks."""
 
 
@@ -304,7 +304,7 @@ REFUSED: dict[str, tuple[Function, str]] = {
     ),
     "no dimension": (lambda d: fft.fft(torch.tensor(1.0, device=d)), "dim"),
     "no elements": (lambda d: fft.fft(torch.ones(0, device=d)), "Invalid number of data points"),
-    "a label that is none": (
+    "an invalid label": (
         lambda d: functional.multi_margin_loss(
             torch.ones(2, 3, device=d), torch.tensor([0, 3], device=d)
         ).item(),

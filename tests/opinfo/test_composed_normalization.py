@@ -1,4 +1,4 @@
-"""Normalizations and transformer layers that are composed of other operators: all native."""
+"""Composite normalizations and transformer layers run natively."""
 
 from __future__ import annotations
 

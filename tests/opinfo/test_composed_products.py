@@ -1,4 +1,4 @@
-"""Products composed of others run on the device and are right."""
+"""Composite matrix products run on the device and are right."""
 
 from __future__ import annotations
 

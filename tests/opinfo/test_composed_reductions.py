@@ -1,4 +1,4 @@
-"""Reductions, orderings and searches composed of others: no fallback to the CPU."""
+"""Composite reductions, sorts and searches run without a fallback to the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recurrent layers without a fallback: outputs and gradients compared with the CPU's in float64."""
+"""Recurrent layers run without a fallback; results and gradients are close to the CPU's float64."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lists are strict, and so is reading them."""
+"""The lists are strict, and invalid ones are refused."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def test_what_fails_everywhere_is_no_vendors(tmp_path: Path) -> None:
     assert {key[0] for key in load(own, shared)} == {"mm", "add"}
     assert {key[0] for key in load(None, shared)} == {"mm"}
     own.write_text("mm | forward | * | rounds twice\n")
-    with pytest.raises(KnownFailuresError, match=r"mm \| forward .* is in shared\.txt already"):
+    with pytest.raises(KnownFailuresError, match=r"mm \| forward .* is already in shared\.txt"):
         load(own, shared)

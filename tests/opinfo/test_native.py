@@ -32,7 +32,7 @@ def claimed() -> list[str]:
 
 
 def test_a_vendor_claims_operators(vendor: str) -> None:
-    assert claimed(), f"vendor {vendor} binds no operator at all"
+    assert claimed(), f"vendor {vendor} implements no operator"
 
 
 @pytest.mark.parametrize("overload", claimed())

@@ -1,4 +1,4 @@
-"""Tests of the sweep itself, with operators that are wrong on dl in one way each."""
+"""Tests of the sweep itself, with operators that each have one fault on dl."""
 
 from __future__ import annotations
 

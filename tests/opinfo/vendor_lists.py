@@ -1,4 +1,4 @@
-"""Location of a vendor's own lists: in the tests of its package, and nowhere here."""
+"""Location of a vendor's own lists, which are in the tests of its package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of overloads that neither OpInfo nor the other tables of this folder make."""
+"""Handwritten calls of overloads that neither OpInfo nor the other tables of this folder call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _BAGS = (_numbers(2, 5), torch.tensor([3, 0, 3, 2, 1]), torch.tensor([0, 2]))
 _SPREAD, _SIZES = torch.tensor([0, 0, 1, 1, 1]), torch.tensor([2, 3])
 _NO_MAXIMA = torch.zeros(2, 5, dtype=torch.int64)
 _IMAGE, _SOLID = _numbers(2, 3, 6, 7), _numbers(2, 3, 3, 4, 2)
-# A number for each channel of the image, and for each of two ranks.
+# One value for each channel of the image, and one for each of two ranks.
 _THREE, _PAIR = _numbers(3), _numbers(2, 3)
 _REPEATED = torch.tensor([[1, 1, 4, 4, 1], [1, 1, 4, 4, 1], [2, 2, 0, 0, 2]])
 _PLACES = torch.tensor([[0, 1, 2, 0, 1], [2, 0, 1, 1, 2]])
@@ -84,7 +84,7 @@ def _cell(gates: int) -> Written:
     )
 
 
-# Arguments other than the input are results of other operators for it.
+# Arguments other than the input are results of other operators for that input.
 _INNER, _OUTER = _numbers(3, 8), _numbers(3, 4, seed=1)
 _GLU = torch.ops.aten.glu(_INNER, -1)
 _SLOPE = torch.ops.aten.glu_backward(_OUTER, _INNER, -1)

@@ -1,4 +1,4 @@
-"""The forms of an operator that write to a tensor of the caller: out= and in place.
+"""The forms of an operator that write to the caller's tensors: out= and in place.
 
 The target is one more argument, and the memory around it one more result, so that a kernel that
 writes outside its target, or returns another tensor, is detected like a wrong value.
@@ -24,26 +24,26 @@ Target = tuple[torch.Tensor, torch.Tensor]
 
 
 def exact_target(like: torch.Tensor) -> Target:
-    """A contiguous target of the right shape."""
+    """Return a contiguous target of the right shape."""
     target = torch.full(like.shape, NEIGHBOUR, dtype=like.dtype)
     return target, target
 
 
 def empty_target(like: torch.Tensor) -> Target:
-    """A target that has to be resized."""
+    """Return a target that has to be resized."""
     target = torch.empty(0, dtype=like.dtype)
     return target, target
 
 
 def transposed_target(like: torch.Tensor) -> Target:
-    """A target of the right shape, with the memory order of dimensions reversed."""
+    """Return a target of the right shape, with the memory order of dimensions reversed."""
     target = torch.full(tuple(reversed(like.shape)), NEIGHBOUR, dtype=like.dtype)
     target = target.permute(tuple(reversed(range(like.dim()))))
     return target, target
 
 
 def window_target(like: torch.Tensor) -> Target:
-    """A target of every second element of the last dimension, inside a larger buffer."""
+    """Return a target of every second element of the last dimension, in a larger buffer."""
     shape = [size + 2 for size in like.shape]
     if not shape:
         buffer = torch.full((3,), NEIGHBOUR, dtype=like.dtype)

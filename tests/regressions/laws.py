@@ -184,9 +184,9 @@ def check_counts(name: str, counts: Array, chances: Array) -> None:
     counts, chances = np.asarray(counts, np.float64), np.asarray(chances, np.float64)
     total = counts.sum()
     assert abs(chances.sum() - 1) < 1e-9, name
-    assert (counts[chances == 0] == 0).all(), f"{name}: draws where there is no probability"
+    assert (counts[chances == 0] == 0).all(), f"{name}: draws in cells of probability 0"
     want = total * chances[chances > 0]
-    assert want.min() >= 20, f"{name}: too few draws for a judgement"
+    assert want.min() >= 20, f"{name}: too few draws for the test"
     square = float(np.sum((counts[chances > 0] - want) ** 2 / want))
     freedom, x = want.size - 1, math.log(1 / FALSE_ALARM)
     allowed = freedom + 2 * math.sqrt(freedom * x) + 2 * x

@@ -1,7 +1,7 @@
-"""Calls whose tensors share memory: the ways of sharing, and the outcome of a call.
+"""Calls whose tensors share memory, and their outcomes.
 
-Each way starts from a call with separate tensors, and moves one written tensor into the memory of
-another, or makes it overlap itself.
+Each way of sharing starts from a call with separate tensors, and moves one written tensor into the
+memory of another, or makes it overlap itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_map
 
 SEED = 3
 CALLS = 2
-"""Recorded calls of each overload."""
+"""Maximum number of recorded calls of each overload."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def apart(bound: Bound) -> Bound:
 
 
 def _slots(bound: Bound) -> list[Slot]:
-    """Return the tensors, only the first two of a list: the others behave alike."""
+    """Return the tensors, but only the first two of a list: the others behave alike."""
     found = []
     for name, value in bound.items():
         if isinstance(value, torch.Tensor):
@@ -126,7 +126,7 @@ def _elements(tensor: torch.Tensor) -> set[int]:
 
 
 def expanded(tensor: torch.Tensor) -> torch.Tensor:
-    """Return a tensor of the same shape whose elements are all the same memory."""
+    """Return a tensor of the same shape whose elements all share one address."""
     single = torch.zeros([1] * tensor.dim(), dtype=tensor.dtype)
     return single.copy_(tensor.flatten()[:1].view(single.shape)).expand(tensor.shape)
 
@@ -232,7 +232,7 @@ def calls(overload: str) -> Iterator[Bound]:
 
 
 class SameObjects(Relocation):
-    """Copies that are the same object if the originals are."""
+    """Copier that returns the same object for the same original."""
 
     def __init__(self, device: str) -> None:
         super().__init__(device)
@@ -272,7 +272,7 @@ def outcome(overload: str, bound: Bound, device: str) -> Outcome:
 
 
 def equal(have: Outcome, want: Outcome) -> bool:
-    """Return True if the same was written, up to rounding."""
+    """Return True if the written values are equal up to rounding."""
     pairs = list(zip(have.written, want.written, strict=True))
     return all(a.shape == b.shape and a.dtype == b.dtype for a, b in pairs) and all(
         torch.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)

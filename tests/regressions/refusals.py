@@ -15,7 +15,7 @@ from opinfo.sweep import Arguments, Outcome, run, samples_of
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 SAMPLES = 3
-"""Samples of each operator."""
+"""Maximum number of samples of each operator."""
 
 DTYPES = (torch.float64, torch.int64, torch.bool, torch.complex64)
 NUMBERS: tuple[Any, ...] = (True, -1, 0, 300, math.nan, math.inf, 1e300, 1j)

@@ -15,7 +15,7 @@ Layout = Callable[[torch.Tensor], torch.Tensor]
 LARGEST = 20_000
 """Maximum number of elements of a sample's arguments."""
 SAMPLES = 8
-"""Samples of each operator in each layout."""
+"""Maximum number of samples of each operator in each layout."""
 
 
 def _as_format(dim: int, memory_format: torch.memory_format) -> Layout:
@@ -23,7 +23,7 @@ def _as_format(dim: int, memory_format: torch.memory_format) -> Layout:
 
 
 def _without_batch(x: torch.Tensor) -> torch.Tensor:
-    """One image or volume, channels last."""
+    """Return a single image or volume without batch, channels last."""
     formats = {3: torch.channels_last, 4: torch.channels_last_3d}
     if x.dim() not in formats:
         return x
@@ -52,12 +52,12 @@ def _sliced(x: torch.Tensor) -> torch.Tensor:
 
 
 def _narrowed(x: torch.Tensor) -> torch.Tensor:
-    """A last dimension of size 1 with the stride of a larger one."""
+    """Return a tensor whose last dimension has size 1 and the stride of a larger one."""
     return _reversed(x)[..., :1] if x.dim() > 1 and x.shape[-1] > 1 else x
 
 
 def _one_place(x: torch.Tensor) -> torch.Tensor:
-    """Images of one pixel, channels last: contiguous in both formats."""
+    """Return images of one pixel, which are contiguous in both memory formats."""
     if x.dim() != 4:
         return x
     return x[:, :, :1, :1].contiguous(memory_format=torch.channels_last)

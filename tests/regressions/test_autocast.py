@@ -24,7 +24,7 @@ CUDNN = {"cudnn_convolution", "cudnn_convolution_transpose"}
 WITHOUT_ARGUMENTS = {"einsum"}
 """Torch's list has no suitable arguments; its own test skips the entry."""
 LEFT_TO_THEIR_PARTS = {"_native_multi_head_attention", "_transformer_encoder_layer_fwd"}
-"""Under CUDA's autocast torch does not call these, but the operators that they are composed of."""
+"""Composite operators, of which torch calls only the parts under CUDA's autocast."""
 
 ADDED = {"norm"}
 """A device with many threads sums half precision in another order than the float32 that it is cast
@@ -138,7 +138,7 @@ def test_a_sum_in_a_dtype_of_its_own_keeps_it() -> None:
 
 
 def test_cross_entropy_is_computed_by_its_parts() -> None:
-    """Only parts run in float32, as on the CPU: torch computes the softmax in the scores' dtype."""
+    """As on the CPU, only parts run in float32: torch computes the softmax in the scores' dtype."""
     scores = torch.randn(3, 5, device="dl", dtype=torch.bfloat16)
     target = torch.tensor([0, 4, 2], device="dl")
     with torch.autocast("dl"):

@@ -146,7 +146,7 @@ def dl_vendor():
 
 
 def test_a_bisection_of_others_is_not_resumed(planted: Planted, tmp_path: Path) -> None:
-    """Its state names the program to run."""
+    """The state of a bisection names the program to run."""
     state = planted.folder / "state.json"
     program = [sys.executable, "-c", f"open({str(tmp_path / 'witness')!r}, 'w').write('state')"]
     fields = '"level": "dispatch", "device": null, "criteria": {}, "directory": "/nonexistent"'

@@ -252,7 +252,7 @@ def alerts(name: str, vendor: str) -> bool:
 def test_alerts_are_those_of_torchs_documentation(name: str) -> None:
     vendor = str(torch.dl.get_device_properties(0).vendor)
     call = EVERY[name]()
-    # Without the setting, any of the values may win where an index repeats.
+    # Without the setting, any of the values for a repeated index may be stored.
     with deterministic(warn_only=True):
         expected = call()
     with deterministic():
@@ -269,7 +269,7 @@ def test_alerts_are_those_of_torchs_documentation(name: str) -> None:
 
 
 def test_every_operator_of_the_documentation_is_tried() -> None:
-    """A list that misses an operator would pass."""
+    """Otherwise a list without some operators would pass."""
     text = torch.use_deterministic_algorithms.__doc__ or ""
     listed = re.findall(r"^ *\* :(?:class|func):`torch\.(?:\w+\.)*(\w+)`", text, re.MULTILINE)
     assert len(listed) > 40

@@ -1,4 +1,4 @@
-"""Infinite, NaN and empty arguments give what torch's CPU gives, where its kernels define it."""
+"""Infinite, NaN and empty arguments give torch's CPU results where its kernels define them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def factors(device: str) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def outputs(device: str, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Strides of results in ``out=`` tensors of a shape that does not fit."""
+    """Return results in ``out=`` tensors that have to be resized."""
     a, tau = factors(device)
     results = [
         torch.ormqr(a, tau, a, out=torch.empty(shape, device=device)),

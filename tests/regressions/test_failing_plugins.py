@@ -1,4 +1,4 @@
-"""A failing plugin, whatever the failure, causes one warning that names it, and the others work."""
+"""A plugin that fails in any way causes one warning with its name, and all other plugins work."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def install(folder: Path, name: str, source: str, entry_points: str = "") -> Non
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Environment of a process with all these plugins in addition to the installed ones."""
+    """Return the environment of a process with these plugins in addition to installed ones."""
     folder = tmp_path_factory.mktemp("failing")
     for name, (source, _) in FAILURES.items():
         install(folder, name, source)

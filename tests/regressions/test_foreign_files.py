@@ -151,7 +151,7 @@ def calls(tree: ast.AST) -> list[tuple[int, str]]:
     return found
 
 
-# JSON, escaped by ``json.dumps``; or lines to which ``printable`` has been applied.
+# JSON, which ``json.dumps`` escapes, or lines to which ``printable`` has been applied.
 WRITES_ITSELF = {
     *("dl_core/cli.py", "dl_core/commands_run.py", "dl_core/commands_builtin.py"),
     *("dl_optools/isolation/options.py", "dl_optools/commands/tool.py"),

@@ -112,11 +112,11 @@ def outcomes() -> dict[str, str]:
 
 @pytest.mark.parametrize("expression", REFUSED)
 def test_it_is_refused(expression: str, outcomes: dict[str, str]) -> None:
-    text = outcomes.get(expression, "the process did not get there, or no further")
+    text = outcomes.get(expression, "the process ended before or at this call")
     assert text.startswith("refused:") and REFUSED[expression] in text, text
 
 
 @pytest.mark.parametrize("expression", MADE)
 def test_it_is_made_where_it_can_be(expression: str, outcomes: dict[str, str]) -> None:
-    text = outcomes.get(expression, "the process did not get there, or no further")
+    text = outcomes.get(expression, "the process ended before or at this call")
     assert text == f"made: {MADE[expression]}"

@@ -96,7 +96,7 @@ def test_index_out_of_range_raises_as_on_the_cpu(name: str, index: int) -> None:
         call_and_wait()
     late = "after the call had returned" in str(got.value)
     assert got.type is (IndexError if late else cpu.type)
-    assert torch.ones(2, device="dl").sum().item() == 2, "the device is of no use any more"
+    assert torch.ones(2, device="dl").sum().item() == 2, "the device is no longer usable"
 
 
 @pytest.mark.filterwarnings(*OF_TORCH)
@@ -114,7 +114,7 @@ def test_last_index_is_in_range(name: str) -> None:
 @pytest.mark.vendor("cpu")
 @pytest.mark.parametrize("index", [-3, 2**40])
 def test_a_gradients_index_is_refused_by_the_vendor(index: int) -> None:
-    """Torch's CPU kernel, whose messages other errors have, would write out of bounds."""
+    """Torch's CPU kernel, which gives other errors their messages, would write out of bounds."""
     x = torch.ones(1, 1, 4, 4, device="dl")
     places = torch.full((1, 1, 2, 2), index, device="dl")
     with pytest.raises(RuntimeError, match="out of range"):

@@ -17,7 +17,7 @@ EXAMPLE = ROOT / "examples" / "vendor-minimal"
 PAGE = ROOT / "packages" / "diopi-proto" / "docs" / "vendor.md"
 HEADER = ROOT / "packages" / "diopi-proto" / "include" / "dl" / "vendor.h"
 
-# The tests have a vendor of their own: once is enough.
+# These tests use their own vendor, so that one run is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 
@@ -30,7 +30,7 @@ def pip(*arguments: str | Path) -> None:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("vendor-minimal")
-    # Building leaves files next to the sources.
+    # Building writes files next to the sources.
     source = shutil.copytree(EXAMPLE, folder / "source")
     pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, source)
     (built,) = folder.glob("*.whl")
@@ -39,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path) -> dict[str, str]:
-    """Environment of a process in which the wheel is installed."""
+    """Return the environment of a process in which the wheel is installed."""
     target = wheel.parent / "target"
     pip("install", "--no-deps", "--no-index", "--target", target, wheel)
     cache = str(wheel.parent / "cache")
@@ -59,7 +59,7 @@ def test_the_page_shows_the_files_as_they_are() -> None:
         ("toml", "pyproject.toml"),
     ):
         assert (EXAMPLE / name).read_text() in code_blocks(language), (
-            f"the tutorial has another {name}"
+            f"the tutorial has a different {name}"
         )
 
 

@@ -1,7 +1,7 @@
 """Norms and standard deviations of elements whose squares overflow or underflow are right.
 
-The reference is float64, in which the squares of floats are exact enough; for float64 itself it is
-the same call on elements scaled by a power of two, which is exact.
+The reference is float64, in which squares of float32 numbers neither overflow nor underflow; for
+float64 it is the same call on elements that are scaled, exactly, by a power of two.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NORMS: dict[str, Call] = {
     "std of all": lambda x: x.std(),
     "std_mean": lambda x: torch.cat(torch.std_mean(x, 1)),
 }
-# Results that do not.
+# Results that do not scale.
 NORMALIZATIONS: dict[str, Call] = {
     "normalize": lambda x: functional.normalize(x, dim=1, eps=0.0),
     "cosine_similarity": lambda x: functional.cosine_similarity(x[:3], x[3:], eps=0.0),
@@ -202,7 +202,7 @@ def test_gradients_of_norms_are_those_in_double(p: float, scale: float) -> None:
     x = (torch.randn(6, 50, dtype=torch.float64) * scale).float()
     for name, call in {**GRADIENTS, **(OF_POSITIVE_ORDERS if p > 0 else {})}.items():
         ours, theirs = gradient(call, x.to("dl"), p), gradient(call, x.double(), p)
-        # A gradient of more than 1e38 is not one of float.
+        # A gradient of more than 1e38 is not a float32 number.
         bound = theirs.abs().amax(1, keepdim=True)
         if bound.max() < 1e38:
             torch.testing.assert_close(

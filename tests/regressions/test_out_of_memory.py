@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.vendor("cpu")  # its process has a vendor of its own
+pytestmark = pytest.mark.vendor("cpu")  # its process selects its own vendor
 
 LIMITED = {"DL_VENDORS": "async", "DL_ASYNC_TEST_MEMORY": str(64 << 20)}
 

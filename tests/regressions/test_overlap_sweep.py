@@ -1,4 +1,4 @@
-"""Every operator that writes to an argument, with that argument's memory shared in every way.
+"""Every operator that writes to an argument, with every way of sharing that argument's memory.
 
 dl rejects what torch's CPU rejects; otherwise dl's result equals that of the call with separate
 tensors. The list of exceptions is strict, and each has its cause.
@@ -27,7 +27,7 @@ OPEN_VALUES = ("empty", "new_empty", "_ctc_loss", "_to_sparse")
 """Operators whose results are partly uninitialized, or whose elements share memory."""
 
 UNSAFE = ("_convert_indices_from_", "_fused_adagrad_.tensor_lr")
-"""Operators in which torch's CPU reads back what it has just written, and so writes out of bounds.
+"""Operators in which torch's CPU reads its own results back, and therefore writes out of bounds.
 """
 
 AT_ONCE = ("_fused_",)
@@ -96,8 +96,8 @@ def problem_of(overload: str, shared: Shared) -> str | None:
     assert want.error is None
     if shared.has_right_result and equal(got, want):
         return None
-    # Operators that torch composes of others, or that process a list one by one, give the same
-    # result as on the CPU.
+    # Composite operators, and operators that process a list one by one, give the same result as on
+    # the CPU.
     as_cpu = shared.among_lists or not has_kernel(overload) or not shared.has_right_result
     return None if as_cpu and equal(got, cpu) else "the result is wrong"
 

@@ -151,7 +151,7 @@ def test_result_in_the_memory_of_an_argument_is_right(name: str) -> None:
 
 
 def test_outputs_that_share_memory_are_refused() -> None:
-    """Torch's CPU silently leaves half of each."""
+    """Torch's CPU silently returns half of each."""
     memory = torch.zeros(12, dtype=torch.float64, device="dl")
     x = torch.ones(2, 2, dtype=torch.float64, device="dl")
     with pytest.raises(RuntimeError, match=r"outputs \w+ and \w+ of aten::linalg_qr.out share"):
@@ -216,7 +216,7 @@ def test_refusal_draws_no_random_numbers() -> None:
 
 @pytest.mark.vendor("cpu")
 def test_guarded_call_that_lies_apart_needs_no_copy() -> None:
-    """Adjacent parts of one buffer do not overlap: nothing is allocated for them."""
+    """Adjacent parts of one buffer do not overlap, so that nothing is allocated for them."""
     buffer = torch.zeros(3, 64, device="dl")
     torch.cumsum(buffer[0], 0, out=buffer[1])
     before = torch.dl.memory_stats()["allocation.all.allocated"]
@@ -241,7 +241,7 @@ VIEWS: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]] = 
 @pytest.mark.vendor("cpu")
 @pytest.mark.parametrize("name", VIEWS)
 def test_views_that_interleave_are_apart(name: str) -> None:
-    """Nothing is allocated or copied for them."""
+    """Nothing is allocated or copied for interleaved views without common elements."""
     x = numbers(24).view(4, 6)
     expected = x.cpu()
     read, written = VIEWS[name](expected)

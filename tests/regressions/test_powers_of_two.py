@@ -10,7 +10,7 @@ import math
 import pytest
 import torch
 
-# Devices that lack the operators it is composed of run torch's CPU kernel.
+# Devices that lack its parts run torch's CPU kernel.
 pytestmark = pytest.mark.vendor("cpu")
 
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -26,7 +26,7 @@ def extremes(dtype: torch.dtype) -> torch.Tensor:
 
 
 def scaled(x: torch.Tensor, exponents: torch.Tensor) -> torch.Tensor:
-    """Return x · 2**exponents, of which double contains those that are not rounded here."""
+    """Return x · 2**exponents in float64, which represents the tested results exactly."""
 
     def one(number: float, exponent: int) -> float:
         try:

@@ -1,7 +1,7 @@
 """Operators with three or more tensors derive the result dtype from all operands together.
 
-Pairwise, int64 and half promote to half, and that with double to double: int64 values that half
-cannot represent would be lost.
+Promoted pairwise, int64 and float16 would become float16, and then float64: int64 values that
+float16 cannot represent would be lost.
 """
 
 from __future__ import annotations

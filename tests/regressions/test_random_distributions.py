@@ -42,7 +42,7 @@ native_only = pytest.mark.parametrize(
     params=[pytest.param("native", marks=pytest.mark.vendor("cpu")), "fallback"], autouse=True
 )
 def path(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run with the contract's operators, or with torch's on the CPU; composed ones use either."""
+    """Run with the contract's operators, or with torch's on the CPU; composite ones use either."""
     if request.param == "native":
         with torch.dl.fallback("error"):
             yield request.param
@@ -83,7 +83,7 @@ def test_uniform_numbers_are_uniform(
     check_neighbours("uniform_", values)
     law = Law(lambda x, g: x, lambda x: np.clip((x - low) / (high - low), 0, 1))
     upto, before = rounded(law, dtype)
-    # Numbers that would be rounded to the bound stay below it.
+    # Numbers that would be rounded to the upper bound stay below it.
     last = float(torch.nextafter(torch.tensor(high), torch.tensor(low)).to(dtype))
     last = last if last < high else float(torch.nextafter(*torch.tensor([high, low], dtype=dtype)))
     result = compare_distribution(values, lambda x: np.where(x >= last, 1.0, upto(x)), before)
@@ -102,7 +102,7 @@ def test_uniform_numbers_are_uniform(
 def test_normal_numbers_have_tails(dtype: torch.dtype, path: str) -> None:
     sample = empty(dtype, 1 << 21).normal_(0, 1, generator=seeded(3)).abs_().cpu().double().numpy()
     for sigmas in (3.0, 4.0, 4.5):
-        # In half precision, rounding extends the edge by half a unit.
+        # In half precision, rounding moves the edge down by half an ULP.
         edge = sigmas - float(torch.finfo(dtype).eps)
         chances = [
             math.erfc(edge / math.sqrt(2)),
@@ -123,8 +123,7 @@ def test_exponential_numbers_are_never_0_or_endless(
     assert (sample > 0).all() and sample.isfinite().all()
 
 
-# Ranges whose widths are multiples of 48, not powers of two, up to the bounds of the
-# dtype.
+# Integer ranges that reach a bound of the dtype, with widths divisible by 48, not powers of two.
 RANGES = [
     (torch.int8, -(1 << 7), (1 << 7) - 16),
     (torch.uint8, 16, 1 << 8),
@@ -201,7 +200,7 @@ def test_integers_without_bounds_cover_the_dtype(dtype: torch.dtype, path: str) 
     parts = min(count, 64)
     values = drawn.double().numpy()
     assert values.min() >= 0 and values.max() <= count - 1
-    # The last part of an odd count has one more.
+    # With an odd count, the last part has one more element.
     cells = np.minimum(values // (count // parts), parts - 1).astype(int)
     chances = np.full(parts, (count // parts) / count)
     chances[-1] += count % parts / count

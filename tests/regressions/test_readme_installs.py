@@ -88,7 +88,7 @@ def test_the_readme_brings_a_vendor_and_the_tools() -> None:
 
 
 def test_core_knows_what_its_sister_wheels_add() -> None:
-    """For the messages if they are not installed."""
+    """Messages about missing wheels depend on this list."""
     owners: dict[str, list[str]] = {}
     for command, wheel in sorted(commands_of(set(projects())).items()):
         owners.setdefault(wheel, []).append(command)

@@ -1,7 +1,7 @@
 """Arguments that torch's CPU rejects are rejected on dl, with an error of the same type.
 
-They come from torch's own list of invalid arguments, and from valid ones of which one is changed
-(refusals.py). A vendor may compute what torch's CPU merely has no kernel for.
+The arguments come from torch's own list of invalid arguments, and from valid arguments of which one
+is changed (refusals.py). A vendor may compute calls for which torch's CPU merely lacks a kernel.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def test_what_is_refused_inside_is_told_of_the_operator_that_was_called() -> Non
 
 @pytest.mark.vendor("cpu")
 def test_what_torchs_cpu_would_not_survive_is_told_by_the_vendor() -> None:
-    """Errors match torch's where torch's kernels check; these do not."""
+    """Errors match torch's where torch's kernels check the arguments; these kernels do not."""
     probabilities = torch.zeros(10, 1, 5, device="dl").log_softmax(2)
     far = torch.tensor([[1, 2, 500_000_000]], device="dl")
     with pytest.raises(RuntimeError, match="500000000"):

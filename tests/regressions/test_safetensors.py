@@ -62,7 +62,7 @@ def test_a_model_with_tied_weights_goes_there_and_back(tmp_path: Path) -> None:
 
 
 def test_the_name_is_refused_by_the_library_itself(file: Path) -> None:
-    """If this fails, safetensors supports the name and the README can say so."""
+    """If this test fails, safetensors supports the name, and the README should state it."""
     with pytest.raises(SafetensorError, match="device dl is invalid"):
         load_file(file, device="dl")
 

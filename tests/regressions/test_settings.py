@@ -102,7 +102,7 @@ def test_a_damaged_cache_is_made_anew(tmp_path: Path) -> None:
     assert warned(XDG_CACHE_HOME=str(tmp_path)) == []
     assert file.read_bytes() == whole
     file.unlink()
-    # Reading a pipe without a writer would not end.
+    # Reading a pipe without a writer would hang.
     os.mkfifo(file)
     assert warned(XDG_CACHE_HOME=str(tmp_path)) == []
     assert file.read_bytes() == whole

@@ -1,6 +1,6 @@
 """Results have the memory layout that torch gives them, for any layout of the arguments.
 
-Torch has two references: the CPU's results, and those on the meta device, which stand for all
+Torch has two references: the results on the CPU, and on the meta device, which represents all
 devices. If they differ, either is accepted; CUDA follows the latter.
 """
 
@@ -65,7 +65,7 @@ def check(op: Any, layouts: list[str], dtype: torch.dtype | None = None) -> None
     for layout in layouts:
         found = problems(op, layout, dtype)
         if layout in known:
-            assert found, f"{full_name(op)} {layout} is listed ({cause}), and is as torch's"
+            assert found, f"{full_name(op)} {layout} is listed ({cause}), but equals torch's"
         else:
             assert not found, f"{layout}\n" + "\n".join(found[:3])
 

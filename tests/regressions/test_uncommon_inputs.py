@@ -77,7 +77,7 @@ def test_histogram_that_nobody_has_says_so(dtype: torch.dtype) -> None:
 
 
 def test_permutation_of_nothing_takes_any_generator() -> None:
-    """Nothing is drawn; torch accepts a CPU generator on CUDA too."""
+    """No numbers are drawn; torch also accepts a CPU generator on CUDA."""
     empty = torch.randperm(0, generator=torch.Generator(), device="dl")
     assert empty.shape == (0,) and empty.dtype is torch.int64
     with pytest.raises(RuntimeError, match="'dl' device type for generator but found 'cpu'"):

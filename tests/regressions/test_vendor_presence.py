@@ -15,7 +15,7 @@ import diopi_proto
 
 LEGACY = Path(__file__).parents[2] / "packages/diopi-proto/tests/fixtures/legacy.c"
 
-# The tests have a vendor of their own: once is enough.
+# These tests use their own vendor, so that one run is enough.
 pytestmark = pytest.mark.vendor("cpu")
 
 

@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).parent / "programs" / "ddp_cuda.py"
 
 
 def trained_alone() -> torch.Tensor:
-    """Return what the script's two ranks train, computed on the CPU in one process."""
+    """Return the weights that the script's two ranks train, computed on the CPU in one process."""
     torch.manual_seed(0)
     model = torch.nn.Linear(4, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

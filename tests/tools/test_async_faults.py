@@ -58,8 +58,8 @@ def test_verdicts() -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_named(library: Path, base: Path, name: str) -> None:
-    """A race can end well on a machine that does other work: a fault may be missed twice, but it
-    may never be taken for another one."""
+    """A race may have the right result on a busy machine: a fault may be missed twice, but it
+    must never be reported as another fault."""
     trials = (try_fault(library, base, FAULTS[name]) for _ in range(3))
     trial = next((each for each in trials if each.verdict != "missed"), None)
     assert trial is not None, "missed three times"

@@ -1,4 +1,4 @@
-"""benchmarks/gpu.py: what it takes for the least work of a call, and what it says of a device."""
+"""benchmarks/gpu.py: the minimum work of a call, and the description of a device."""
 
 from __future__ import annotations
 

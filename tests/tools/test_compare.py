@@ -1,4 +1,4 @@
-"""The verdict of the main job: right runs pass, and each kind of wrong run is named."""
+"""The verdict of the main job accepts correct runs, and names each kind of wrong run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of faults that tools/diagnose_faults puts into a vendor, and a few of them.
+"""The table of faults that tools/diagnose_faults seeds into a vendor, and a sample of them.
 
 ``tools/nox -s diagnose-faults`` tries the whole table.
 """
@@ -30,7 +30,7 @@ from tools.diagnose_faults.trials import Trial, Trials
 from tools.diagnose_faults.vendor import FaultyVendor
 
 FAULTS = read()
-# Those that one sampled run shows, of programs that end soon.
+# Faults that a single sampled run detects, in short programs.
 QUICK = [
     x for x in FAULTS if x.program in ("pieces", "draws") and x.action not in ("third", "first")
 ]
@@ -100,7 +100,7 @@ def test_the_table_counts_what_was_named() -> None:
 
 @pytest.fixture(scope="module")
 def chosen() -> Fault:
-    """Another fault for each commit."""
+    """Return a fault that depends on the commit."""
     return random.Random(commit_seed(Path(__file__).parent)).choice(QUICK)
 
 

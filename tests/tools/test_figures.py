@@ -1,4 +1,4 @@
-"""README's figures follow from the reports, and from every report."""
+"""README's figures are computed from all reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading of machine code: listings, hot paths, files, and the verdict on a report."""
+"""Analysis of machine code: listings, hot paths, files, and the verdict on a report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TEXT = """
 
 
 def listing(*lines: str) -> list[Instruction]:
-    """A function of these instructions, at the addresses 0x0, 0x10, …"""
+    """Return a listing with these instructions at the addresses 0x0, 0x10, …"""
     text = "Function : f\n"
     for k, line in enumerate(lines):
         text += f"        /*{16 * k:04x}*/   {line} ;    /* 0x0 */\n"
@@ -106,7 +106,7 @@ def test_a_tail_of_single_elements_is_no_hot_path() -> None:
         "EXIT",
     )
     assert [x.name for x in path.instructions] == ["BRA", "LDG", "MUFU", "STG", "EXIT"]
-    # One that skips what is out of range looks cheap, and has no elements of its own.
+    # A path that skips elements out of range looks cheap, but processes no elements.
     skips = path_of(
         "@P0 BRA 0x20", "MUFU.EX2 R4, R4", "@P1 STG.E desc[UR4][R2.64], R4",
         "STG.E desc[UR4][R2.64], R5", "EXIT",
@@ -180,7 +180,7 @@ def test_occupancy_follows_the_scarcest_resource() -> None:
 
 
 def elf(sections: dict[str, bytes]) -> bytes:
-    """A file with these sections, and the table of their names."""
+    """Return an ELF file with these sections, and the table of their names."""
     names = b"\0" + b"".join(name.encode() + b"\0" for name in [*sections, ".shstrtab"])
     contents = [*sections.values(), names]
     offset, heads, body, at = 64, b"", b"", 1

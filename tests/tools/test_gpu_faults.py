@@ -1,6 +1,6 @@
-"""The table of faults that tools/gpu_faults puts into kernels, and how what was found is judged.
+"""The table of faults that tools/gpu_faults seeds into kernels, and the judgement of findings.
 
-That each is found takes compilers and a while: ``tools/nox -s gpu-faults``.
+``tools/nox -s gpu-faults`` checks that each fault is found, which needs compilers and takes long.
 """
 
 from __future__ import annotations

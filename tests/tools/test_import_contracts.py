@@ -1,4 +1,4 @@
-"""The check of imports inside packages: cycles, layers, and what counts as an import."""
+"""The check of imports inside packages: cycles, layers, and the definition of an import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that passed in one environment are left out in another one, and no others."""
+"""Exactly the tests that passed in one environment are omitted in another one."""
 
 from __future__ import annotations
 

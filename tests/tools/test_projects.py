@@ -1,4 +1,4 @@
-"""The order of builds, and when a wheel counts as changed."""
+"""The order of builds, and the detection of changed wheels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Promises of README.md, .ci/run and the examples about each other."""
+"""README.md, .ci/run and the examples are consistent with each other."""
 
 from __future__ import annotations
 

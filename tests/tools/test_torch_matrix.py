@@ -1,4 +1,4 @@
-"""The matrix of torch releases: what is copied, what is counted, and what fails it."""
+"""The matrix of torch releases: copied files, counts, and failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of wording finds each kind of lapse where people read it, and nowhere else."""
+"""The check of wording finds each kind of lapse in prose, and nowhere else."""
 
 from __future__ import annotations
 

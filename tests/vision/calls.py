@@ -17,10 +17,10 @@ Tensors = dict[str, torch.Tensor]
 class Call:
     """A call of an operator that is differentiable.
 
-    :ivar function: takes the tensors by name.
-    :ivar tensors: float32 on the CPU; a gradient is taken of each that ``differentiable`` names.
-    :ivar terms: the length of the longest sum in a result or a gradient.
-    :ivar operators: what torch's dispatcher has to see of it, forward and backward.
+    :ivar function: function of the tensors by name.
+    :ivar tensors: float32 tensors on the CPU; those named in ``differentiable`` get gradients.
+    :ivar terms: number of terms of the longest sum in a result or a gradient.
+    :ivar operators: overloads that torch's dispatcher must call, forward and backward.
     """
 
     function: Callable[..., torch.Tensor]
@@ -32,7 +32,7 @@ class Call:
     def run(
         self, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
     ) -> Tensors:
-        """``output``, and ``gradient of NAME`` for a cotangent that is the same in every run."""
+        """Return ``output``, and ``gradient of NAME`` for a cotangent that all runs share."""
         moved = {name: value.to(device, dtype) for name, value in self.tensors.items()}
         for name in self.differentiable:
             moved[name].requires_grad_()

@@ -1,4 +1,4 @@
-"""torchvision on dl:0, where torchvision is installed: ``tools/nox -s torch-matrix`` sees to it."""
+"""Tests of torchvision on dl:0, if it is installed, as in ``tools/nox -s torch-matrix``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of torchvision's models, made small, with random weights: nothing is downloaded."""
+"""Training steps of small torchvision models with random weights, without downloads."""
 
 from __future__ import annotations
 
@@ -41,16 +41,15 @@ def vision_transformer(rows: int = 4, size: int = 32) -> Step:
         mlp_dim=64,
         num_classes=CLASSES,
     )
-    # It starts from zeros, which let no gradient through.
+    # This layer starts from zeros, which block the gradient.
     nn.init.normal_(model.heads.head.weight, std=0.1)
     return Step(model, images(rows, size), classify, rows * (size // 8) ** 2, adamw)
 
 
 def mask_rcnn(rows: int = 2, size: int = 64) -> Step:
-    """Two images with two objects each, and the sum of the five losses.
+    """Return the step of Mask R-CNN: two images with two objects each, and the sum of five losses.
 
-    As many proposals are sampled as there are, so that random numbers, which differ between
-    devices, choose none.
+    All proposals are sampled, so that random numbers, which differ between devices, have no effect.
     """
     torch.manual_seed(0)
     backbone = resnet_fpn_backbone(backbone_name="resnet18", weights=None, trainable_layers=5)
@@ -76,7 +75,7 @@ def mask_rcnn(rows: int = 2, size: int = 64) -> Step:
 
 
 def detect(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """The sum of the losses, and the losses."""
+    """Return the sum of the losses, and the losses."""
     targets = [
         {"boxes": boxes, "labels": labels, "masks": masks}
         for boxes, labels, masks in zip(
@@ -93,7 +92,7 @@ plain_cross_entropy = functional.binary_cross_entropy_with_logits
 
 
 def cross_entropy(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """With the targets in the logits' dtype: torchvision's are float32, and the loss with them."""
+    """Return the loss with targets in the logits' dtype: torchvision's targets are float32."""
     return plain_cross_entropy(logits, targets.to(logits.dtype))
 
 

@@ -1,4 +1,4 @@
-"""One step of torchvision's models on dl is as near to float64 as the CPU's variants are."""
+"""One step of torchvision's models on dl is as close to float64 as the CPU's variants are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torchvision's own operators on dl: right, and counted as fallbacks, for no vendor has them."""
+"""torchvision's operators on dl are right, and count as fallbacks, as no vendor has them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KERNEL, FILTERS = 3, 5
 
 
 def boxes(count: int, size: float) -> torch.Tensor:
-    """(count, 4): left, top, right and bottom, each box at least one unit wide and high."""
+    """Return boxes (count, 4): left, top, right, bottom, at least one unit wide and high."""
     generator = torch.Generator().manual_seed(0)
     corners = torch.rand(count, 2, generator=generator) * (size - 1)
     extents = 1 + torch.rand(count, 2, generator=generator) * (size / 2)
@@ -21,7 +21,7 @@ def boxes(count: int, size: float) -> torch.Tensor:
 
 
 def regions() -> torch.Tensor:
-    """(8, 5): the number of the image, then a box."""
+    """Return regions (8, 5): the index of the image, then a box."""
     images = torch.arange(8).remainder(IMAGES).unsqueeze(1)
     return torch.cat([images, boxes(8, SIZE)], dim=1)
 
@@ -31,7 +31,7 @@ def numbers(*shape: int) -> torch.Tensor:
 
 
 def pooled(name: str, channels: int, **options: object) -> Call:
-    """An operator that pools the regions of feature maps into 2 x 2."""
+    """Return the call of an operator that pools regions of feature maps to 2 x 2."""
     return Call(
         lambda features, rois: getattr(torchvision.ops, name)(features, rois, 2, **options),
         {"features": numbers(IMAGES, channels, SIZE, SIZE), "rois": regions()},
@@ -90,7 +90,7 @@ def test_a_wrong_element_is_noticed(name: str, device: torch.device) -> None:
 
 
 def suppress_one_by_one(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> list[int]:
-    """Non-maximum suppression as its definition has it."""
+    """Compute non-maximum suppression by its definition."""
     kept: list[int] = []
     for candidate in scores.argsort(descending=True).tolist():
         overlap = torchvision.ops.box_iou(boxes[candidate : candidate + 1], boxes[kept])

@@ -2,7 +2,7 @@
 
 A vendor library forwards to an asynchronous one and spoils one action of its runtime
 (`vendor.cpp`). For each fault of `faults.yaml` the suite's asynchronous checks run on that library:
-at least one check has to fail with a sentence that begins with the faulty slot, and none may accuse
+at least one check has to fail with a sentence that begins with the faulty slot, and none may blame
 another slot. On libraries without a fault they must not fail at all.
 ``python -m tools.async_faults``, or ``tools/nox -s async-faults``.
 """

@@ -65,7 +65,7 @@ class Trial:
 
     @property
     def misled(self) -> list[Outcome]:
-        """Failed checks that accuse a slot or operator that is right."""
+        """Failed checks that blame a slot or operator that is right."""
         return [
             x
             for x in self.failed

@@ -1,4 +1,4 @@
-"""Sound: as a wave, or as a spectrogram."""
+"""Audio models, for waveforms and for spectrograms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WAVE = {
 
 
 def spoken() -> Batch:
-    """Waves of 600 samples, each with four words that are said."""
+    """Return waveforms of 600 samples, each with a transcript of four words."""
     return {
         "input_values": torch.randn(ROWS, 600),
         "labels": torch.randint(FIRST_WORD, WORDS, (ROWS, 4)),
@@ -38,13 +38,13 @@ def spoken() -> Batch:
 
 
 def listener(name: str, kind: str, **settings: Any) -> Family:
-    """A model of transformers that writes down a wave, by connectionist temporal classification."""
+    """Return a family for speech recognition from waveforms with CTC, from transformers."""
     make = pretrained(f"{kind}ForCTC", ctc_loss_reduction="mean", **(WAVE | settings))
     return Family(name, make, spoken, by_its_own_loss)
 
 
 def features(frames: int, bands: int) -> Batch:
-    """Spectrograms with bands before frames, and what is said."""
+    """Return spectrograms with bands before frames, and transcripts."""
     return {
         "input_features": torch.randn(ROWS, bands, frames),
         "labels": torch.randint(FIRST_WORD, WORDS, (ROWS, 6)),
@@ -52,7 +52,7 @@ def features(frames: int, bands: int) -> Batch:
 
 
 def frames_first(frames: int, bands: int) -> Batch:
-    """Spectrograms with frames before bands, and what is said."""
+    """Return spectrograms with frames before bands, and transcripts."""
     batch = features(frames, bands)
     return batch | {"input_features": batch["input_features"].transpose(1, 2).contiguous()}
 

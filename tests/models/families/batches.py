@@ -1,4 +1,4 @@
-"""Small batches: words, images, sounds, and what is to be said of them."""
+"""Small batches of tokens, images and audio, with labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROWS, LENGTH, WORDS, CLASSES = 2, 12, 64, 5
 
 MakeBatch = Callable[[], Batch]
 
-# Numbers below this one have a meaning to some models: padding, beginning, end, a mask.
+# Smaller token ids are special in some models: padding, beginning, end, mask.
 MASK, FIRST_WORD = 4, 5
 
 
@@ -21,13 +21,13 @@ def words(rows: int = ROWS, length: int = LENGTH) -> torch.Tensor:
 
 
 def text() -> Batch:
-    """Words whose next one is to be predicted."""
+    """Return tokens for next-token prediction."""
     tokens = words()
     return {"input_ids": tokens, "labels": tokens}
 
 
 def masked_text() -> Batch:
-    """Every third word is hidden and to be found; the second row is shorter, with padding."""
+    """Return tokens of which every third is masked; the second row is shorter and padded."""
     tokens = words()
     seen = torch.ones_like(tokens)
     seen[1, -3:] = 0
@@ -41,7 +41,7 @@ def masked_text() -> Batch:
 
 
 def translation() -> Batch:
-    """Words in, other words out."""
+    """Return tokens of a source and a target text."""
     return {"input_ids": words(), "labels": words(length=8)}
 
 
@@ -50,7 +50,7 @@ def images(size: int = 32, rows: int = ROWS, channels: int = 3) -> torch.Tensor:
 
 
 def labelled_images(size: int = 32, rows: int = ROWS) -> MakeBatch:
-    """Images, each of a class."""
+    """Return images with a class each."""
     return lambda: {
         "pixel_values": images(size, rows),
         "labels": torch.randint(CLASSES, (rows,)),

@@ -1,4 +1,4 @@
-"""Decoders: each word is predicted from those before it."""
+"""Decoder-only language models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SIZE = {
     "bos_token_id": 1,
     "eos_token_id": 2,
 }
-# Every other layer has a state in place of attention (gated delta rule).
+# Every other layer has a recurrent state instead of attention (gated delta rule).
 DELTA = {
     "linear_num_key_heads": 2,
     "linear_num_value_heads": 4,
@@ -36,9 +36,9 @@ GATED = {**SIZE, "intermediate_size": 48, "num_key_value_heads": 2}
 
 
 def decoder(name: str, kind: str, size: dict[str, Any] = GATED, **settings: Any) -> Family:
-    """A language model of transformers.
+    """Return the family of a language model from transformers.
 
-    :param kind: how the names of its classes begin.
+    :param kind: prefix of the names of its classes.
     """
     make = pretrained(kind if kind.endswith("Model") else f"{kind}ForCausalLM", **(size | settings))
     return Family(name, make, text, by_its_own_loss)

@@ -98,9 +98,9 @@ def masks(size: int = 64) -> Batch:
 
 
 def by_masks(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Each query has a mask and a class of its own.
+    """Return the loss of predicted masks and classes, one pair per query.
 
-    The losses of these models compare masks at random points, which are others on each device.
+    The models' own losses compare masks at random points, which differ by device.
     """
     found = model(pixel_values=batch["pixel_values"])
     drawn = found.masks_queries_logits

@@ -1,4 +1,4 @@
-"""Encoders: words are predicted from those on both sides."""
+"""Encoder-only language models, trained with masked tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENCODER = {**SIZE, "intermediate_size": 48, "type_vocab_size": 2}
 
 
 def encoder(name: str, kind: str, size: dict[str, Any] = ENCODER, **settings: Any) -> Family:
-    """A model of transformers that fills in masked words."""
+    """Return the family of a masked language model from transformers."""
     model = kind if kind.endswith(("Model", "ion", "ining")) else f"{kind}ForMaskedLM"
     return Family(name, pretrained(model, **(size | settings)), masked_text, by_its_own_loss)
 

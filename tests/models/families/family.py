@@ -1,7 +1,7 @@
 """A model family: a small model of its kind, a batch, and a loss.
 
-A family is data. Everything random is drawn on the CPU from a fixed seed before the step, so that
-dl and the CPU compute the same function of the same numbers; dropout and its like are off.
+A family is data. All random numbers are drawn on the CPU from a fixed seed before the step, so that
+dl and the CPU compute the same function of the same numbers; dropout and similar layers are off.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SEED = 0
 class Family:
     """One row of the table.
 
-    :ivar name: as people call the family.
-    :ivar make_model: a model with float32 weights on the CPU; drawn after the seed is set.
-    :ivar make_batch: what one step is made on; drawn after the model.
+    :ivar name: common name of the family.
+    :ivar make_model: creates a model with float32 weights on the CPU, after the seed is set.
+    :ivar make_batch: creates the batch of one step, after the model.
     :ivar forward: ``(model, batch) -> (loss, output)``.
     :ivar rate: AdamW's learning rate.
     """
@@ -41,16 +41,17 @@ class Family:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Under which a run knows the family: its name, what is asked, and the dtype."""
+        """Key of the family in the results of a run: its name, the kind of test, and the dtype."""
         return self.name, "train", "float32"
 
     def step(self) -> Step:
-        """The family's training step: the same numbers at every call."""
+        """Return the family's training step, with the same numbers at every call."""
         with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.manual_seed(SEED)
             model, batch = self.make_model(), self.make_batch()
-        # A weight is used once for each row and position, of which no tensor has more than numbers.
+        # A weight is used at most once per row and position, and the largest tensor bounds their
+        # number.
         terms = max(value.numel() for value in batch.values())
         return Step(model, batch, self.forward, terms, self._optimizer)
 

@@ -54,7 +54,7 @@ and masks. For the order that suits one program of yours, run it and list
 
 @dataclass
 class Calls:
-    """Calls of the training step of one family.
+    """Operator calls in the training step of one family.
 
     :ivar counts: number of calls by operator of the contract.
     :ivar overloads: number of calls by operator of the contract and ATen overload.

@@ -1,4 +1,4 @@
-"""Models that make images: from noise, from a code, or against a critic."""
+"""Models that generate images: diffusion, variational autoencoder, and GAN."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reconstruct(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Ten
 
 
 class Block(nn.Module):
-    """Two convolutions that know the time: images (rows, before, h, w), times (rows, 32)."""
+    """Two convolutions with a time embedding: images (rows, before, h, w), times (rows, 32)."""
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Block(nn.Module):
 
 
 class Attention(nn.Module):
-    """Places of an image look at each other: (rows, channels, h, w) -> the same."""
+    """Self-attention over the positions of an image: (rows, channels, h, w) -> the same."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Attention(nn.Module):
 
 
 class UNet(nn.Module):
-    """The noise in an image: (rows, 3, SIZE, SIZE), times (rows,) -> (rows, 3, SIZE, SIZE)."""
+    """Prediction of the noise in images (rows, 3, SIZE, SIZE) at times (rows,): the same shape."""
 
     def __init__(self, width: int = 8) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class UNet(nn.Module):
 
 
 def noisy() -> Batch:
-    """Images, the noise to add, and when in the diffusion."""
+    """Return images, noise to add, and time steps of the diffusion."""
     return pictures() | {
         "noise": torch.randn(ROWS, 3, SIZE, SIZE),
         "times": torch.randint(STEPS, (ROWS,)),
@@ -87,7 +87,7 @@ def noisy() -> Batch:
 
 
 def denoise(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Predict the noise, after a schedule of linear variances."""
+    """Return the loss of the predicted noise, with a linear schedule of variances."""
     noise, times = batch["noise"], batch["times"]
     variances = torch.linspace(1e-4, 0.1, STEPS, device=noise.device)
     kept = (1 - variances).cumprod(0)[times].to(noise.dtype)[:, None, None, None]
@@ -96,7 +96,7 @@ def denoise(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]
 
 
 class VariationalAutoencoder(nn.Module):
-    """An image by way of a normal distribution of codes: (rows, 3, SIZE, SIZE) -> the same."""
+    """Autoencoder with normally distributed codes: (rows, 3, SIZE, SIZE) -> the same."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ def coded() -> Batch:
 
 
 def evidence(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """The evidence lower bound, negative."""
+    """Return the negative evidence lower bound."""
     images, mean, logarithm = model(batch["inputs"], batch["noise"])
     wrong = functional.binary_cross_entropy(images, batch["inputs"])
     divergence = (mean.square() + logarithm.exp() - 1 - logarithm).mean() / 2
@@ -133,10 +133,10 @@ def evidence(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor
 
 
 class Adversaries(nn.Module):
-    """A generator and its critic, both of which learn: codes (rows, CODE), images -> opinions.
+    """Generator and critic that are trained together: codes (rows, CODE), images -> scores.
 
-    One step moves both, which is what two optimizers would do with their gradients: the generator's
-    images reach the critic's own loss without a gradient, and the critic is judged on them apart.
+    One step updates both, as two optimizers would: the critic's loss uses the generated images
+    without their gradient, and the generator's loss is computed separately.
     """
 
     def __init__(self) -> None:
@@ -162,7 +162,7 @@ class Adversaries(nn.Module):
 
 
 def compete(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Each side's loss: the critic tells images apart, the generator has to be taken for real."""
+    """Return the sum of the losses of the critic and of the generator."""
     made = model.generator(batch["noise"])
     right, wrong = (torch.ones_like, torch.zeros_like)
     judge = functional.binary_cross_entropy_with_logits

@@ -1,4 +1,4 @@
-"""Points, graphs and boxes: what is gathered from, and scattered to, places that data names."""
+"""Models of points, graphs and boxes, which gather and scatter by indices in the data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS, POINTS, NODES, EDGES, FEATURES = 4, 24, 20, 60, 12
 
 
 class PointNet(nn.Module):
-    """The largest feature of all points: (rows, 3, POINTS) -> logits (rows, CLASSES)."""
+    """Max pooling of features over all points: (rows, 3, POINTS) -> logits (rows, CLASSES)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ def clouds() -> Batch:
 
 
 class GraphConvolution(nn.Module):
-    """Each node takes the mean of its neighbours: nodes (NODES, FEATURES), edges (2, EDGES)."""
+    """Mean of the neighbours of each node: nodes (NODES, FEATURES), edges (2, EDGES)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class GraphConvolution(nn.Module):
 
 
 class GraphAttention(nn.Module):
-    """Each node weighs its neighbours: nodes (NODES, FEATURES), edges (2, EDGES) -> logits."""
+    """Attention over a node's neighbours: nodes (NODES, FEATURES), edges (2, EDGES) -> logits."""
 
     def __init__(self, heads: int = 2, width: int = 8) -> None:
         super().__init__()
@@ -96,7 +96,7 @@ def label_nodes(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Ten
 
 
 class Yolo(nn.Module):
-    """A box, its certainty and its class in each cell: (rows, 3, 32, 32) -> (rows, 5 + C, 4, 4)."""
+    """Box, confidence and class in each cell: (rows, 3, 32, 32) -> (rows, 5 + C, 4, 4)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,7 +120,7 @@ class Yolo(nn.Module):
 
 
 def cells() -> Batch:
-    """Images, and for each of 4 x 4 cells whether a box is there, where, and of which class."""
+    """Return images and, for each of 4 x 4 cells, a mask of boxes, their positions and classes."""
     return {
         "inputs": torch.randn(ROWS, 3, 32, 32),
         "there": (torch.rand(ROWS, 4, 4) < 0.3).float(),
@@ -130,7 +130,7 @@ def cells() -> Batch:
 
 
 def overlap(boxes: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-    """Share of common area, boxes as middle and size: (n, 4), (n, 4) -> (n,)."""
+    """Return the IoU of boxes, given by center and size: (n, 4), (n, 4) -> (n,)."""
     low = torch.maximum(boxes[:, :2] - boxes[:, 2:] / 2, others[:, :2] - others[:, 2:] / 2)
     high = torch.minimum(boxes[:, :2] + boxes[:, 2:] / 2, others[:, :2] + others[:, 2:] / 2)
     common = (high - low).clamp(min=0).prod(dim=1)
@@ -148,7 +148,7 @@ def detect(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 class Radiance(nn.Module):
-    """A field of colour and density, seen along rays: points (rays, samples, 3) -> (rays, 3)."""
+    """Radiance field of color and density along rays: points (rays, samples, 3) -> (rays, 3)."""
 
     def __init__(self, octaves: int = 4) -> None:
         super().__init__()

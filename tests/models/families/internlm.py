@@ -1,4 +1,4 @@
-"""InternLM2, which transformers does not have: one projection makes queries, keys and values.
+"""InternLM2, which transformers lacks: one projection yields queries, keys and values.
 
 Its rows are grouped by key: the queries that share a key, then the key, then the value.
 """
@@ -15,7 +15,7 @@ BASE = 1e4
 
 
 def rotated(states: torch.Tensor) -> torch.Tensor:
-    """Rotary positions for states (rows, heads, length, HEAD)."""
+    """Apply rotary position embedding to states (rows, heads, length, HEAD)."""
     frequencies = BASE ** (-torch.arange(0, HEAD, 2, device=states.device) / HEAD)
     angles = torch.outer(torch.arange(states.shape[2], device=states.device), frequencies)
     cosine, sine = (each.repeat(1, 2).to(states.dtype) for each in (angles.cos(), angles.sin()))
@@ -24,7 +24,7 @@ def rotated(states: torch.Tensor) -> torch.Tensor:
 
 
 class Attention(nn.Module):
-    """Causal attention whose keys serve several queries: (rows, length, HIDDEN) -> the same."""
+    """Causal grouped-query attention: (rows, length, HIDDEN) -> the same."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention and a gated product, each after a norm: (rows, length, HIDDEN) -> the same."""
+    """Attention and a gated MLP, each after a norm: (rows, length, HIDDEN) -> the same."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class Layer(nn.Module):
 
 
 class InternLM2(nn.Module):
-    """A language model: words (rows, length) -> logits (rows, length, words)."""
+    """Language model: tokens (rows, length) -> logits (rows, length, vocabulary)."""
 
     def __init__(self, words: int) -> None:
         super().__init__()

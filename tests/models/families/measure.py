@@ -1,4 +1,4 @@
-"""Facts about one family: one step judged against the CPU, ten steps, and where operators ran."""
+"""Measurement of a family: a step against the CPU, ten steps, and where operators ran."""
 
 from __future__ import annotations
 
@@ -16,30 +16,27 @@ from .family import Family
 
 STEPS = 10
 LEAST_FALL = 0.01
-"""Share of the first loss that ten steps have to take away."""
+"""Minimum decrease of the loss in ten steps, as a share of the first loss."""
 
 LEAST_CERTAINTY = 0.01
-"""The largest error, as a share of output or gradient, that may be allowed in a family."""
+"""Maximum allowed error of a family, as a share of output or gradient; more would test nothing."""
 
 ZERO = 1e-10
-"""As a share of the largest gradient: what is smaller is nothing but roundings."""
+"""Share of the largest gradient below which a gradient consists of rounding errors."""
 
 PARTS = {"gradient of": "gradients", "updated": "weights"}
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One family on one device.
+    """Measurement of one family on one device.
 
-    :ivar outputs: the largest distance of loss or output from float64's, in units of what is
-        allowed: at most 1 where they are right.
-    :ivar gradients: the same of the gradients.
-    :ivar weights: the same of weights and buffers after the step.
-    :ivar losses: of ten steps on one batch.
-    :ivar native: share of leaf operator calls in the vendor's code, 0 to 1.
-    :ivar calls: leaf operator calls of the eleven steps.
-    :ivar fallbacks: calls by name of the leaf operators that ran on the CPU.
-    :ivar problem: what is wrong; None where nothing is.
+    :ivar outputs: largest distance of loss or output from float64's, in units of the allowed
+    distance: at most 1 if they are right. :ivar gradients: the same for the gradients. :ivar
+    weights: the same for weights and buffers after the step. :ivar losses: losses of ten steps on
+    one batch. :ivar native: share of leaf operator calls in the vendor's code, 0 to 1. :ivar calls:
+    leaf operator calls of the eleven steps. :ivar fallbacks: calls by name of the leaf operators
+    that ran on the CPU. :ivar problem: description of the failure; None if there is none.
     """
 
     outputs: float
@@ -52,12 +49,12 @@ class Measurement:
     problem: str | None = None
 
     def facts(self) -> dict[str, Any]:
-        """As JSON takes it."""
+        """Return the measurement as JSON data."""
         return asdict(self)
 
 
 def measure(family: Family, device: torch.device) -> Measurement:
-    """Make the family's steps on ``device``, which is dl, and judge them."""
+    """Run the family's steps on ``device``, which is dl, and judge them."""
     step = family.step()
     reference = step.reference()
     rule = Rule(step, reference, step.cpu_variants())
@@ -79,9 +76,9 @@ def measure(family: Family, device: torch.device) -> Measurement:
 
 
 def train(step: Step, device: torch.device) -> list[float]:
-    """The losses of ten steps on the batch of ``step``.
+    """Return the losses of ten steps on the batch of ``step``.
 
-    :raises ValueError: they are computed elsewhere.
+    :raises ValueError: the loss is on another device.
     """
     model = copy.deepcopy(step.model).to(device).train()
     batch = {name: value.to(device) for name, value in step.batch.items()}
@@ -99,7 +96,7 @@ def train(step: Step, device: torch.device) -> list[float]:
 
 
 def not_falling(losses: list[float]) -> list[str]:
-    """Falling is: the end is below the beginning, by more than a hundredth; not each step alone."""
+    """Describe losses that do not fall by a hundredth from first to last; None if they do."""
     first, last = sum(losses[:3]) / 3, sum(losses[-3:]) / 3
     if math.isfinite(last) and first - last > LEAST_FALL * abs(first):
         return []
@@ -107,13 +104,13 @@ def not_falling(losses: list[float]) -> list[str]:
 
 
 def weaknesses(rule: Rule, reference: Results) -> list[str]:
-    """Why the rule would judge little of this family: a fault of the family, not of the device."""
+    """Describe why the rule would test little of this family, which is a fault of the family."""
     gradients = {
         name: float(torch.linalg.vector_norm(value))
         for name, value in reference.items()
         if name.startswith("gradient of ")
     }
-    # A gradient of zero in exact arithmetic, such as that of a key's bias, is but roundings.
+    # A gradient that is zero in exact arithmetic, such as that of a key's bias, is only rounding.
     zero = ZERO * max(gradients.values())
     seen = [name for name, size in gradients.items() if size > zero]
     errors = {name: rule.relative_error_of(name) for name in ("output", *seen)}
@@ -124,7 +121,7 @@ def weaknesses(rule: Rule, reference: Results) -> list[str]:
 
 
 def largest(judgements: Iterable[Judgement]) -> dict[str, float]:
-    """The largest ratio of each part of a step's results."""
+    """Return the largest ratio of each part of a step's results."""
     ratios = {"outputs": 0.0, "gradients": 0.0, "weights": 0.0}
     for judgement in judgements:
         part = next((PARTS[p] for p in PARTS if judgement.name.startswith(p)), "outputs")

@@ -1,4 +1,4 @@
-"""Mixtures of experts: a router sends each word to a few of them."""
+"""Mixture-of-experts models, whose router sends each token to a few experts."""
 
 from __future__ import annotations
 

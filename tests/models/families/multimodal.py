@@ -1,4 +1,4 @@
-"""Text and images, or text and sound, together."""
+"""Models of text with images or audio."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ EYE = {**PATCHES, "image_size": 16}
 
 
 def pairs() -> Batch:
-    """A text for each image."""
+    """Return a text for each image."""
     tokens = words(rows=4)
-    # Where CLIP takes a text's features from.
+    # The token from which CLIP takes the features of a text.
     tokens[:, -1] = 2
     return {"input_ids": tokens, "pixel_values": images(rows=4)}
 
 
 def by_contrast(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """A text has to be nearer to its own image than to others."""
+    """Return the contrastive loss between texts and images."""
     found = model(**batch, return_loss=True)
     return found.loss, found.logits_per_text
 
@@ -43,7 +43,7 @@ def contrast(name: str, kind: str, **settings: Any) -> Family:
 
 
 def illustrated(places: int, size: int = 16) -> Batch:
-    """Texts that begin with one image, in so many places."""
+    """Return texts that begin with an image, given by this number of image tokens."""
     tokens = words(length=LENGTH)
     labels = tokens.clone()
     tokens[:, 1 : 1 + places], labels[:, 1 : 1 + places] = IMAGE, -100
@@ -51,7 +51,7 @@ def illustrated(places: int, size: int = 16) -> Batch:
 
 
 def patched(per_image: int = 16, numbers: int = 3 * 2 * 4 * 4) -> Batch:
-    """As Qwen2-VL takes images: cut into patches, with their number for each image."""
+    """Return images as Qwen2-VL takes them: patches, with their number for each image."""
     batch = illustrated(per_image // 4)
     batch["pixel_values"] = torch.randn(ROWS * per_image, numbers)
     batch["mm_token_type_ids"] = (batch["input_ids"] == IMAGE).int()
@@ -59,14 +59,14 @@ def patched(per_image: int = 16, numbers: int = 3 * 2 * 4 * 4) -> Batch:
 
 
 def by_patches(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """Images of one frame of 4 by 4 patches."""
+    """Return images with one frame of 4 x 4 patches."""
     grid = torch.tensor([[1, 4, 4]] * ROWS, device=batch["input_ids"].device)
     found = model(**batch, image_grid_thw=grid)
     return found.loss, found.logits
 
 
 def questions() -> Batch:
-    """Questions about images, with an answer of some classes."""
+    """Return questions about images, with an answer from a set of classes."""
     return {
         "input_ids": words(),
         "pixel_values": images(),
@@ -75,7 +75,7 @@ def questions() -> Batch:
 
 
 def captions() -> Batch:
-    """Images and texts on them."""
+    """Return images with captions."""
     tokens = words()
     return {"input_ids": tokens, "labels": tokens, "pixel_values": images()}
 
@@ -84,7 +84,7 @@ ROTARY = {
     **GATED,
     "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]},
 }
-# The images' side of the Qwen families.
+# The vision encoder of the Qwen families.
 TOWER = {
     "depth": 2,
     "hidden_size": 32,

@@ -1,4 +1,4 @@
-"""The published table of model families, made of what each vendor's run has recorded."""
+"""The published table of model families, from the recorded runs of all vendors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .table import FAMILIES, GROUPS
 
 PAGE = ROOT / "packages" / "core" / "docs" / "models.md"
 NAME = "models.json"
-"""What was measured on a vendor; :func:`opinfo.vendor_lists.list_of` says where it is."""
+"""File name of a vendor's measurements; :func:`opinfo.vendor_lists.list_of` locates it."""
 
 Recorded = dict[str, dict[str, Any]]
 
@@ -33,7 +33,7 @@ TOP = 3
 
 
 def recorded() -> dict[str, Recorded]:
-    """What is recorded of each vendor, by vendor."""
+    """Return the recorded measurements by vendor."""
     found = {}
     for path in sorted(ROOT.glob(f"packages/vendor-*/tests/{NAME}")):
         vendor = path.parents[1].name.removeprefix("vendor-")
@@ -42,14 +42,14 @@ def recorded() -> dict[str, Recorded]:
 
 
 def page(vendors: dict[str, Recorded]) -> str:
-    """The page that says it."""
+    """Return the page."""
     return "\n".join(
         [HEAD.format(families=len(FAMILIES)), *(section(*each) for each in vendors.items())]
     )
 
 
 def section(vendor: str, measured: Recorded) -> str:
-    """One vendor's tables."""
+    """Return the tables of one vendor."""
     right = sum(found["problem"] is None for found in measured.values())
     native = sum(found.get("native") == 1 for found in measured.values())
     told = f"{right} of {len(measured)} families pass; {native} of them need no fallback."
@@ -69,7 +69,7 @@ def section(vendor: str, measured: Recorded) -> str:
 
 
 def row(name: str, found: dict[str, Any]) -> str:
-    """One family; dashes where nothing was measured."""
+    """Return the row of one family; dashes if nothing was measured."""
     if "losses" not in found:
         return f"| {name} | - | - | - | - | - | {found['problem']} |"
     ratios = " | ".join(f"{found[part]:.2f}" for part in ("outputs", "gradients", "weights"))

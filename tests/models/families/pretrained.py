@@ -1,4 +1,4 @@
-"""Models of transformers, built from a configuration alone: nothing is loaded or downloaded."""
+"""Models from transformers, built from configurations alone, without loading or downloading."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..one_step import Batch
 
 # Settings of configurations that make a forward pass random.
 CHANCE = re.compile(r"drop|jitter|mask_\w+_prob")
-# The usual 0.02 is for a thousand features; with so few, layers would hardly see each other.
+# The usual 0.02 is for a thousand features; with few, layers would hardly affect each other.
 INITIALIZER_RANGE = 0.1
 
 
 def pretrained(model: str, **settings: Any) -> Callable[[], nn.Module]:
-    """How to make a model of transformers.
+    """Return a function that creates a model from transformers.
 
-    :param model: the name of its class.
-    :param settings: of its configuration; nested configurations are dicts.
+    :param model: name of its class.
+    :param settings: settings of its configuration; nested configurations are dicts.
     """
 
     def make() -> nn.Module:
@@ -31,7 +31,7 @@ def pretrained(model: str, **settings: Any) -> Callable[[], nn.Module]:
         _settle(config)
         made: nn.Module = kind(config)
         for weight in made.parameters():
-            # Routers that start at zero leave experts equally good, and devices choose at will.
+            # Routers that start at zero make all experts equal, so that devices may choose any.
             if weight.ndim > 1 and not weight.any():
                 nn.init.normal_(weight, std=INITIALIZER_RANGE)
         return made
@@ -40,7 +40,7 @@ def pretrained(model: str, **settings: Any) -> Callable[[], nn.Module]:
 
 
 def _settle(config: Any) -> None:
-    """Leave nothing to chance, and widen the first weights."""
+    """Disable everything random, and enlarge the initial weights."""
     for name, value in vars(config).items():
         if isinstance(value, transformers.PretrainedConfig):
             _settle(value)
@@ -51,20 +51,20 @@ def _settle(config: Any) -> None:
 
 
 def by_its_own_loss(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """The loss that the model computes from the labels of the batch, and its first output."""
+    """Return the loss that the model computes from the batch's labels, and its first output."""
     found = model(**batch)
     return found.loss, first_output(found)
 
 
 def toward_target(model: nn.Module, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-    """The squared distance of the model's first output from ``target``."""
+    """Return the squared distance of the model's first output from ``target``, and the output."""
     inputs = {name: value for name, value in batch.items() if name != "target"}
     output = first_output(model(**inputs))
     return nn.functional.mse_loss(output, batch["target"].to(output.dtype)), output
 
 
 def first_output(found: Any) -> torch.Tensor:
-    """The first tensor of numbers among the outputs that is not a loss."""
+    """Return the first floating-point tensor among the outputs that is not a loss."""
     for name, value in found.items():
         if isinstance(value, torch.Tensor) and value.ndim and not name.endswith("loss"):
             return value

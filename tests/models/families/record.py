@@ -1,7 +1,8 @@
 """Record the table of model families: ``python -m models.families.record`` in tests/.
 
-Runs all families on dl:0, which DL_VENDORS chooses, and writes ``tests/models.json`` of the
-vendor's package and ``packages/core/docs/models.md``. Look at the differences before you commit.
+Runs all families on dl:0, which DL_VENDORS selects, and writes ``tests/models.json`` of the
+vendor's package and ``packages/core/docs/models.md``. Review the differences before committing
+them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .page import NAME, PAGE, Recorded, page, recorded
 from .run import line, run_families
 
 DIGITS = 4
-"""Digits of a recorded number: more would change with every processor."""
+"""Number of digits of a recorded number: more would differ between processors."""
 
 
 def entry(result: Result) -> dict[str, Any]:
@@ -35,23 +36,23 @@ def _rounded(value: Any) -> Any:
 
 
 def write(path: Path, results: list[Result]) -> Recorded:
-    """Write what is recorded of a vendor."""
+    """Write the records of a vendor."""
     measured = {result.key[0]: entry(result) for result in results}
-    # A line for each family, for differences that can be read.
+    # One line per family, for readable differences.
     lines = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in measured.items()]
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     return measured
 
 
 def main() -> int:
-    """Run all and record; fails where a family does."""
+    """Run all families and record the results; fail if a family does."""
     options = arguments(__doc__).parse_args()
     if options.select:
         raise SystemExit("models.families.record records whole runs: leave out -k")
     vendor = vendor_here()
     path = list_of(vendor, NAME)
     if path is None:
-        raise SystemExit(f"no package here is vendor {vendor}'s: there is no place for its record")
+        raise SystemExit(f"no package here has vendor {vendor}, which would have the record")
     results = run_families(options.jobs)
     for result in results:
         print(line(result))

@@ -1,4 +1,4 @@
-"""Sequences without attention, and torch's own attention."""
+"""Recurrent and convolutional sequence models, and torch's own transformer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .family import Family
 
 
 def sequences() -> Batch:
-    """Sequences, each of a class."""
+    """Return sequences with a class each."""
     return {
         "inputs": torch.randn(ROWS, LENGTH, FEATURES),
         "labels": torch.randint(CLASSES, (ROWS,)),
@@ -24,7 +24,7 @@ def sequences() -> Batch:
 
 
 class Cells(nn.Module):
-    """A cell that is called for each step: (rows, length, FEATURES) -> logits (rows, CLASSES)."""
+    """Cell that is called for each step: (rows, length, FEATURES) -> logits (rows, CLASSES)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Cells(nn.Module):
 
 
 class Causal(nn.Conv1d):
-    """A convolution that sees nothing of what comes after."""
+    """Causal convolution."""
 
     def forward(self, values: torch.Tensor) -> torch.Tensor:
         reach = (self.kernel_size[0] - 1) * self.dilation[0]
@@ -68,7 +68,7 @@ class WaveNet(nn.Module):
 
 
 class Writer(nn.Module):
-    """An LSTM that looks back by additive attention: words (rows, length) -> logits of the next."""
+    """LSTM with additive attention to its past: tokens (rows, length) -> logits of the next."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Writer(nn.Module):
 
 
 class Translator(nn.Module):
-    """torch's own transformer: words (rows, length) -> logits of the next ones."""
+    """torch's own transformer: tokens (rows, length) -> logits of the next tokens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class Translator(nn.Module):
 
 
 def texts() -> Batch:
-    """Words to read, and others to write."""
+    """Return source and target tokens."""
     read, written = (torch.randint(FIRST_WORD, WORDS, (ROWS, LENGTH)) for _ in range(2))
     return {"read": read, "written": written}
 

@@ -1,6 +1,7 @@
-"""Run all families in processes of their own: ``python -m models.families.run`` in tests/.
+"""Run all families in child processes: ``python -m models.families.run`` in tests/.
 
-As the device-generic tests run: a process that ends early costs one family. Fails where one does.
+As in the device-generic tests, a process that ends early fails only one family. Fails if any family
+does.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ TESTS = "models/families/test_families.py"
 
 
 def run_families(jobs: int, select: str | None = None) -> list[Result]:
-    """The results of all families, in the order of the table.
+    """Return the results of all families, in the order of the table.
 
-    :param jobs: processes at a time.
+    :param jobs: number of concurrent processes.
     :param select: only families that match, as pytest's ``-k``.
     """
     order = {name: place for place, name in enumerate(FAMILIES)}
@@ -30,14 +31,14 @@ def line(result: Result) -> str:
     told = "nothing measured"
     if result.facts:
         told = (
-            "outputs {outputs:.2f}, gradients {gradients:.2f}, weights {weights:.2f} of what is "
-            "allowed; {native:.1%} native"
+            "outputs {outputs:.2f}, gradients {gradients:.2f}, weights {weights:.2f} of the "
+            "allowed error; {native:.1%} native"
         ).format(**result.facts)
     return f"{result.key[0]:30} {told}{f': {result.problem}' if result.problem else ''}"
 
 
 def main() -> int:
-    """Run all; print each family."""
+    """Run all families, and print a line for each."""
     options = arguments(__doc__).parse_args()
     results = run_families(options.jobs, options.select)
     for result in results:

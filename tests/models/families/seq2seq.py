@@ -1,4 +1,4 @@
-"""Encoders with a decoder: one sequence is made of another."""
+"""Encoder-decoder models."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BART = {
 
 
 def translator(name: str, kind: str, size: dict[str, Any] = BART, **settings: Any) -> Family:
-    """A model of transformers that makes one text of another."""
+    """Return the family of an encoder-decoder text model from transformers."""
     model = kind if kind.endswith("Model") else f"{kind}ForConditionalGeneration"
     return Family(name, pretrained(model, **(size | settings)), translation, by_its_own_loss)
 

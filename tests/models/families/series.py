@@ -1,4 +1,4 @@
-"""Series of numbers: what comes next, or what to do next."""
+"""Time series: forecasts and decisions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FORECASTER = {
 
 
 def forecast() -> Batch:
-    """Two series, with features of each time, and what has come next."""
+    """Return two series with time features, and their continuations."""
     return {
         "past_values": torch.randn(ROWS, PAST),
         "past_time_features": torch.randn(ROWS, PAST, 2),
@@ -55,7 +55,7 @@ PATCHES = {
 
 
 def channels() -> Batch:
-    """Two series of two channels, and what has come next."""
+    """Return two series of two channels, and their continuations."""
     return {
         "past_values": torch.randn(ROWS, 32, CHANNELS),
         "future_values": torch.randn(ROWS, FUTURE, CHANNELS),

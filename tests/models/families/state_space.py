@@ -1,4 +1,4 @@
-"""State spaces and linear attention: a state of fixed size stands for all words before."""
+"""State-space models and linear attention, whose state has a fixed size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a table, and images without convolution or attention."""
+"""Tabular models, and image models without convolution or attention."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def pictures() -> Batch:
 
 
 def near_and_far() -> Batch:
-    """Threes of rows: one, a similar one, and another."""
+    """Return triplets of rows: an anchor, a similar row, and another one."""
     one = torch.randn(ROWS, FEATURES)
     return {"one": one, "like": one + 0.3 * torch.randn_like(one), "other": torch.randn_like(one)}
 

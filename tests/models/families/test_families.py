@@ -12,7 +12,7 @@ from .family import Family
 from .measure import measure
 from .table import FAMILIES
 
-# transformers warns of its own future.
+# transformers emits deprecation warnings.
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 SAMPLE = ("Llama", "Qwen3-MoE", "DeepSeek-V3", "Mamba", "BERT", "T5", "ViT", "CLIP")

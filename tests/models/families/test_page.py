@@ -1,4 +1,4 @@
-"""The page says what was recorded, of every family."""
+"""The page shows the recorded results of every family."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A family that is wrong on dl fails by what is wrong; one that would judge nothing fails too."""
+"""Families that are wrong on dl fail with the wrong result; those that test nothing fail, too."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .family import Family
 from .measure import measure
 from .table import FAMILIES
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # as in test_families.py
+pytestmark = pytest.mark.filterwarnings("ignore")  # see test_families.py
 
 Losses = tuple[torch.Tensor, torch.Tensor]
 
 
 class Spoiled(TorchDispatchMode):
-    """One operator of the vendor, its first result too large by a ten-thousandth."""
+    """Vendor with one operator whose first result is too large by a ten-thousandth."""
 
     def __init__(self, operator: Any) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ def test_spoiled_operator_is_found(
 
 
 def on_dl(change: Callable[[nn.Module], Any]) -> Callable[[Family], Family]:
-    """The family, whose model is changed before each forward pass on dl."""
+    """Return the family with a model that is changed before each forward pass on dl."""
 
     def changed(family: Family) -> Family:
         def forward(model: nn.Module, batch: Batch) -> Losses:
@@ -107,7 +107,7 @@ def test_losses_that_do_not_fall_are_found(device: torch.device) -> None:
 
 
 def test_nan_is_found(device: torch.device) -> None:
-    """In the tenth step only."""
+    """The fault is in the tenth step only."""
     steps = 0
 
     def forward(model: nn.Module, batch: Batch) -> Losses:
@@ -121,7 +121,7 @@ def test_nan_is_found(device: torch.device) -> None:
 
 
 def test_family_that_leaves_dl_is_refused(device: torch.device) -> None:
-    """Its numbers would be right, because the CPU computes them."""
+    """The numbers would be right, because the CPU computes them."""
     home = torch.device("cpu")
 
     def forward(model: nn.Module, batch: Batch) -> Losses:
@@ -133,7 +133,7 @@ def test_family_that_leaves_dl_is_refused(device: torch.device) -> None:
 
 
 def test_family_left_to_chance_is_refused(device: torch.device) -> None:
-    """Its reference differs from itself, and anything would be within the bounds."""
+    """Repeated references differ, so that any result would be within the bounds."""
 
     def forward(model: nn.Module, batch: Batch) -> Losses:
         hidden = {"inputs": nn.functional.dropout(batch["inputs"]), "labels": batch["labels"]}

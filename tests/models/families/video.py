@@ -1,4 +1,4 @@
-"""Videos to classes, or to the parts of them that are hidden."""
+"""Video models: classification, and reconstruction of masked patches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLACES = 16 * FRAMES // 2
 
 
 def labelled_videos() -> Batch:
-    """Videos, each of a class."""
+    """Return videos with a class each."""
     return {
         "pixel_values": torch.randn(ROWS, FRAMES, 3, 32, 32),
         "labels": torch.randint(CLASSES, (ROWS,)),
@@ -24,7 +24,7 @@ def labelled_videos() -> Batch:
 
 
 def hidden_videos() -> Batch:
-    """Videos, and which of their patches are hidden: the same number in each."""
+    """Return videos and a mask of hidden patches, with the same number in each video."""
     hidden = torch.stack([torch.randperm(PLACES) < PLACES // 2 for _ in range(ROWS)])
     return {"pixel_values": torch.rand(ROWS, FRAMES, 3, 32, 32), "bool_masked_pos": hidden}
 

@@ -1,4 +1,4 @@
-"""Images to classes."""
+"""Image classifiers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def classifier(
     size: int = 32,
     **settings: Any,
 ) -> Family:
-    """A model of transformers that classifies images of 32 x 32."""
+    """Return the family of a classifier for 32 x 32 images, from transformers."""
     make = pretrained(
         f"{kind}ForImageClassification", num_labels=CLASSES, **(patches or {}), **settings
     )

@@ -86,5 +86,5 @@ def die() -> None:
 
 
 def send_and_end(outbox: Any) -> None:
-    """A process that sends and ends at once."""
+    """Process that sends an object and ends at once."""
     outbox.put(torch.ones(4, device="dl"))

@@ -33,9 +33,9 @@ class Device {
   std::shared_ptr<Stream> stream(void* handle);
   /** Wait for all streams, including destroyed ones, then report the device's failure. */
   void synchronize();
-  /** Like synchronize, also for capturing streams, and without reporting. */
+  /** Like synchronize, but also for capturing streams, and without the failure. */
   void drain();
-  /** Allow or forbid its operators to use memory of another device. */
+  /** Allow or forbid operators of this device to use memory of another one. */
   void set_peer(int32_t peer, bool enabled);
   bool reaches(int32_t peer);
   /** Drop work that has not started on any stream. */

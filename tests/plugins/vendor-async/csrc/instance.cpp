@@ -12,7 +12,7 @@
 namespace dl::async_test {
 namespace {
 
-/** The thread's current device: none at first, so that a host that forgets it is found out. */
+/** The thread's current device: none at first, which detects a host that does not set it. */
 thread_local const Instance* current_owner = nullptr;
 thread_local int32_t current_index = -1;
 

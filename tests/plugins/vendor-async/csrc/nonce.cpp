@@ -9,7 +9,7 @@ namespace dl::async_test {
 Nonce new_nonce() {
   Nonce nonce;
   if (getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size()))
-    throw Error(DL_ERROR, "the system gives no random bytes", "getrandom");
+    throw Error(DL_ERROR, "the system returned no random bytes", "getrandom");
   return nonce;
 }
 

@@ -14,7 +14,7 @@
 
 namespace dl::async_test {
 
-/** A place in the table of a file. Written by the exporter alone. */
+/** An entry in the table of a file. Only the exporter writes it. */
 struct SharedPart {
   Nonce nonce;
   uint64_t offset;
@@ -37,7 +37,7 @@ struct Name {
   int32_t process;
   int32_t file;
   uint32_t place;
-  uint64_t table;  // its offset in the file
+  uint64_t table;  // offset of the table in the file
   Nonce nonce;
 };
 static_assert(sizeof(Name) <= sizeof(dl_peer_handle_t));
@@ -52,19 +52,19 @@ File new_file(uint64_t bytes) {
       fcntl(file.number(), F_ADD_SEALS, kSeals) != 0) {
     throw Error(DL_OUT_OF_MEMORY,
                 "no memory file of " + std::to_string(bytes) +
-                    " bytes can be made; lower DL_ASYNC_TEST_MEMORY",
+                    " bytes can be created; lower DL_ASYNC_TEST_MEMORY",
                 "memfd_create");
   }
   return file;
 }
 
 [[noreturn]] void fail_meaningless(const Name& name, const char* why) {
-  throw Error(DL_INVALID_ARGUMENT, "the handle means nothing any more: " + std::string(why) +
-                                       "; process " + std::to_string(name.process) +
-                                       " has to export the memory again");
+  throw Error(DL_INVALID_ARGUMENT, "stale handle: " + std::string(why) + "; process " +
+                                       std::to_string(name.process) +
+                                       " must export the memory again");
 }
 
-/** The file of another process, which must have been created by this vendor. */
+/** Open the file of another process, which this vendor must have created. */
 File open_file(const Name& name) {
   const std::string path =
       "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.file);
@@ -86,7 +86,7 @@ File open_file(const Name& name) {
   const uint64_t table = round_up(kPlaces * sizeof(SharedPart));
   if (!S_ISREG(found.st_mode) || fcntl(file.number(), F_GET_SEALS) != kSeals ||
       name.table % kPage != 0 || size < table || name.table != size - table)
-    fail_meaningless(name, "its file is another one");
+    fail_meaningless(name, "its file is a different one");
   return file;
 }
 
@@ -94,8 +94,7 @@ Name name_of(const dl_peer_handle_t& handle) {
   Name name;
   std::memcpy(static_cast<void*>(&name), handle.bytes, sizeof name);
   if (std::memcmp(name.word, kWord, sizeof kWord) != 0 || name.place >= kPlaces) {
-    throw Error(DL_INVALID_ARGUMENT,
-                "the handle is none that export_memory of this vendor returned");
+    throw Error(DL_INVALID_ARGUMENT, "the handle was not returned by export_memory of this vendor");
   }
   if (name.user != geteuid()) {
     throw Error(DL_INVALID_ARGUMENT, "the memory belongs to user " + std::to_string(name.user) +
@@ -124,7 +123,7 @@ dl_peer_handle_t SharedFile::export_part(uint64_t offset, uint64_t bytes) {
     while (place < kPlaces && all[place].bytes != 0) ++place;
     if (place == kPlaces) {
       throw Error(DL_OUT_OF_MEMORY, std::to_string(kPlaces) +
-                                        " allocations are exported, which are all that can be; "
+                                        " allocations are exported, which is the maximum; "
                                         "free some first");
     }
     all[place].nonce = new_nonce();

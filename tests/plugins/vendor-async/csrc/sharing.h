@@ -23,7 +23,7 @@ class SharedFile {
 
   const File& file() const { return file_; }
 
-  /** Export a part of the bytes to other processes of this user; the same part has always the same
+  /** Export a part of the bytes to other processes of this user; the same part always has the same
    * handle. Throws Error(DL_OUT_OF_MEMORY) if the table is full. */
   dl_peer_handle_t export_part(uint64_t offset, uint64_t bytes);
   /** Invalidate the part's handle. A part without a handle is not an error. */

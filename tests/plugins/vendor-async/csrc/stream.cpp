@@ -48,7 +48,7 @@ std::shared_ptr<Completion> Stream::record() {
 void Stream::wait_for(std::shared_ptr<Completion> completion) {
   if (completion->capture != 0) {
     const std::lock_guard lock(mutex_);
-    // Work captured from one stream is in order already.
+    // Work captured from one stream is already in order.
     if (capture_ != nullptr && capture_->id == completion->capture) return;
     throw Error(DL_INVALID_ARGUMENT,
                 "the event was recorded in a capture, which other streams cannot join; capture "
@@ -88,7 +88,7 @@ bool Stream::capturing() const {
 void Stream::check_runs(const char* what) const {
   if (capturing()) {
     throw Error(DL_INVALID_ARGUMENT, std::string("the stream captures, and ") + what +
-                                         " needs that it runs; do that outside of the capture");
+                                         " needs a running stream; do that outside of the capture");
   }
 }
 

@@ -1,4 +1,4 @@
-"""Another process with the vendor, driven line by line."""
+"""A child process with the vendor, controlled line by line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Child:
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        # Guards against a hang: whoever waits for the child sees its end.
+        # Guards against a hang: a wait for the child ends when it is killed.
         self._guard = threading.Timer(TIMEOUT_SECONDS, self._process.kill)
         self._guard.daemon = True
         self._guard.start()

@@ -1,5 +1,5 @@
-"""A minimal host that calls the bare slots. It adds no waits and no checks, so tests see only the
-vendor.
+"""A minimal host that calls the bare slots. It adds no waits and no checks, so that tests observe
+the bare vendor.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class Rank:
 
 
 def on_all_ranks(vendor, body, ranks=RANKS):
-    """Return what the body returns on each rank; raise what the first failing one raises."""
+    """Return the body's result of each rank; raise the error of the first failing rank."""
     name = vendor.communicators.unique_id()
 
     def run(number):
@@ -251,17 +251,17 @@ def test_create_refuses_what_does_not_fit(vendor):
     c = vendor.communicators
     name = c.unique_id()
     assert name != c.unique_id()
-    with pytest.raises(UnavailableError, match="1 of 2 ranks did not come within"):
+    with pytest.raises(UnavailableError, match="1 of 2 ranks did not join within"):
         c.create(name, 2, 0, seconds=0.01)
     with pytest.raises(VendorError, match="rank 2 of 2"):
         c.create(name, 2, 2)
-    with pytest.raises(VendorError, match="none that unique_id of this vendor returned"):
+    with pytest.raises(VendorError, match="was not returned by unique_id of this vendor"):
         c.create(bytes(128), 1, 0)
     with pytest.raises(ArgumentError, match="name has 1 bytes, expected 128"):
         c.create(b"x", 1, 0)
     unknown = bytearray(c.unique_id())
     unknown[40:48] = (1 << 60).to_bytes(8, "little")
-    with pytest.raises(VendorError, match="none that unique_id of this vendor returned"):
+    with pytest.raises(VendorError, match="was not returned by unique_id of this vendor"):
         c.create(bytes(unknown), 1, 0)
     alone = c.create(c.unique_id(), 1, 0)
     assert (alone.rank, alone.ranks, alone.aborted) == (0, 1, False)

@@ -143,7 +143,7 @@ hear()
 
 @pytest.mark.parametrize("forked", [False, True])
 def test_a_rank_that_is_killed_ends_the_wait_of_the_others(vendor, forked):
-    """Also if a process that it forked still has its sockets."""
+    """The wait also ends if a process that the rank forked still has its sockets."""
     fork = "child = os.fork()\nif child == 0:\n    hear(); os._exit(0)\n" if forked else ""
     with Child(JOIN + f"c = join(2, 1)\n{fork}say('joined')\nhear()") as child:
         c = start(vendor, [child])
@@ -174,11 +174,11 @@ hear()
         x = vendor.empty((4,))
         c.all_reduce(x, x)
         child.kill()
-        # The process ends while the stream waits for it, or has ended before.
+        # The process ends while the stream waits for it, or before that.
         ended = "( has ended, and with it|, which made the id, cannot be reached: it has ended)"
         with pytest.raises(VendorError, match=rf"process {child.number}{ended}"):
             vendor.synchronize()
-        c.abort()  # has no effect any more, and does not hang
+        c.abort()  # no longer has an effect, and does not hang
         with pytest.raises(UnavailableError, match="cannot be reached: it has ended"):
             vendor.communicators.create(name, 2, 1, seconds=60)
 
@@ -221,7 +221,7 @@ hear()
 """
     with Child(JOIN + code) as child:
         child.say(vendor.communicators.unique_id().hex())
-        assert "2 of 3 ranks did not come within" in child.hear()
+        assert "2 of 3 ranks did not join within" in child.hear()
         assert "rank 3 of 3 ranks" in child.hear()
 
 
@@ -251,7 +251,7 @@ def test_an_id_of_another_user_is_refused(vendor):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_user_is_not_let_in(vendor):
-    """Whatever the peer sends: the system reports its user to both sides."""
+    """The system reports the peer's user to both sides, whatever the peer sends."""
     code = """
 import socket
 name = bytearray.fromhex(hear())

@@ -1,7 +1,7 @@
 """Tests of the checks of the extensions' arguments: an older host gets no more fields than it
 knows.
 
-There is no host in between: slots are called as the library has them.
+The tests call the library's slots directly, without a host.
 """
 
 from __future__ import annotations
@@ -157,8 +157,8 @@ def test_what_makes_no_sense_is_refused(extensions, case):
         (-1, -1, 1.0, "rank -1 of -1 ranks"),
         (1025, 0, 1.0, "rank 0 of 1025 ranks"),
         (2, -1, 1.0, "rank -1 of 2 ranks"),
-        (1, 0, math.nan, "nan seconds cannot be waited"),
-        (1, 0, -1.0, "-1.000000 seconds cannot be waited"),
+        (1, 0, math.nan, "nan seconds is not a timeout"),
+        (1, 0, -1.0, "-1.000000 seconds is not a timeout"),
     ],
 )
 def test_ranks_and_times_that_cannot_be_are_refused(extensions, ranks, rank, seconds, told):
@@ -176,8 +176,8 @@ def test_ranks_and_times_that_cannot_be_are_refused(extensions, ranks, rank, sec
         (1 << 61, FLOAT32, "are not inside one live allocation"),
         (1 << 63, FLOAT32, f"{1 << 63} elements are too many"),
         (MOST, FLOAT32, f"{MOST} elements are too many"),
-        (4, 99, "dtype 99 is none of diopiDtype_t"),
-        (4, -1, "dtype -1 is none of diopiDtype_t"),
+        (4, 99, "dtype 99 is not a diopiDtype_t"),
+        (4, -1, "dtype -1 is not a diopiDtype_t"),
     ],
 )
 def test_sizes_and_dtypes_that_do_not_fit_are_refused(extensions, driver, count, dtype, told):
@@ -214,7 +214,7 @@ def test_ranks_that_are_not_there_and_streams_of_others_are_refused(extensions, 
     stream = ffi.cast("void*", driver.stream(1))
     with pytest.raises(VendorError, match="is not a stream of device 0"):
         extensions.call("communicator", "send", one, memory, 4, FLOAT32, 0, stream)
-    with pytest.raises(NotSupportedError, match="operation -1 is none of dl_reduce_t"):
+    with pytest.raises(NotSupportedError, match="operation -1 is not a dl_reduce_t"):
         extensions.call("communicator", "all_reduce", one, memory, memory, 4, FLOAT32, -1, ffi.NULL)
 
 

@@ -72,7 +72,7 @@ def test_an_operator_that_must_wait_is_refused(vendor):
     stream = vendor.stream()
     x = vendor.tensor(np.ones(2, np.float32))
     with (
-        pytest.raises(Exception, match="output size is data needs that it runs"),
+        pytest.raises(Exception, match="output size is data needs a running stream"),
         vendor.graphs.capture(stream),
     ):
         vendor.op.diopiNonzero(x, stream=stream, synchronize=False)

@@ -76,7 +76,7 @@ def _ends(source, destination):
 
 
 class RawPeers:
-    """The extension as the library has it, without a host in between."""
+    """The slots of the library's extension, without a host."""
 
     def __init__(self, driver):
         link = driver.table.extensions

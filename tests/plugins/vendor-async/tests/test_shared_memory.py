@@ -54,7 +54,7 @@ def test_memory_that_was_freed_cannot_be_opened_and_shows_poison(vendor):
         child.say()
         assert child.hear() == "freed"
         assert opened.numpy().tolist() == [0xDB] * 4
-        with pytest.raises(VendorError, match="means nothing any more: the memory was freed"):
+        with pytest.raises(VendorError, match="stale handle: the memory was freed"):
             vendor.peers.open_memory(handle, (4,))
 
 
@@ -65,7 +65,7 @@ def test_a_process_that_dies_leaves_what_was_opened(vendor):
         child.kill()
         assert opened.numpy()[999] == 999
         number = child.number
-    with pytest.raises(VendorError, match=rf"its process has ended .*; process {number} has to"):
+    with pytest.raises(VendorError, match=rf"its process has ended .*; process {number} must"):
         vendor.peers.open_memory(handle, (4,))
 
 
@@ -96,16 +96,16 @@ def test_a_process_does_not_open_its_own(vendor):
 @pytest.mark.parametrize(
     ("begin", "value", "told"),
     [
-        (0, b"x", "the handle is none that export_memory of this vendor returned"),
-        (0, bytes(128), "the handle is none that export_memory of this vendor returned"),
-        (44, (1 << 31).to_bytes(4, "little"), "the handle is none that export_memory"),
+        (0, b"x", "the handle was not returned by export_memory of this vendor"),
+        (0, bytes(128), "the handle was not returned by export_memory of this vendor"),
+        (44, (1 << 31).to_bytes(4, "little"), "the handle was not returned by export_memory"),
         (32, (12345).to_bytes(4, "little"), "the memory belongs to user 12345"),
         (36, (1 << 30).to_bytes(4, "little"), "its process has ended"),
         (40, (0).to_bytes(4, "little"), "its process has ended or has closed the device"),
         (44, (1023).to_bytes(4, "little"), "the memory was freed"),
-        (48, (4096).to_bytes(8, "little"), "its file is another one"),
-        (48, (1 << 60).to_bytes(8, "little"), "its file is another one"),
-        (48, (1).to_bytes(8, "little"), "its file is another one"),
+        (48, (4096).to_bytes(8, "little"), "its file is a different one"),
+        (48, (1 << 60).to_bytes(8, "little"), "its file is a different one"),
+        (48, (1).to_bytes(8, "little"), "its file is a different one"),
         (56, b"\0" * 16, "the memory was freed"),
     ],
 )
@@ -119,7 +119,7 @@ def test_a_forged_handle_opens_nothing(vendor, begin, value, told):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_memory_of_another_user_is_not_opened(vendor):
-    """The handle may claim anything: the file itself has an owner."""
+    """The owner of the file decides, whatever the handle claims."""
     code = """
 vendor.close()
 os.setuid(12345)
@@ -168,7 +168,7 @@ def test_memory_is_closed_with_its_tensor(vendor):
 
 
 class RawPeers:
-    """The extension as the library has it, without a host in between."""
+    """The slots of the library's extension, without a host."""
 
     def __init__(self, driver):
         link = driver.table.extensions

@@ -25,7 +25,7 @@ LARGE = 1 << 20
 
 @pytest.fixture
 def slow(monkeypatch):
-    """An instance that starts each item so late that no test passes by timing."""
+    """An instance that delays each item so much that no test passes by timing."""
     monkeypatch.setenv("DL_ASYNC_TEST_DELAY_US", "200000")
     with closing(Driver()) as driver:
         yield driver

@@ -1,4 +1,4 @@
-"""The tests of the extensions can fail: with a vendor that answers wrongly, each of them does.
+"""Each test of the extensions fails with a vendor that gives the corresponding wrong answer.
 
 Violations that the contract lets a host check are found by the host, as an error that names the
 vendor; the others are found by the tests of the right answers.

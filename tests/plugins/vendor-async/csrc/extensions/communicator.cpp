@@ -25,7 +25,7 @@ dl_status_t* create(dl_vendor_t* vendor, int32_t index, const dl_communicator_id
     }
     if (!(seconds >= 0))
       throw Error(DL_INVALID_ARGUMENT,
-                  std::to_string(seconds) + " seconds cannot be waited; 0 is for ever");
+                  std::to_string(seconds) + " seconds is not a timeout; 0 means no timeout");
     const auto world = world_of(given(id, "the id"), ranks);
     world->join(rank, seconds);
     *communicator = all.communicators().add(std::make_shared<Communicator>(world, index, rank));
@@ -112,13 +112,13 @@ class Caller {
   static void check(const Terms& terms) {
     if (dl_dtype_bytes(terms.dtype) == 0)
       throw Error(DL_INVALID_ARGUMENT,
-                  "dtype " + std::to_string(terms.dtype) + " is none of diopiDtype_t");
+                  "dtype " + std::to_string(terms.dtype) + " is not a diopiDtype_t");
     const bool reduces = terms.kind == Terms::kAllReduce || terms.kind == Terms::kReduce ||
                          terms.kind == Terms::kReduceScatter;
     if (!reduces) return;
     if (terms.reduce < DL_REDUCE_SUM || terms.reduce > DL_REDUCE_AVERAGE)
       throw Error(DL_NOT_SUPPORTED, "operation " + std::to_string(terms.reduce) +
-                                        " is none of dl_reduce_t that this vendor knows");
+                                        " is not a dl_reduce_t that this vendor knows");
     if (!can_reduce(terms.dtype))
       throw Error(DL_NOT_SUPPORTED, "dtype " + std::to_string(terms.dtype) +
                                         " is not reduced; cast to float32 or an integer first");

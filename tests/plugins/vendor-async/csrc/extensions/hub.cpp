@@ -49,12 +49,12 @@ void serve_join(Connection& other, const Request& request, World& world) {
     other.reply(DL_OK, {});
     other.wait_for_end();
   } catch (const Error&) {
-    // It has ended already.
+    // The rank has already ended.
   }
   world.leave(request.rank);
 }
 
-/** The bytes of a rank that is elsewhere. */
+/** The bytes of a rank in another process. */
 struct Bytes {
   std::vector<std::byte> send, receive;
 };
@@ -73,7 +73,7 @@ void serve_call(Connection& other, const Request& request, World& world) {
     meeting = world.come({request.from, request.to, request.index}, request.place, request.terms,
                          {address(bytes->send), address(bytes->receive), bytes});
   } catch (const std::exception&) {
-    world.abort(request.rank);  // the others wait for it
+    world.abort(request.rank);  // the other ranks wait for this one
     throw;
   }
   world.finish(meeting);

@@ -87,7 +87,7 @@ void LocalWorld::join(int32_t rank, double seconds) {
     joined_[place] = false;
     const auto missing = std::count(joined_.begin(), joined_.end(), false) - 1;
     throw Error(DL_UNAVAILABLE, std::to_string(missing) + " of " + std::to_string(ranks_) +
-                                    " ranks did not come within " + std::to_string(seconds) +
+                                    " ranks did not join within " + std::to_string(seconds) +
                                     " seconds; all ranks must call create with the same id");
   }
 }

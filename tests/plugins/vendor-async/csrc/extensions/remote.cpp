@@ -46,7 +46,7 @@ void RemoteWorld::abort(int32_t rank) {
     connection.send(&made, sizeof made);
     connection.receive_reply();
   } catch (const Error&) {
-    // The process where the ranks meet has ended, and with it all waiting.
+    // The process where the ranks meet has ended, which ends all waits.
   }
 }
 

@@ -32,7 +32,7 @@ std::pair<sockaddr_un, socklen_t> address_of(const Nonce& nonce) {
 File new_socket() {
   File made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!made.is_open())
-    throw Error(DL_ERROR, std::string("no socket can be made: ") + strerror(errno), "socket");
+    throw Error(DL_ERROR, std::string("cannot create a socket: ") + strerror(errno), "socket");
   return made;
 }
 
@@ -48,7 +48,7 @@ File listen_as(const Nonce& nonce) {
   const auto [address, size] = address_of(nonce);
   if (bind(listener.number(), reinterpret_cast<const sockaddr*>(&address), size) != 0 ||
       listen(listener.number(), SOMAXCONN) != 0)
-    throw Error(DL_ERROR, std::string("no rank can be waited for: ") + strerror(errno), "bind");
+    throw Error(DL_ERROR, std::string("cannot wait for a rank: ") + strerror(errno), "bind");
   return listener;
 }
 
@@ -69,7 +69,7 @@ Connection::Connection(File socket) : socket_(std::move(socket)) {
   ucred other = {};
   socklen_t size = sizeof other;
   if (getsockopt(socket_.number(), SOL_SOCKET, SO_PEERCRED, &other, &size) != 0)
-    throw Error(DL_ERROR, "it cannot be told who is at the other end", "getsockopt");
+    throw Error(DL_ERROR, "the user of the other process is unknown", "getsockopt");
   if (other.uid != geteuid()) {
     throw Error(DL_INVALID_ARGUMENT, "the other rank's process belongs to user " +
                                          std::to_string(other.uid) + ", and this is " +

@@ -43,7 +43,7 @@ std::shared_ptr<World> world_of(const dl_communicator_id_t& id, int32_t ranks) {
   WorldName name;
   std::memcpy(static_cast<void*>(&name), id.bytes, sizeof name);
   if (std::memcmp(name.word, kWord, sizeof kWord) != 0)
-    throw Error(DL_INVALID_ARGUMENT, "the id is none that unique_id of this vendor returned");
+    throw Error(DL_INVALID_ARGUMENT, "the id was not returned by unique_id of this vendor");
   if (name.user != geteuid()) {
     throw Error(DL_INVALID_ARGUMENT, "the id is of user " + std::to_string(name.user) +
                                          ", and this is " + std::to_string(geteuid()) +
@@ -56,7 +56,7 @@ std::shared_ptr<World> world_of(const dl_communicator_id_t& id, int32_t ranks) {
 std::shared_ptr<World> local_world(uint64_t number, int32_t ranks) {
   const std::lock_guard lock(mutex);
   if (number == 0 || number > last_number)
-    throw Error(DL_INVALID_ARGUMENT, "the id is none that unique_id of this vendor returned");
+    throw Error(DL_INVALID_ARGUMENT, "the id was not returned by unique_id of this vendor");
   const auto found = worlds.find(number);
   if (found == worlds.end()) {
     auto world = std::make_shared<LocalWorld>(ranks);
@@ -65,7 +65,7 @@ std::shared_ptr<World> local_world(uint64_t number, int32_t ranks) {
   }
   auto world = found->second.lock();
   if (world == nullptr)
-    throw Error(DL_INVALID_ARGUMENT, "the id was used already; ask unique_id for another one");
+    throw Error(DL_INVALID_ARGUMENT, "the id is already used; get another one from unique_id");
   if (world->ranks() != ranks) {
     throw Error(DL_INVALID_ARGUMENT, "ranks=" + std::to_string(ranks) + ", but another rank said " +
                                          std::to_string(world->ranks()));

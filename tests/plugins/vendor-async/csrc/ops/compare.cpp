@@ -8,7 +8,7 @@
 namespace dl::async_test {
 namespace {
 
-/** Both sides in double if one is a fraction, else in int64, which double would round. */
+/** Both sides in double if one is floating-point, else in int64, which double would round. */
 template <typename Op>
 diopiError_t compare(diopiContextHandle_t ctx, const char* name, diopiTensorHandle_t out,
                      diopiConstTensorHandle_t a, diopiConstTensorHandle_t b, Op op) {

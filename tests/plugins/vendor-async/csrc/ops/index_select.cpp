@@ -18,7 +18,7 @@ void leave(dl_device_error_t* word, int64_t index, int64_t position, int64_t ext
                                          std::to_string(position) + " is out of range [0, " +
                                          std::to_string(extent) + ")");
   }
-  // Items of a stream run one after another: there is no other writer now.
+  // Items of a stream run one after another, so that this is the only writer.
   if (word->state != DL_DEVICE_ERROR_NONE) return;
   word->kind = DL_DEVICE_ERROR_INDEX;
   word->value = index;

@@ -22,7 +22,7 @@ Launch::Launch(diopiContextHandle_t ctx, const char* name) : ctx_(ctx), name_(na
 
 TensorView Launch::view(diopiConstTensorHandle_t handle) const {
   const dl_tensor_prefix_t* tensor = diopirt_tensor(handle);
-  if (tensor == nullptr) throw Error(DL_INVALID_ARGUMENT, "a tensor handle is NULL or no tensor");
+  if (tensor == nullptr) throw Error(DL_INVALID_ARGUMENT, "a tensor handle is NULL or invalid");
   if (tensor->device != diopi_device || !device_->reaches(tensor->device_index)) {
     throw Error(DL_INVALID_ARGUMENT, std::string("a tensor is on ") +
                                          (tensor->device == diopi_device
@@ -40,7 +40,7 @@ TensorView Launch::view(diopiConstTensorHandle_t handle) const {
   int64_t element_bytes = 0;
   if (diopiGetTensorElemSize(handle, &element_bytes) != diopiSuccess) {
     throw Error(DL_INVALID_ARGUMENT,
-                "dtype " + std::to_string(tensor->dtype) + " is none of diopiDtype_t");
+                "dtype " + std::to_string(tensor->dtype) + " is not a diopiDtype_t");
   }
   int64_t last = 0;
   for (size_t dim = 0; dim < view.sizes.size(); ++dim)

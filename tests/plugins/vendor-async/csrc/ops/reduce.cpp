@@ -11,7 +11,7 @@
 namespace dl::async_test {
 namespace {
 
-/** One walk over `dims` of a tensor inside a walk over its other dimensions. */
+/** An inner loop over `dims` of a tensor, and an outer loop over its other dimensions. */
 struct Axis {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;

@@ -25,8 +25,8 @@ typedef struct dl_async_test_control {
   uint64_t type; /* DL_EXT_ASYNC_TEST */
   dl_extension_t* next;
 
-  /* While a stream is held, it starts nothing; enqueueing goes on, and an item that already runs
-   * goes on. NULL is the device's default stream. Holding twice is holding once; destroying the
+  /* While a stream is held, it starts nothing; enqueueing and an item that already runs
+   * continue. NULL is the device's default stream. Holding twice is holding once; destroying the
    * stream releases it. */
   dl_status_t* (*hold)(dl_vendor_t* vendor, int32_t device, void* stream);
   dl_status_t* (*release)(dl_vendor_t* vendor, int32_t device, void* stream);

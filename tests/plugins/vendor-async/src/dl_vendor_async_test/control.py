@@ -1,6 +1,6 @@
 """Control of an instance of this vendor for tests in Python: holding streams, and counters.
 
-The same as ``dl_async_test/control.h``, which documents the calls.
+The functions are those of ``dl_async_test/control.h``, which documents them.
 """
 
 from __future__ import annotations
