@@ -129,7 +129,7 @@ class Runner:
             end, *found = "crash", "crash", _describe(error)
             host.start()
             try:
-                # What is read beyond a tensor differs: not every such call ends the process.
+                # Out-of-bounds memory differs by run: not every such call crashes the process.
                 for _ in range(5):
                     host.call((name, number), PATIENCE)
             except WorkerError:

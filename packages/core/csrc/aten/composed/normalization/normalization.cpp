@@ -121,7 +121,7 @@ bool renorm_fits(const Tensor& self, const at::Scalar& p, int64_t dim, const at:
 Tensor renormalize(const Tensor& self, const at::Scalar& p, int64_t dim,
                    const at::Scalar& maxnorm) {
   const Tensor norms = norms_of(widen(self), p.toDouble(), other_dims(self, dim));
-  // A limit beyond the dtype's range is no limit.
+  // A limit beyond the dtype's range has no effect.
   const bool limited =
       norms.scalar_type() == at::kDouble || maxnorm.toDouble() <= std::numeric_limits<float>::max();
   const double limit = limited ? maxnorm.toDouble() : std::numeric_limits<double>::infinity();
